@@ -1,0 +1,44 @@
+# Everything a newcomer or CI needs, from a bare machine: Python 3.11, make, and apt for what Python cannot bring.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help demo up test check unit bench lock clean
+
+help: ## This list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+demo: $(STAMP) ## Put sample documents through docmill and show what was read
+	$(BIN)/docmill demo
+
+up: $(STAMP) ## Start the vault on this machine
+	$(BIN)/docmill up
+
+test: check unit ## Every check and every test
+
+check: $(STAMP) ## Formatting, lint, types, layers, dependencies
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/deptry src
+
+unit: $(STAMP)
+	scripts/system-packages chromium fonts-liberation
+	$(BIN)/pytest
+
+bench: $(STAMP) ## Measure every speed we claim; results are printed, not kept
+	$(BIN)/python -m bench
+
+lock: ## Pin the newest versions of everything
+	scripts/lock
+
+clean:
+	rm -rf $(VENV)
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements/dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@

@@ -1,0 +1,187 @@
+"""What can go wrong, grouped by what the caller does next.
+
+DocmillError
+├── TransientError              try again later; the worker requeues
+│   ├── NetworkError            network
+│   ├── TimeLimitError          timeout
+│   ├── CrashedError            crashed
+│   ├── RateLimitedError        rate_limited
+│   ├── AiQuotaError            ai_quota
+│   ├── ServerError             server_error
+│   ├── BadModelOutputError     bad_model_output
+│   └── InternalError           internal
+├── DocumentError               this file never works; its owner is told
+│   ├── AiContentBlockedError   ai_content_blocked
+│   ├── ContextTooLongError     context_too_long
+│   ├── EncryptedError          encrypted
+│   ├── CorruptError            corrupt
+│   ├── TooLargeError           too_large
+│   ├── ValidationError         validation
+│   └── UnsupportedFileTypeError  unsupported_file_type
+└── SetupError                  a person must act; no attempt is burnt
+    ├── UnauthorizedError       unauthorized
+    └── MisconfiguredError      misconfigured
+"""
+
+from typing import ClassVar
+
+
+class DocmillError(Exception):
+    """Everything docmill raises on purpose.
+
+    `code` is stable: it is stored, logged and shown. `step` is the pipeline step that failed, set by the
+    pipeline. The message says what failed, on what, and what to do; it never quotes the document.
+    """
+
+    code: ClassVar[str]
+    step: str | None = None
+
+    @property
+    def message(self) -> str:
+        """The sentence a person reads."""
+        return str(self)
+
+
+class TransientError(DocmillError):
+    """Trying again later may work.
+
+    `delay_s` is the wait before the second attempt; with `doubles` each further wait is twice the last.
+    """
+
+    delay_s: ClassVar[float] = 5.0
+    doubles: ClassVar[bool] = True
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class NetworkError(TransientError):
+    """The other side could not be reached or the connection broke."""
+
+    code = "network"
+
+
+class TimeLimitError(TransientError):
+    """A step took longer than its limit and was cancelled."""
+
+    code = "timeout"
+
+
+class CrashedError(TransientError):
+    """The process doing the work died: killed, out of memory or a fault in a native library."""
+
+    code = "crashed"
+
+
+class RateLimitedError(TransientError):
+    """The other side asked us to slow down."""
+
+    code = "rate_limited"
+    delay_s = 30.0
+    doubles = False
+
+
+class AiQuotaError(TransientError):
+    """The model provider's quota is used up for now."""
+
+    code = "ai_quota"
+    delay_s = 60.0
+    doubles = False
+
+
+class ServerError(TransientError):
+    """The other side failed (HTTP 5xx, database gone)."""
+
+    code = "server_error"
+
+
+class BadModelOutputError(TransientError):
+    """A model answered with something that is not the form asked for."""
+
+    code = "bad_model_output"
+
+
+class InternalError(TransientError):
+    """A fault in docmill itself; the log has the traceback."""
+
+    code = "internal"
+
+
+class DocumentError(DocmillError):
+    """This document never works as it is."""
+
+
+class AiContentBlockedError(DocumentError):
+    """The model provider refuses this content."""
+
+    code = "ai_content_blocked"
+
+
+class ContextTooLongError(DocumentError):
+    """The document does not fit the model's context."""
+
+    code = "context_too_long"
+
+
+class EncryptedError(DocumentError):
+    """The file is protected by a password."""
+
+    code = "encrypted"
+
+
+class CorruptError(DocumentError):
+    """The file is damaged beyond what readers can repair."""
+
+    code = "corrupt"
+
+
+class TooLargeError(DocumentError):
+    """The file, a page or its pixels exceed a limit."""
+
+    code = "too_large"
+
+
+class ValidationError(DocumentError):
+    """What was asked for does not fit the rules of the request or schema."""
+
+    code = "validation"
+
+
+class UnsupportedFileTypeError(DocumentError):
+    """A type that no reader takes. The document is kept, under its file name."""
+
+    code = "unsupported_file_type"
+
+    def __init__(self, message: str, *, media_type: str = "application/octet-stream") -> None:
+        super().__init__(message)
+        self.media_type = media_type
+
+
+class SetupError(DocmillError):
+    """The installation must be changed by a person before this can work."""
+
+
+class UnauthorizedError(SetupError):
+    """Credentials are missing, wrong or lack a permission."""
+
+    code = "unauthorized"
+
+
+class MisconfiguredError(SetupError):
+    """A setting is missing or contradicts another, or a needed program is absent."""
+
+    code = "misconfigured"
+
+
+def retry_delay_s(error: TransientError, *, attempt: int, jitter: float) -> float:
+    """Seconds to wait after failed attempt number `attempt` (from 1).
+
+    jitter: in [0, 1); up to half of a doubling delay is added, so that many documents that failed together
+    do not return together.
+    """
+    if error.retry_after_s is not None:
+        return error.retry_after_s
+    if not error.doubles:
+        return error.delay_s
+    return error.delay_s * 2 ** (attempt - 1) * (1 + jitter / 2)

@@ -1,0 +1,283 @@
+"""What docmill knows about a document: its words, what it is, what it says, and whether to believe it."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, SerializeAsAny
+
+from docmill.grid import set_lines
+
+DocumentType = Literal["invoice", "receipt", "purchase_order", "delivery_note", "bank_statement", "other"]
+PageSource = Literal["text", "ocr", "none"]
+MatchKind = Literal["exact", "normalised", "computed", "none"]
+
+
+class Box(NamedTuple):
+    """A rectangle in fractions of the page as displayed, origin top left."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of one page in reading order, as columns.
+
+    boxes: float32, shape (n, 4), fractions of the page as in `Box`.
+    confidences: float32, shape (n,), in [0, 1]; 1 for text that came with the file.
+    lines, blocks: int32, shape (n,), counted from 0 and never decreasing; words of a line go left to right.
+    """
+
+    texts: list[str]
+    boxes: NDArray[np.float32]
+    confidences: NDArray[np.float32]
+    lines: NDArray[np.int32]
+    blocks: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        count = len(self.texts)
+        if self.boxes.shape != (count, 4) or any(
+            column.shape != (count,) for column in (self.confidences, self.lines, self.blocks)
+        ):
+            raise ValueError("the columns of Words differ in length")
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @classmethod
+    def none(cls) -> "Words":
+        """An empty page."""
+        return cls(
+            texts=[],
+            boxes=np.zeros((0, 4), np.float32),
+            confidences=np.zeros(0, np.float32),
+            lines=np.zeros(0, np.int32),
+            blocks=np.zeros(0, np.int32),
+        )
+
+    def box(self, start: int, stop: int) -> Box:
+        """The rectangle around words `start` to `stop` (exclusive). Raises ValueError if there are none."""
+        part = self.boxes[start:stop]
+        x0, y0 = part[:, :2].min(axis=0)
+        x1, y1 = part[:, 2:].max(axis=0)
+        return Box(float(x0), float(y0), float(x1), float(y1))
+
+
+class Line(NamedTuple):
+    """Words `start` to `stop` (exclusive) of a page, and their text with column gaps kept."""
+
+    start: int
+    stop: int
+    text: str
+
+
+class Place(NamedTuple):
+    """Where a text stands: words `start` to `stop` (exclusive) of page `page_number`."""
+
+    page_number: int
+    start: int
+    stop: int
+    box: Box
+    text: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page as displayed.
+
+    number: from 1. rotation: degrees clockwise by which the stored page was turned for display.
+    source: `text` came with the file, `ocr` was recognised, `none` could not be read.
+    quality: in [0, 1], how far the text can be relied on.
+    problem: why the page could not be read, in a person's words.
+    """
+
+    number: int
+    width_pt: float
+    height_pt: float
+    words: Words
+    source: PageSource
+    quality: float
+    rotation: int = 0
+    problem: str | None = None
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The page's lines, top to bottom."""
+        if not self.words.texts:
+            return []
+        numbers = self.words.lines
+        starts = np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1)).tolist()
+        stops = [*starts[1:], len(numbers)]
+        scale = np.array([self.width_pt, self.height_pt] * 2, np.float32)
+        texts = set_lines(self.words.texts, self.words.boxes * scale, numbers)
+        return [Line(*line) for line in zip(starts, stops, texts, strict=True)]
+
+    @cached_property
+    def text(self) -> str:
+        """Lines joined by newlines, columns kept apart by spaces."""
+        return "\n".join(line.text for line in self.lines)
+
+    def place(self, start: int, stop: int) -> Place:
+        """Words `start` to `stop` (exclusive) as a place."""
+        return Place(
+            self.number, start, stop, self.words.box(start, stop), " ".join(self.words.texts[start:stop])
+        )
+
+    @cached_property
+    def _searchable(self) -> tuple[str, NDArray[np.int32]]:
+        """The letters and digits of all words in one string, and for each the index of its word."""
+        parts = [letters_and_digits(text) for text in self.words.texts]
+        owners = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part in parts])
+        return "".join(parts), owners
+
+    def find(self, value: str) -> Iterator[Place]:
+        """Every place whose words hold `value`, compared by letters and digits only.
+
+        A find starts and ends at a word's edge, or inside a word when the value is glued to others.
+        """
+        wanted = letters_and_digits(value)
+        if not wanted:
+            return
+        haystack, owners = self._searchable
+        at = haystack.find(wanted)
+        while at >= 0:
+            yield self.place(int(owners[at]), int(owners[at + len(wanted) - 1]) + 1)
+            at = haystack.find(wanted, at + 1)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document that has been read: what the specification calls its transcription.
+
+    content_hash: SHA-256 of the original bytes, lower-case hexadecimal.
+    """
+
+    content_hash: str
+    media_type: str
+    pages: Sequence[Page]
+    language: str | None = None
+
+    @cached_property
+    def text(self) -> str:
+        """The whole text, layout kept; pages are parted by form feeds."""
+        return "\f".join(page.text for page in self.pages)
+
+    @property
+    def quality(self) -> float:
+        """The pages' quality, weighted by their number of words; 0 when nothing was read."""
+        weights = [len(page.words) for page in self.pages]
+        total = sum(weights)
+        if not total:
+            return 0.0
+        return sum(page.quality * weight for page, weight in zip(self.pages, weights, strict=True)) / total
+
+    def find(self, value: str) -> list[Place]:
+        """Every place that holds `value`, page by page. See `Page.find`."""
+        return [place for page in self.pages for place in page.find(value)]
+
+
+def letters_and_digits(text: str) -> str:
+    """`text` in NFKC, case folded, without anything that is neither letter nor digit."""
+    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold())
+
+
+class _Record(BaseModel):
+    """Frozen, closed: an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Evidence(_Record):
+    """Where one value was read.
+
+    match: `exact` the text is the value; `normalised` after reading a date, amount or spacing;
+    `computed` from other values; `none` no place found. confidence: in [0, 1].
+    """
+
+    page: int | None
+    box: Box | None
+    text: str | None
+    match: MatchKind
+    confidence: float
+
+
+class Usage(_Record):
+    """What a model call cost. cost: in US dollars."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    model: str | None = None
+    cost: Decimal = Decimal(0)
+
+
+class Classification(_Record):
+    """What a document is. A null title says that nobody could tell."""
+
+    document_type: DocumentType = "other"
+    title: str | None = None
+    summary: str | None = None
+    document_date: date | None = None
+    tags: tuple[str, ...] = ()
+    language: str | None = None
+    confidence: float = 0.0
+
+
+class Extraction(_Record):
+    """The fields of a document and where each was read.
+
+    evidence: field path (`seller.name`, `lines[0].net_amount`) to its evidence; every value that is not
+    null has one. reason: why this extractor was chosen.
+    """
+
+    document_type: DocumentType
+    data: SerializeAsAny[BaseModel]
+    evidence: dict[str, Evidence]
+    usage: Usage = Usage()
+    reason: str = ""
+
+
+class Failure(_Record):
+    """A check that did not hold. check: its stable name; fields: the paths it speaks of."""
+
+    check: str
+    message: str
+    fields: tuple[str, ...] = ()
+
+
+class Verdict(_Record):
+    """The gate's result: believed when nothing failed."""
+
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the data can be believed without a person."""
+        return not self.failures
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything one run of the pipeline found out about a document.
+
+    refusal: set for a type that no reader takes; document, extraction and verdict are then null.
+    timings_s: step to seconds.
+    """
+
+    content_hash: str
+    media_type: str
+    classification: Classification
+    document: Document | None = None
+    extraction: Extraction | None = None
+    verdict: Verdict | None = None
+    refusal: str | None = None
+    timings_s: dict[str, float] = field(default_factory=dict[str, float])

@@ -1,0 +1,143 @@
+"""The way of one document, from original bytes to data that can be believed, or not. Read this first."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from docmill import transcription
+from docmill.errors import DocmillError, TimeLimitError, UnsupportedFileTypeError
+from docmill.model import Classification, Document, Result
+from docmill.ports import (
+    Classifier,
+    Converter,
+    Exporter,
+    Extractor,
+    Gate,
+    Journal,
+    Observer,
+    Original,
+    Reader,
+    Ref,
+)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimits:
+    """Seconds a step may take before it is cancelled."""
+
+    document_s: float = 600
+    read_s: float = 60
+    classify_s: float = 90
+    extract_s: float = 90
+    export_s: float = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Who does what."""
+
+    reader: Reader
+    converter: Converter
+    classifier: Classifier
+    extractor: Extractor
+    gate: Gate
+    exporter: Exporter
+    limits: TimeLimits = TimeLimits()
+
+
+async def process(ref: Ref, steps: Steps, journal: Journal, observer: Observer | None = None) -> Result:
+    """Take one document from its source to its export.
+
+    A step that the journal remembers is not repeated. Raises what the steps raise, with the error's `step`
+    set; TimeLimitError when a limit is reached. An unsupported type is a result, not an error.
+    """
+    clock, limits = _Clock(observer), steps.limits
+    async with clock.step("process", limits.document_s):
+        async with clock.step("read", limits.read_s):
+            original = await steps.reader.read(ref)
+        try:
+            async with clock.step("transcribe"):
+                document = await _transcription(original, steps.converter, journal)
+        except UnsupportedFileTypeError as error:
+            result = _refused(ref, original, error)
+        else:
+            classification = await _classification(document, steps, clock)
+            async with clock.step("extract", limits.extract_s):
+                extraction = await steps.extractor.extract(document, classification)
+            result = Result(
+                content_hash=original.content_hash,
+                media_type=document.media_type,
+                classification=classification,
+                document=document,
+                extraction=extraction,
+                verdict=steps.gate.judge(document, extraction),
+            )
+        result = replace(result, timings_s=clock.timings_s)
+        async with clock.step("export", limits.export_s):
+            await steps.exporter.export(ref, result)
+    return result
+
+
+async def _transcription(original: Original, converter: Converter, journal: Journal) -> Document:
+    stored = await journal.get("transcription")
+    if stored is not None:
+        return transcription.loads(stored)
+    document = await converter.convert(original)
+    await journal.put("transcription", transcription.dumps(document))
+    return document
+
+
+async def _classification(document: Document, steps: Steps, clock: "_Clock") -> Classification:
+    """What the document is; unknown rather than an error, since the document is of use without it."""
+    try:
+        async with clock.step("classify", steps.limits.classify_s):
+            return await steps.classifier.classify(document)
+    except DocmillError as error:
+        log.warning("classification failed", extra={"code": error.code})
+        return Classification()
+
+
+def _refused(ref: Ref, original: Original, error: UnsupportedFileTypeError) -> Result:
+    """A file that no reader takes is kept, and found by its name."""
+    return Result(
+        content_hash=original.content_hash,
+        media_type=error.media_type,
+        classification=Classification(title=ref.name),
+        refusal=error.message,
+    )
+
+
+@dataclass
+class _Clock:
+    """Times steps, holds them to their limits, and marks errors with the step they came from."""
+
+    observer: Observer | None
+    timings_s: dict[str, float] = field(default_factory=dict[str, float])
+
+    @asynccontextmanager
+    async def step(self, name: str, limit_s: float | None = None) -> AsyncGenerator[None]:
+        if self.observer is not None:
+            await self.observer.step_started(name)
+        started = time.perf_counter()
+        limit = asyncio.timeout(limit_s)
+        try:
+            async with limit:
+                yield
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            late = TimeLimitError(
+                f"{name!r} took longer than {limit_s:g} s and was stopped; it will be tried again"
+            )
+            late.step = name
+            raise late from error
+        except DocmillError as error:
+            error.step = error.step or name
+            raise
+        finally:
+            self.timings_s[name] = time.perf_counter() - started

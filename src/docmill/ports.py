@@ -1,0 +1,195 @@
+"""The roles in the house, one Protocol each. Each promises which errors of `docmill.errors` it raises."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from uuid import UUID
+
+from docmill.model import Classification, Document, Extraction, Result, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A document to be processed. key: what its reader finds it by; name: the file name a person knows."""
+
+    key: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The bytes of a document as a local file, read-only. content_hash: SHA-256, lower-case hexadecimal."""
+
+    path: Path
+    name: str
+    content_hash: str
+
+
+class Reader(Protocol):
+    """Fetches originals."""
+
+    async def read(self, ref: Ref) -> Original:
+        """The original, complete and on this machine.
+
+        Raises CorruptError if it is gone or is not what was stored, TooLargeError above the size limit,
+        MisconfiguredError without permission, NetworkError or ServerError if the store cannot be reached.
+        """
+        ...
+
+
+class Converter(Protocol):
+    """Reads originals: pages, words, boxes."""
+
+    async def convert(self, original: Original) -> Document:
+        """The document's words and where they stand. A page that cannot be read says so in its `problem`.
+
+        Raises UnsupportedFileTypeError, EncryptedError, CorruptError, TooLargeError, TimeLimitError or
+        CrashedError.
+        """
+        ...
+
+
+class Classifier(Protocol):
+    """Says what a document is."""
+
+    async def classify(self, document: Document) -> Classification:
+        """Type, title and the like; a null title if it cannot tell. May raise any TransientError."""
+        ...
+
+
+class Extractor(Protocol):
+    """Takes the fields out of a document."""
+
+    async def extract(self, document: Document, classification: Classification) -> Extraction:
+        """Fields of the type's schema with their evidence; missing is null, never invented.
+
+        May raise any TransientError, ContextTooLongError or AiContentBlockedError.
+        """
+        ...
+
+
+class Gate(Protocol):
+    """Decides by rule whether to believe an extraction."""
+
+    def judge(self, document: Document, extraction: Extraction) -> Verdict:
+        """Every check that failed. Raises nothing."""
+        ...
+
+
+class Exporter(Protocol):
+    """Takes results to where they are wanted."""
+
+    async def export(self, ref: Ref, result: Result) -> None:
+        """Keep the result; doing it twice is the same as once.
+
+        Raises NetworkError or ServerError if the target cannot be reached, MisconfiguredError without
+        permission.
+        """
+        ...
+
+
+class Journal(Protocol):
+    """Remembers the result of finished steps of one document, so that a retry need not repeat them."""
+
+    async def get(self, step: str) -> bytes | None:
+        """What was put for this step, or None."""
+        ...
+
+    async def put(self, step: str, result: bytes) -> None:
+        """Remember `result`. The first result of a step stays; a later one is dropped.
+
+        Raises NetworkError or ServerError if the store cannot be reached.
+        """
+        ...
+
+
+class Observer(Protocol):
+    """Is told how far a document has come."""
+
+    async def step_started(self, step: str) -> None:
+        """The pipeline begins `step`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One delivery of a queued message.
+
+    receipt: names this delivery; a later delivery of the same message has another. receive_count: from 1.
+    """
+
+    id: UUID
+    body: str
+    receipt: UUID
+    receive_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A message that was given up. reason: `max_receives`, or the code of the error that ended it."""
+
+    id: UUID
+    body: str
+    reason: str
+    receive_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How much a queue holds. oldest_age_s: of the oldest due message, 0 when none is due."""
+
+    due: int
+    delayed: int
+    in_flight: int
+    oldest_age_s: float
+
+
+class Queue(Protocol):
+    """Delivers each message at least once, to one receiver at a time.
+
+    All methods raise NetworkError or ServerError if the queue cannot be reached.
+    """
+
+    async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
+        """Enqueue; each message falls due after `delay_s`."""
+        ...
+
+    async def receive(self, *, limit: int, wait_s: float) -> list[Message]:
+        """Up to `limit` due messages, invisible to others for the queue's visibility time.
+
+        Waits up to `wait_s` for the first. Messages at the maximum of receives go to the dead letters.
+        """
+        ...
+
+    async def extend(self, message: Message, *, visibility_s: float) -> bool:
+        """Keep the message for `visibility_s` from now. False if this delivery is over: stop working."""
+        ...
+
+    async def delete(self, message: Message) -> bool:
+        """The message is done. False if this delivery was over before."""
+        ...
+
+    async def release(self, message: Message, *, delay_s: float = 0) -> bool:
+        """Give the message back, due after `delay_s`. False if this delivery was over before."""
+        ...
+
+    async def depth(self) -> Depth:
+        """What the queue holds now."""
+        ...
+
+    async def bury(self, message: Message, *, reason: str) -> bool:
+        """Move the message to the dead letters. False if this delivery was over before."""
+        ...
+
+    async def dead_letters(self, *, limit: int) -> list[DeadLetter]:
+        """The newest dead letters first."""
+        ...
+
+    async def redrive(self, ids: Sequence[UUID]) -> int:
+        """Put dead letters back into the queue, due at once, with a fresh count; how many there were."""
+        ...
+
+    async def purge_dead_letters(self, ids: Sequence[UUID]) -> int:
+        """Forget dead letters; how many there were."""
+        ...
