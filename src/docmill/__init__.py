@@ -1,0 +1,69 @@
+"""Documents in, trusted typed data out. The public names; each is loaded when it is first used."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from docmill.errors import DocmillError, DocumentError, SetupError, TransientError
+    from docmill.model import (
+        Box,
+        Classification,
+        Document,
+        Evidence,
+        Extraction,
+        Failure,
+        Page,
+        Result,
+        Verdict,
+        Words,
+    )
+    from docmill.pipeline import Steps, TimeLimits, process
+    from docmill.ports import Original, Ref
+
+_HOME = {
+    "docmill.errors": ("DocmillError", "DocumentError", "SetupError", "TransientError"),
+    "docmill.model": (
+        "Box",
+        "Classification",
+        "Document",
+        "Evidence",
+        "Extraction",
+        "Failure",
+        "Page",
+        "Result",
+        "Verdict",
+        "Words",
+    ),
+    "docmill.pipeline": ("Steps", "TimeLimits", "process"),
+    "docmill.ports": ("Original", "Ref"),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "Box",
+    "Classification",
+    "DocmillError",
+    "Document",
+    "DocumentError",
+    "Evidence",
+    "Extraction",
+    "Failure",
+    "Original",
+    "Page",
+    "Ref",
+    "Result",
+    "SetupError",
+    "Steps",
+    "TimeLimits",
+    "TransientError",
+    "Verdict",
+    "Words",
+    "process",
+]
+
+
+def __getattr__(name: str) -> object:
+    # Loading numpy and pydantic takes longer than many a command; PEP 562 defers it.
+    if name in _MODULE_OF:
+        return getattr(import_module(_MODULE_OF[name]), name)
+    raise AttributeError(f"module 'docmill' has no attribute {name!r}")

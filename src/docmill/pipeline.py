@@ -57,7 +57,7 @@ async def process(ref: Ref, steps: Steps, journal: Journal, observer: Observer |
     set; TimeLimitError when a limit is reached. An unsupported type is a result, not an error.
     """
     clock, limits = _Clock(observer), steps.limits
-    async with clock.step("process", limits.document_s):
+    async with _limited("process", limits.document_s):
         async with clock.step("read", limits.read_s):
             original = await steps.reader.read(ref)
         try:
@@ -114,7 +114,7 @@ def _refused(ref: Ref, original: Original, error: UnsupportedFileTypeError) -> R
 
 @dataclass
 class _Clock:
-    """Times steps, holds them to their limits, and marks errors with the step they came from."""
+    """Announces and times steps."""
 
     observer: Observer | None
     timings_s: dict[str, float] = field(default_factory=dict[str, float])
@@ -124,20 +124,28 @@ class _Clock:
         if self.observer is not None:
             await self.observer.step_started(name)
         started = time.perf_counter()
-        limit = asyncio.timeout(limit_s)
         try:
-            async with limit:
+            async with _limited(name, limit_s):
                 yield
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
-            late = TimeLimitError(
-                f"{name!r} took longer than {limit_s:g} s and was stopped; it will be tried again"
-            )
-            late.step = name
-            raise late from error
-        except DocmillError as error:
-            error.step = error.step or name
-            raise
         finally:
             self.timings_s[name] = time.perf_counter() - started
+
+
+@asynccontextmanager
+async def _limited(step: str, limit_s: float | None) -> AsyncGenerator[None]:
+    """Cancels what takes longer than `limit_s`, and marks every error with the step it came from."""
+    limit = asyncio.timeout(limit_s)
+    try:
+        async with limit:
+            yield
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        late = TimeLimitError(
+            f"{step!r} took longer than {limit_s:g} s and was stopped; it will be tried again"
+        )
+        late.step = step
+        raise late from error
+    except DocmillError as error:
+        error.step = error.step or step
+        raise

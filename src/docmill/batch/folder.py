@@ -1,0 +1,71 @@
+"""Originals in a folder."""
+
+import asyncio
+import hashlib
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from docmill.errors import CorruptError, MisconfiguredError, ServerError, TooLargeError
+from docmill.ports import Original, Ref
+
+DEFAULT_MAX_BYTES = 50 * 1024 * 1024
+
+
+class FolderLister:
+    """Every file below a folder, or one file, in a stable order."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def list(self) -> Iterator[Ref]:
+        """One reference per file; hidden files and folders are left out.
+
+        Raises MisconfiguredError if the folder is not there.
+        """
+        if self._root.is_file():
+            yield Ref(key=self._root.name, name=self._root.name)
+            return
+        if not self._root.is_dir():
+            raise MisconfiguredError(
+                f"there is no folder {str(self._root)!r}; give a folder or a file that exists"
+            )
+        for path in sorted(self._root.rglob("*")):
+            key = path.relative_to(self._root)
+            if path.is_file() and not any(part.startswith(".") for part in key.parts):
+                yield Ref(key=key.as_posix(), name=path.name)
+
+
+class FolderReader:
+    """`Reader` below one root. A file above `max_bytes` is refused before it is read."""
+
+    def __init__(self, root: Path, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+        self._root = root if root.is_dir() else root.parent
+        self._max_bytes = max_bytes
+
+    async def read(self, ref: Ref) -> Original:
+        """See `Reader.read`."""
+        path = self._root / ref.key
+        return Original(path=path, name=ref.name, content_hash=await asyncio.to_thread(self._hash, path, ref))
+
+    def _hash(self, path: Path, ref: Ref) -> str:
+        with _translated(ref), path.open("rb") as file:
+            size = path.stat().st_size
+            if size > self._max_bytes:
+                raise TooLargeError(
+                    f"{ref.name!r} has {size / 1e6:.0f} MB; the limit is {self._max_bytes / 1e6:.0f} MB"
+                    " (--max-mb raises it)"
+                )
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _translated(ref: Ref) -> Generator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise CorruptError(f"{ref.key!r} is gone") from error
+    except PermissionError as error:
+        raise MisconfiguredError(f"no permission to read {ref.key!r}; change its mode or owner") from error
+    except OSError as error:
+        raise ServerError(f"cannot read {ref.key!r}: {error.strerror}") from error

@@ -1,0 +1,140 @@
+"""The output of a run: one JSON line per document, failed ones too, and never two for the same document."""
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Lock
+from typing import Any, TextIO
+
+from docmill.errors import DocmillError, MisconfiguredError, ServerError
+from docmill.model import Result
+from docmill.ports import Ref
+
+Record = dict[str, Any]
+
+
+def result_record(ref: Ref, result: Result, *, attempts: int) -> Record:
+    """The record of a document that went through the pipeline."""
+    extraction, verdict = result.extraction, result.verdict
+    believed = verdict is None or verdict.passed
+    return {
+        "source": ref.key,
+        "content_hash": result.content_hash,
+        "status": "completed" if believed else "needs_review",
+        "document_type": result.classification.document_type,
+        "data": extraction and extraction.data.model_dump(mode="json"),
+        "evidence": {path: proof.model_dump(mode="json") for path, proof in extraction.evidence.items()}
+        if extraction
+        else {},
+        "verdict": verdict and {"passed": verdict.passed, **verdict.model_dump(mode="json")},
+        "error": result.refusal
+        and {"code": "unsupported_file_type", "step": "transcribe", "message": result.refusal},
+        "attempts": attempts,
+        "usage": extraction and extraction.usage.model_dump(mode="json"),
+        "timings_s": _rounded(result.timings_s),
+    }
+
+
+def failure_record(ref: Ref, error: DocmillError, *, content_hash: str | None, attempts: int) -> Record:
+    """The record of a document that could not be processed."""
+    return {
+        "source": ref.key,
+        "content_hash": content_hash,
+        "status": "failed",
+        "document_type": None,
+        "data": None,
+        "evidence": {},
+        "verdict": None,
+        "error": {"code": error.code, "step": error.step, "message": error.message},
+        "attempts": attempts,
+        "usage": None,
+        "timings_s": {},
+    }
+
+
+def _rounded(timings_s: dict[str, float]) -> dict[str, float]:
+    return {step: round(seconds, 4) for step, seconds in timings_s.items()}
+
+
+class RecordFile:
+    """A JSON Lines file that a run appends to, and a later run goes on from.
+
+    Lines are flushed as they are written: a killed run loses the record being written and no other.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = Lock()
+        self._file: TextIO | None = None
+
+    def open(self, *, keep: Callable[[Record], bool]) -> dict[str, str]:
+        """Open for appending. Records that `keep` refuses are dropped; of the others, source to content hash.
+
+        Raises MisconfiguredError if the file cannot be written or holds something else.
+        """
+        kept: dict[str, str] = {}
+        draft = self._path.with_name(self._path.name + ".draft")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with draft.open("w", encoding="utf-8") as file:
+                for line, record in self._records():
+                    if keep(record):
+                        kept[record["source"]] = record["content_hash"]
+                        file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(self._path)
+            self._file = self._path.open("a", encoding="utf-8")
+        except OSError as error:
+            raise MisconfiguredError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
+        return kept
+
+    def write(self, record: Record) -> None:
+        """Append one record; safe to call from several threads.
+
+        Raises ServerError if the disk takes no more.
+        """
+        assert self._file is not None, "open() comes first"
+        line = json.dumps(record, ensure_ascii=False) + "\n"
+        try:
+            with self._lock:
+                self._file.write(line)
+                self._file.flush()
+        except OSError as error:
+            raise ServerError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
+
+    def close(self) -> None:
+        """Nothing more will be written."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _records(self) -> Iterator[tuple[str, Record]]:
+        if not self._path.exists():
+            return
+        with self._path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith("\n"):
+                    return  # the line a killed run was writing
+                try:
+                    record = json.loads(line)
+                    _ = record["source"], record["status"], record["content_hash"]
+                except (ValueError, TypeError, KeyError) as error:
+                    raise MisconfiguredError(
+                        f"line {number} of {str(self._path)!r} is not a record of docmill; give another --out"
+                    ) from error
+                yield line, record
+
+
+class RecordExporter:
+    """`Exporter` into a record file, for one attempt at one document."""
+
+    def __init__(self, records: RecordFile, *, attempts: int) -> None:
+        self._records = records
+        self._attempts = attempts
+
+    async def export(self, ref: Ref, result: Result) -> None:
+        """See `Exporter.export`."""
+        await asyncio.to_thread(self._records.write, result_record(ref, result, attempts=self._attempts))

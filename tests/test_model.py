@@ -1,0 +1,76 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from docmill.model import Document, Page, Words, letters_and_digits
+
+MakeDocument = Callable[..., Document]
+
+
+def test_a_value_is_found_with_its_page_and_box(make_document: MakeDocument) -> None:
+    document = make_document("Invoice number   INV-104", "Total due   1,234.50 EUR")
+
+    (place,) = document.find("1 234.50")
+
+    assert place.page_number == 2
+    assert place.text == "1,234.50"
+    assert place.box == pytest.approx((0.17, 1 / 3, 0.25, 1 / 3 + 0.8 / 3))
+
+
+def test_a_value_of_several_words_is_found_over_line_ends(make_document: MakeDocument) -> None:
+    document = make_document("Halden Freight\nDock Street 4\n20457 Hamburg")
+
+    (place,) = document.find("Dock Street 4, 20457 Hamburg")
+
+    assert (place.start, place.stop) == (2, 7)
+
+
+def test_a_value_glued_to_its_neighbours_is_found_inside_their_word(make_document: MakeDocument) -> None:
+    document = make_document("No:INV-104/Page1")
+
+    assert [place.text for place in document.find("INV-104")] == ["No:INV-104/Page1"]
+
+
+def test_a_value_without_letters_or_digits_is_nowhere(make_document: MakeDocument) -> None:
+    assert make_document("a - b").find("-") == []
+
+
+def test_lines_keep_the_gap_between_label_and_value(make_document: MakeDocument) -> None:
+    page = make_document("Invoice date        2026-10-14\nDue                 2026-11-13").pages[0]
+
+    assert [line.text for line in page.lines] == [
+        "Invoice date        2026-10-14",
+        "Due                 2026-11-13",
+    ]
+    assert (page.lines[1].start, page.lines[1].stop) == (3, 5)
+
+
+def test_an_empty_page_has_no_lines_and_no_text() -> None:
+    page = Page(number=1, width_pt=10, height_pt=10, words=Words.none(), source="none", quality=0.0)
+
+    assert page.lines == []
+    assert page.text == ""
+    assert Document(content_hash="", media_type="", pages=[page]).quality == 0.0
+
+
+def test_the_quality_of_a_document_weighs_pages_by_their_words(make_document: MakeDocument) -> None:
+    document = make_document("one two three", "four")
+    pages = [document.pages[0], Page(2, 595, 842, document.pages[1].words, "ocr", 0.6)]
+
+    assert Document("", "", pages).quality == pytest.approx(0.9)
+
+
+def test_columns_of_different_length_are_refused() -> None:
+    empty = Words.none()
+
+    with pytest.raises(ValueError, match="differ in length"):
+        Words(["a"], empty.boxes, empty.confidences, empty.lines, empty.blocks)
+
+
+def test_comparison_ignores_case_width_and_punctuation() -> None:
+    assert letters_and_digits("Straße_№ 7/Ａ") == "strasseno7a"  # noqa: RUF001  the wide letter is the case
+
+
+def test_boxes_are_kept_as_single_precision(make_document: MakeDocument) -> None:
+    assert make_document("a").pages[0].words.boxes.dtype == np.float32

@@ -1,0 +1,185 @@
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from docmill import transcription
+from docmill.batch.memory import MemoryExporter, MemoryJournal, MemoryReader
+from docmill.errors import CorruptError, NetworkError, ServerError, TimeLimitError, UnsupportedFileTypeError
+from docmill.model import Classification, Document, Evidence, Extraction, Failure, Verdict
+from docmill.pipeline import Steps, TimeLimits, process
+from docmill.ports import Original, Ref
+from docmill.schemas.types import Receipt
+
+REF = Ref(key="a.pdf", name="a.pdf")
+
+
+class Converting:
+    """Gives one document and counts how often it was asked."""
+
+    def __init__(self, document: Document, *, error: Exception | None = None) -> None:
+        self.calls = 0
+        self._document = document
+        self._error = error
+
+    async def convert(self, original: Original) -> Document:
+        self.calls += 1
+        assert original.path.read_bytes() == b"%PDF"
+        if self._error:
+            raise self._error
+        return self._document
+
+
+class Classifying:
+    def __init__(self, *, error: Exception | None = None) -> None:
+        self._error = error
+
+    async def classify(self, document: Document) -> Classification:
+        assert document.pages
+        if self._error:
+            raise self._error
+        return Classification(document_type="receipt", title="Receipt", confidence=1)
+
+
+class Extracting:
+    def __init__(self, *, endless: bool = False) -> None:
+        self._endless = endless
+
+    async def extract(self, document: Document, classification: Classification) -> Extraction:
+        if self._endless:
+            await asyncio.Event().wait()
+        (place,) = document.find("12.50")
+        evidence = Evidence(
+            page=place.page_number, box=place.box, text=place.text, match="exact", confidence=1.0
+        )
+        return Extraction(
+            document_type=classification.document_type, data=Receipt(), evidence={"gross_total": evidence}
+        )
+
+
+class Judging:
+    def judge(self, document: Document, extraction: Extraction) -> Verdict:
+        assert document.find("12.50")
+        assert "gross_total" in extraction.evidence
+        return Verdict(failures=(Failure(check="critical", message="no date", fields=("issue_date",)),))
+
+
+@pytest.fixture
+def steps(tmp_path: Path, make_document: Callable[..., Document]) -> Steps:
+    return Steps(
+        reader=MemoryReader({"a.pdf": b"%PDF"}, tmp_path),
+        converter=Converting(make_document("Total   12.50")),
+        classifier=Classifying(),
+        extractor=Extracting(),
+        gate=Judging(),
+        exporter=MemoryExporter(),
+    )
+
+
+async def test_a_document_goes_from_its_source_to_its_export(steps: Steps) -> None:
+    exporter = MemoryExporter()
+
+    result = await process(REF, replace(steps, exporter=exporter), MemoryJournal())
+
+    assert exporter.results["a.pdf"] is result
+    assert result.extraction is not None
+    assert result.verdict is not None
+    assert not result.verdict.passed
+    assert result.classification.title == "Receipt"
+    assert {"read", "transcribe", "classify", "extract"} <= set(result.timings_s)
+
+
+async def test_a_retry_reuses_the_transcription(steps: Steps, make_document: Callable[..., Document]) -> None:
+    converter, journal = Converting(make_document("Total   12.50")), MemoryJournal()
+    steps = replace(steps, converter=converter)
+
+    await process(REF, steps, journal)
+    await process(REF, steps, journal)
+
+    assert converter.calls == 1
+    assert transcription.loads(await journal.get("transcription") or b"").text == "Total   12.50"
+
+
+async def test_the_observer_hears_each_step_in_order(steps: Steps) -> None:
+    class Hearing:
+        def __init__(self) -> None:
+            self.steps: list[str] = []
+
+        async def step_started(self, step: str) -> None:
+            self.steps.append(step)
+
+    observer = Hearing()
+
+    await process(REF, steps, MemoryJournal(), observer)
+
+    assert observer.steps == ["read", "transcribe", "classify", "extract", "export"]
+
+
+async def test_a_failed_classification_leaves_the_document_without_title(steps: Steps) -> None:
+    failing = replace(steps, classifier=Classifying(error=NetworkError("away")))
+
+    result = await process(REF, failing, MemoryJournal())
+
+    assert result.classification == Classification()
+    assert result.extraction is not None
+
+
+async def test_an_unsupported_type_is_completed_under_its_file_name(
+    steps: Steps, make_document: Callable[..., Document]
+) -> None:
+    refusal = UnsupportedFileTypeError("cannot read films", media_type="video/mp4")
+    exporter = MemoryExporter()
+    steps = replace(steps, converter=Converting(make_document("x"), error=refusal), exporter=exporter)
+
+    result = await process(REF, steps, MemoryJournal())
+
+    assert (result.classification.title, result.media_type) == ("a.pdf", "video/mp4")
+    assert result.refusal == "cannot read films"
+    assert exporter.results["a.pdf"].extraction is None
+
+
+async def test_an_error_says_which_step_it_came_from(
+    steps: Steps, make_document: Callable[..., Document]
+) -> None:
+    steps = replace(steps, converter=Converting(make_document("x"), error=ServerError("full")))
+
+    with pytest.raises(ServerError) as caught:
+        await process(REF, steps, MemoryJournal())
+
+    assert caught.value.step == "transcribe"
+
+
+async def test_a_missing_original_is_an_error_of_the_read_step(steps: Steps) -> None:
+    with pytest.raises(CorruptError, match="gone") as caught:
+        await process(Ref("b.pdf", "b.pdf"), steps, MemoryJournal())
+
+    assert caught.value.step == "read"
+
+
+async def test_a_step_over_its_limit_is_cancelled(steps: Steps) -> None:
+    steps = replace(steps, extractor=Extracting(endless=True), limits=TimeLimits(extract_s=0.01))
+
+    with pytest.raises(TimeLimitError, match=r"'extract' took longer than 0\.01 s") as caught:
+        await process(REF, steps, MemoryJournal())
+
+    assert caught.value.step == "extract"
+
+
+async def test_the_limit_of_the_whole_document_holds_too(steps: Steps) -> None:
+    steps = replace(steps, extractor=Extracting(endless=True), limits=TimeLimits(document_s=0.05))
+
+    with pytest.raises(TimeLimitError) as caught:
+        await process(REF, steps, MemoryJournal())
+
+    assert caught.value.step == "process"
+
+
+async def test_a_time_out_that_is_not_ours_passes_through(
+    steps: Steps, make_document: Callable[..., Document]
+) -> None:
+    steps = replace(steps, converter=Converting(make_document("x"), error=TimeoutError()))
+
+    with pytest.raises(TimeoutError):
+        await process(REF, steps, MemoryJournal())
