@@ -1,0 +1,1 @@
+"""Every number we claim, each a command: `python -m bench` lists them."""

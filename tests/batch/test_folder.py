@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import pytest
+
+from docmill.batch.folder import FolderLister, FolderReader
+from docmill.errors import CorruptError, MisconfiguredError, ServerError, TooLargeError
+from docmill.ports import Ref
+
+
+def test_a_folder_is_listed_in_order_without_hidden_files(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / ".git").mkdir()
+    for name in ("b/2.pdf", "a.pdf", ".DS_Store", ".git/x"):
+        (tmp_path / name).write_bytes(b"x")
+
+    assert [ref.key for ref in FolderLister(tmp_path).list()] == ["a.pdf", "b/2.pdf"]
+
+
+def test_a_single_file_is_a_folder_of_one(tmp_path: Path) -> None:
+    file = tmp_path / "a.pdf"
+    file.write_bytes(b"x")
+
+    assert list(FolderLister(file).list()) == [Ref("a.pdf", "a.pdf")]
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(MisconfiguredError, match="no folder"):
+        list(FolderLister(tmp_path / "nowhere").list())
+
+
+async def test_an_original_is_known_by_the_hash_of_its_bytes(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"abc")
+
+    original = await FolderReader(tmp_path).read(Ref("a.txt", "a.txt"))
+
+    assert original.content_hash == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert original.path == tmp_path / "a.txt"
+
+
+async def test_a_file_above_the_limit_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"abc" * 1000)
+
+    with pytest.raises(TooLargeError, match="--max-mb"):
+        await FolderReader(tmp_path, max_bytes=2999).read(Ref("a.txt", "a.txt"))
+
+
+async def test_a_file_that_went_away_is_gone(tmp_path: Path) -> None:
+    with pytest.raises(CorruptError, match="gone"):
+        await FolderReader(tmp_path).read(Ref("a.txt", "a.txt"))
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"), [(PermissionError, MisconfiguredError), (IsADirectoryError, ServerError)]
+)
+async def test_the_systems_errors_become_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: type[OSError], expected: type[Exception]
+) -> None:
+    def fail(*_: object) -> None:
+        raise raised(1, "no")
+
+    monkeypatch.setattr(
+        Path, "open", fail
+    )  # root may read everything, so the system cannot be made to refuse
+
+    with pytest.raises(expected):
+        await FolderReader(tmp_path).read(Ref("a.txt", "a.txt"))

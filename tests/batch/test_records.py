@@ -1,0 +1,75 @@
+import json
+import resource
+from pathlib import Path
+
+import pytest
+
+from docmill.batch.records import RecordFile
+from docmill.errors import MisconfiguredError, ServerError
+
+
+def _record(source: str, status: str = "completed") -> dict[str, str]:
+    return {"source": source, "status": status, "content_hash": f"hash of {source}"}
+
+
+def _written(path: Path) -> list[str]:
+    return [json.loads(line)["source"] for line in path.read_text().splitlines()]
+
+
+def test_a_later_run_goes_on_from_what_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "out" / "run.jsonl"
+    first = RecordFile(path)
+    assert first.open(keep=lambda _: True) == {}
+    first.write(_record("a"))
+    first.write(_record("b", "failed"))
+    first.close()
+    second = RecordFile(path)
+
+    known = second.open(keep=lambda record: record["status"] != "failed")
+    second.write(_record("b"))
+    second.close()
+
+    assert known == {"a": "hash of a"}
+    assert _written(path) == ["a", "b"]
+
+
+def test_the_line_a_killed_run_was_writing_is_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(json.dumps(_record("a")) + "\n" + '{"source": "b", "sta')
+
+    records = RecordFile(path)
+    known = records.open(keep=lambda _: True)
+    records.close()
+
+    assert known == {"a": "hash of a"}
+    assert _written(path) == ["a"]
+
+
+@pytest.mark.parametrize("line", ["no json", "{}", "[]", '{"source": "a"}'])
+def test_a_file_that_holds_something_else_is_left_alone(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "letters.txt"
+    path.write_text(line + "\n")
+
+    with pytest.raises(MisconfiguredError, match=r"line 1 of .* is not a record"):
+        RecordFile(path).open(keep=lambda _: True)
+
+    assert path.read_text() == line + "\n"
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    with pytest.raises(MisconfiguredError, match="cannot write"):
+        RecordFile(tmp_path).open(keep=lambda _: True)
+
+
+def test_a_full_disk_is_an_error_that_can_be_tried_again(tmp_path: Path) -> None:
+    records = RecordFile(tmp_path / "run.jsonl")
+    records.open(keep=lambda _: True)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(ServerError, match="File too large"):
+            records.write(_record("a"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        records.close()

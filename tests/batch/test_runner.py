@@ -1,0 +1,258 @@
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docmill.batch import runner as runner_module
+from docmill.batch.memory import MemoryExporter, MemoryReader
+from docmill.batch.records import RecordFile
+from docmill.batch.runner import Done, Policy, Report, Runner
+from docmill.errors import (
+    CorruptError,
+    CrashedError,
+    MisconfiguredError,
+    TransientError,
+    UnsupportedFileTypeError,
+)
+from docmill.model import Classification, Document, Extraction, Failure, Verdict
+from docmill.pipeline import Steps
+from docmill.ports import Original, Ref
+from docmill.schemas.types import Receipt
+
+DEFAULT = Policy()
+
+
+class Scripted:
+    """A converter that raises, for each document, the errors scripted for it, and then succeeds."""
+
+    def __init__(self, document: Document, script: dict[str, list[Exception]]) -> None:
+        self.document = document
+        self.script = script
+        self.calls: Counter[str] = Counter()
+        self.running = self.most_running = 0
+
+    async def convert(self, original: Original) -> Document:
+        self.calls[original.name] += 1
+        self.running += 1
+        self.most_running = max(self.most_running, self.running)
+        await asyncio.to_thread(original.path.exists)  # let the others run
+        self.running -= 1
+        errors = self.script.get(original.name, [])
+        if errors:
+            raise errors.pop(0)
+        return self.document
+
+
+class Offline:
+    """Classifier, extractor and gate in one; a text in doubt does not pass."""
+
+    async def classify(self, document: Document) -> Classification:
+        return Classification(document_type="receipt", title=document.text)
+
+    async def extract(self, document: Document, classification: Classification) -> Extraction:
+        assert document.pages
+        return Extraction(document_type=classification.document_type, data=Receipt(), evidence={})
+
+    def judge(self, document: Document, extraction: Extraction) -> Verdict:
+        assert extraction.document_type == "receipt"
+        doubtful = "doubt" in document.text
+        return Verdict(failures=(Failure(check="critical", message="no total"),) if doubtful else ())
+
+
+class Run:
+    """One run over documents of the given names, and what came of it."""
+
+    def __init__(self, folder: Path, document: Document, script: dict[str, list[Exception]]) -> None:
+        self.path = folder / "out.jsonl"
+        self.converter = Scripted(document, script)
+        self.done: list[Done] = []
+        self._folder = folder
+
+    async def __call__(self, *names: str, policy: Policy = DEFAULT) -> Report:
+        offline = Offline()
+        steps = Steps(
+            reader=MemoryReader({name: name.encode() for name in names}, self._folder),
+            converter=self.converter,
+            classifier=offline,
+            extractor=offline,
+            gate=offline,
+            exporter=MemoryExporter(),
+        )
+        records = RecordFile(self.path)
+        known = records.open(keep=lambda record: record["status"] != "failed")
+        try:
+            run = Runner(steps, records, policy=policy, on_done=self.done.append).run
+            return await run([Ref(name, name) for name in names], known=known)
+        finally:
+            records.close()
+
+    @property
+    def records(self) -> dict[str, dict[str, Any]]:
+        records = [json.loads(line) for line in self.path.read_text().splitlines()]
+        assert len({record["source"] for record in records}) == len(records)
+        return {record["source"]: record for record in records}
+
+
+@pytest.fixture
+def run_with(tmp_path: Path, make_document: Callable[..., Document]) -> Callable[..., Run]:
+    def make(text: str = "Total 1.00", **script: list[Exception]) -> Run:
+        return Run(tmp_path, make_document(text), script)
+
+    return make
+
+
+@pytest.fixture
+def delays(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The delays a run would have waited; none is waited."""
+    waited: list[float] = []
+
+    def delay(error: TransientError, *, attempt: int, jitter: float) -> float:
+        assert 0 <= jitter < 1
+        waited.append(error.delay_s * attempt)
+        return 0
+
+    monkeypatch.setattr(runner_module, "retry_delay_s", delay)
+    return waited
+
+
+async def test_every_document_has_a_record(run_with: Callable[..., Run]) -> None:
+    run = run_with(b=[CorruptError("broken beyond repair")])
+
+    report = await run("a", "b", "c")
+
+    assert report.by_status == {"completed": 2, "failed": 1}
+    assert report.by_error == {"corrupt": 1}
+    assert (report.total, report.pages) == (3, 2)
+    assert run.records["a"]["status"] == "completed"
+    assert run.records["b"]["error"] == {
+        "code": "corrupt",
+        "step": "transcribe",
+        "message": "broken beyond repair",
+    }
+    assert len(run.records["b"]["content_hash"]) == 64
+    assert {done.ref.key: done.status for done in run.done} == {
+        "a": "completed",
+        "b": "failed",
+        "c": "completed",
+    }
+
+
+async def test_a_document_that_fails_its_checks_needs_review(run_with: Callable[..., Run]) -> None:
+    run = run_with("in doubt")
+
+    report = await run("a")
+
+    assert report.by_status == {"needs_review": 1}
+    assert run.records["a"]["verdict"] == {
+        "passed": False,
+        "failures": [{"check": "critical", "message": "no total", "fields": []}],
+    }
+
+
+async def test_an_unsupported_type_is_completed_and_says_so(run_with: Callable[..., Run]) -> None:
+    run = run_with(a=[UnsupportedFileTypeError("cannot read films")])
+
+    report = await run("a")
+
+    assert report.by_status == {"completed": 1}
+    assert report.by_error == {"unsupported_file_type": 1}
+    assert run.records["a"]["error"]["code"] == "unsupported_file_type"
+
+
+async def test_a_passing_fault_is_tried_again(run_with: Callable[..., Run], delays: list[float]) -> None:
+    run = run_with(a=[CrashedError("died"), CrashedError("died")])
+
+    report = await run("a")
+
+    assert report.by_status == {"completed": 1}
+    assert run.records["a"]["attempts"] == 3
+    assert delays == [5, 10]
+
+
+async def test_attempts_are_used_up_once(run_with: Callable[..., Run], delays: list[float]) -> None:
+    run = run_with(a=[CrashedError("died") for _ in range(9)])
+
+    report = await run("a", "b")
+
+    assert report.by_status == {"failed": 1, "completed": 1}
+    assert run.converter.calls["a"] == run.records["a"]["attempts"] == 3
+    assert len(delays) == 2
+
+
+async def test_a_fault_of_our_own_is_recorded_like_any_other(
+    run_with: Callable[..., Run], delays: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
+    run = run_with(a=[ZeroDivisionError() for _ in range(3)])
+
+    report = await run("a", "b")
+
+    assert report.by_error == {"internal": 1}
+    assert "ZeroDivisionError" in run.records["a"]["error"]["message"]
+    assert "ZeroDivisionError" in caplog.text
+    assert len(delays) == 2
+
+
+async def test_a_fault_of_the_setup_stops_the_run(run_with: Callable[..., Run]) -> None:
+    run = run_with(b=[MisconfiguredError("no model")])
+
+    with pytest.raises(MisconfiguredError, match="no model"):
+        await run("a", "b", "c", policy=Policy(concurrency=1))
+
+
+async def test_no_more_documents_are_in_flight_than_allowed(run_with: Callable[..., Run]) -> None:
+    run = run_with()
+
+    await run(*"abcdefghij", policy=Policy(concurrency=3))
+
+    assert run.converter.most_running <= 3
+    assert len(run.records) == 10
+
+
+async def test_a_waiting_document_leaves_its_slot_to_others(
+    run_with: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_with(a=[CrashedError("died")])
+    one_slot = Policy(concurrency=1)
+    real_sleep = asyncio.sleep
+
+    async def until_the_others_are_done(delay_s: float) -> None:
+        while delay_s and len(run.done) < 2:
+            await real_sleep(0)
+
+    monkeypatch.setattr(runner_module.asyncio, "sleep", until_the_others_are_done)
+
+    report = await asyncio.wait_for(run("a", "b", "c", policy=one_slot), timeout=10)
+
+    assert report.by_status == {"completed": 3}
+    assert [done.ref.key for done in run.done] == ["b", "c", "a"]
+
+
+async def test_a_second_run_takes_up_what_is_new_or_failed_or_changed(run_with: Callable[..., Run]) -> None:
+    run = run_with(b=[CorruptError("broken")])
+    await run("a", "b")
+
+    report = await run("a", "b", "c")
+
+    assert report.by_status == {"unchanged": 1, "completed": 2}
+    assert run.converter.calls == {"a": 1, "b": 2, "c": 1}
+    assert set(run.records) == {"a", "b", "c"}
+
+
+async def test_a_reader_that_fails_leaves_a_record_without_hash(
+    run_with: Callable[..., Run], tmp_path: Path
+) -> None:
+    run = run_with()
+    records = RecordFile(run.path)
+    records.open(keep=lambda _: True)
+    offline = Offline()
+    steps = Steps(MemoryReader({}, tmp_path), run.converter, offline, offline, offline, MemoryExporter())
+
+    report = await Runner(steps, records).run([Ref("gone", "gone")])
+    records.close()
+
+    assert report.by_error == {"corrupt": 1}
+    assert run.records["gone"]["content_hash"] is None

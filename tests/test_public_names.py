@@ -1,0 +1,27 @@
+import subprocess
+import sys
+
+import pytest
+
+import docmill
+
+
+def test_every_public_name_can_be_had() -> None:
+    assert all(getattr(docmill, name) is not None for name in docmill.__all__)
+
+
+def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'nonsense'"):
+        _ = docmill.nonsense
+
+
+def test_importing_docmill_loads_none_of_its_heavy_dependencies() -> None:
+    code = "import docmill, sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+    assert not {"numpy", "pydantic", "PIL", "cv2", "rapidocr", "pypdfium2", "psycopg", "fastapi"} & set(
+        loaded
+    )
