@@ -1,11 +1,22 @@
 """Fixtures that more than one folder of tests needs."""
 
-from collections.abc import Callable
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
+import psycopg
 import pytest
+from psycopg import sql
+from pydantic import SecretStr
 
 from docmill.model import Document, Page, Words
+from docmill.service.embedded import EmbeddedPostgres
+from docmill.service.settings import Settings
+from docmill.service.stack import Service, open_service
+from docmill.service.store.migrate import migrate
 
 MakeDocument = Callable[..., Document]
 
@@ -47,3 +58,46 @@ def _page(number: int, text: str) -> Page:
         blocks=np.zeros(len(texts), np.int32),
     )
     return Page(number=number, width_pt=595, height_pt=842, words=words, source="text", quality=1.0)
+
+
+# Safe to lose: what a test writes is gone with it. Makes copies of the template fast.
+UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_wal_size": "1GB"}
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[EmbeddedPostgres]:
+    """A server whose database `docmill` is migrated and is never connected to: the template of copies."""
+    # Not pytest's folder: it is closed to the user under whom the server runs when tests run as root.
+    with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
+        server = EmbeddedPostgres(Path(folder) / "postgres", options=UNSAFE)
+        server.start()
+        try:
+            migrate(server.url())
+            yield server
+        finally:
+            server.stop()
+
+
+@pytest.fixture
+def database_url(postgres: EmbeddedPostgres) -> Iterator[str]:
+    """A fresh copy of the migrated database."""
+    name = f"test_{uuid4().hex}"
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as conn:
+        conn.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE docmill STRATEGY file_copy").format(sql.Identifier(name))
+        )
+        yield postgres.url(name)
+        conn.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path, database_url=SecretStr(database_url))
+
+
+@pytest.fixture
+async def service(settings: Settings) -> AsyncIterator[Service]:
+    """The service on a database and a folder of its own."""
+    async with open_service(settings) as service:
+        await asyncio.wait_for(service.notices.listening(), 10)
+        yield service

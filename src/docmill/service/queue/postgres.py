@@ -1,0 +1,235 @@
+"""The queue that needs nothing but the database. The receipt of a delivery is what makes it safe."""
+
+import time
+from collections.abc import Sequence
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from docmill.ports import DeadLetter, Depth, Message
+from docmill.service.notices import Notices
+from docmill.service.store.database import Conn, Database
+from docmill.service.store.ids import new_id
+
+
+class PostgresQueue:
+    """`Queue` in a table.
+
+    visibility_s: how long a delivery is hidden. max_receives: a message received so often is dead.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        notices: Notices,
+        name: str,
+        *,
+        visibility_s: float = 300,
+        max_receives: int = 1000,
+    ) -> None:
+        self._database = database
+        self._notices = notices
+        self._name = name
+        self._topic = f"queue:{name}"
+        self._visibility_s = visibility_s
+        self._max_receives = max_receives
+
+    async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
+        """See `Queue.send`."""
+        async with self._database.connection() as conn:
+            await self.send_in(conn, bodies, delay_s=delay_s)
+        if not delay_s:
+            self.announce()
+
+    async def send_in(self, conn: Conn, bodies: Sequence[str], *, delay_s: float = 0) -> None:
+        """Enqueue within the caller's transaction, who calls `announce` after the commit."""
+        await conn.execute(
+            """
+            INSERT INTO message (id, queue, body, visible_at)
+            SELECT id, %(queue)s, body, clock_timestamp() + make_interval(secs => %(delay_s)s)
+              FROM unnest(%(ids)s::uuid[], %(bodies)s::text[]) AS sent (id, body)
+            """,
+            {
+                "queue": self._name,
+                "ids": [new_id() for _ in bodies],
+                "bodies": list(bodies),
+                "delay_s": delay_s,
+            },
+        )
+
+    def announce(self) -> None:
+        """Wake those who wait for messages."""
+        self._notices.announce(self._topic)
+
+    async def receive(self, *, limit: int, wait_s: float) -> list[Message]:
+        """See `Queue.receive`."""
+        deadline = time.monotonic() + wait_s
+        while True:
+            heard = self._notices.next(self._topic)
+            messages, died = await self._receive_now(limit)
+            left_s = deadline - time.monotonic()
+            if messages or (left_s <= 0 and not died):
+                return messages
+            if not died:
+                await self._notices.wait(heard, timeout_s=left_s)
+
+    async def _receive_now(self, limit: int) -> tuple[list[Message], int]:
+        """Messages that are due, and how many were found dead instead."""
+        async with self._database.connection() as conn:
+            cur = await conn.execute(
+                """
+                WITH due AS (
+                    -- now() and not clock_timestamp(): only a stable function can use the index.
+                    SELECT id
+                      FROM message
+                     WHERE queue = %(queue)s AND visible_at <= now()
+                     ORDER BY visible_at
+                     LIMIT %(limit)s
+                       FOR UPDATE SKIP LOCKED
+                ), died AS (
+                    DELETE FROM message
+                     USING due
+                     WHERE message.id = due.id AND receive_count >= %(max_receives)s
+                    RETURNING message.id, queue, body, receive_count, sent_at
+                ), buried AS (
+                    INSERT INTO dead_letter (id, queue, body, reason, receive_count, sent_at)
+                    SELECT id, queue, body, 'max_receives', receive_count, sent_at FROM died
+                    RETURNING id
+                ), taken AS (
+                    UPDATE message
+                       SET receive_count = receive_count + 1,
+                           receipt = gen_random_uuid(),
+                           visible_at = clock_timestamp() + make_interval(secs => %(visibility_s)s)
+                      FROM due
+                     WHERE message.id = due.id AND receive_count < %(max_receives)s
+                    RETURNING message.id, body, receipt, receive_count
+                )
+                SELECT died, id, body, receipt, receive_count
+                  FROM (SELECT count(*) AS died FROM buried) AS dead
+                  LEFT JOIN taken ON true
+                """,
+                {
+                    "queue": self._name,
+                    "limit": limit,
+                    "max_receives": self._max_receives,
+                    "visibility_s": self._visibility_s,
+                },
+            )
+            rows = await cur.fetchall()
+        return [Message(*row[1:]) for row in rows if row[1] is not None], rows[0][0]
+
+    async def extend(self, message: Message, *, visibility_s: float) -> bool:
+        """See `Queue.extend`."""
+        async with self._database.connection() as conn:
+            cur = await conn.execute(
+                """
+                UPDATE message
+                   SET visible_at = clock_timestamp() + make_interval(secs => %(visibility_s)s)
+                 WHERE id = %(id)s AND receipt = %(receipt)s AND visible_at > clock_timestamp()
+                """,
+                {"id": message.id, "receipt": message.receipt, "visibility_s": visibility_s},
+            )
+            return cur.rowcount == 1
+
+    async def delete(self, message: Message) -> bool:
+        """See `Queue.delete`."""
+        async with self._database.connection() as conn:
+            cur = await conn.execute(
+                "DELETE FROM message WHERE id = %(id)s AND receipt = %(receipt)s",
+                {"id": message.id, "receipt": message.receipt},
+            )
+            return cur.rowcount == 1
+
+    async def release(self, message: Message, *, delay_s: float = 0) -> bool:
+        """See `Queue.release`."""
+        async with self._database.connection() as conn:
+            cur = await conn.execute(
+                """
+                UPDATE message
+                   SET visible_at = clock_timestamp() + make_interval(secs => %(delay_s)s), receipt = NULL
+                 WHERE id = %(id)s AND receipt = %(receipt)s
+                """,
+                {"id": message.id, "receipt": message.receipt, "delay_s": delay_s},
+            )
+        if not delay_s:
+            self.announce()
+        return cur.rowcount == 1
+
+    async def depth(self) -> Depth:
+        """See `Queue.depth`."""
+        async with self._database.connection() as conn, conn.cursor(row_factory=class_row(Depth)) as cur:
+            await cur.execute(
+                """
+                SELECT count(*) FILTER (WHERE visible_at <= now()) AS due,
+                       count(*) FILTER (WHERE visible_at > now() AND receipt IS NULL) AS delayed,
+                       count(*) FILTER (WHERE visible_at > now() AND receipt IS NOT NULL) AS in_flight,
+                       coalesce(
+                           extract(epoch FROM now() - min(sent_at) FILTER (WHERE visible_at <= now())), 0
+                       )::float8 AS oldest_age_s
+                  FROM message
+                 WHERE queue = %(queue)s
+                """,
+                {"queue": self._name},
+            )
+            depth = await cur.fetchone()
+        assert depth is not None  # an aggregate without GROUP BY has one row
+        return depth
+
+    async def bury(self, message: Message, *, reason: str) -> bool:
+        """See `Queue.bury`."""
+        async with self._database.connection() as conn:
+            cur = await conn.execute(
+                """
+                WITH died AS (
+                    DELETE FROM message
+                     WHERE id = %(id)s AND receipt = %(receipt)s
+                    RETURNING id, queue, body, receive_count, sent_at
+                )
+                INSERT INTO dead_letter (id, queue, body, reason, receive_count, sent_at)
+                SELECT id, queue, body, %(reason)s, receive_count, sent_at FROM died
+                """,
+                {"id": message.id, "receipt": message.receipt, "reason": reason},
+            )
+            return cur.rowcount == 1
+
+    async def dead_letters(self, *, limit: int) -> list[DeadLetter]:
+        """See `Queue.dead_letters`."""
+        async with self._database.connection() as conn, conn.cursor(row_factory=class_row(DeadLetter)) as cur:
+            await cur.execute(
+                """
+                SELECT id, body, reason, receive_count
+                  FROM dead_letter
+                 WHERE queue = %(queue)s
+                 ORDER BY died_at DESC, id DESC
+                 LIMIT %(limit)s
+                """,
+                {"queue": self._name, "limit": limit},
+            )
+            return await cur.fetchall()
+
+    async def redrive(self, ids: Sequence[UUID]) -> int:
+        """See `Queue.redrive`."""
+        async with self._database.connection() as conn:
+            cur = await conn.execute(
+                """
+                WITH revived AS (
+                    DELETE FROM dead_letter
+                     WHERE queue = %(queue)s AND id = ANY(%(ids)s)
+                    RETURNING id, queue, body
+                )
+                INSERT INTO message (id, queue, body, visible_at)
+                SELECT id, queue, body, clock_timestamp() FROM revived
+                """,
+                {"queue": self._name, "ids": list(ids)},
+            )
+        self.announce()
+        return cur.rowcount
+
+    async def purge_dead_letters(self, ids: Sequence[UUID]) -> int:
+        """See `Queue.purge_dead_letters`."""
+        async with self._database.connection() as conn:
+            cur = await conn.execute(
+                "DELETE FROM dead_letter WHERE queue = %(queue)s AND id = ANY(%(ids)s)",
+                {"queue": self._name, "ids": list(ids)},
+            )
+            return cur.rowcount

@@ -1,0 +1,165 @@
+"""Everything a person can set, from `docmill.toml` and `DOCMILL_…` environment variables."""
+
+import os
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
+
+from docmill.errors import MisconfiguredError
+from docmill.pipeline import TimeLimits
+
+PREFIX = "DOCMILL_"
+DEFAULT_FILE = Path("docmill.toml")
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Worker(_Section):
+    """How documents are taken from the queue. Times in seconds."""
+
+    heartbeat_s: float = Field(default=60, gt=0)
+    lease_s: float = Field(default=300, gt=0)
+    wait_s: float = Field(default=20, ge=0)
+    batch: int = Field(default=10, ge=1, le=10)
+    max_attempts: int = Field(default=3, ge=1)
+    reserved_cores: int = Field(default=2, ge=0)
+    grace_s: float = Field(default=600, ge=0)
+    concurrency: int = Field(default=100, ge=1)
+    pause_s: float = Field(default=60, gt=0)
+
+
+class Ocr(_Section):
+    """When a page counts as hard to read."""
+
+    quality_threshold: float = Field(default=0.7, ge=0, le=1)
+
+
+class Image(_Section):
+    """How pictures are prepared for reading."""
+
+    max_dimension_px: int = Field(default=2048, ge=256)
+
+
+class Limits(_Section):
+    """What is refused, and when a step is cancelled."""
+
+    file_mb: float = Field(default=50, gt=0)
+    pages: int = Field(default=1000, ge=1)
+    document_s: float = Field(default=600, gt=0)
+    ai_s: float = Field(default=90, gt=0)
+    download_s: float = Field(default=60, gt=0)
+    upload_s: float = Field(default=60, gt=0)
+
+    @property
+    def file_bytes(self) -> int:
+        """The largest file taken."""
+        return round(self.file_mb * 1_000_000)
+
+    @property
+    def times(self) -> TimeLimits:
+        """The limits of the pipeline's steps."""
+        return TimeLimits(
+            document_s=self.document_s,
+            read_s=self.download_s,
+            classify_s=self.ai_s,
+            extract_s=self.ai_s,
+            export_s=self.upload_s,
+        )
+
+
+class Web(_Section):
+    """Where the vault listens."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8080, ge=0, le=65535)
+
+
+class Settings(BaseSettings):
+    """The settings of one process. Unknown keys are errors.
+
+    database_url: of a PostgreSQL server; without one, docmill runs its own under `data_dir`.
+    """
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="forbid", env_prefix=PREFIX, env_nested_delimiter="__", env_ignore_empty=True
+    )
+
+    data_dir: Path = Path("~/.local/share/docmill")
+    database_url: SecretStr | None = None
+    worker: Worker = Worker()
+    ocr: Ocr = Ocr()
+    image: Image = Image()
+    limits: Limits = Limits()
+    web: Web = Web()
+
+    @property
+    def folder(self) -> Path:
+        """`data_dir` as an absolute path."""
+        return self.data_dir.expanduser().absolute()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments win over the environment, the environment over the file; there are no other sources."""
+        del dotenv_settings, file_secret_settings
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    @classmethod
+    def load(cls, file: Path | None = None) -> "Settings":
+        """The settings of this process, from `file` (`docmill.toml` in the current folder) and environment.
+
+        Raises MisconfiguredError for a key that does not exist, a value that does not fit, or a `file` that
+        was named and is absent.
+        """
+        if file is not None and not file.is_file():
+            raise MisconfiguredError(f"the settings file {str(file)!r} does not exist")
+        _refuse_unknown_variables(cls)
+        try:
+            return _reading(file or DEFAULT_FILE)()
+        except (ValidationError, SettingsError, ValueError) as error:
+            raise MisconfiguredError(_explained(error)) from error
+
+
+def _reading(file: Path) -> type[Settings]:
+    """`Settings` that also come from `file`, if it exists."""
+
+    class FileSettings(Settings, toml_file=file):
+        pass
+
+    return FileSettings
+
+
+def _refuse_unknown_variables(settings: type[Settings]) -> None:
+    """Pydantic ignores a variable whose first part is unknown; a typing error must not pass in silence."""
+    for name in sorted(os.environ):
+        if not name.startswith(PREFIX):
+            continue
+        key = name.removeprefix(PREFIX).split("__")[0].lower()
+        if key not in settings.model_fields:
+            raise MisconfiguredError(f"the environment variable {name!r} names no setting")
+
+
+def _explained(error: ValueError) -> str:
+    """What is wrong with which key; never the value, which may be a secret."""
+    if not isinstance(error, ValidationError):
+        return f"the settings cannot be read: {type(error).__name__}"
+    faults = (
+        f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}"
+        for fault in error.errors(include_input=False, include_url=False)
+    )
+    return f"wrong settings: {'; '.join(faults)}"

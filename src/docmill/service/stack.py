@@ -1,0 +1,65 @@
+"""The service put together for one process."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+from docmill.service.blobs import Blobs
+from docmill.service.embedded import EmbeddedPostgres
+from docmill.service.feed import EventFeed
+from docmill.service.intake import Intake
+from docmill.service.notices import Notices
+from docmill.service.queue.postgres import PostgresQueue
+from docmill.service.settings import Settings
+from docmill.service.store.database import Database
+from docmill.service.store.migrate import migrate
+from docmill.service.store.tenants import DEFAULT_TENANT_ID
+
+INGESTION_QUEUE = "ingestion"
+
+
+@dataclass(frozen=True)
+class Service:
+    """Everything a web or worker process needs."""
+
+    settings: Settings
+    database: Database
+    blobs: Blobs
+    queue: PostgresQueue
+    intake: Intake
+    notices: Notices
+    feed: EventFeed
+    default_tenant_id: UUID = DEFAULT_TENANT_ID
+
+
+@asynccontextmanager
+async def open_service(settings: Settings) -> AsyncGenerator[Service]:
+    """The running service; its database is started, if it is our own, and brought to this release's schema.
+
+    Raises SetupError if that is impossible, ServerError if the database cannot be reached.
+    """
+    async with AsyncExitStack() as stack:
+        url = await _database_url(settings, stack)
+        await asyncio.to_thread(migrate, url)
+        database = await stack.enter_async_context(Database(url))
+        notices = await stack.enter_async_context(Notices(database))
+        yield _service(settings, database, notices)
+
+
+async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
+    if settings.database_url is not None:
+        return settings.database_url.get_secret_value()
+    server = EmbeddedPostgres(settings.folder / "postgres")
+    await asyncio.to_thread(server.start)
+    stack.push_async_callback(asyncio.to_thread, server.stop)
+    return server.url()
+
+
+def _service(settings: Settings, database: Database, notices: Notices) -> Service:
+    blobs = Blobs.in_folder(settings.folder / "blobs")
+    feed = EventFeed(database, notices)
+    queue = PostgresQueue(database, notices, INGESTION_QUEUE, visibility_s=settings.worker.lease_s)
+    intake = Intake(database, blobs, queue, feed, max_bytes=settings.limits.file_bytes)
+    return Service(settings, database, blobs, queue, intake, notices, feed)

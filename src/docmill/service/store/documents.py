@@ -1,0 +1,141 @@
+"""Documents as their owner sees them."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from docmill.service.store.database import Conn
+from docmill.service.store.ids import new_id
+
+STATES = ("processing", "stale", "needs_classification", "needs_review", "failed", "ready")
+
+
+@dataclass(frozen=True)
+class DocumentRow:
+    """A document, its state, and how far its newest ingestion is.
+
+    version: grows with every change that a person can see. step, error_code, error_message, progress_at:
+    of the newest ingestion.
+    """
+
+    id: UUID
+    tenant_id: UUID
+    content_hash: str
+    media_type: str
+    byte_size: int
+    file_name: str
+    file_path: str
+    page_count: int | None
+    document_type: str | None
+    title: str | None
+    summary: str | None
+    document_date: date | None
+    language: str | None
+    structured_data: dict[str, Any] | None
+    needs_human_review: bool
+    state: str
+    step: str | None
+    error_code: str | None
+    error_message: str | None
+    progress_at: datetime | None
+    ingestion_id: UUID | None
+    created_at: datetime
+    updated_at: datetime
+    version: int
+
+
+async def get(conn: Conn, document_id: UUID) -> DocumentRow | None:
+    """The document, or None if this tenant has none of that id."""
+    async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
+        await cur.execute(
+            """
+            SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
+                   page_count, document_type, title, summary, document_date, language, structured_data,
+                   needs_human_review, state, step, error_code, error_message, progress_at, ingestion_id,
+                   created_at, updated_at, version
+              FROM document
+              JOIN document_state ON document_state.id = document.id
+             WHERE document.id = %(document_id)s
+            """,
+            {"document_id": document_id},
+        )
+        return await cur.fetchone()
+
+
+async def page(
+    conn: Conn,
+    *,
+    state: str | None = None,
+    document_type: str | None = None,
+    query: str | None = None,
+    after: UUID | None = None,
+    limit: int = 24,
+) -> list[DocumentRow]:
+    """Up to `limit` documents, newest first, that are older than document `after`.
+
+    query: letters to be found in title, file name or text, whatever their case.
+    """
+    async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
+        await cur.execute(
+            """
+            SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
+                   page_count, document_type, title, summary, document_date, language, structured_data,
+                   needs_human_review, state, step, error_code, error_message, progress_at, ingestion_id,
+                   created_at, updated_at, version
+              FROM document
+              JOIN document_state ON document_state.id = document.id
+             WHERE (%(state)s::text IS NULL OR state = %(state)s)
+               AND (%(document_type)s::text IS NULL OR document_type = %(document_type)s)
+               AND (%(after)s::uuid IS NULL OR document.id < %(after)s)
+               AND (%(query)s::text IS NULL
+                    OR strpos(lower(title), lower(%(query)s)) > 0
+                    OR strpos(lower(file_name), lower(%(query)s)) > 0
+                    OR strpos(lower(text), lower(%(query)s)) > 0)
+             ORDER BY document.id DESC
+             LIMIT %(limit)s
+            """,
+            {"state": state, "document_type": document_type, "query": query, "after": after, "limit": limit},
+        )
+        return await cur.fetchall()
+
+
+async def counts(conn: Conn) -> dict[str, int]:
+    """How many documents are in each state; a state without any has 0."""
+    cur = await conn.execute("SELECT state, count(*) FROM document_state GROUP BY state")
+    return dict.fromkeys(STATES, 0) | dict(await cur.fetchall())
+
+
+async def upsert(
+    conn: Conn, *, tenant_id: UUID, content_hash: str, byte_size: int, file_name: str, file_path: str
+) -> tuple[UUID, bool]:
+    """The document of this content, and whether it is new. Its row is locked until the transaction ends."""
+    cur = await conn.execute(
+        """
+        INSERT INTO document (id, tenant_id, content_hash, byte_size, file_name, file_path)
+        VALUES (%(id)s, %(tenant_id)s, %(content_hash)s, %(byte_size)s, %(file_name)s, %(file_path)s)
+        ON CONFLICT (tenant_id, content_hash) DO UPDATE SET updated_at = clock_timestamp()
+        RETURNING id
+        """,
+        {
+            "id": (new := new_id()),
+            "tenant_id": tenant_id,
+            "content_hash": content_hash,
+            "byte_size": byte_size,
+            "file_name": file_name,
+            "file_path": file_path,
+        },
+    )
+    row = await cur.fetchone()
+    assert row is not None  # the conflict updates, so there is always a row
+    return row[0], row[0] == new
+
+
+async def lock(conn: Conn, document_id: UUID) -> bool:
+    """Keep the document's row for this transaction; False if this tenant has none of that id."""
+    cur = await conn.execute(
+        "SELECT FROM document WHERE id = %(document_id)s FOR NO KEY UPDATE", {"document_id": document_id}
+    )
+    return cur.rowcount == 1

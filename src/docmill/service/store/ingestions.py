@@ -1,0 +1,111 @@
+"""The requests to process a document, and what came of each."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from docmill.service.store.database import Conn
+from docmill.service.store.ids import new_id
+
+
+@dataclass(frozen=True)
+class IngestionRow:
+    """One request to process a document. status: `in-progress`, `completed` or `failed`."""
+
+    id: UUID
+    tenant_id: UUID
+    document_id: UUID
+    doc_source_id: UUID | None
+    uploaded_by: UUID | None
+    status: str
+    step: str | None
+    progress_at: datetime
+    attempt_count: int
+    started_at: datetime | None
+    lease_until: datetime | None
+    fence: int
+    worker_id: str | None
+    next_attempt_at: datetime | None
+    source_metadata: dict[str, Any] | None
+    transcription_file_path: str | None
+    preprocessed_file_path: str | None
+    transcription_quality_score: float | None
+    classification: dict[str, Any] | None
+    structured_data: dict[str, Any] | None
+    evidence: dict[str, Any] | None
+    verdict: dict[str, Any] | None
+    valid_structured_data: bool | None
+    extraction_input_tokens: int | None
+    extraction_output_tokens: int | None
+    extraction_model: str | None
+    cost: Decimal | None
+    error_code: str | None
+    error_message: str | None
+    failed_step: str | None
+    created_at: datetime
+    completed_at: datetime | None
+
+
+async def of_document(conn: Conn, document_id: UUID) -> list[IngestionRow]:
+    """The document's ingestions, newest first."""
+    async with conn.cursor(row_factory=class_row(IngestionRow)) as cur:
+        await cur.execute(
+            """
+            SELECT id, tenant_id, document_id, doc_source_id, uploaded_by, status, step, progress_at,
+                   attempt_count, started_at, lease_until, fence, worker_id, next_attempt_at, source_metadata,
+                   transcription_file_path, preprocessed_file_path, transcription_quality_score,
+                   classification, structured_data, evidence, verdict, valid_structured_data,
+                   extraction_input_tokens, extraction_output_tokens, extraction_model, cost, error_code,
+                   error_message, failed_step, created_at, completed_at
+              FROM ingestion
+             WHERE document_id = %(document_id)s
+             ORDER BY created_at DESC, id DESC
+            """,
+            {"document_id": document_id},
+        )
+        return await cur.fetchall()
+
+
+async def begin(conn: Conn, *, tenant_id: UUID, document_id: UUID, uploaded_by: UUID) -> UUID | None:
+    """A new ingestion of the document, or None if one is under way."""
+    cur = await conn.execute(
+        """
+        INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by)
+        VALUES (%(id)s, %(tenant_id)s, %(document_id)s, %(uploaded_by)s)
+        ON CONFLICT (document_id) WHERE status = 'in-progress' DO NOTHING
+        RETURNING id
+        """,
+        {"id": new_id(), "tenant_id": tenant_id, "document_id": document_id, "uploaded_by": uploaded_by},
+    )
+    row = await cur.fetchone()
+    return row[0] if row else None
+
+
+async def live_id(conn: Conn, document_id: UUID) -> UUID | None:
+    """The ingestion of the document that is under way."""
+    cur = await conn.execute(
+        "SELECT id FROM ingestion WHERE document_id = %(document_id)s AND status = 'in-progress'",
+        {"document_id": document_id},
+    )
+    row = await cur.fetchone()
+    return row[0] if row else None
+
+
+async def has_result(conn: Conn, document_id: UUID) -> bool:
+    """Whether the document's newest ingestion completed."""
+    cur = await conn.execute(
+        """
+        SELECT status = 'completed'
+          FROM ingestion
+         WHERE document_id = %(document_id)s
+         ORDER BY created_at DESC, id DESC
+         LIMIT 1
+        """,
+        {"document_id": document_id},
+    )
+    row = await cur.fetchone()
+    return bool(row and row[0])
