@@ -13,12 +13,19 @@ from psycopg import sql
 from pydantic import SecretStr
 
 from docmill.model import Document, Page, Words
+from docmill.samples import Sample, generate
 from docmill.service.embedded import EmbeddedPostgres
 from docmill.service.settings import Settings
 from docmill.service.stack import Service, open_service
 from docmill.service.store.migrate import migrate
 
 MakeDocument = Callable[..., Document]
+
+
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Sample]:
+    """Every sample paper, on disk."""
+    return generate(tmp_path_factory.mktemp("samples"))
 
 
 @pytest.fixture

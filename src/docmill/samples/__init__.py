@@ -1,0 +1,18 @@
+"""Made-up business papers with their truth, for the demo and for tests. Drawing needs the extra `demo`."""
+
+from pathlib import Path
+
+from docmill.samples.truth import Sample, load_truth
+
+__all__ = ["Sample", "generate", "load_truth"]
+
+
+def generate(folder: Path) -> list[Sample]:
+    """Every sample in `folder`/documents, and their truth in `folder`/truth.json.
+
+    Raises ModuleNotFoundError without the extra `demo`.
+    """
+    # reportlab is optional and takes long to load; who only reads truths does not need it.
+    from docmill.samples.writing import write_samples  # noqa: PLC0415
+
+    return write_samples(folder)

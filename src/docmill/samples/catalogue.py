@@ -1,0 +1,9 @@
+"""All samples."""
+
+from docmill.samples.documents import invoices
+from docmill.samples.plan import Plan
+
+
+def plans() -> list[Plan]:
+    """Every sample that `generate` makes, in the order of its making."""
+    return [*invoices.plans()]

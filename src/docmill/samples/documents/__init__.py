@@ -1,0 +1,1 @@
+"""What the samples say, by kind of document."""

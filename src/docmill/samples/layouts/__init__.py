@@ -1,0 +1,1 @@
+"""Layout families: each draws a paper in a manner of its own."""

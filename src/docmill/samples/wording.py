@@ -1,0 +1,133 @@
+"""How dates, numbers and labels are written in each country."""
+
+import datetime as dt
+from dataclasses import dataclass
+from decimal import Decimal
+
+from babel.dates import format_date
+
+LANGUAGES: tuple[str, ...] = ("en", "de", "fr", "es", "it", "nl")
+DASH = "\u2013"
+_HARD_SPACE = "\u00a0"
+
+# One row per label, one column per language of LANGUAGES; "/" parts wordings that are used in turn.
+_LABELS = """
+invoice         | Invoice/Tax Invoice | Rechnung | Facture | Factura | Fattura | Factuur
+credit          | Credit Note | Gutschrift | Avoir | Factura rectificativa | Nota di credito | Creditnota
+purchase_order  | Purchase Order | Bestellung | Bon de commande | Pedido | Ordine d'acquisto | Inkooporder
+delivery_note   | Packing Slip/Delivery Note | Lieferschein | Bon de livraison | Albarán | Documento di trasporto | Pakbon
+bank_statement  | Statement of Account | Kontoauszug | Relevé de compte | Extracto de cuenta | Estratto conto | Rekeningafschrift
+invoice.number  | Invoice No./Invoice Number/Invoice # | Rechnungsnummer/Rechnungs-Nr./Rechnung Nr. | N° de facture/Facture n° | Nº de factura/Factura nº | Fattura n. | Factuurnummer
+credit.number   | Credit Note No. | Gutschrift Nr. | Avoir n° | Factura rectificativa nº | Nota di credito n. | Creditnota nr.
+receipt.number  | Receipt/Trans # | Bon-Nr./Beleg | Ticket n° | Factura simpl. nº | Documento n. | Bonnr.
+purchase_order.number | PO Number/Order No. | Bestellnummer/Bestell-Nr. | Commande n° | Pedido nº | Ordine n. | Ordernummer
+delivery_note.number  | Slip No./Delivery Note No. | Lieferschein-Nr. | Bon de livraison n° | Albarán nº | DDT n. | Pakbonnummer
+issue_date      | Date/Invoice Date/Issued | Datum/Rechnungsdatum/Belegdatum | Date/Date d'émission | Fecha/Fecha de expedición | Data | Datum/Factuurdatum
+delivery_date   | Delivery Date/Date of Supply | Lieferdatum/Leistungsdatum | Date de livraison | Fecha de entrega | Data di consegna | Leverdatum
+due_date        | Due Date/Payment Due | Fällig am/Zahlbar bis | Échéance/Date d'échéance | Vencimiento | Scadenza | Vervaldatum
+period          | Billing Period | Leistungszeitraum/Abrechnungszeitraum | Période | Periodo de facturación | Periodo | Periode
+customer_number | Customer No./Account No. | Kundennummer/Kunden-Nr. | N° client | Nº de cliente | Codice cliente | Klantnummer
+order_number    | Your Order/PO Number | Bestellnummer/Ihre Bestellung | Votre commande/Commande n° | Su pedido/Nº de pedido | Vs. ordine | Uw order
+delivery_note_number | Delivery Note | Lieferschein/Lieferschein-Nr. | Bon de livraison | Albarán nº | DDT | Pakbon
+contract_number | Contract No. | Vertragsnummer | N° de contrat | Nº de contrato | Contratto n. | Contractnummer
+vat_id          | VAT No./VAT Reg. No. | USt-IdNr. | N° TVA | NIF | P. IVA | Btw-nr.
+seller          | Supplier/Vendor | Lieferant | Fournisseur | Proveedor | Fornitore | Leverancier
+buyer           | Bill To/Invoice To | Kunde | Client/Facturé à | Cliente/Facturar a | Spett.le | Klant
+ship            | Ship To/Deliver To | Lieferanschrift | Livré à | Entregar en | Destinazione | Afleveradres
+position        | #/Item | Pos. | N°/Réf. | Nº/Pos. | N. | #
+article         | Item No. | Art.-Nr. | Réf. | Ref. | Codice | Art.nr.
+description     | Description/Item Description | Bezeichnung/Beschreibung | Désignation/Description | Concepto/Descripción | Descrizione | Omschrijving
+quantity        | Qty/Quantity | Menge | Qté/Quantité | Cant./Cantidad | Q.tà | Aantal
+unit            | Unit/UoM | Einheit/Einh. | Unité | Ud./Unidad | U.M. | Eenheid
+unit_price      | Unit Price/Price/Rate | Einzelpreis/E-Preis | P.U. HT/Prix unitaire HT | Precio/Precio unit. | Prezzo | Prijs
+net_amount      | Amount/Line Total | Gesamt/Betrag/Gesamtpreis | Montant HT/Total HT | Importe/Total | Importo | Bedrag
+tax_rate        | VAT % | MwSt./USt. | TVA | IVA | IVA | Btw
+net_total       | Subtotal/Net Total | Nettobetrag/Summe netto/Zwischensumme | Total HT | Base imponible | Imponibile | Subtotaal
+tax             | VAT/Sales Tax | MwSt./USt. | TVA | IVA | IVA | Btw
+tax_total       | Total VAT/Total Tax | Steuer gesamt | Total TVA | Total IVA | Totale IVA | Totaal btw
+gross_total     | Total/Invoice Total/Grand Total | Gesamtbetrag/Rechnungsbetrag/Gesamtsumme | Total TTC | Total/Total factura | Totale | Totaal
+amount_due      | Amount Due/Balance Due | Zahlbetrag/Offener Betrag | Net à payer | Total a pagar | Totale da pagare | Te betalen
+base            | Net | Netto | Base HT | Base | Imponibile | Grondslag
+terms           | Payment Terms | Zahlungsbedingungen | Conditions de règlement | Condiciones de pago | Condizioni di pagamento | Betalingsvoorwaarden
+method          | Payment Method | Zahlungsart | Mode de règlement | Forma de pago | Modalità di pagamento | Betaalwijze
+iban            | IBAN | IBAN | IBAN | IBAN | IBAN | IBAN
+bic             | SWIFT/BIC | BIC | BIC | BIC | BIC | BIC
+page            | Page | Seite | Page | Página | Pagina | Pagina
+carry           | Carried forward | Übertrag | Report | Suma y sigue | Riporto | Transport
+signature       | Received by | Ware erhalten | Reçu par | Recibí conforme | Firma | Voor ontvangst
+opening_balance | Opening Balance/Balance brought forward | Alter Kontostand/Anfangssaldo | Solde initial/Ancien solde | Saldo inicial | Saldo iniziale | Beginsaldo
+closing_balance | Closing Balance/Balance carried forward | Neuer Kontostand/Endsaldo | Nouveau solde/Solde final | Saldo final | Saldo finale | Eindsaldo
+debit           | Paid Out | Soll | Débit | Cargo | Addebito | Af
+credit_column   | Paid In | Haben | Crédit | Abono | Accredito | Bij
+balance         | Balance | Saldo | Solde | Saldo | Saldo | Saldo
+"""  # noqa: E501  # one label, one row
+
+_WORDINGS: dict[str, dict[str, str]] = {
+    row.split("|")[0].strip(): dict(
+        zip(LANGUAGES, (cell.strip() for cell in row.split("|")[1:]), strict=True),
+    )
+    for row in _LABELS.strip().splitlines()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A language with one country's and one house's habits.
+
+    date: a pattern of CLDR. thousands, point: separators. symbol: the currency as printed.
+    turn: which of a label's wordings is used.
+    """
+
+    language: str
+    date: str
+    point: str
+    thousands: str
+    symbol: str
+    symbol_first: bool = False
+    turn: int = 0
+
+    def label(self, key: str) -> str:
+        """The label `key` in this language."""
+        choices = _WORDINGS[key][self.language].split("/")
+        return choices[self.turn % len(choices)]
+
+    def day(self, day: dt.date) -> str:
+        """A date as this house writes it."""
+        return format_date(day, self.date, locale=self.language)
+
+    def number(self, value: Decimal, places: int = 2) -> str:
+        """A number with `places` decimals."""
+        marks = {",": self.thousands, ".": self.point}
+        return "".join(marks.get(sign, sign) for sign in f"{value:,.{places}f}")
+
+    def count(self, value: Decimal) -> str:
+        """A number with no more decimals than it needs."""
+        exponent = value.normalize().as_tuple().exponent
+        return self.number(value, max(0, -int(exponent)))
+
+    def money(self, value: Decimal) -> str:
+        """An amount with its currency."""
+        gap = "" if self.symbol in "$£€" and self.symbol_first else _HARD_SPACE
+        number = self.number(value)
+        return f"{self.symbol}{gap}{number}" if self.symbol_first else f"{number}{gap}{self.symbol}"
+
+    def percent(self, rate: Decimal) -> str:
+        """A tax rate."""
+        return f"{self.count(rate)}%" if self.language in {"en", "es", "nl"} else f"{self.count(rate)} %"
+
+
+GERMAN = Wording("de", "dd.MM.yyyy", ",", ".", "€")
+GERMAN_LONG = Wording("de", "d. MMMM yyyy", ",", ".", "EUR", turn=1)
+AUSTRIAN = Wording("de", "d.M.yyyy", ",", ".", "EUR", symbol_first=True, turn=2)
+SWISS = Wording("de", "dd.MM.yyyy", ".", "'", "CHF", symbol_first=True)
+BRITISH = Wording("en", "d MMMM yyyy", ".", ",", "£", symbol_first=True)
+BRITISH_SHORT = Wording("en", "dd/MM/yyyy", ".", ",", "£", symbol_first=True, turn=1)
+IRISH = Wording("en", "dd MMM yyyy", ".", ",", "€", symbol_first=True)
+AMERICAN = Wording("en", "MM/dd/yyyy", ".", ",", "$", symbol_first=True)
+AMERICAN_LONG = Wording("en", "MMMM d, yyyy", ".", ",", "$", symbol_first=True, turn=1)
+FRENCH = Wording("fr", "dd/MM/yyyy", ",", _HARD_SPACE, "€")
+FRENCH_LONG = Wording("fr", "d MMMM yyyy", ",", _HARD_SPACE, "€", turn=1)
+SPANISH = Wording("es", "dd/MM/yyyy", ",", ".", "€")
+SPANISH_LONG = Wording("es", "d 'de' MMMM 'de' yyyy", ",", ".", "EUR", turn=1)
+ITALIAN = Wording("it", "dd/MM/yyyy", ",", ".", "€", symbol_first=True)
+DUTCH = Wording("nl", "dd-MM-yyyy", ",", ".", "€", symbol_first=True)
