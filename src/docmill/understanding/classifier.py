@@ -1,0 +1,121 @@
+"""What a document is, by the words its titles and labels use."""
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import date
+from typing import get_args
+
+from docmill.model import Classification, Document, DocumentType
+from docmill.understanding.conventions import conventions
+from docmill.understanding.extractor import findings
+from docmill.understanding.findings import Finding, probabilities
+from docmill.understanding.labels import Phrases
+from docmill.understanding.layout import Layout
+from docmill.understanding.vocabulary import LANGUAGES
+
+TYPES: tuple[DocumentType, ...] = get_args(DocumentType)
+NAMES: Mapping[DocumentType, str] = {
+    "invoice": "Invoice",
+    "receipt": "Receipt",
+    "purchase_order": "Purchase order",
+    "delivery_note": "Delivery note",
+    "bank_statement": "Bank statement",
+    "other": "Document",
+}
+
+_Title = tuple[DocumentType, float]
+_TITLES: Phrases[_Title] = Phrases(
+    (phrase, (kind, weight))
+    for language in LANGUAGES
+    for kind, phrases in language.titles.items()
+    for phrase, weight in phrases.items()
+)
+_NULL = 2.6
+"""The score a document of no known type is given."""
+_HEADING = 2.0
+"""How much more a phrase counts that stands alone at the top of the first page."""
+_TOP = 0.35
+_NARROW_CHARACTERS = 46
+_NARROW = 1.6
+
+
+class RuleClassifier:
+    """`Classifier` by rule: weighted words and structure, offline."""
+
+    async def classify(self, document: Document) -> Classification:
+        """See `Classifier.classify`. Raises nothing."""
+        layout = Layout(document)
+        if not layout.segments:
+            return Classification()
+        kind, confidence = _type(layout)
+        convention = conventions(layout)
+        found = findings(layout, kind) if kind != "other" else {}
+        return Classification(
+            document_type=kind,
+            title=_title(kind, found),
+            summary=None,
+            document_date=_date(found),
+            language=document.language or convention.language,
+            confidence=confidence,
+        )
+
+
+def type_scores(layout: Layout) -> dict[DocumentType, float]:
+    """For each type how much the document's words speak for it."""
+    scores: dict[DocumentType, float] = dict.fromkeys(TYPES, 0.0)
+    seen: Counter[tuple[DocumentType, str]] = Counter()
+    for segment in layout.segments:
+        for label in _TITLES.find(segment.text):
+            heading = (
+                segment.page_index == 0
+                and segment.middle < _TOP
+                and label.stop - label.start > 0.6 * len(segment.text)
+            )
+            for kind, weight in label.meanings:
+                phrase = segment.text[label.start : label.stop].casefold()
+                seen[kind, phrase] += 1
+                if seen[kind, phrase] > 1 and not heading:
+                    continue
+                scores[kind] += (
+                    weight * label.quality * (_HEADING if heading and seen[kind, phrase] == 1 else 1)
+                )
+    if _narrow(layout):
+        scores["receipt"] += _NARROW
+    scores["other"] = _NULL
+    return scores
+
+
+def _narrow(layout: Layout) -> bool:
+    """Printed by a till: few characters to the line, one page, taller than wide."""
+    if len(layout.document.pages) != 1:
+        return False
+    widths = sorted(len(line.text.strip()) for line in layout.sheets[0].page.lines)
+    page = layout.sheets[0].page
+    return widths[int(0.9 * (len(widths) - 1))] <= _NARROW_CHARACTERS and page.height_pt > 1.3 * page.width_pt
+
+
+def _type(layout: Layout) -> tuple[DocumentType, float]:
+    scores = type_scores(layout)
+    shares = dict(zip(scores, probabilities(list(scores.values()), null=0), strict=True))
+    kind = max(shares, key=lambda one: shares[one])
+    return kind, round(shares[kind], 4)
+
+
+def _title(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
+    if kind == "other":
+        return None
+    parts = [NAMES[kind]]
+    if "number" in found:
+        parts[0] += f" {found['number'].value}"
+    party = found.get("buyer.name" if kind == "purchase_order" else "seller.name")
+    if party is not None:
+        parts.append(str(party.value))
+    return ", ".join(parts)
+
+
+def _date(found: Mapping[str, Finding]) -> date | None:
+    for path in ("issue_date", "period_end", "delivery_date"):
+        finding = found.get(path)
+        if finding is not None and isinstance(finding.value, date):
+            return finding.value
+    return None

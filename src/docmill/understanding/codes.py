@@ -1,0 +1,103 @@
+"""Identifiers: document numbers by their shape; IBAN, BIC and VAT identifiers by their checksums."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from stdnum import bic, iban
+from stdnum.eu import vat
+from stdnum.exceptions import ValidationError
+
+_IBAN = re.compile(r"(?<![A-Z0-9])[A-Z]{2}\s?\d{2}(?:[\s\-]?[A-Z0-9]){11,30}", re.IGNORECASE)
+_BIC = re.compile(r"(?<![A-Z0-9])[A-Z]{4}\s?[A-Z]{2}\s?[A-Z0-9]{2}(?:\s?[A-Z0-9]{3})?(?![A-Z0-9])")
+_VAT = re.compile(
+    r"(?<![A-Z0-9])(?:AT\s?U|BE|BG|CY|CZ|DE|DK|EE|EL|ES|FI|FR|GB|HR|HU|IE|IT|LT|LU|LV|MT|NL|PL|PT|RO|SE|SI|SK|XI|CHE)"
+    r"[\s\-.]?[A-Z0-9](?:[\s.\-]?[A-Z0-9]){6,13}"
+)
+_IDENTIFIER = re.compile(r"[^\W_](?:[^\W_]|[\-/._#](?=[^\W_]))*")
+_MISREAD = str.maketrans("OQIlSB", "001158")
+_SHORTEST_IBAN = 15
+_LONGEST_IDENTIFIER = 30
+
+
+class Code(NamedTuple):
+    """A code at `start` to `stop` of a text, in its compact form. valid: its checksum holds."""
+
+    value: str
+    start: int
+    stop: int
+    valid: bool
+
+
+def find_ibans(text: str) -> Iterator[Code]:
+    """Valid IBANs, and what looks like one and is not: the longest beginning that holds."""
+    for match in _IBAN.finditer(text):
+        yield from _longest_iban(match)
+
+
+def _longest_iban(match: re.Match[str]) -> Iterator[Code]:
+    text = match[0]
+    ends = [at for at in range(len(text), 0, -1) if at == len(text) or not text[at - 1].isspace()]
+    for end in ends:
+        compact = re.sub(r"[\s\-]", "", text[:end]).upper()
+        if len(compact) < _SHORTEST_IBAN:
+            break
+        for candidate in (compact, compact[:2] + compact[2:].translate(_MISREAD)):
+            if iban.is_valid(candidate, check_country=False):
+                yield Code(candidate, match.start(), match.start() + end, valid=True)
+                return
+
+
+def is_iban(text: str) -> bool:
+    """Whether its checksum holds."""
+    return iban.is_valid(text, check_country=False)
+
+
+def find_bics(text: str) -> Iterator[Code]:
+    """What has the form of a BIC."""
+    for match in _BIC.finditer(text):
+        compact = re.sub(r"\s", "", match[0])
+        if is_bic(compact):
+            yield Code(compact, match.start(), match.end(), valid=True)
+
+
+def is_bic(text: str) -> bool:
+    """Whether it has the form of a BIC with a country that exists."""
+    return bic.is_valid(text)
+
+
+def find_vat_ids(text: str) -> Iterator[Code]:
+    """European VAT identifiers, Swiss UIDs included; valid where the country's checksum holds."""
+    for match in _VAT.finditer(text):
+        found = _longest_vat(match)
+        if found is not None:
+            yield found
+
+
+def _longest_vat(match: re.Match[str]) -> Code | None:
+    text = match[0]
+    for end in range(len(text), 7, -1):
+        if end < len(text) and text[end].isalnum() and text[end - 1].isalnum():
+            continue
+        compact = re.sub(r"[\s.\-]", "", text[:end])
+        if is_vat_id(compact):
+            return Code(compact, match.start(), match.start() + end, valid=True)
+    return None
+
+
+def is_vat_id(text: str) -> bool:
+    """Whether its form and checksum are those of its country. Unknown countries are not VAT identifiers."""
+    if text.startswith("CHE"):
+        return re.fullmatch(r"CHE\d{9}(?:MWST|TVA|IVA|TPV)?", text) is not None
+    try:
+        vat.validate(text)
+    except ValidationError:
+        return text.startswith(("GB", "XI")) and re.fullmatch(r"[A-Z]{2}\d{9}(?:\d{3})?", text) is not None
+    return True
+
+
+def find_identifiers(text: str) -> Iterator[Code]:
+    """Words with a digit in them, without the punctuation around them; a numeral alone from one digit on."""
+    for match in _IDENTIFIER.finditer(text):
+        if any(map(str.isdecimal, match[0])) and len(match[0]) <= _LONGEST_IDENTIFIER:
+            yield Code(match[0], match.start(), match.end(), valid=True)

@@ -1,0 +1,45 @@
+"""Fields by rule: typed candidates, scored by the labels around them, chosen together."""
+
+from docmill.model import Classification, Document, DocumentType, Extraction
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.candidates import Candidates
+from docmill.understanding.chronology import dates, time_of_day
+from docmill.understanding.conventions import conventions
+from docmill.understanding.findings import Finding, extraction
+from docmill.understanding.layout import Layout
+from docmill.understanding.references import account_codes, numbers
+from docmill.understanding.totals import balances, currency, tip, totals
+
+REASON = "rules: no embedded data and no model needed"
+
+
+class RuleExtractor:
+    """`Extractor` by rule: offline, the same answer every time."""
+
+    async def extract(self, document: Document, classification: Classification) -> Extraction:
+        """See `Extractor.extract`. Raises nothing."""
+        kind = classification.document_type
+        if kind == "other" or not document.pages:
+            return Extraction(document_type=kind, data=REGISTRY[kind].fields(), evidence={}, reason=REASON)
+        layout = Layout(document)
+        return extraction(kind, findings(layout, kind), layout, reason=REASON)
+
+
+def findings(layout: Layout, kind: DocumentType) -> dict[str, Finding]:
+    """Every field found, by path, whether or not the type's schema has it."""
+    candidates = Candidates(layout, conventions(layout))
+    found = {
+        **numbers(candidates, kind),
+        **dates(candidates, kind),
+        **totals(candidates, kind),
+        **dict(account_codes(candidates)),
+        **dict(currency(candidates)),
+    }
+    if kind == "bank_statement":
+        found.update(balances(candidates))
+    if kind == "receipt":
+        found.update(tip(candidates))
+        time = time_of_day(candidates, found.get("issue_date"))
+        if time is not None:
+            found["time"] = time
+    return found

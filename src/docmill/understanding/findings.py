@@ -1,0 +1,118 @@
+"""What the choosers found, and how it becomes an extraction with evidence."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from docmill.model import Box, DocumentType, Evidence, Extraction, MatchKind
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.candidates import Candidate
+from docmill.understanding.layout import Layout, Segment
+
+
+class Span(NamedTuple):
+    """Characters `start` to `stop` (exclusive) of a segment."""
+
+    segment: Segment
+    start: int
+    stop: int
+
+    @property
+    def text(self) -> str:
+        """As read."""
+        return self.segment.text[self.start : self.stop]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A field's value, the spans it was read from, and the share of belief it got among its rivals.
+
+    spans: empty for a value computed from others.
+    """
+
+    value: date | Decimal | str
+    spans: tuple[Span, ...]
+    probability: float
+
+
+Findings = Mapping[str, Finding]
+
+
+def found(candidate: Candidate[Any], probability: float) -> Finding:
+    """A candidate as a finding."""
+    span = Span(candidate.segment, candidate.start, candidate.stop)
+    return Finding(candidate.value, (span,), probability)
+
+
+def probabilities(scores: Sequence[float], *, null: float) -> list[float]:
+    """Softmax over the rival values and the possibility that none is right, whose score is `null`."""
+    top = max([*scores, null])
+    weights = [math.exp(score - top) for score in scores]
+    total = sum(weights) + math.exp(null - top)
+    return [weight / total for weight in weights]
+
+
+def best(scored: Iterable[tuple[Candidate[Any], float]], *, null: float) -> Finding | None:
+    """The value with the highest score, if that is above `null`; its rivals are the other values."""
+    by_value: dict[Any, tuple[Candidate[Any], float]] = {}
+    for candidate, score in scored:
+        known = by_value.get(candidate.value)
+        if known is None or score > known[1]:
+            by_value[candidate.value] = (candidate, score)
+    if not by_value:
+        return None
+    ranking = sorted(by_value.values(), key=lambda pair: -pair[1])
+    if ranking[0][1] <= null:
+        return None
+    share = probabilities([score for _, score in ranking], null=null)[0]
+    return found(ranking[0][0], share)
+
+
+def extraction(document_type: DocumentType, findings: Findings, layout: Layout, *, reason: str) -> Extraction:
+    """The findings as the type's schema, leaving out what it has no field for."""
+    fields = REGISTRY[document_type].fields
+    data: dict[str, Any] = {}
+    evidence: dict[str, Evidence] = {}
+    for path, finding in sorted(findings.items()):
+        owner, _, name = path.rpartition(".")
+        if (owner or name) not in fields.model_fields:
+            continue
+        (data.setdefault(owner, {}) if owner else data)[name] = finding.value
+        evidence[path] = _evidence(finding, layout)
+    return Extraction(
+        document_type=document_type, data=fields.model_validate(data), evidence=evidence, reason=reason
+    )
+
+
+def _evidence(finding: Finding, layout: Layout) -> Evidence:
+    """Confidence is the finding's share of belief times the recognition's confidence in the words."""
+    if not finding.spans:
+        return Evidence(page=None, box=None, text=None, match="computed", confidence=finding.probability)
+    page = layout.sheet(finding.spans[0].segment).page
+    boxes: list[Box] = []
+    confidence = 1.0
+    for span in finding.spans:
+        start, stop = span.segment.words(span.start, span.stop)
+        boxes.append(page.words.box(start, stop))
+        confidence = min(confidence, float(page.words.confidences[start:stop].mean()))
+    text = " ".join(span.text for span in finding.spans)
+    match: MatchKind = "exact" if text == str(finding.value) else "normalised"
+    return Evidence(
+        page=page.number,
+        box=_around(boxes),
+        text=text,
+        match=match,
+        confidence=round(finding.probability * confidence, 4),
+    )
+
+
+def _around(boxes: Sequence[Box]) -> Box:
+    return Box(
+        min(box.x0 for box in boxes),
+        min(box.y0 for box in boxes),
+        max(box.x1 for box in boxes),
+        max(box.y1 for box in boxes),
+    )

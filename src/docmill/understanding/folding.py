@@ -1,0 +1,57 @@
+"""Text made comparable: letters without case and accents, length unchanged so that offsets stay true."""
+
+import re
+import unicodedata
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+_CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z])")
+_TOKEN = re.compile(r"[^\W_]+|#")
+_PART = re.compile(r"[^\W\d_]+|\d+|#")
+_OCR_LETTERS = str.maketrans("01585", "olsbs")
+
+
+class Token(NamedTuple):
+    """A folded word or digit run and where it stands in the text."""
+
+    text: str
+    start: int
+    stop: int
+
+
+@lru_cache(maxsize=4096)
+def _fold_character(character: str) -> str:
+    if character in "°º":  # n° and nº are both `no`
+        return "o"
+    decomposed = unicodedata.normalize("NFKD", character)
+    return (decomposed[:1].casefold() or character)[:1]
+
+
+def fold(text: str) -> str:
+    """`text` in lower case without accents, character by character: the result is as long as `text`."""
+    return "".join(map(_fold_character, text))
+
+
+def tokens(text: str) -> list[Token]:
+    """The words, digit runs and number signs of `text`, folded; a word glued in camel case is split."""
+    starts = {0, *(match.start() for match in _CAMEL.finditer(text))}
+    folded = fold(text)
+    found: list[Token] = []
+    for match in _TOKEN.finditer(folded):
+        cuts = [match.start(), *sorted(at for at in starts if match.start() < at < match.end()), match.end()]
+        found.extend(Token(folded[start:stop], start, stop) for start, stop in pairwise(cuts))
+    return found
+
+
+def parts(token: Token) -> list[Token]:
+    """The runs of letters and of digits of a token that mixes them."""
+    return [
+        Token(match[0], token.start + match.start(), token.start + match.end())
+        for match in _PART.finditer(token.text)
+    ]
+
+
+def letters_for_digits(text: str) -> str:
+    """`text` with the digits that recognition takes for letters put back."""
+    return text.translate(_OCR_LETTERS)

@@ -1,0 +1,169 @@
+"""Labels found in text: phrases of the vocabulary, also glued, hyphenated or misread."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Generic, NamedTuple, TypeVar
+
+from rapidfuzz.distance import Levenshtein
+
+from docmill.understanding.folding import Token, letters_for_digits, parts, tokens
+from docmill.understanding.vocabulary import LANGUAGES, NUMBER_WORDS, Concept
+
+Meaning = TypeVar("Meaning")
+
+_LONGEST_PHRASE = 6
+_SHORTEST_FUZZY = 5
+_SHORTEST_FUZZY_TWICE = 8
+_SHORTEST_PART = 3
+_LONGEST_GLUED = 40
+_FUZZY_QUALITY = 0.85
+
+
+class Label(NamedTuple, Generic[Meaning]):
+    """A phrase at `start` to `stop` of a text. quality: 1 as spelt, less where letters differ."""
+
+    meanings: tuple[Meaning, ...]
+    start: int
+    stop: int
+    quality: float
+
+
+class _Word(NamedTuple):
+    text: str
+    start: int
+    stop: int
+    quality: float
+
+
+class Phrases(Generic[Meaning]):
+    """A set of phrases with what each means."""
+
+    def __init__(self, phrases: Iterable[tuple[str, Meaning]]) -> None:
+        meanings: dict[tuple[str, ...], list[Meaning]] = {}
+        for phrase, meaning in phrases:
+            key = tuple(_canonical(token.text) for token in tokens(phrase))
+            known = meanings.setdefault(key, [])
+            if meaning not in known:
+                known.append(meaning)
+        self._meanings: Mapping[tuple[str, ...], tuple[Meaning, ...]] = {
+            key: tuple(found) for key, found in meanings.items()
+        }
+
+    def find(self, text: str) -> list[Label[Meaning]]:
+        """The phrases of `text` from left to right, the longest at each place, none within another."""
+        words = _words(text)
+        found: list[Label[Meaning]] = []
+        at = 0
+        while at < len(words):
+            length = self._longest(words, at)
+            if length:
+                run = words[at : at + length]
+                meanings = self._meanings[tuple(word.text for word in run)]
+                quality = min(word.quality for word in run)
+                found.append(Label(meanings, run[0].start, run[-1].stop, quality))
+            at += max(1, length)
+        return found
+
+    def _longest(self, words: Sequence[_Word], at: int) -> int:
+        for length in range(min(_LONGEST_PHRASE, len(words) - at), 0, -1):
+            if tuple(word.text for word in words[at : at + length]) in self._meanings:
+                return length
+        return 0
+
+
+def _canonical(token: str) -> str:
+    return "#" if token in NUMBER_WORDS else token
+
+
+def _vocabulary() -> frozenset[str]:
+    phrases = [phrase for language in LANGUAGES for found in language.labels.values() for phrase in found]
+    phrases += [phrase for language in LANGUAGES for found in language.titles.values() for phrase in found]
+    return frozenset(token.text for phrase in phrases for token in tokens(phrase))
+
+
+_KNOWN = _vocabulary()
+_COMMON = frozenset(word for language in LANGUAGES for word in language.common)
+_GLUED = frozenset(word for word in _KNOWN | NUMBER_WORDS if len(word) >= _SHORTEST_PART) | {"no", "nr"}
+_FUZZY: Mapping[int, tuple[str, ...]] = {
+    length: tuple(sorted(word for word in _KNOWN if len(word) == length)) for length in range(4, 24)
+}
+
+
+def _words(text: str) -> list[_Word]:
+    """The text's tokens as the vocabulary spells them; number signs in a row count once."""
+    found: list[_Word] = []
+    for token in tokens(text):
+        for word in _resolved(token):
+            if word.text == "#" and found and found[-1].text == "#":
+                found[-1] = found[-1]._replace(stop=word.stop)
+            else:
+                found.append(word)
+    return found
+
+
+def _resolved(token: Token) -> Iterator[_Word]:
+    at = token.start
+    for text, length, quality in _spelling(token.text):
+        yield _Word(_canonical(text), at, at + length, quality)
+        at += length
+
+
+@lru_cache(maxsize=20_000)
+def _spelling(token: str) -> tuple[tuple[str, int, float], ...]:
+    """The known words a token consists of: each with the letters it takes and how well it fits."""
+    if token in _KNOWN or token in NUMBER_WORDS or token in _COMMON or token.isdecimal():
+        return ((token, len(token), 1.0),)
+    if not token.isalpha():
+        letters = letters_for_digits(token)
+        if letters in _KNOWN and any(map(str.isalpha, token)):
+            return ((letters, len(token), _FUZZY_QUALITY),)
+        pieces = parts(Token(token, 0, len(token)))
+        if len(pieces) > 1:
+            return tuple(word for piece in pieces for word in _spelling(piece.text))
+        return ((token, len(token), 1.0),)
+    glued = _split(token) if len(token) <= _LONGEST_GLUED else None
+    if glued is not None:
+        return tuple((word, len(word), 1.0) for word in glued)
+    near = _nearest(token)
+    return ((near, len(token), _FUZZY_QUALITY),) if near else ((token, len(token), 1.0),)
+
+
+def _split(token: str) -> tuple[str, ...] | None:
+    """`token` as two to four known words written together, the fewest possible."""
+    best: list[tuple[str, ...] | None] = [None] * (len(token) + 1)
+    best[0] = ()
+    for stop in range(1, len(token) + 1):
+        for start in range(max(0, stop - 24), stop):
+            before = best[start]
+            word = token[start:stop]
+            if before is None or word not in _GLUED:
+                continue
+            here = best[stop]
+            if here is None or len(before) + 1 < len(here):
+                best[stop] = (*before, word)
+    found = best[-1]
+    return found if found and 1 < len(found) <= 4 else None  # noqa: PLR2004 - as the first line says
+
+
+def _nearest(token: str) -> str | None:
+    """The known word one letter away, two in long words; None if there is none or it is not clear which."""
+    if len(token) < _SHORTEST_FUZZY:
+        return None
+    allowed = 1 if len(token) < _SHORTEST_FUZZY_TWICE else 2
+    found: list[tuple[int, str]] = []
+    for length in range(len(token) - allowed, len(token) + allowed + 1):
+        for word in _FUZZY.get(length, ()):
+            distance = Levenshtein.distance(token, word, score_cutoff=allowed)
+            if distance <= allowed:
+                found.append((distance, word))
+    found.sort()
+    return found[0][1] if found else None
+
+
+LABELS: Phrases[Concept] = Phrases(
+    (phrase, concept)
+    for language in LANGUAGES
+    for concept, phrases in language.labels.items()
+    for phrase in phrases
+)
+"""Every label of every language."""

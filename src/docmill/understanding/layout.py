@@ -1,0 +1,181 @@
+"""A page as segments: runs of words with no column gap between them, and what stands around each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from docmill.model import Box, Document, Page
+
+FIRST_PAGES = 3
+LAST_PAGES = 2
+"""Header fields stand on a document's first pages and totals on its last; a long document costs no more."""
+
+_COLUMN_GAP_CELLS = 1.7
+"""A gap wider than this many characters parts two columns."""
+_LEAST_OVERLAP = 0.15
+"""Share of the narrower of two segments that must overlap for one to stand above the other."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """Words `start` to `stop` (exclusive) of a page, on one line, without a column gap.
+
+    offsets: where each word starts in `text`, in which words are parted by one space.
+    line: the line's index on the page. height: of the text, in fractions of the page.
+    """
+
+    index: int
+    page_index: int
+    line: int
+    start: int
+    stop: int
+    box: Box
+    text: str
+    offsets: tuple[int, ...]
+    confidence: float
+
+    @property
+    def height(self) -> float:
+        """Of the text, in fractions of the page."""
+        return self.box.y1 - self.box.y0
+
+    @property
+    def middle(self) -> float:
+        """Vertical centre."""
+        return (self.box.y0 + self.box.y1) / 2
+
+    def words(self, start: int, stop: int) -> tuple[int, int]:
+        """The page's words that hold the characters `start` to `stop` (exclusive) of `text`."""
+        first = max(index for index, offset in enumerate(self.offsets) if offset <= start)
+        last = max(index for index, offset in enumerate(self.offsets) if offset < max(stop, start + 1))
+        return self.start + first, self.start + last + 1
+
+
+class Sheet:
+    """One page's segments, in reading order, with their neighbours."""
+
+    def __init__(self, page: Page, page_index: int, first_index: int) -> None:
+        self.page = page
+        self.page_index = page_index
+        self.segments = list(_segments(page, page_index, first_index))
+        self._by_line: dict[int, list[Segment]] = {}
+        for segment in self.segments:
+            self._by_line.setdefault(segment.line, []).append(segment)
+
+    @cached_property
+    def text_height(self) -> float:
+        """The median height of a segment."""
+        return float(np.median([segment.height for segment in self.segments])) if self.segments else 0.01
+
+    def left_of(self, segment: Segment) -> list[Segment]:
+        """The segments left of it on its line, nearest first."""
+        row = self._by_line[segment.line]
+        return row[: row.index(segment)][::-1]
+
+    def right_of(self, segment: Segment) -> list[Segment]:
+        """The segments right of it on its line, nearest first."""
+        row = self._by_line[segment.line]
+        return row[row.index(segment) + 1 :]
+
+    def above(self, box: Box) -> list[Segment]:
+        """The segments above `box` that share its columns, nearest first."""
+        found = [other for other in self._over(box) if other.middle < box.y0]
+        return found[::-1]
+
+    def below(self, box: Box) -> list[Segment]:
+        """The segments below `box` that share its columns, nearest first."""
+        return [other for other in self._over(box) if other.middle > box.y1]
+
+    @cached_property
+    def _edges(self) -> tuple["np.ndarray[tuple[int], np.dtype[np.float64]]", ...]:
+        boxes = np.array([segment.box for segment in self.segments], np.float64).reshape(-1, 4)
+        return boxes[:, 0], boxes[:, 2]
+
+    def _over(self, box: Box) -> list[Segment]:
+        left, right = self._edges
+        overlap = np.minimum(right, box.x1) - np.maximum(left, box.x0)
+        narrower = np.minimum(right - left, box.x1 - box.x0)
+        return [self.segments[index] for index in np.flatnonzero(overlap > _LEAST_OVERLAP * narrower)]
+
+
+class Layout:
+    """The pages of a document that hold its header fields and totals, as sheets."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.sheets: list[Sheet] = []
+        count = 0
+        for index in _read_pages(len(document.pages)):
+            sheet = Sheet(document.pages[index], index, count)
+            count += len(sheet.segments)
+            self.sheets.append(sheet)
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        """All segments, page by page; a segment's `index` is its place here."""
+        return [segment for sheet in self.sheets for segment in sheet.segments]
+
+    @cached_property
+    def _sheet_of_page(self) -> dict[int, Sheet]:
+        return {sheet.page_index: sheet for sheet in self.sheets}
+
+    def sheet(self, segment: Segment) -> Sheet:
+        """The sheet that holds `segment`."""
+        return self._sheet_of_page[segment.page_index]
+
+
+def _read_pages(count: int) -> list[int]:
+    return sorted({*range(min(count, FIRST_PAGES)), *range(max(0, count - LAST_PAGES), count)})
+
+
+def _segments(page: Page, page_index: int, first_index: int) -> list[Segment]:
+    words = page.words
+    if not words.texts:
+        return []
+    widths = (words.boxes[:, 2] - words.boxes[:, 0]).tolist()
+    cells = [width / max(1, len(text)) for width, text in zip(widths, words.texts, strict=True)]
+    usual = float(np.median(cells))
+    found: list[Segment] = []
+    for line_index, line in enumerate(page.lines):
+        for start, stop in _runs(page, line.start, line.stop, cells=cells, usual=usual):
+            found.append(_segment(page, (first_index + len(found), page_index, line_index), start, stop))
+    return found
+
+
+def _runs(
+    page: Page, start: int, stop: int, *, cells: Sequence[float], usual: float
+) -> list[tuple[int, int]]:
+    """A line's words cut at column gaps."""
+    boxes = page.words.boxes
+    runs: list[tuple[int, int]] = []
+    begin = start
+    for index in range(start + 1, stop):
+        gap = float(boxes[index, 0] - boxes[index - 1, 2])
+        cell = max(usual, min(cells[index - 1], cells[index]))
+        if gap > _COLUMN_GAP_CELLS * cell:
+            runs.append((begin, index))
+            begin = index
+    return [*runs, (begin, stop)]
+
+
+def _segment(page: Page, where: tuple[int, int, int], start: int, stop: int) -> Segment:
+    texts = page.words.texts[start:stop]
+    offsets: list[int] = []
+    at = 0
+    for text in texts:
+        offsets.append(at)
+        at += len(text) + 1
+    index, page_index, line = where
+    return Segment(
+        index=index,
+        page_index=page_index,
+        line=line,
+        start=start,
+        stop=stop,
+        box=page.words.box(start, stop),
+        text=" ".join(texts),
+        offsets=tuple(offsets),
+        confidence=float(page.words.confidences[start:stop].mean()),
+    )

@@ -1,0 +1,64 @@
+"""The document's own number and the numbers it refers to; account and tax identifiers."""
+
+import re
+from collections.abc import Iterator
+
+from docmill.model import DocumentType
+from docmill.understanding.candidates import Candidate, Candidates
+from docmill.understanding.findings import Finding, best
+from docmill.understanding.vocabulary import Concept
+from docmill.understanding.weights import NULL_NUMBER, OWN_NUMBER, REFERENCES, Weights, score
+
+_SHORT = 3
+_ALONE_MUST_SAY = 0.5
+
+
+def numbers(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
+    """`number` and the references. A place serves the field it fits best and no other."""
+    tables = {"number": OWN_NUMBER[document_type], **_references(document_type)}
+    scores = [
+        (candidate, {field: _score(candidate, weights) for field, weights in tables.items()})
+        for candidate in candidates.identifiers
+    ]
+    found: dict[str, Finding] = {}
+    for field in tables:
+        own = [(candidate, of[field]) for candidate, of in scores if of[field] >= max(of.values())]
+        finding = best(own, null=NULL_NUMBER)
+        if finding is not None:
+            found[field] = finding
+    return found
+
+
+def _references(document_type: DocumentType) -> dict[str, Weights]:
+    """An order's own number is no reference; neither is a delivery note's."""
+    own = {"purchase_order": "order_number", "delivery_note": "delivery_note_number"}.get(document_type)
+    return {field: weights for field, weights in REFERENCES.items() if field != own}
+
+
+def _score(candidate: Candidate[str], weights: Weights) -> float:
+    """The labels' words, and a little for place and shape where labels say something."""
+    said = score(candidate.clues, weights)
+    if said < _ALONE_MUST_SAY:
+        return said
+    value = candidate.value
+    shape = -1.5 if len(value) < _SHORT else 0.0
+    if re.fullmatch(r"(?:19|20)\d\d", value):
+        shape -= 1
+    if sum(map(str.isdecimal, value)) >= _SHORT:
+        shape += 0.3
+    place = 0.4 if candidate.segment.page_index == 0 else 0.0
+    place += 0.4 * (1 - candidate.segment.middle)
+    return said + shape + place
+
+
+def account_codes(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
+    """IBAN and BIC to be paid to: the first on the page, since a checksum leaves little doubt."""
+    for path, codes in (("payment.iban", candidates.ibans), ("payment.bic", candidates.bics)):
+        usable = [
+            (code, 3.0 + code.clues.get(Concept.IBAN, 0) + code.clues.get(Concept.BIC, 0) - 0.01 * index)
+            for index, code in enumerate(codes)
+            if path == "payment.iban" or code.clues.get(Concept.BIC, 0) or code.clues.get(Concept.BANK, 0)
+        ]
+        finding = best(usable, null=0)
+        if finding is not None:
+            yield path, finding

@@ -1,0 +1,186 @@
+"""The totals of a document, chosen together: net plus tax is gross."""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from itertools import product
+from typing import NamedTuple
+
+from docmill.model import DocumentType
+from docmill.understanding.candidates import Candidate, Candidates
+from docmill.understanding.findings import Finding, Span, found, probabilities
+from docmill.understanding.money import currency_code, currency_spans
+from docmill.understanding.vocabulary import Concept
+from docmill.understanding.weights import MONEY, NULL_MONEY, score
+
+FIELDS = ("net_total", "tax_total", "gross_total")
+_BEST = 7
+"""Candidates per field that are tried together."""
+_CENT = Decimal("0.01")
+_CASH_ROUNDING = Decimal("0.05")
+_ADDS_UP = 3.0
+_DOES_NOT_ADD_UP = -4.0
+_KNOWN_RATE = 1.0
+_HIGHEST_TAX = Decimal("0.5")
+_PLAIN = -1.6
+_LATER = 0.9
+"""How much more the end of a document is worth than its beginning: totals come last."""
+_LARGEST = 0.8
+_UNLIKELY = -1.5
+_UNLABELLED = 0.2
+_NEVER = -9.0
+
+Amount = Candidate[Decimal]
+
+
+class _Option(NamedTuple):
+    """A candidate, or none, and how far its own score is above that of none."""
+
+    amount: Amount | None
+    score: float
+
+
+class _Combination(NamedTuple):
+    """Net, tax and gross, each perhaps none, and how well they fit and go together."""
+
+    options: tuple[_Option, ...]
+    score: float
+
+
+def totals(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
+    """Net, tax and gross total, and the amount due."""
+    amounts = candidates.amounts
+    places = _Places(amounts)
+    options = [_options(amounts, field, places) for field in FIELDS]
+    rates = {rate / 100 for rate in candidates.percentages if rate > 0}
+    slack = _CASH_ROUNDING if document_type == "receipt" else _CENT
+    combinations = [
+        _Combination(chosen, sum(option.score for option in chosen) + _together(chosen, rates, slack))
+        for chosen in product(*options)
+    ]
+    best = max(combinations, key=lambda combination: combination.score)
+    chosen = {
+        field: found(option.amount, _share(combinations, index, option.amount.value))
+        for index, (field, option) in enumerate(zip(FIELDS, best.options, strict=True))
+        if option.amount is not None
+    }
+    return {**chosen, **dict(_due(amounts, places, chosen.get("gross_total")))}
+
+
+def balances(candidates: Candidates) -> dict[str, Finding]:
+    """Opening and closing balance of an account."""
+    places = _Places(candidates.amounts)
+    found_balances: dict[str, Finding] = {}
+    for field in ("opening_balance", "closing_balance"):
+        ranking = _options(candidates.amounts, field, places)[1:]
+        if ranking and ranking[0].amount is not None and ranking[0].score > 0:
+            share = probabilities([option.score for option in ranking], null=0)[0]
+            found_balances[field] = found(ranking[0].amount, share)
+    return found_balances
+
+
+def tip(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
+    """What was given on top, on a receipt."""
+    ranking = _options(candidates.amounts, "tip", _Places(candidates.amounts))[1:]
+    if ranking and ranking[0].amount is not None and ranking[0].score > 0:
+        yield "tip", found(ranking[0].amount, probabilities([ranking[0].score], null=0)[0])
+
+
+def currency(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
+    """The document's currency, where it is first printed; the same mark may stand for several."""
+    code = candidates.conventions.currency
+    if code is None:
+        return
+    for segment in candidates.layout.segments:
+        for symbol, start, stop in currency_spans(segment.text):
+            if currency_code(symbol) in (code, "USD" if symbol == "$" else code):
+                sure = 0.97 if symbol.upper() == code or symbol != "$" else 0.8
+                yield "currency", Finding(code, (Span(segment, start, stop),), sure)
+                return
+
+
+class _Places:
+    """What an amount's place on the document and its size say."""
+
+    def __init__(self, amounts: Sequence[Amount]) -> None:
+        self._count = max(1, len(amounts))
+        self._order = {id(amount): index for index, amount in enumerate(amounts)}
+        self._largest = max((amount.value for amount in amounts if not amount.plain), default=Decimal(0))
+
+    def score(self, amount: Amount, field: str) -> float:
+        value = _LATER * self._order[id(amount)] / self._count
+        if amount.plain:
+            value += _PLAIN
+        if field == "gross_total" and amount.value == self._largest:
+            value += _LARGEST
+        if amount.value < 0 or (amount.value == 0 and field != "tax_total"):
+            value += _UNLIKELY
+        return value
+
+
+def _options(amounts: Sequence[Amount], field: str, places: _Places) -> list[_Option]:
+    """None at all, and the best candidates of a field by label and place, the best first."""
+    best: dict[Decimal, _Option] = {}
+    for amount in amounts:
+        said = score(amount.clues, MONEY[field])
+        if said > 0:
+            option = _Option(amount, said + places.score(amount, field) - NULL_MONEY[field])
+            known = best.get(amount.value)
+            if known is None or option.score > known.score:
+                best[amount.value] = option
+    ranking = sorted(best.values(), key=lambda option: -option.score)[:_BEST]
+    if not ranking and field == "gross_total":
+        ranking = _unlabelled(amounts, places)
+    return [_Option(None, 0.0), *ranking]
+
+
+def _unlabelled(amounts: Sequence[Amount], places: _Places) -> list[_Option]:
+    """Where no label was read, the largest amount may still be the total."""
+    real = [amount for amount in amounts if not amount.plain and not amount.clues.get(Concept.CHANGE)]
+    if not real:
+        return []
+    largest = max(real, key=lambda amount: amount.value)
+    return [_Option(largest, _UNLABELLED + 0.1 * places.score(largest, "gross_total"))]
+
+
+def _together(chosen: Sequence[_Option], rates: set[Decimal], slack: Decimal) -> float:
+    """What the three amounts say of each other."""
+    net, tax, gross = (None if option.amount is None else option.amount.value for option in chosen)
+    value = 0.0
+    if net is not None and tax is not None and gross is not None:
+        value += _ADDS_UP if abs(net + tax - gross) <= slack else _DOES_NOT_ADD_UP
+    elif _exceeds(net, gross) or _exceeds(tax, gross, _HIGHEST_TAX) or _exceeds(tax, net):
+        value += _DOES_NOT_ADD_UP
+    if net is not None and tax is not None and any(abs(net * rate - tax) <= 2 * _CENT for rate in rates):
+        value += _KNOWN_RATE
+    return value
+
+
+def _exceeds(part: Decimal | None, whole: Decimal | None, share: Decimal = Decimal(1)) -> bool:
+    return part is not None and whole is not None and abs(part) > abs(whole) * share
+
+
+def _share(combinations: Sequence[_Combination], index: int, value: Decimal) -> float:
+    """The share of belief of `value` in field `index`: each rival in its best combination."""
+    rivals: dict[Decimal | None, float] = {}
+    for combination in combinations:
+        amount = combination.options[index].amount
+        key = None if amount is None else amount.value
+        rivals[key] = max(rivals.get(key, _NEVER), combination.score)
+    null = rivals.pop(None)
+    own = rivals.pop(value)
+    return probabilities([own, *rivals.values()], null=null)[0]
+
+
+def _due(amounts: Sequence[Amount], places: _Places, gross: Finding | None) -> Iterator[tuple[str, Finding]]:
+    """What is left to pay: no more than the total."""
+    limit = abs(Decimal(str(gross.value))) + _CASH_ROUNDING if gross else None
+    fitting = [
+        (option.amount, option.score)
+        for option in _options(amounts, "amount_due", places)
+        if option.amount is not None
+        and option.score > 0
+        and (limit is None or abs(option.amount.value) <= limit)
+    ]
+    if fitting:
+        share = probabilities([value for _, value in fitting], null=0)[0]
+        yield "amount_due", found(fitting[0][0], share)

@@ -1,0 +1,47 @@
+"""What labels, titles and addresses look like: one table of data per language, `en.toml` and so on."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+
+from docmill.model import DocumentType
+from docmill.understanding.vocabulary.concepts import Concept
+
+CODES = ("en", "de", "fr", "es", "it", "nl", "ms")
+NUMBER_WORDS = frozenset(
+    ("#", "no", "nos", "nr", "num", "number", "numero", "nummer", "nro", "n", "id", "nbr", "numbers")
+)
+"""Every word that `#` in a phrase stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """What we know of one language.
+
+    labels: phrases per concept; case, accents and punctuation do not matter, and `#` stands for any word or
+    sign for `number`. titles: phrases that speak for a document type, with their weight. common: words that
+    run through any text of this language. streets: words of addresses; `-weg` is the end of a longer word.
+    """
+
+    code: str
+    labels: Mapping[Concept, tuple[str, ...]]
+    titles: Mapping[DocumentType, Mapping[str, float]]
+    common: frozenset[str]
+    streets: tuple[str, ...]
+
+
+def _language(code: str) -> Language:
+    table = tomllib.loads(resources.files(__name__).joinpath(f"{code}.toml").read_text(encoding="utf-8"))
+    return Language(
+        code=table["code"],
+        labels={Concept(name): tuple(phrases) for name, phrases in table["labels"].items()},
+        titles=table["titles"],
+        common=frozenset(table["common"]),
+        streets=tuple(table["streets"]),
+    )
+
+
+LANGUAGES: tuple[Language, ...] = tuple(map(_language, CODES))
+
+__all__ = ["CODES", "LANGUAGES", "NUMBER_WORDS", "Concept", "Language"]

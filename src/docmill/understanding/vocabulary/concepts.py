@@ -1,0 +1,65 @@
+"""What a label can mean, in any language."""
+
+from enum import StrEnum, auto
+
+
+class Concept(StrEnum):
+    """The meaning of a label. Fields are chosen by weights over these; see `weights`."""
+
+    # identifiers
+    INVOICE_NUMBER = auto()
+    RECEIPT_NUMBER = auto()
+    DOCUMENT_NUMBER = auto()
+    ORDER_NUMBER = auto()
+    PURCHASE_ORDER_NUMBER = auto()
+    DELIVERY_NOTE_NUMBER = auto()
+    CONTRACT_NUMBER = auto()
+    CUSTOMER_NUMBER = auto()
+    STATEMENT_NUMBER = auto()
+    OTHER_NUMBER = auto()
+    REGISTRATION_NUMBER = auto()
+    TAX_NUMBER = auto()
+    VAT_NUMBER = auto()
+    PHONE = auto()
+    ACCOUNT = auto()
+    IBAN = auto()
+    BIC = auto()
+    # dates
+    DATE = auto()
+    INVOICE_DATE = auto()
+    ORDER_DATE = auto()
+    DELIVERY_DATE = auto()
+    DUE_DATE = auto()
+    OTHER_DATE = auto()
+    PERIOD = auto()
+    PERIOD_START = auto()
+    PERIOD_END = auto()
+    TIME = auto()
+    # money
+    TOTAL = auto()
+    GRAND = auto()
+    GROSS = auto()
+    NET = auto()
+    TAX = auto()
+    INCLUDING = auto()
+    EXCLUDING = auto()
+    SUBTOTAL = auto()
+    AMOUNT = auto()
+    DUE = auto()
+    PAID = auto()
+    CHANGE = auto()
+    ROUNDING = auto()
+    DISCOUNT = auto()
+    QUANTITY = auto()
+    PRICE = auto()
+    COMMISSION = auto()
+    TIP = auto()
+    OPENING_BALANCE = auto()
+    CLOSING_BALANCE = auto()
+    # parties
+    SELLER = auto()
+    BUYER = auto()
+    SHIP_TO = auto()
+    CONTACT = auto()
+    BANK = auto()
+    COURTESY = auto()

@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+
+from docmill.model import Classification, Document, Page, Words
+from docmill.ports import Classifier, Extractor, Gate
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.classifier import RuleClassifier
+from docmill.understanding.extractor import RuleExtractor
+from docmill.understanding.fake import FakeClassifier, FakeExtractor, FakeGate
+from docmill.understanding.gate import RuleGate
+
+_EMPTY = Document("0" * 64, "application/pdf", [])
+_BLANK = Document(
+    "1" * 64,
+    "image/png",
+    [Page(number=1, width_pt=100, height_pt=100, words=Words.none(), source="none", quality=0)],
+)
+_ONE_WORD = Document(
+    "2" * 64,
+    "image/png",
+    [
+        Page(
+            number=1,
+            width_pt=100,
+            height_pt=100,
+            words=Words(
+                ["Invoice"],
+                np.array([[0.1, 0.1, 0.3, 0.2]], np.float32),
+                np.ones(1, np.float32),
+                np.zeros(1, np.int32),
+                np.zeros(1, np.int32),
+            ),
+            source="ocr",
+            quality=0.9,
+        )
+    ],
+)
+DOCUMENTS = pytest.mark.parametrize("document", [_EMPTY, _BLANK, _ONE_WORD])
+
+
+class ClassifierContract:
+    @pytest.fixture
+    def classifier(self) -> Classifier:
+        raise NotImplementedError
+
+    @DOCUMENTS
+    async def test_every_document_gets_a_known_type(self, classifier: Classifier, document: Document) -> None:
+        classification = await classifier.classify(document)
+
+        assert classification.document_type in REGISTRY
+        assert 0 <= classification.confidence <= 1
+
+    @DOCUMENTS
+    async def test_the_same_document_gets_the_same_answer(
+        self, classifier: Classifier, document: Document
+    ) -> None:
+        assert await classifier.classify(document) == await classifier.classify(document)
+
+
+class TestRuleClassifier(ClassifierContract):
+    @pytest.fixture
+    def classifier(self) -> Classifier:
+        return RuleClassifier()
+
+
+class TestFakeClassifier(ClassifierContract):
+    @pytest.fixture
+    def classifier(self) -> Classifier:
+        return FakeClassifier(Classification(document_type="receipt", title="Receipt"))
+
+
+class ExtractorContract:
+    @pytest.fixture
+    def extractor(self) -> Extractor:
+        raise NotImplementedError
+
+    @DOCUMENTS
+    @pytest.mark.parametrize("document_type", REGISTRY)
+    async def test_the_data_has_the_schema_of_the_documents_type(
+        self, extractor: Extractor, document: Document, document_type: str
+    ) -> None:
+        classification = Classification.model_validate({"document_type": document_type})
+
+        extraction = await extractor.extract(document, classification)
+
+        assert extraction.document_type == document_type
+        assert isinstance(extraction.data, REGISTRY[classification.document_type].fields)
+        assert extraction.reason
+
+
+class TestRuleExtractor(ExtractorContract):
+    @pytest.fixture
+    def extractor(self) -> Extractor:
+        return RuleExtractor()
+
+
+class TestFakeExtractor(ExtractorContract):
+    @pytest.fixture
+    def extractor(self) -> Extractor:
+        return FakeExtractor()
+
+
+class GateContract:
+    @pytest.fixture
+    def gate(self) -> Gate:
+        raise NotImplementedError
+
+    @DOCUMENTS
+    async def test_a_document_without_fields_can_pass_if_nothing_is_critical(
+        self, gate: Gate, document: Document
+    ) -> None:
+        extraction = await FakeExtractor().extract(document, Classification())
+
+        assert gate.judge(document, extraction).passed
+
+
+class TestRuleGate(GateContract):
+    @pytest.fixture
+    def gate(self) -> Gate:
+        return RuleGate()
+
+
+class TestFakeGate(GateContract):
+    @pytest.fixture
+    def gate(self) -> Gate:
+        return FakeGate()
