@@ -1,0 +1,5 @@
+// Says something to screen readers.
+
+export function announce(text) {
+  document.querySelector("#announcements").textContent = text;
+}

@@ -1,0 +1,30 @@
+// The entry: what every page needs, and the module of the page at hand.
+
+import * as documentPage from "./document.js";
+import * as documentsPage from "./documents.js";
+import * as fragments from "./fragments.js";
+import * as keys from "./keys.js";
+import { listen } from "./live.js";
+import * as theme from "./theme.js";
+
+const PAGES = { documents: documentsPage, document: documentPage };
+const WORDS = { live: "Live", lost: "Reconnecting" };
+
+function showConnection(state) {
+  const mark = document.querySelector("#connection");
+  mark.dataset.state = state;
+  mark.querySelector("span").textContent = WORDS[state];
+  document.querySelector("#disconnected").hidden = state === "live";
+}
+
+const main = document.querySelector("main");
+const page = PAGES[main.dataset.page];
+
+fragments.start();
+theme.start();
+keys.onKey("g d", () => location.assign("/"));
+keys.start();
+if (page) {
+  page.start();
+  listen("/api/v1/events", main.dataset.after, { onChange: page.onChange, onState: showConnection });
+}

@@ -1,0 +1,138 @@
+// The document page: fields and boxes find each other, the page zooms, and what changes is shown.
+
+import { announce } from "./announce.js";
+import { updateFrom, visit } from "./fragments.js";
+import { onKey } from "./keys.js";
+
+const GATHER_MS = 150;
+const LARGEST_ZOOM = 3;
+
+const $ = (selector) => document.querySelector(selector);
+const ofPath = (selector, path) => $(`${selector}[data-path="${CSS.escape(path)}"]`);
+
+let id = null;
+let gathering = null;
+let zoom = 0;
+
+/** This document has changed: show how it is now. */
+export function onChange(change) {
+  if (change.document_id !== id) return;
+  gathering ??= setTimeout(async () => {
+    gathering = null;
+    const before = $(".pill").textContent;
+    await updateFrom(location.href, ["#document"]);
+    if ($(".pill").textContent !== before) announce($(".pill").textContent);
+  }, GATHER_MS);
+}
+
+/** Mark a value and its box; `scrollTo` brings the other one into view. */
+function select(path, scrollTo) {
+  for (const marked of document.querySelectorAll(".selected")) marked.classList.remove("selected");
+  const box = ofPath(".box", path);
+  const place = ofPath("#panel ", path);
+  box?.classList.add("selected");
+  place?.classList.add("selected");
+  if (box) {
+    showName(box);
+    roveTo(box);
+  }
+  if (scrollTo === "box" && box) box.scrollIntoView({ block: "nearest", inline: "nearest" });
+  if (scrollTo === "field" && place) {
+    place.scrollIntoView({ block: "nearest" });
+    (place.matches("a") ? place : place.querySelector("input"))?.focus({ preventScroll: true });
+  }
+}
+
+function showName(box) {
+  $(".box-name").textContent = box.querySelector("title").textContent;
+}
+
+/** The boxes of a page are one tab stop; arrows go from box to box. */
+function roveTo(box) {
+  for (const other of document.querySelectorAll(".box")) other.setAttribute("tabindex", other === box ? "0" : "-1");
+}
+
+function moveBetweenBoxes(event) {
+  const box = event.target.closest?.(".box");
+  if (!box) return;
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  const all = [...document.querySelectorAll(".box")];
+  const at = all.indexOf(box);
+  const next = { Home: all[0], End: all.at(-1) }[event.key] ?? (step && all[at + step]);
+  if (!step && !next) return;
+  event.preventDefault();
+  if (next) {
+    roveTo(next);
+    next.focus();
+  }
+}
+
+/** A value on another page turns to that page first. */
+async function showBoxOf(place) {
+  const path = place.dataset.path;
+  const pageNumber = place.dataset.page;
+  if (pageNumber && pageNumber !== $("#viewer").dataset.page) {
+    const tab = new URLSearchParams(location.search).get("tab");
+    const query = new URLSearchParams({ page: pageNumber, ...(tab && { tab }) });
+    await visit(`${location.pathname}?${query}`, ["#viewer"], { replace: true });
+  }
+  select(path, "box");
+}
+
+function setZoom(level) {
+  zoom = Math.max(0, Math.min(LARGEST_ZOOM, level));
+  const sheet = $("#sheet");
+  if (!sheet) return;
+  sheet.dataset.zoom = String(zoom);
+  sheet.querySelector("img")?.setAttribute("sizes", zoom ? `${sheet.clientWidth}px` : "760px");
+  $("#zoom").textContent = zoom ? `${Math.round((sheet.clientWidth / 760) * 100)} %` : "Fit";
+}
+
+function toggleBoxes() {
+  const boxes = $(".boxes");
+  const button = $("[data-action=boxes]");
+  if (!boxes) return;
+  const hidden = boxes.toggleAttribute("data-hidden");
+  button?.setAttribute("aria-pressed", String(!hidden));
+}
+
+const actions = {
+  "zoom-in": () => setZoom(zoom + 1),
+  "zoom-out": () => setZoom(zoom - 1),
+  "zoom-fit": () => setZoom(0),
+  boxes: toggleBoxes,
+};
+
+function onClick(event) {
+  const action = event.target.closest("[data-action]")?.dataset.action;
+  if (action) actions[action]();
+  const link = event.target.closest(".box, #panel a[data-path]");
+  if (!link || event.metaKey || event.ctrlKey) return;
+  event.preventDefault();
+  if (link.matches(".box")) select(link.dataset.path, "field");
+  else showBoxOf(link);
+}
+
+function onFocus(event) {
+  const box = event.target.closest(".box");
+  if (box) showName(box);
+  const place = event.target.closest("#panel [data-path]");
+  if (place && !place.classList.contains("selected")) showBoxOf(place);
+}
+
+/** Wire this page. */
+export function start() {
+  id = $("#document").dataset.id;
+  document.addEventListener("click", onClick);
+  document.addEventListener("focusin", onFocus);
+  document.addEventListener("keydown", moveBetweenBoxes);
+  document.addEventListener("page-updated", () => setZoom(zoom));
+  onKey("+", actions["zoom-in"]);
+  onKey("=", actions["zoom-in"]);
+  onKey("-", actions["zoom-out"]);
+  onKey("0", actions["zoom-fit"]);
+  onKey("b", toggleBoxes);
+  onKey("[", () => $("a[rel=prev]")?.click());
+  onKey("]", () => $("a[rel=next]")?.click());
+  onKey("r", () => $("#retry")?.requestSubmit());
+}

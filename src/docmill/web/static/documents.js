@@ -1,0 +1,126 @@
+// The documents page: live cards, news of other documents, stuck ones, and moving by keyboard.
+
+import { announce } from "./announce.js";
+import { updateFrom } from "./fragments.js";
+import { onKey } from "./keys.js";
+import { parse, update } from "./morph.js";
+import * as uploads from "./uploads.js";
+
+const GATHER_MS = 100;
+const CLOCK_MS = 15000;
+const STALE_MS = 10 * 60 * 1000;
+
+const results = () => document.querySelector("#results");
+const cards = () => [...document.querySelectorAll(".card")];
+const cardOf = (id) => document.getElementById(`doc-${id}`);
+
+const changed = new Set();
+const arrived = new Set();
+let gathering = null;
+
+/** A document has changed: its card is fetched again, or its arrival is announced. */
+export function onChange({ document_id: id, kind }) {
+  if (cardOf(id)) {
+    changed.add(id);
+    gathering ??= setTimeout(refreshChanged, GATHER_MS);
+  } else if (kind === "created") {
+    arrived.add(id);
+    showArrivals();
+  }
+}
+
+async function refreshChanged() {
+  gathering = null;
+  const ids = [...changed];
+  changed.clear();
+  const query = new URLSearchParams(ids.map((id) => ["id", id]));
+  const response = await fetch(`/cards?${query}`);
+  if (!response.ok) return;
+  for (const fresh of [...parse(await response.text()).querySelectorAll(".card")]) showCard(fresh);
+}
+
+/** Never replaces a card by an older picture of it. */
+function showCard(fresh) {
+  const old = document.getElementById(fresh.id);
+  if (!old || Number(fresh.dataset.version) < Number(old.dataset.version)) return;
+  const before = old.dataset.state;
+  update(old, fresh);
+  if (old.dataset.state !== before && old.dataset.state !== "processing") {
+    announce(`${old.querySelector(".card-title").textContent.trim()}: ${old.querySelector(".pill").textContent}`);
+  }
+  showClocks();
+}
+
+function showArrivals() {
+  const link = document.querySelector("#arrivals");
+  if (!link) return;
+  link.hidden = arrived.size === 0;
+  link.textContent = arrived.size === 1 ? "1 new document" : `${arrived.size} new documents`;
+  if (arrived.size) announce(link.textContent);
+}
+
+/** Show what was uploaded here, unless that would move a card under the pointer or away from the focus. */
+async function showOwnUploads() {
+  if (location.search || results().matches(":hover") || results().contains(document.activeElement)) return;
+  await updateFrom(location.href, ["#results"]);
+}
+
+/** No event tells that nothing happens: the page's own clock does. */
+function showClocks() {
+  const now = Date.now();
+  for (const card of cards()) {
+    const idle = now - Date.parse(card.dataset.progressAt);
+    if (card.dataset.state === "processing" && idle > STALE_MS) {
+      changed.add(card.id.slice("doc-".length));
+      gathering ??= setTimeout(refreshChanged, GATHER_MS);
+    }
+    const minutes = card.querySelector("[data-minutes]");
+    if (minutes) minutes.textContent = String(Math.max(0, Math.floor(idle / 60000)));
+  }
+}
+
+function current() {
+  return document.activeElement.closest?.(".card");
+}
+
+function move(step) {
+  const all = cards();
+  if (!all.length) return;
+  const at = all.indexOf(current());
+  const next = at < 0 ? 0 : Math.max(0, Math.min(all.length - 1, at + step));
+  const link = all[next].querySelector(".card-title a");
+  link.focus();
+  all[next].scrollIntoView({ block: "nearest" });
+}
+
+async function retry(form) {
+  const card = form.closest(".card");
+  const response = await fetch(form.action, { method: "POST", body: new FormData(form), redirect: "manual" });
+  if (response.type !== "opaqueredirect") {
+    announce("The vault could not start it again");
+    return;
+  }
+  changed.add(card.id.slice("doc-".length));
+  await refreshChanged();
+}
+
+/** Wire this page. */
+export function start() {
+  const form = document.querySelector("#upload");
+  uploads.start(form, document.querySelector("#uploads"), document.querySelector("#drop-zone"), showOwnUploads);
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches(".card form")) return;
+    event.preventDefault();
+    retry(event.target);
+  });
+  document.addEventListener("page-updated", () => {
+    for (const id of [...arrived]) if (cardOf(id)) arrived.delete(id);
+    showArrivals();
+  });
+  onKey("/", () => document.querySelector("#search").focus());
+  onKey("u", () => form.querySelector("input[type=file]").click());
+  onKey("j", () => move(1));
+  onKey("k", () => move(-1));
+  onKey("r", () => current()?.querySelector("form")?.requestSubmit());
+  setInterval(showClocks, CLOCK_MS);
+}

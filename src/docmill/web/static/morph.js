@@ -1,0 +1,85 @@
+// Makes one piece of the page look like another while keeping the nodes that stay, and with them the focus, the
+// caret and half-typed values.
+
+const LOOKAHEAD = 8;
+
+/** Parse HTML into a fragment. */
+export function parse(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return template.content;
+}
+
+/** Change `old` into `fresh`; if the focused element disappears, focus goes to the nearest link that stays. */
+export function update(old, fresh) {
+  const focused = old.contains(document.activeElement) ? document.activeElement : null;
+  morph(old, fresh);
+  if (focused && !focused.isConnected) {
+    (old.matches("a, button") ? old : old.querySelector("a, button"))?.focus({ preventScroll: true });
+  }
+}
+
+function morph(old, fresh) {
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
+    return;
+  }
+  morphAttributes(old, fresh);
+  morphChildren(old, fresh);
+  morphValue(old, fresh);
+}
+
+function morphAttributes(old, fresh) {
+  for (const { name } of [...old.attributes]) {
+    if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+}
+
+/** A control that a person is in keeps what they typed. */
+function morphValue(old, fresh) {
+  if (old === document.activeElement || old.type === "file") return;
+  if (old.nodeName === "INPUT") {
+    old.value = fresh.value;
+    old.checked = fresh.checked;
+  } else if (old.nodeName === "SELECT") {
+    old.value = fresh.value;
+  }
+}
+
+function morphChildren(old, fresh) {
+  const byId = new Map([...old.children].filter((child) => child.id).map((child) => [child.id, child]));
+  let at = old.firstChild;
+  for (const wanted of [...fresh.childNodes]) {
+    const match = wanted.id ? byId.get(wanted.id) : nextLike(at, wanted);
+    if (match && alike(match, wanted)) {
+      if (match !== at) old.insertBefore(match, at);
+      morph(match, wanted);
+      at = match.nextSibling;
+    } else {
+      old.insertBefore(wanted, at);
+    }
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+function nextLike(start, wanted) {
+  let node = start;
+  for (let step = 0; node && step < LOOKAHEAD; step += 1) {
+    if (alike(node, wanted)) return node;
+    node = node.nextSibling;
+  }
+  return null;
+}
+
+function alike(one, other) {
+  return (
+    one.nodeType === other.nodeType && one.nodeName === other.nodeName && (one.id ?? "") === (other.id ?? "")
+  );
+}

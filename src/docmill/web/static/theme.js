@@ -1,0 +1,16 @@
+// The theme changes at once; the server remembers it in a cookie, so that the next page comes in it.
+
+export function start() {
+  const form = document.querySelector("#theme");
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const button = form.querySelector("button");
+    const { themes } = form.dataset;
+    const order = themes.split(" ");
+    const chosen = button.value;
+    document.documentElement.dataset.theme = chosen;
+    form.querySelector(".theme-word").textContent = chosen;
+    button.value = order[(order.indexOf(chosen) + 1) % order.length];
+    await fetch(form.action, { method: "POST", body: new URLSearchParams({ theme: chosen }), redirect: "manual" });
+  });
+}

@@ -1,0 +1,173 @@
+// Uploads: a button, the whole page as a drop zone, and for every file its progress, cancel and retry.
+
+import { announce } from "./announce.js";
+
+const AT_ONCE = 2;
+
+const waiting = [];
+let running = 0;
+
+/** Wire the upload form and the drop zone. `onFinished` is called when no upload is left. */
+export function start(form, list, dropZone, onFinished) {
+  const input = form.querySelector("input[type=file]");
+  const limit = Number(form.dataset.limitBytes);
+
+  function add(files) {
+    for (const file of files) {
+      const item = new UploadItem(file, form.dataset.api, limit);
+      list.append(item.element);
+      enqueue(item, onFinished);
+    }
+  }
+
+  input.addEventListener("change", () => {
+    add([...input.files]);
+    input.value = "";
+  });
+  wireDropZone(dropZone, add);
+}
+
+function enqueue(item, onFinished) {
+  item.onRetry = () => enqueue(item, onFinished);
+  waiting.push(item);
+  next(onFinished);
+}
+
+function next(onFinished) {
+  while (running < AT_ONCE && waiting.length) {
+    running += 1;
+    waiting
+      .shift()
+      .send()
+      .then(() => {
+        running -= 1;
+        if (!running && !waiting.length) onFinished();
+        next(onFinished);
+      });
+  }
+}
+
+function wireDropZone(zone, add) {
+  let depth = 0;
+  const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+
+  window.addEventListener("dragenter", (event) => {
+    if (!hasFiles(event)) return;
+    depth += 1;
+    zone.hidden = false;
+  });
+  window.addEventListener("dragleave", () => {
+    depth = Math.max(0, depth - 1);
+    zone.hidden = depth === 0;
+  });
+  window.addEventListener("dragover", (event) => {
+    if (hasFiles(event)) event.preventDefault();
+  });
+  window.addEventListener("drop", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    depth = 0;
+    zone.hidden = true;
+    add([...event.dataTransfer.files]);
+  });
+}
+
+/** One file on its way, and its row in the list. */
+class UploadItem {
+  constructor(file, api, limit) {
+    this.file = file;
+    this.api = api;
+    this.limit = limit;
+    this.onRetry = () => {};
+    this.cancelled = false;
+    this.element = document.createElement("li");
+    this.name = make("span", { className: "name", textContent: file.name });
+    this.progress = make("progress", { max: 1, value: 0 });
+    this.progress.setAttribute("aria-label", `Uploading ${file.name}`);
+    this.status = make("span", { textContent: "Waiting" });
+    this.button = make("button", { type: "button", className: "button small", textContent: "Cancel" });
+    this.button.setAttribute("aria-label", `Cancel ${file.name}`);
+    this.button.addEventListener("click", () => this.press());
+    this.element.append(this.name, this.progress, this.status, this.button);
+  }
+
+  /** Send the file; resolves whatever happens. */
+  send() {
+    if (this.cancelled) return Promise.resolve();
+    if (this.file.size > this.limit) {
+      this.fail(`larger than the limit of ${Math.round(this.limit / 1e6)} MB`, { again: false });
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      const request = new XMLHttpRequest();
+      const body = new FormData();
+      body.append("file", this.file);
+      this.request = request;
+      request.responseType = "json";
+      request.upload.addEventListener("progress", (event) => this.show(event.loaded / event.total));
+      request.addEventListener("load", () => this.answered(request.status, request.response));
+      request.addEventListener("error", () => this.fail("no connection to the vault", { again: true }));
+      request.addEventListener("abort", () => this.end("Cancelled"));
+      request.addEventListener("loadend", resolve);
+      request.open("POST", this.api);
+      request.send(body);
+    });
+  }
+
+  show(share) {
+    this.progress.value = share;
+    this.status.textContent = share < 1 ? `${Math.round(share * 100)} %` : "Saving";
+  }
+
+  answered(status, answer) {
+    const result = answer?.results?.[0];
+    if (status >= 400 || !result) {
+      this.fail(answer?.detail ?? "the vault could not take it", { again: status >= 500 });
+      return;
+    }
+    const isNew = result.status === "accepted";
+    this.end(isNew ? "Added" : "Already here");
+    const link = make("a", { href: `/docs/${result.document_id}`, textContent: isNew ? "Open" : "Open it" });
+    link.setAttribute("aria-label", `Open ${this.file.name}`);
+    this.status.after(link);
+  }
+
+  fail(reason, { again }) {
+    this.progress.hidden = true;
+    this.status.textContent = `Not uploaded: ${reason}`;
+    this.status.className = "problem";
+    this.button.textContent = again ? "Retry" : "Dismiss";
+    this.button.setAttribute("aria-label", `${this.button.textContent} ${this.file.name}`);
+    this.request = null;
+    announce(`${this.file.name}: ${this.status.textContent}`);
+  }
+
+  end(word) {
+    this.progress.hidden = true;
+    this.status.textContent = word;
+    this.button.textContent = "Dismiss";
+    this.button.setAttribute("aria-label", `Dismiss ${this.file.name}`);
+    this.request = null;
+    announce(`${this.file.name}: ${word}`);
+  }
+
+  press() {
+    if (this.button.textContent === "Retry") {
+      this.progress.hidden = false;
+      this.progress.value = 0;
+      this.status.className = "";
+      this.status.textContent = "Waiting";
+      this.button.textContent = "Cancel";
+      this.onRetry();
+    } else if (this.request) {
+      this.request.abort();
+    } else {
+      this.cancelled = true;
+      this.element.remove();
+    }
+  }
+}
+
+function make(name, properties) {
+  return Object.assign(document.createElement(name), properties);
+}

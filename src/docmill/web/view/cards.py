@@ -1,0 +1,111 @@
+"""A document as a card of the documents page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+from uuid import UUID
+
+from docmill.service.store.documents import DocumentRow
+from docmill.web.view.words import RETRIES, STATES, StateWords, step_name, type_name
+
+THUMBNAIL_PX = 200
+_AMOUNTS = ("gross_total", "amount_due", "closing_balance", "net_total")
+_MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """An amount as shown. currency: empty if the document names none."""
+
+    amount: str
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a card shows.
+
+    reason: why a person should look, or what is being done. thumbnail: address of a picture of the first page, None
+    where none can be made. retry: what the button says, None without one. idle_minutes: since the last progress.
+    """
+
+    id: UUID
+    version: int
+    state: str
+    words: StateWords
+    title: str
+    type_name: str
+    date: str
+    money: Money | None
+    reason: str
+    idle_minutes: int
+    progress_at: datetime | None
+    thumbnail: str | None
+    extension: str
+    retry: str | None
+
+
+def card(row: DocumentRow, failures: Sequence[str], *, viewable: bool, now: datetime) -> Card:
+    """The card of a document. failures: the failed checks of its verdict, in words."""
+    progress_at = row.progress_at or row.updated_at
+    return Card(
+        id=row.id,
+        version=row.version,
+        state=row.state,
+        words=STATES[row.state],
+        title=title(row),
+        type_name=type_name(row.document_type),
+        date=row.document_date.isoformat() if row.document_date else "",
+        money=money(row.structured_data),
+        reason=_reason(row, failures),
+        idle_minutes=max(0, int((now - progress_at).total_seconds() // 60)),
+        progress_at=progress_at,
+        thumbnail=f"/api/v1/documents/{row.id}/pages/1.webp?width={THUMBNAIL_PX}" if viewable else None,
+        extension=extension(row.file_name),
+        retry=RETRIES.get(row.state),
+    )
+
+
+def title(row: DocumentRow) -> str:
+    """What the document is called; its file name until somebody knows better."""
+    return row.title or row.file_name
+
+
+def extension(file_name: str) -> str:
+    """The file name's ending in capitals, shown where there is no picture."""
+    ending = file_name.rpartition(".")[2] if "." in file_name else ""
+    return ending.upper()[:5] or "FILE"
+
+
+def money(data: dict[str, Any] | None) -> Money | None:
+    """The amount that matters most to the document's owner."""
+    for name in _AMOUNTS:
+        try:
+            amount = Decimal(str((data or {}).get(name)))
+        except InvalidOperation:
+            continue
+        return Money(f"{amount:,.2f}", str((data or {}).get("currency") or ""))
+    return None
+
+
+def size(byte_size: int) -> str:
+    """A file's size for people."""
+    if byte_size < _MEGABYTE:
+        return f"{max(1, round(byte_size / 1000))} KB"
+    return f"{byte_size / _MEGABYTE:.1f} MB"
+
+
+def _reason(row: DocumentRow, failures: Sequence[str]) -> str:
+    match row.state:
+        case "processing":
+            return step_name(row.step)
+        case "needs_classification":
+            return row.error_message or "Nobody could tell what this document is."
+        case "needs_review":
+            return failures[0] if failures else "Some values should be checked."
+        case "failed":
+            return row.error_message or "Processing failed."
+        case _:
+            return ""

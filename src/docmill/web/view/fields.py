@@ -1,0 +1,187 @@
+"""What was read, each value with how sure we are and where it stands on the page."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from docmill.model import DocumentType, Evidence, Failure
+from docmill.schemas.registry import REGISTRY
+from docmill.web.view.words import FIELDS, NUMERIC_COLUMNS, TABLES, field_name
+
+SURE = 0.9
+UNSURE = 0.7
+
+Certainty = Literal["sure", "unsure", "low", "invalid"]
+_ITEM = re.compile(r"(?P<table>\w+)\[(?P<row>\d+)\]\.(?P<column>\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One value as shown.
+
+    path: as in evidence. percent: how sure we are, None for a value that is missing or was computed. problems: the
+    failed checks that speak of it.
+    """
+
+    path: str
+    name: str
+    value: str
+    certainty: Certainty
+    percent: int | None
+    evidence: Evidence | None
+    problems: tuple[str, ...] = ()
+
+    @property
+    def element_id(self) -> str:
+        """The path as the id of an element."""
+        return "field-" + re.sub(r"\W+", "-", self.path).strip("-")
+
+    @property
+    def page(self) -> int | None:
+        """The page it stands on, None if its place is not known."""
+        return self.evidence.page if self.evidence and self.evidence.box else None
+
+    @property
+    def how_sure(self) -> str:
+        """How sure we are, in words."""
+        if self.percent is None:
+            return "Not found" if not self.value else "Computed"
+        return f"{self.percent} %"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    name: str
+    is_number: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Values that come in rows; a cell without a value is None."""
+
+    name: str
+    columns: list[Column]
+    rows: list[list[Field | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Everything that was read in a document."""
+
+    fields: list[Field]
+    tables: list[Table]
+
+    @property
+    def every(self) -> list[Field]:
+        """Fields and the cells of tables."""
+        cells = (cell for table in self.tables for row in table.rows for cell in row if cell)
+        return [*self.fields, *cells]
+
+    @property
+    def to_check(self) -> int:
+        """How many values a person should look at."""
+        return sum(field.certainty != "sure" for field in self.every)
+
+    @property
+    def checked_percent(self) -> int:
+        """The share of values that need no person."""
+        count = len(self.every)
+        return 100 if not count else round(100 * (count - self.to_check) / count)
+
+
+def reading(
+    document_type: str | None,
+    data: dict[str, Any] | None,
+    evidence: dict[str, Any] | None,
+    failures: Sequence[Failure],
+) -> Reading:
+    """What was read, in the order in which people look for it. Missing values show only where they matter."""
+    values = dict(_flat(data or {}))
+    places = {path: Evidence.model_validate(item) for path, item in (evidence or {}).items()}
+    problems = _problems(failures)
+    critical = _critical(document_type)
+
+    def field(path: str) -> Field:
+        return _field(path, values.get(path), places.get(path), tuple(problems.get(path, ())))
+
+    order = [*FIELDS, *(path for path in values if path not in FIELDS and not _ITEM.fullmatch(path))]
+    shown = [path for path in order if path in values or path in critical]
+    tables = [_table(name, data or {}, field) for name in TABLES if (data or {}).get(name)]
+    return Reading([field(path) for path in shown], tables)
+
+
+def _critical(document_type: str | None) -> tuple[str, ...]:
+    known = get_args(DocumentType)
+    return REGISTRY[document_type].critical if document_type in known else ()  # type: ignore[index]
+
+
+def _problems(failures: Sequence[Failure]) -> dict[str, list[str]]:
+    problems: dict[str, list[str]] = {}
+    for failure in failures:
+        for path in failure.fields:
+            problems.setdefault(path, []).append(failure.message)
+    return problems
+
+
+def _field(path: str, value: str | None, evidence: Evidence | None, problems: tuple[str, ...]) -> Field:
+    confidence = evidence.confidence if evidence else 0.0
+    computed = evidence is not None and evidence.match == "computed"
+    return Field(
+        path=path,
+        name=_name(path),
+        value=value or "",
+        certainty=_certainty(confidence, is_missing=not value, has_problem=bool(problems)),
+        percent=None if computed or not value else round(100 * confidence),
+        evidence=evidence,
+        problems=problems,
+    )
+
+
+def _certainty(confidence: float, *, is_missing: bool, has_problem: bool) -> Certainty:
+    if has_problem:
+        return "invalid"
+    if is_missing or confidence < UNSURE:
+        return "low"
+    return "sure" if confidence >= SURE else "unsure"
+
+
+def _name(path: str) -> str:
+    item = _ITEM.fullmatch(path)
+    if not item or item["table"] not in TABLES:
+        return field_name(path)
+    _, columns = TABLES[item["table"]]
+    return f"{columns.get(item['column'], item['column'])}, row {int(item['row']) + 1}"
+
+
+def _table(name: str, data: dict[str, Any], field: Any) -> Table:
+    """Columns in which no row has a value are left out."""
+    heading, names = TABLES[name]
+    rows = data[name]
+    used = [column for column in names if any(row.get(column) is not None for row in rows)]
+    return Table(
+        name=heading,
+        columns=[Column(names[column], column in NUMERIC_COLUMNS) for column in used],
+        rows=[
+            [
+                field(f"{name}[{index}].{column}") if row.get(column) is not None else None
+                for column in used
+            ]
+            for index, row in enumerate(rows)
+        ],
+    )
+
+
+def _flat(data: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Every value that is not null, under its path."""
+    for key, value in data.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from _flat(value, f"{path}.")  # pyright: ignore[reportUnknownArgumentType]  JSON
+        elif isinstance(value, list):
+            for index, item in enumerate(value):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  JSON
+                yield from _flat(item, f"{path}[{index}].")
+        elif value is not None:
+            yield path, str(value)

@@ -1,0 +1,129 @@
+"""What states, types, steps and fields are called in a person's words."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Tone = Literal["ok", "info", "warn", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class StateWords:
+    """A document's state. mark: the tone of the card's edge, empty for a plain one."""
+
+    name: str
+    tone: Tone
+    mark: str = ""
+
+
+STATES = {
+    "processing": StateWords("Processing", "info"),
+    "stale": StateWords("Stuck", "warn", "warn"),
+    "needs_classification": StateWords("Needs classification", "warn", "warn"),
+    "needs_review": StateWords("Needs review", "info", "info"),
+    "failed": StateWords("Failed", "error", "error"),
+    "ready": StateWords("Ready", "ok"),
+}
+"""In the order in which the filter offers them."""
+
+RETRIES = {
+    "stale": "Retry",
+    "needs_classification": "Retry classification",
+    "failed": "Retry processing",
+}
+"""What starting again is called, in the states that ask for it."""
+
+TYPES = {
+    "invoice": "Invoice",
+    "receipt": "Receipt",
+    "purchase_order": "Purchase order",
+    "delivery_note": "Delivery note",
+    "bank_statement": "Bank statement",
+    "other": "Other",
+}
+
+STEPS = {
+    "process": "Starting",
+    "read": "Fetching the file",
+    "transcribe": "Reading the page",
+    "classify": "Finding out what it is",
+    "extract": "Finding the values",
+    "export": "Saving",
+}
+
+FIELDS = {
+    "seller.name": "Seller",
+    "seller.address": "Seller's address",
+    "seller.vat_id": "Seller's VAT number",
+    "buyer.name": "Buyer",
+    "buyer.address": "Buyer's address",
+    "buyer.vat_id": "Buyer's VAT number",
+    "number": "Number",
+    "issue_date": "Date",
+    "time": "Time",
+    "due_date": "Due date",
+    "delivery_date": "Delivery date",
+    "period_start": "Period from",
+    "period_end": "Period to",
+    "order_number": "Order number",
+    "delivery_note_number": "Delivery note number",
+    "contract_number": "Contract number",
+    "customer_number": "Customer number",
+    "iban": "IBAN",
+    "currency": "Currency",
+    "opening_balance": "Opening balance",
+    "closing_balance": "Closing balance",
+    "net_total": "Net total",
+    "tax_total": "Tax",
+    "tip": "Tip",
+    "gross_total": "Total",
+    "amount_due": "Amount due",
+    "payment.method": "Payment method",
+    "payment.terms": "Payment terms",
+    "payment.iban": "Pay to IBAN",
+    "payment.bic": "Pay to BIC",
+}
+"""In the order in which they are shown."""
+
+TABLES = {
+    "lines": (
+        "Line items",
+        {
+            "position": "No.",
+            "description": "Description",
+            "quantity": "Quantity",
+            "unit": "Unit",
+            "unit_price": "Unit price",
+            "net_amount": "Net amount",
+            "tax_rate": "Tax rate",
+        },
+    ),
+    "transactions": (
+        "Transactions",
+        {
+            "date": "Date",
+            "counterparty": "Counterparty",
+            "description": "Description",
+            "reference": "Reference",
+            "iban": "IBAN",
+            "amount": "Amount",
+            "currency": "Currency",
+        },
+    ),
+}
+
+NUMERIC_COLUMNS = frozenset({"quantity", "unit_price", "net_amount", "tax_rate", "amount"})
+
+
+def type_name(document_type: str | None) -> str:
+    """The type's name; a dash while nobody has said what the document is."""
+    return TYPES.get(document_type or "", "–" if document_type is None else document_type)
+
+
+def field_name(path: str) -> str:
+    """The field's name; for a field we have no word for, its path made readable."""
+    return FIELDS.get(path, path.replace("_", " ").replace(".", " ").capitalize())
+
+
+def step_name(step: str | None) -> str:
+    """What is being done now."""
+    return STEPS.get(step or "", "Waiting for its turn")
