@@ -27,8 +27,9 @@ class Money:
 class Card:
     """What a card shows.
 
-    reason: why a person should look, or what is being done. thumbnail: address of a picture of the first page, None
-    where none can be made. retry: what the button says, None without one. idle_minutes: since the last progress.
+    reason: why a person should look, or what is being done. thumbnail: address of a picture of page 1, None
+    where none can be made. retry: what the button does, None without one. idle_minutes: since the last
+    progress.
     """
 
     id: UUID

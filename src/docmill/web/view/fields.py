@@ -1,11 +1,11 @@
 """What was read, each value with how sure we are and where it stands on the page."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast
 
-from docmill.model import DocumentType, Evidence, Failure
+from docmill.model import Evidence, Failure
 from docmill.schemas.registry import REGISTRY
 from docmill.web.view.words import FIELDS, NUMERIC_COLUMNS, TABLES, field_name
 
@@ -20,8 +20,8 @@ _ITEM = re.compile(r"(?P<table>\w+)\[(?P<row>\d+)\]\.(?P<column>\w+)")
 class Field:
     """One value as shown.
 
-    path: as in evidence. percent: how sure we are, None for a value that is missing or was computed. problems: the
-    failed checks that speak of it.
+    path: as in evidence. percent: how sure we are, None for a value that is missing or was computed.
+    problems: the failed checks that speak of it.
     """
 
     path: str
@@ -114,8 +114,7 @@ def reading(
 
 
 def _critical(document_type: str | None) -> tuple[str, ...]:
-    known = get_args(DocumentType)
-    return REGISTRY[document_type].critical if document_type in known else ()  # type: ignore[index]
+    return next((schema.critical for name, schema in REGISTRY.items() if name == document_type), ())
 
 
 def _problems(failures: Sequence[Failure]) -> dict[str, list[str]]:
@@ -156,7 +155,7 @@ def _name(path: str) -> str:
     return f"{columns.get(item['column'], item['column'])}, row {int(item['row']) + 1}"
 
 
-def _table(name: str, data: dict[str, Any], field: Any) -> Table:
+def _table(name: str, data: dict[str, Any], field: Callable[[str], Field]) -> Table:
     """Columns in which no row has a value are left out."""
     heading, names = TABLES[name]
     rows = data[name]
@@ -165,10 +164,7 @@ def _table(name: str, data: dict[str, Any], field: Any) -> Table:
         name=heading,
         columns=[Column(names[column], column in NUMERIC_COLUMNS) for column in used],
         rows=[
-            [
-                field(f"{name}[{index}].{column}") if row.get(column) is not None else None
-                for column in used
-            ]
+            [field(f"{name}[{index}].{column}") if row.get(column) is not None else None for column in used]
             for index, row in enumerate(rows)
         ],
     )
@@ -179,9 +175,9 @@ def _flat(data: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     for key, value in data.items():
         path = f"{prefix}{key}"
         if isinstance(value, dict):
-            yield from _flat(value, f"{path}.")  # pyright: ignore[reportUnknownArgumentType]  JSON
+            yield from _flat(cast("dict[str, Any]", value), f"{path}.")
         elif isinstance(value, list):
-            for index, item in enumerate(value):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  JSON
-                yield from _flat(item, f"{path}[{index}].")
+            for index, row in enumerate(cast("list[dict[str, Any]]", value)):
+                yield from _flat(row, f"{path}[{index}].")
         elif value is not None:
             yield path, str(value)

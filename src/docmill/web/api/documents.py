@@ -1,0 +1,112 @@
+"""Documents: upload, list, look at, process again."""
+
+from typing import Annotated, Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request, Response
+from starlette.responses import JSONResponse
+
+from docmill.model import DocumentType
+from docmill.service.store import documents
+from docmill.web.api.shapes import (
+    DocumentDetail,
+    DocumentList,
+    DocumentSummary,
+    Fault,
+    Reprocessing,
+    State,
+    UploadedFile,
+    UploadResult,
+)
+from docmill.web.problems import problem, problem_response
+from docmill.web.uploads import Uploaded, receive, refusal_of, upload_status
+from docmill.web.vault import TheVault
+from docmill.web.view.document import failures_of, page_count_of, result_of
+
+router = APIRouter(prefix="/documents", tags=["documents"])
+
+_FORM = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {
+                        "file": {"type": "array", "items": {"type": "string", "format": "binary"}}
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=UploadResult,
+    openapi_extra=_FORM,
+    responses={200: {"model": UploadResult, "description": "Every file was here before"}},
+)
+async def upload(request: Request, vault: TheVault, *, force: bool = False) -> Response:
+    """Take in the files of a form. `force` has content that is known processed again.
+
+    If every file was refused, the answer is the problem of the first, with all results in it.
+    """
+    results = await receive(request, vault, force=force)
+    shown = UploadResult(results=[_uploaded(result) for result in results]).model_dump(mode="json")
+    status, refusal = upload_status(results), refusal_of(results)
+    if refusal is not None:
+        return problem_response(problem(status, code=refusal.code, detail=refusal.message, **shown))
+    return JSONResponse(shown, status)
+
+
+@router.get("")
+async def list_documents(
+    request: Request,
+    vault: TheVault,
+    *,
+    state: State | None = None,
+    document_type: DocumentType | None = None,
+    q: Annotated[str | None, Query(max_length=200, description="letters in title, file name or text")] = None,
+    after: Annotated[UUID | None, Query(description="the last id of the page before")] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> DocumentList:
+    """Documents, newest first."""
+    async with vault.connection() as conn:
+        rows = await documents.page(
+            conn, state=state, document_type=document_type, query=q or None, after=after, limit=limit + 1
+        )
+    follow = None
+    if len(rows) > limit:
+        query = {**request.query_params, "after": str(rows[limit - 1].id)}
+        follow = f"{request.url.path}?{urlencode(query)}"
+    return DocumentList(documents=[DocumentSummary.of(row) for row in rows[:limit]], next=follow)
+
+
+@router.get("/{document_id}")
+async def get_document(document_id: UUID, vault: TheVault) -> DocumentDetail:
+    """A document with its data, where each value stands, and whether it can be believed."""
+    row, history = await vault.document_with_history(document_id)
+    result = result_of(history)
+    return DocumentDetail.of_result(row, result, failures_of(result), page_count=page_count_of(row, None))
+
+
+@router.post("/{document_id}/reprocess", status_code=202)
+async def reprocess(document_id: UUID, vault: TheVault) -> Reprocessing:
+    """Have a document processed again. While that is under way, asking again begins nothing new."""
+    return Reprocessing(ingestion_id=await vault.reprocess(document_id))
+
+
+def _uploaded(result: Uploaded) -> UploadedFile:
+    content: dict[str, Any] = {
+        "file_name": result.file_name,
+        "status": result.status,
+        "document_id": result.document_id,
+        "ingestion_id": result.ingestion_id,
+        "error": Fault(code=result.error.code, message=result.error.message) if result.error else None,
+    }
+    return UploadedFile.model_validate(content)

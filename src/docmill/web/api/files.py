@@ -1,0 +1,101 @@
+"""Originals and pictures of pages."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Annotated, Literal
+from urllib.parse import quote
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Path, Query, Response
+from starlette.exceptions import HTTPException
+from starlette.responses import StreamingResponse
+
+from docmill.service.store.documents import DocumentRow
+from docmill.web.page_images import WIDTHS_PX
+from docmill.web.vault import TheVault, Vault
+
+router = APIRouter(prefix="/documents/{document_id}", tags=["files"])
+
+INLINE = frozenset({"application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp"})
+"""Types in which nothing runs. All others are only ever offered for download."""
+
+_RANGE = re.compile(r"bytes=(?P<first>\d*)-(?P<last>\d*)")
+
+
+@router.get("/file", response_class=Response)
+async def get_file(
+    document_id: UUID,
+    vault: TheVault,
+    *,
+    disposition: Literal["attachment", "inline"] = "attachment",
+    range_header: Annotated[str | None, Header(alias="range")] = None,
+) -> Response:
+    """The original, byte by byte as it came. `inline` works for PDF and common images only."""
+    row = await vault.document(document_id)
+    headers = {
+        "content-disposition": _disposition(row, disposition),
+        "etag": f'"{row.content_hash}"',
+        "accept-ranges": "bytes",
+        "cache-control": "private, no-cache",
+    }
+    span = _span(range_header, row.byte_size)
+    start, stop = span or (0, row.byte_size)
+    if span is not None:
+        headers["content-range"] = f"bytes {start}-{stop - 1}/{row.byte_size}"
+    headers["content-length"] = str(stop - start)
+    return StreamingResponse(
+        await _opened(vault, row, start, stop), 206 if span else 200, headers, media_type=row.media_type
+    )
+
+
+@router.get("/pages/{number}.webp", response_class=Response)
+async def get_page(
+    document_id: UUID,
+    number: Annotated[int, Path(ge=1, le=100_000)],
+    vault: TheVault,
+    *,
+    width: Annotated[int, Query(json_schema_extra={"enum": list(WIDTHS_PX)})] = 1000,
+) -> Response:
+    """A page as a picture."""
+    if width not in WIDTHS_PX:
+        raise HTTPException(422, f"width is one of {', '.join(map(str, WIDTHS_PX))}")
+    row = await vault.document(document_id)
+    image = await vault.images.get(row, page_number=number, width_px=width)
+    headers = {"cache-control": "private, max-age=31536000, immutable"}
+    return Response(image, headers=headers, media_type="image/webp")
+
+
+async def _opened(vault: Vault, row: DocumentRow, start: int, stop: int) -> AsyncIterator[bytes]:
+    """The bytes; the first is read before the answer begins, so that a lost file is an error and no torso."""
+    chunks = vault.service.blobs.stream(row.file_path, start=start, stop=stop)
+    first = await anext(chunks)
+
+    async def content() -> AsyncIterator[bytes]:
+        yield first
+        async for chunk in chunks:
+            yield chunk
+
+    return content()
+
+
+def _disposition(row: DocumentRow, wanted: str) -> str:
+    kind = "inline" if wanted == "inline" and row.media_type in INLINE else "attachment"
+    return f"{kind}; filename*=UTF-8''{quote(row.file_name, safe='')}"
+
+
+def _span(header: str | None, byte_size: int) -> tuple[int, int] | None:
+    """The first byte and the one after the last that a Range header asks for; None for the whole file.
+
+    Several ranges at once, or other units, give the whole file, as RFC 9110 allows.
+    """
+    match = _RANGE.fullmatch(header or "")
+    if match is None or not (match["first"] or match["last"]):
+        return None
+    if not match["first"]:
+        start, stop = max(0, byte_size - int(match["last"])), byte_size
+    else:
+        start = int(match["first"])
+        stop = min(byte_size, int(match["last"]) + 1) if match["last"] else byte_size
+    if start >= stop:
+        raise HTTPException(416, f"the file has {byte_size} bytes", {"content-range": f"bytes */{byte_size}"})
+    return start, stop

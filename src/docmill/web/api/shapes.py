@@ -1,0 +1,163 @@
+"""What the API answers with. Names and meanings are those of the specification."""
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from docmill.model import Evidence, Failure, Verdict
+from docmill.service.store.documents import DocumentRow
+from docmill.service.store.ingestions import IngestionRow
+
+State = Literal["processing", "stale", "needs_classification", "needs_review", "failed", "ready"]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+class Fault(_Shape):
+    """Why something failed. code: stable; message: for people."""
+
+    code: str
+    message: str
+
+
+class DocumentSummary(_Shape):
+    """A document of a list. step: of the processing under way. version: grows with every visible change."""
+
+    id: UUID
+    content_hash: str
+    media_type: str
+    byte_size: int
+    file_name: str
+    page_count: int | None
+    document_type: str | None
+    title: str | None
+    summary: str | None
+    document_date: date | None
+    language: str | None
+    state: State
+    step: str | None
+    needs_human_review: bool
+    error: Fault | None
+    progress_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    version: int
+
+    @classmethod
+    def of(cls, row: DocumentRow) -> "DocumentSummary":
+        """The row as the API shows it."""
+        return cls.model_validate({**vars(row), "error": _fault(row)})
+
+
+class DocumentDetail(DocumentSummary):
+    """A document with what was read in it.
+
+    evidence: field path to the place where the value stands. pages: addresses of their pictures.
+    """
+
+    data: dict[str, Any] | None
+    evidence: dict[str, Evidence]
+    verdict: Verdict | None
+    original: str
+    pages: list[str]
+
+    @classmethod
+    def of_result(
+        cls, row: DocumentRow, result: IngestionRow | None, failures: list[Failure], *, page_count: int
+    ) -> "DocumentDetail":
+        """The row with the result of the ingestion that gave it."""
+        address = f"/api/v1/documents/{row.id}"
+        judged = result is not None and result.verdict is not None
+        return cls.model_validate(
+            {
+                **vars(row),
+                "error": _fault(row),
+                "data": row.structured_data,
+                "evidence": (result.evidence if result else None) or {},
+                "verdict": Verdict(failures=tuple(failures)) if judged else None,
+                "original": f"{address}/file",
+                "pages": [f"{address}/pages/{number}.webp" for number in range(1, page_count + 1)],
+            }
+        )
+
+
+class DocumentList(_Shape):
+    """Documents, newest first. next: the address of those that follow, null on the last page."""
+
+    documents: list[DocumentSummary]
+    next: str | None
+
+
+class UploadedFile(_Shape):
+    """What became of one file. already_here: its content was known; nothing was stored twice."""
+
+    file_name: str
+    status: Literal["accepted", "already_here", "refused"]
+    document_id: UUID | None
+    ingestion_id: UUID | None
+    error: Fault | None
+
+
+class UploadResult(_Shape):
+    """One entry per file, in the order of the form."""
+
+    results: list[UploadedFile]
+
+
+class Reprocessing(_Shape):
+    """The ingestion that is under way."""
+
+    ingestion_id: UUID
+
+
+class Ingestion(_Shape):
+    """One request to process a document, and what came of it. cost: in US dollars."""
+
+    id: UUID
+    document_id: UUID
+    status: Literal["in-progress", "completed", "failed"]
+    step: str | None
+    attempt_count: int
+    started_at: datetime | None
+    completed_at: datetime | None
+    created_at: datetime
+    next_attempt_at: datetime | None
+    transcription_quality_score: float | None
+    classification: dict[str, Any] | None
+    structured_data: dict[str, Any] | None
+    evidence: dict[str, Evidence] | None
+    verdict: dict[str, Any] | None
+    extraction_model: str | None
+    extraction_input_tokens: int | None
+    extraction_output_tokens: int | None
+    cost: Decimal | None
+    failed_step: str | None
+    error: Fault | None
+
+    @classmethod
+    def of(cls, row: IngestionRow) -> "Ingestion":
+        """The row as the API shows it."""
+        return cls.model_validate({**vars(row), "error": _fault(row)})
+
+
+class IngestionList(_Shape):
+    """Newest first."""
+
+    ingestions: list[Ingestion]
+
+
+class Health(_Shape):
+    """The vault answers and reaches its database."""
+
+    status: Literal["ok"] = "ok"
+
+
+def _fault(row: DocumentRow | IngestionRow) -> Fault | None:
+    if row.error_code is None:
+        return None
+    return Fault(code=row.error_code, message=row.error_message or "")

@@ -1,0 +1,65 @@
+"""The web application, put together."""
+
+from fastapi import APIRouter, FastAPI
+from fastapi.staticfiles import StaticFiles
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import Response
+from starlette.types import Scope
+
+from docmill.service.settings import Settings
+from docmill.service.stack import Service
+from docmill.web import problems
+from docmill.web.api import documents, events, files, health, ingestions
+from docmill.web.page_images import PageImages, PageRenderer
+from docmill.web.pages import document as document_page
+from docmill.web.pages import documents as documents_page
+from docmill.web.security import OnlyFromHere, SecurityHeaders, check_host
+from docmill.web.templating import STATIC, Templates, static_version
+from docmill.web.vault import Vault
+
+_SMALLEST_GZIP = 500
+
+
+def create_app(service: Service, renderer: PageRenderer, settings: Settings) -> FastAPI:
+    """The vault's web pages and API.
+
+    Raises MisconfiguredError if it is to listen to other machines: that needs a sign-in, which does not
+    exist yet.
+    """
+    check_host(settings.web.host)
+    templates = Templates()
+    app = FastAPI(
+        title="docmill",
+        summary="Documents in, trusted typed data out",
+        version="1",
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,  # their pages load scripts of others
+        redoc_url=None,
+    )
+    app.state.vault = Vault(service, settings, PageImages(service.blobs, renderer), templates)
+    app.include_router(_api())
+    app.include_router(health.router)
+    app.include_router(documents_page.router)
+    app.include_router(document_page.router)
+    app.mount(f"/static/{static_version()}", _Kept(directory=STATIC))
+    problems.install(app, templates)
+    app.add_middleware(GZipMiddleware, minimum_size=_SMALLEST_GZIP, compresslevel=6)
+    app.add_middleware(OnlyFromHere)
+    app.add_middleware(SecurityHeaders)
+    return app
+
+
+def _api() -> APIRouter:
+    api = APIRouter(prefix="/api/v1")
+    for module in (documents, files, ingestions, events):
+        api.include_router(module.router)
+    return api
+
+
+class _Kept(StaticFiles):
+    """Files whose address changes with their content."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["cache-control"] = "public, max-age=31536000, immutable"
+        return response

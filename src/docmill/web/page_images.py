@@ -1,0 +1,74 @@
+"""Pictures of pages, drawn when first asked for and kept."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import Protocol
+
+from docmill.service.blobs import Blobs
+from docmill.service.store.documents import DocumentRow
+
+WIDTHS_PX = (200, 1000, 2000)
+"""A thumbnail, a page that fits the window, one to zoom into. No others, so that what is kept stays small."""
+
+VIEWABLE = frozenset(
+    {
+        "application/pdf",
+        "image/bmp",
+        "image/gif",
+        "image/heic",
+        "image/heif",
+        "image/jpeg",
+        "image/png",
+        "image/tiff",
+        "image/webp",
+    }
+)
+
+_ENDINGS = frozenset(("bmp", "gif", "heic", "heif", "jpeg", "jpg", "pdf", "png", "tif", "tiff", "webp"))
+_UNKNOWN = "application/octet-stream"
+
+
+class PageRenderer(Protocol):
+    """Draws pages, outside of the event loop."""
+
+    async def render(self, original: Path, *, page_number: int, width_px: int) -> bytes:
+        """Page `page_number` as WebP, `width_px` wide.
+
+        Raises UnsupportedFileTypeError for a type without pictures, ValidationError for a page that does not
+        exist, EncryptedError, CorruptError, TooLargeError, TimeLimitError or CrashedError.
+        """
+        ...
+
+
+class PageImages:
+    """Pictures of the pages of stored documents, by content: they never change."""
+
+    def __init__(self, blobs: Blobs, renderer: PageRenderer) -> None:
+        self._blobs = blobs
+        self._renderer = renderer
+
+    async def get(self, row: DocumentRow, *, page_number: int, width_px: int) -> bytes:
+        """The page as WebP. Raises what `PageRenderer.render` raises."""
+        key = f"pages/{row.tenant_id}/{row.content_hash}/{page_number}-{width_px}.webp"
+        kept = await self._blobs.find(key)
+        if kept is not None:
+            return kept
+        image = await self._drawn(row, page_number, width_px)
+        await self._blobs.put_once(key, image)
+        return image
+
+    async def _drawn(self, row: DocumentRow, page_number: int, width_px: int) -> bytes:
+        """From a copy on this machine, since the renderer works in another process."""
+        original = await self._blobs.get(row.file_path)
+        with tempfile.TemporaryDirectory(prefix="docmill-page-") as folder:
+            path = Path(folder) / "original"
+            await asyncio.to_thread(path.write_bytes, original)
+            return await self._renderer.render(path, page_number=page_number, width_px=width_px)
+
+
+def is_viewable(row: DocumentRow) -> bool:
+    """Whether pictures of its pages can be made; by its file name until somebody has looked inside."""
+    if row.media_type == _UNKNOWN:
+        return row.file_name.rpartition(".")[2].lower() in _ENDINGS
+    return row.media_type in VIEWABLE

@@ -1,0 +1,122 @@
+"""The documents page, its cards, and the forms on it."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Query, Request
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from docmill.service.store import documents, events, ingestions
+from docmill.service.store.database import Conn
+from docmill.service.store.documents import DocumentRow
+from docmill.web.page_images import is_viewable
+from docmill.web.templating import THEME_COOKIE, THEMES
+from docmill.web.uploads import receive, upload_status
+from docmill.web.vault import TheVault
+from docmill.web.view.cards import Card, card
+from docmill.web.view.document import failures_of, result_of
+from docmill.web.view.listing import PAGE_SIZE, Filters, parsed_id
+
+router = APIRouter(include_in_schema=False)
+
+_YEAR_S = 365 * 24 * 3600
+_MOST_CARDS = 100
+
+
+@router.get("/")
+async def show_documents(
+    request: Request,
+    vault: TheVault,
+    *,
+    q: str = "",
+    state: str = "",
+    document_type: Annotated[str, Query(alias="type")] = "",
+    after: str = "",
+) -> HTMLResponse:
+    """One page of documents."""
+    filters = Filters.of(q, state, document_type, after)
+    async with vault.connection() as conn:
+        last_event = await events.last_id(conn)  # before the cards, so that no change falls between
+        rows = await documents.page(
+            conn,
+            state=filters.state or None,
+            document_type=filters.document_type or None,
+            query=filters.query or None,
+            after=filters.after,
+            limit=PAGE_SIZE + 1,
+        )
+        counts = await documents.counts(conn)
+        cards = await _cards(conn, rows[:PAGE_SIZE])
+    return vault.templates.page(
+        request,
+        "documents.html",
+        filters=filters,
+        cards=cards,
+        counts=counts,
+        follow=filters.link(after=rows[PAGE_SIZE - 1].id) if len(rows) > PAGE_SIZE else None,
+        last_event=last_event,
+        limit_bytes=vault.settings.limits.file_bytes,
+    )
+
+
+@router.get("/cards")
+async def show_cards(
+    request: Request,
+    vault: TheVault,
+    id: Annotated[list[UUID], Query(max_length=_MOST_CARDS)],  # noqa: A002  the parameter's name in the address
+) -> HTMLResponse:
+    """The cards of some documents, to take the place of older ones. Those that are gone are left out."""
+    async with vault.connection() as conn:
+        rows = [row for document_id in id if (row := await documents.get(conn, document_id))]
+        cards = await _cards(conn, rows)
+    return vault.templates.page(request, "cards.html", cards=cards)
+
+
+@router.post("/upload")
+async def upload(request: Request, vault: TheVault) -> HTMLResponse:
+    """Take in the files of the form, and say what became of each."""
+    results = await receive(request, vault)
+    return vault.templates.page(request, "uploaded.html", status_code=upload_status(results), results=results)
+
+
+@router.post("/docs/{document_id}/retry")
+async def retry(
+    document_id: str, vault: TheVault, *, to: Annotated[str, Form(alias="next")] = "/"
+) -> RedirectResponse:
+    """Have the document processed again, and go back to where the button was."""
+    known = parsed_id(document_id)
+    if known is not None:
+        await vault.reprocess(known)
+    return RedirectResponse(_own_address(to), 303)
+
+
+@router.post("/theme")
+async def set_theme(
+    *, theme: Annotated[str, Form()], to: Annotated[str, Form(alias="next")] = "/"
+) -> RedirectResponse:
+    """Remember the theme, and go back."""
+    response = RedirectResponse(_own_address(to), 303)
+    if theme in THEMES:
+        response.set_cookie(THEME_COOKIE, theme, max_age=_YEAR_S, httponly=True, samesite="lax")
+    return response
+
+
+async def _cards(conn: Conn, rows: Sequence[DocumentRow]) -> list[Card]:
+    now = datetime.now(UTC)
+    return [card(row, await _failures(conn, row), viewable=is_viewable(row), now=now) for row in rows]
+
+
+async def _failures(conn: Conn, row: DocumentRow) -> list[str]:
+    """The failed checks, for the documents whose card names them."""
+    if row.state != "needs_review":
+        return []
+    history = await ingestions.of_document(conn, row.id)
+    return [failure.message for failure in failures_of(result_of(history))]
+
+
+def _own_address(path: str) -> str:
+    """`path` if it leads nowhere else, or the start."""
+    leads_away = not path.startswith("/") or path.startswith("//") or "\\" in path
+    return "/" if leads_away else path

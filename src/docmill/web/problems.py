@@ -1,0 +1,125 @@
+"""Errors as answers: RFC 9457 for programs, a page in the vault's look for people."""
+
+import logging
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from docmill.errors import (
+    DocmillError,
+    DocumentError,
+    RateLimitedError,
+    SetupError,
+    TooLargeError,
+    TransientError,
+    UnsupportedFileTypeError,
+)
+from docmill.web.security import HEADERS
+from docmill.web.templating import Templates
+
+log = logging.getLogger(__name__)
+
+_STATUS: tuple[tuple[type[DocmillError], int], ...] = (
+    (TooLargeError, 413),
+    (UnsupportedFileTypeError, 415),
+    (DocumentError, 422),
+    (RateLimitedError, 429),
+    (TransientError, 503),
+    (SetupError, 500),
+    (DocmillError, 500),
+)
+"""The first class that fits decides."""
+
+_TITLES = {
+    400: "This request cannot be understood",
+    404: "Not found",
+    405: "Not possible here",
+    413: "Too large",
+    415: "This type of file cannot be shown",
+    422: "This does not work as it is",
+    429: "Too many requests",
+    500: "Something went wrong here",
+    503: "Not available at the moment",
+}
+
+_INTERNAL = "A fault in docmill itself; the log has the details. Nothing you sent was lost or changed."
+
+
+def status_of(error: DocmillError) -> int:
+    """The HTTP status that tells the caller what to do next."""
+    return next(status for kind, status in _STATUS if isinstance(error, kind))
+
+
+def problem(status: int, *, code: str, detail: str, **members: object) -> dict[str, Any]:
+    """An error as RFC 9457 has it, with our stable code."""
+    return {
+        "type": "about:blank",
+        "title": _title(status),
+        "status": status,
+        "detail": detail,
+        "code": code,
+        **members,
+    }
+
+
+def problem_response(content: dict[str, Any]) -> JSONResponse:
+    """The answer that carries a problem."""
+    return JSONResponse(content, content["status"], media_type="application/problem+json")
+
+
+def install(app: FastAPI, templates: Templates) -> None:
+    """Let every error of `app` be answered here."""
+
+    def answer(request: Request, status: int, *, code: str, detail: str, **members: object) -> Response:
+        if request.url.path.startswith("/api/"):
+            return problem_response(problem(status, code=code, detail=detail, **members))
+        return templates.page(
+            request, "error.html", status_code=status, title=_title(status), detail=detail, status=status
+        )
+
+    async def on_docmill_error(request: Request, error: Exception) -> Response:
+        assert isinstance(error, DocmillError)
+        status = status_of(error)
+        if status >= 500:  # noqa: PLR2004  the server's own faults
+            log.error("request failed", extra={"code": error.code, "path": request.url.path})
+        return answer(request, status, code=error.code, detail=error.message)
+
+    async def on_http_error(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        code = {404: "not_found", 405: "not_allowed"}.get(error.status_code, "bad_request")
+        return answer(request, error.status_code, code=code, detail=_sentence(error))
+
+    async def on_validation_error(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        faults = [
+            {"where": ".".join(str(part) for part in fault["loc"]), "message": fault["msg"]}
+            for fault in error.errors()
+        ]
+        detail = "; ".join(f"{fault['where']}: {fault['message']}" for fault in faults)
+        return answer(request, 422, code="validation", detail=detail, faults=faults)
+
+    async def on_fault(request: Request, _error: Exception) -> Response:
+        """The framework logs the fault after this; its answer passes none of our middleware."""
+        response = answer(request, 500, code="internal", detail=_INTERNAL)
+        response.headers.update(HEADERS)
+        return response
+
+    app.add_exception_handler(DocmillError, on_docmill_error)
+    app.add_exception_handler(HTTPException, on_http_error)
+    app.add_exception_handler(RequestValidationError, on_validation_error)
+    app.add_exception_handler(Exception, on_fault)
+
+
+def _title(status: int) -> str:
+    return _TITLES.get(status, "This did not work")
+
+
+def _sentence(error: HTTPException) -> str:
+    """The detail that we gave, or for one that the framework gave, a sentence."""
+    plain = {404: "There is nothing at this address.", 405: "This address does not take such requests."}
+    generic = error.detail in {"Not Found", "Method Not Allowed"}
+    return plain[error.status_code] if generic else error.detail

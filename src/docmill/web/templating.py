@@ -1,0 +1,61 @@
+"""Pages from templates."""
+
+import hashlib
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import cast
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from docmill.web.view import cards, times, words
+
+ROOT = Path(str(files("docmill.web")))
+STATIC = ROOT / "static"
+THEMES = ("auto", "light", "dark")
+THEME_COOKIE = "docmill-theme"
+
+
+class Templates:
+    """Every template, read once. An unknown name in one is an error."""
+
+    def __init__(self) -> None:
+        self._environment = Environment(
+            loader=FileSystemLoader(ROOT / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._common = {"static": f"/static/{static_version()}", "words": words, "themes": THEMES}
+        filters = cast("dict[str, object]", self._environment.filters)
+        filters.update(moment=times.moment, duration=times.duration, size=cards.size, pretty=_pretty)
+        for name in self._environment.list_templates():
+            self._environment.get_template(name)  # now, so that no request reads a file
+
+    def page(self, request: Request, name: str, *, status_code: int = 200, **content: object) -> HTMLResponse:
+        """A page, in the visitor's theme, that browsers ask for anew each time."""
+        theme = request.cookies.get(THEME_COOKIE, "auto")
+        html = self._environment.get_template(name).render(
+            self._common, theme=theme if theme in THEMES else "auto", here=_address(request), **content
+        )
+        return HTMLResponse(html, status_code, headers={"cache-control": "private, no-cache"})
+
+
+def static_version() -> str:
+    """Changes with every change of a style or a module, so that browsers may keep them for ever."""
+    digest = hashlib.sha256()
+    for path in sorted(STATIC.iterdir()):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _address(request: Request) -> str:
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def _pretty(data: object) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False)

@@ -1,0 +1,95 @@
+"""What every route works with."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Depends
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from docmill import transcription
+from docmill.errors import CorruptError
+from docmill.model import Document
+from docmill.service.settings import Settings
+from docmill.service.stack import Service
+from docmill.service.store import documents, ingestions
+from docmill.service.store.database import Conn
+from docmill.service.store.documents import DocumentRow
+from docmill.service.store.ingestions import IngestionRow
+from docmill.web.page_images import PageImages
+from docmill.web.templating import Templates
+
+
+@dataclass(frozen=True)
+class Vault:
+    """The service as the web sees it. closing: set when open streams must end."""
+
+    service: Service
+    settings: Settings
+    images: PageImages
+    templates: Templates
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def tenant_id(self) -> UUID:
+        """Whose documents are shown: with no sign-in there is one owner."""
+        return self.service.default_tenant_id
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncGenerator[Conn]:
+        """A transaction of the owner."""
+        async with self.service.database.tenant(self.tenant_id) as conn:
+            yield conn
+
+    async def document(self, document_id: UUID) -> DocumentRow:
+        """The document. Answers 404 if the owner has none of that id, whoever else may."""
+        async with self.connection() as conn:
+            return found(await documents.get(conn, document_id))
+
+    async def document_with_history(self, document_id: UUID) -> tuple[DocumentRow, list[IngestionRow]]:
+        """The document and its ingestions, newest first. Answers 404 as `document` does."""
+        async with self.connection() as conn:
+            row = found(await documents.get(conn, document_id))
+            return row, await ingestions.of_document(conn, document_id)
+
+    async def transcription(self, history: Sequence[IngestionRow]) -> Document | None:
+        """What the newest ingestion that came so far has read; None if nothing is there."""
+        for ingestion in history:
+            if ingestion.transcription_file_path:
+                try:
+                    data = await self.service.blobs.get(ingestion.transcription_file_path)
+                except CorruptError:  # an ingestion that stopped between the row and the file
+                    continue
+                return await asyncio.to_thread(transcription.loads, data)
+        return None
+
+    async def reprocess(self, document_id: UUID) -> UUID:
+        """Have the document processed again; the ingestion under way. Answers 404 as `document` does."""
+        ingestion_id = await self.service.intake.reprocess(document_id, tenant_id=self.tenant_id)
+        if ingestion_id is None:
+            raise not_found()
+        return ingestion_id
+
+
+def found(row: DocumentRow | None) -> DocumentRow:
+    """The row; answers 404 without one."""
+    if row is None:
+        raise not_found()
+    return row
+
+
+def not_found() -> HTTPException:
+    """There is no such document here."""
+    return HTTPException(404, "There is no such document here.")
+
+
+def _vault(request: Request) -> Vault:
+    return request.app.state.vault
+
+
+TheVault = Annotated[Vault, Depends(_vault)]
+"""The vault, for a route that names it as an argument."""

@@ -1,0 +1,145 @@
+"""A document as its page shows it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlencode
+
+from docmill.model import Document, Failure, Page
+from docmill.service.store.documents import DocumentRow
+from docmill.service.store.ingestions import IngestionRow
+from docmill.web.view.fields import Field, Reading, reading
+
+Tab = Literal["fields", "text", "history", "json"]
+TABS: dict[Tab, str] = {"fields": "Fields", "text": "Text", "history": "History", "json": "JSON"}
+
+SHEET_PX = 1000
+"""Boxes are drawn in thousandths of the page's width."""
+
+_A4 = 2**0.5
+_MARGIN_PX = 4
+_THUMBNAILS = 100
+"""A longer document shows this many thumbnails around the page at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoxView:
+    """Where a value stands, in units of the drawing."""
+
+    field: Field
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What of a document is asked for. field: the path of the value to point at."""
+
+    page: int = 1
+    tab: Tab = "fields"
+    field: str = ""
+
+    def link(self, **changes: int | str) -> str:
+        """The same page with something else chosen, as a query."""
+        chosen = {"page": self.page, "tab": self.tab, "field": "", **changes}
+        defaults = {"page": 1, "tab": "fields", "field": ""}
+        return "?" + urlencode({key: value for key, value in chosen.items() if value != defaults[key]})
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentView:
+    """One page of a document and what was read in all of it.
+
+    transcript: the page as it was read, None while nobody has. result: the ingestion whose result is shown.
+    """
+
+    row: DocumentRow
+    choice: Choice
+    page_count: int
+    sheet_height: int
+    transcript: Page | None
+    reading: Reading
+    boxes: list[BoxView]
+    failures: Sequence[Failure]
+    result: IngestionRow | None
+    history: Sequence[IngestionRow]
+
+    @property
+    def thumbnails(self) -> range:
+        """The numbers of the pages to show small."""
+        first = max(1, min(self.choice.page - _THUMBNAILS // 2, self.page_count - _THUMBNAILS + 1))
+        return range(first, min(self.page_count, first + _THUMBNAILS - 1) + 1)
+
+
+def choose(page: str, tab: str, field: str, *, page_count: int) -> Choice:
+    """What the address asks for, held to what there is."""
+    number = int(page) if page.isdecimal() and len(page) < 7 else 1  # noqa: PLR2004  more digits than any document has pages
+    known: Tab = next((name for name in TABS if name == tab), "fields")
+    return Choice(max(1, min(number, page_count)), known, field)
+
+
+def result_of(history: Sequence[IngestionRow]) -> IngestionRow | None:
+    """The newest ingestion that has completed."""
+    return next((ingestion for ingestion in history if ingestion.status == "completed"), None)
+
+
+def failures_of(ingestion: IngestionRow | None) -> list[Failure]:
+    """The checks that failed in it."""
+    verdict = ingestion.verdict if ingestion else None
+    return [Failure.model_validate(item) for item in (verdict or {}).get("failures", ())]
+
+
+def page_count_of(row: DocumentRow, transcription: Document | None) -> int:
+    """How many pages there are as far as we know; at least one."""
+    return max(1, row.page_count or 0, len(transcription.pages) if transcription else 0)
+
+
+def document_view(
+    row: DocumentRow, history: Sequence[IngestionRow], transcription: Document | None, choice: Choice
+) -> DocumentView:
+    """The page's content."""
+    result = result_of(history)
+    failures = failures_of(result)
+    transcript = _page(transcription, choice.page)
+    height = _sheet_height(transcript)
+    read = reading(row.document_type, row.structured_data, result.evidence if result else None, failures)
+    return DocumentView(
+        row=row,
+        choice=choice,
+        page_count=page_count_of(row, transcription),
+        sheet_height=height,
+        transcript=transcript,
+        reading=read,
+        boxes=_boxes(read.every, choice.page, height),
+        failures=failures,
+        result=result,
+        history=history,
+    )
+
+
+def _page(transcription: Document | None, number: int) -> Page | None:
+    pages = transcription.pages if transcription else ()
+    return next((page for page in pages if page.number == number), None)
+
+
+def _sheet_height(page: Page | None) -> int:
+    ratio = page.height_pt / page.width_pt if page and page.width_pt > 0 else _A4
+    return round(SHEET_PX * ratio)
+
+
+def _boxes(fields: Sequence[Field], page_number: int, height: int) -> list[BoxView]:
+    """The boxes of one page from top to bottom, each a little larger than its words."""
+    views = [_box(field, height) for field in fields if field.page == page_number]
+    return sorted(views, key=lambda view: (view.y, view.x))
+
+
+def _box(field: Field, height: int) -> BoxView:
+    evidence = field.evidence
+    assert evidence is not None, "a field with a page has evidence"
+    assert evidence.box is not None, "a field with a page has a box"
+    x0, y0, x1, y1 = evidence.box
+    left, top = round(x0 * SHEET_PX) - _MARGIN_PX, round(y0 * height) - _MARGIN_PX
+    right, bottom = round(x1 * SHEET_PX) + _MARGIN_PX, round(y1 * height) + _MARGIN_PX
+    return BoxView(field, left, top, right - left, bottom - top)
