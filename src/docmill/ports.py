@@ -159,6 +159,7 @@ class Queue(Protocol):
         """Up to `limit` due messages, invisible to others for the queue's visibility time.
 
         Waits up to `wait_s` for the first. Messages at the maximum of receives go to the dead letters.
+        Cancelled, it ends once it has given back what it took.
         """
         ...
 

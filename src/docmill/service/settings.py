@@ -33,7 +33,7 @@ class Worker(_Section):
     max_attempts: int = Field(default=3, ge=1)
     reserved_cores: int = Field(default=2, ge=0)
     grace_s: float = Field(default=600, ge=0)
-    concurrency: int = Field(default=100, ge=1)
+    concurrency: int = Field(default=8, ge=1)
     pause_s: float = Field(default=60, gt=0)
 
 

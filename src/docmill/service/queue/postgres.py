@@ -1,5 +1,6 @@
 """The queue that needs nothing but the database. The receipt of a delivery is what makes it safe."""
 
+import asyncio
 import time
 from collections.abc import Sequence
 from uuid import UUID
@@ -66,12 +67,22 @@ class PostgresQueue:
         deadline = time.monotonic() + wait_s
         while True:
             heard = self._notices.next(self._topic)
-            messages, died = await self._receive_now(limit)
+            messages, died = await self._receive_or_give_back(limit)
             left_s = deadline - time.monotonic()
             if messages or (left_s <= 0 and not died):
                 return messages
             if not died:
                 await self._notices.wait(heard, timeout_s=left_s)
+
+    async def _receive_or_give_back(self, limit: int) -> tuple[list[Message], int]:
+        receiving = asyncio.ensure_future(self._receive_now(limit))
+        try:
+            return await asyncio.shield(receiving)
+        except asyncio.CancelledError:
+            messages, _ = await receiving
+            for message in messages:
+                await self.release(message)
+            raise
 
     async def _receive_now(self, limit: int) -> tuple[list[Message], int]:
         """Messages that are due, and how many were found dead instead."""

@@ -109,3 +109,12 @@ async def has_result(conn: Conn, document_id: UUID) -> bool:
     )
     row = await cur.fetchone()
     return bool(row and row[0])
+
+
+async def status(conn: Conn, ingestion_id: UUID) -> str | None:
+    """The ingestion's status, or None if this tenant has none of that id."""
+    cur = await conn.execute(
+        "SELECT status FROM ingestion WHERE id = %(ingestion_id)s", {"ingestion_id": ingestion_id}
+    )
+    row = await cur.fetchone()
+    return row[0] if row else None

@@ -1,0 +1,137 @@
+"""One claimed ingestion through the pipeline: where its file, its journal and its result are kept."""
+
+import asyncio
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from docmill.errors import CorruptError
+from docmill.model import Result
+from docmill.pipeline import Steps, TimeLimits, process
+from docmill.ports import Classifier, Converter, Extractor, Gate, Original, Ref
+from docmill.service.blobs import Blobs
+from docmill.service.lease import ClaimLostError, Lease
+from docmill.service.store import claims
+from docmill.service.store.claims import Claim, Outcome
+from docmill.service.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Who reads and understands documents."""
+
+    converter: Converter
+    classifier: Classifier
+    extractor: Extractor
+    gate: Gate
+
+
+async def ingest(lease: Lease, blobs: Blobs, stages: Stages, *, folder: Path, limits: TimeLimits) -> None:
+    """Process the claimed document and store what was found. folder: to work in.
+
+    Raises what `process` raises, and ClaimLostError.
+    """
+    claim = lease.claim
+    steps = Steps(
+        reader=BlobReader(blobs, folder),
+        converter=stages.converter,
+        classifier=stages.classifier,
+        extractor=stages.extractor,
+        gate=stages.gate,
+        exporter=StoreExporter(lease.database, claim),
+        limits=limits,
+    )
+    await process(Ref(claim.file_path, claim.file_name), steps, BlobJournal(blobs, claim.ingestion_id), lease)
+
+
+class BlobReader:
+    """`Reader` of originals, whose key ends in the hash of their content."""
+
+    def __init__(self, blobs: Blobs, folder: Path) -> None:
+        self._blobs = blobs
+        self._folder = folder
+
+    async def read(self, ref: Ref) -> Original:
+        """See `Reader.read`."""
+        path = self._folder / "original"
+        digest = hashlib.sha256()
+        file = await asyncio.to_thread(path.open, "wb")
+        try:
+            async for chunk in self._blobs.stream(ref.key):
+                digest.update(chunk)
+                await asyncio.to_thread(file.write, chunk)
+        finally:
+            await asyncio.to_thread(file.close)
+        content_hash = ref.key.rpartition("/")[2]
+        if digest.hexdigest() != content_hash:
+            raise CorruptError(f"the stored file {ref.key!r} has been changed; upload it again")
+        return Original(path, ref.name, content_hash)
+
+
+class BlobJournal:
+    """`Journal` beside the files of one ingestion; each entry is written once."""
+
+    def __init__(self, blobs: Blobs, ingestion_id: UUID) -> None:
+        self._blobs = blobs
+        self._ingestion_id = ingestion_id
+
+    async def get(self, step: str) -> bytes | None:
+        """See `Journal.get`."""
+        return await self._blobs.find(journal_key(self._ingestion_id, step))
+
+    async def put(self, step: str, result: bytes) -> None:
+        """See `Journal.put`."""
+        await self._blobs.put_once(journal_key(self._ingestion_id, step), result)
+
+
+def journal_key(ingestion_id: UUID, step: str) -> str:
+    """Where an ingestion's result of `step` is kept."""
+    return f"ingestions/{ingestion_id}/{step}.json.zst"
+
+
+class StoreExporter:
+    """`Exporter` that completes the ingestion, for the holder of its claim only."""
+
+    def __init__(self, database: Database, claim: Claim) -> None:
+        self._database = database
+        self._claim = claim
+
+    async def export(self, ref: Ref, result: Result) -> None:
+        """See `Exporter.export`. Raises ClaimLostError if another worker holds the claim."""
+        del ref
+        outcome = _outcome(result, self._claim.ingestion_id)
+        async with self._database.tenant(self._claim.tenant_id) as conn:
+            held = await claims.finish(conn, self._claim, outcome)
+        if not held:
+            raise ClaimLostError
+
+
+def _outcome(result: Result, ingestion_id: UUID) -> Outcome:
+    document, extraction, verdict = result.document, result.extraction, result.verdict
+    classification = result.classification
+    if classification.language is None and document is not None:
+        classification = classification.model_copy(update={"language": document.language})
+    usage = extraction.usage if extraction else None
+    return Outcome(
+        media_type=result.media_type,
+        classification=classification.model_dump(mode="json"),
+        structured_data=extraction.data.model_dump(mode="json") if extraction else None,
+        evidence=(
+            {path: found.model_dump(mode="json") for path, found in extraction.evidence.items()}
+            if extraction
+            else None
+        ),
+        verdict=verdict.model_dump(mode="json") if verdict else None,
+        valid_structured_data=verdict.passed if verdict else None,
+        text=document.text if document else None,
+        page_count=len(document.pages) if document else None,
+        quality=document.quality if document else None,
+        transcription_file_path=journal_key(ingestion_id, "transcription") if document else None,
+        input_tokens=usage.input_tokens if usage else None,
+        output_tokens=usage.output_tokens if usage else None,
+        model=usage.model if usage else None,
+        cost=usage.cost if usage else None,
+        error_code="unsupported_file_type" if result.refusal else None,
+        error_message=result.refusal,
+    )

@@ -1,0 +1,97 @@
+"""Holding an ingestion while working on it, and letting go of it as soon as the hold is lost."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from docmill.errors import TransientError
+from docmill.ports import Message, Queue
+from docmill.service.store import claims
+from docmill.service.store.claims import Claim
+from docmill.service.store.database import Database
+
+log = logging.getLogger(__name__)
+
+Value = TypeVar("Value")
+
+_RETRY_S = 5.0
+
+
+class ClaimLostError(Exception):
+    """Another worker has the ingestion, or it is gone. Whoever sees this writes nothing and deletes nothing.
+
+    Not a `DocmillError`: nothing is wrong with the document, and no step of the pipeline may handle it.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """One claim and the message that led to it, kept together."""
+
+    database: Database
+    queue: Queue
+    message: Message
+    claim: Claim
+    lease_s: float
+    heartbeat_s: float
+
+    async def step_started(self, step: str) -> None:
+        """See `Observer.step_started`."""
+        async with self.database.tenant(self.claim.tenant_id) as conn:
+            held = await claims.progress(conn, self.claim, step)
+        if not held:
+            raise ClaimLostError
+
+    async def extend(self) -> None:
+        """Keep message and claim for another `lease_s`. Raises ClaimLostError if either is lost."""
+        if not await self.queue.extend(self.message, visibility_s=self.lease_s):
+            raise ClaimLostError
+        async with self.database.tenant(self.claim.tenant_id) as conn:
+            held = await claims.extend(conn, self.claim, lease_s=self.lease_s)
+        if not held:
+            raise ClaimLostError
+
+    async def hold_during(self, work: Awaitable[Value]) -> Value:
+        """What `work` returns or raises; ClaimLostError, and `work` is cancelled, when the hold is lost."""
+        working = asyncio.ensure_future(work)
+        beating = asyncio.ensure_future(self._beat())
+        try:
+            await asyncio.wait({working, beating}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                await beating
+            return await working
+        finally:
+            for task in (working, beating):
+                await _ended(task)
+
+    async def _beat(self) -> None:
+        """Extend until the hold is lost.
+
+        While the database cannot be reached, nothing is lost before the lease ends by our own clock.
+        """
+        held_until = time.monotonic() + self.lease_s
+        pause_s = self.heartbeat_s
+        while True:
+            await asyncio.sleep(min(pause_s, max(0, held_until - time.monotonic())))
+            asked_at = time.monotonic()
+            if asked_at >= held_until:
+                raise ClaimLostError
+            try:
+                async with asyncio.timeout(held_until - asked_at):
+                    await self.extend()
+            except (TransientError, TimeoutError) as error:
+                log.warning("cannot extend the lease", extra={"reason": type(error).__name__})
+                pause_s = min(_RETRY_S, self.heartbeat_s)
+            else:
+                held_until, pause_s = asked_at + self.lease_s, self.heartbeat_s
+
+
+async def _ended(task: asyncio.Future[Any]) -> None:
+    """Cancel `task` if it runs, and wait until it has cleaned up; its outcome is no longer of interest."""
+    task.cancel()
+    await asyncio.wait({task})
+    if not task.cancelled():
+        task.exception()  # seen, so that asyncio does not report it as forgotten

@@ -1,0 +1,60 @@
+"""Logs as JSON lines that name the work they belong to and never quote a document."""
+
+import logging
+import sys
+import traceback
+from types import TracebackType
+from typing import TextIO
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+
+def configure_logs(*, level: str = "INFO", stream: TextIO = sys.stderr) -> None:
+    """Send all records of this process to `stream`.
+
+    What is bound with `structlog.contextvars` (ingestion_id, document_id, tenant_id, worker_id, attempt) and
+    what is in `extra` become keys.
+    """
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _without_words,
+    ]
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.JSONRenderer(default=str),
+            ],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level)
+
+
+def _without_words(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """An exception as its types and places: its message may quote the document it failed on."""
+    event.pop("exc_info", None)
+    record: logging.LogRecord = event["_record"]
+    if record.exc_info:
+        event["exception"] = _chain(record.exc_info[1])
+    return event
+
+
+def _chain(error: BaseException | None) -> list[dict[str, str | list[str]]]:
+    links: list[dict[str, str | list[str]]] = []
+    while error is not None:
+        links.append({"type": type(error).__qualname__, "at": _places(error.__traceback__)})
+        error = error.__cause__ or error.__context__
+    return links
+
+
+def _places(trace: TracebackType | None) -> list[str]:
+    return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)]

@@ -1,0 +1,146 @@
+"""A queue within the process: for tests, and for trying docmill as a library."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+from docmill.ports import DeadLetter, Depth, Message
+from docmill.service.store.ids import new_id
+
+
+@dataclass
+class _Entry:
+    id: UUID
+    body: str
+    visible_at: float
+    sent_at: float
+    receipt: UUID | None = None
+    receive_count: int = 0
+
+
+class MemoryQueue:
+    """`Queue` in memory. clock: seconds, never going back."""
+
+    def __init__(
+        self,
+        *,
+        visibility_s: float = 300,
+        max_receives: int = 1000,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._visibility_s = visibility_s
+        self._max_receives = max_receives
+        self._clock = clock
+        self._entries: dict[UUID, _Entry] = {}
+        self._dead: dict[UUID, DeadLetter] = {}
+        self._changed = asyncio.Event()
+
+    async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
+        """See `Queue.send`."""
+        now = self._clock()
+        for body in bodies:
+            entry = _Entry(new_id(), body, visible_at=now + delay_s, sent_at=now)
+            self._entries[entry.id] = entry
+        self._changed.set()
+
+    async def receive(self, *, limit: int, wait_s: float) -> list[Message]:
+        """See `Queue.receive`."""
+        deadline = self._clock() + wait_s
+        while True:
+            self._changed.clear()
+            messages = self._take(limit)
+            left_s = deadline - self._clock()
+            if messages or left_s <= 0:
+                return messages
+            next_due_s = min((entry.visible_at for entry in self._entries.values()), default=deadline)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(left_s, max(0, next_due_s - self._clock()))):
+                    await self._changed.wait()
+
+    def _take(self, limit: int) -> list[Message]:
+        now = self._clock()
+        due = sorted((e for e in self._entries.values() if e.visible_at <= now), key=lambda e: e.visible_at)
+        messages: list[Message] = []
+        for entry in due:
+            if len(messages) == limit:
+                break
+            if entry.receive_count >= self._max_receives:
+                self._die(entry, "max_receives")
+                continue
+            entry.receipt = uuid4()
+            entry.receive_count += 1
+            entry.visible_at = now + self._visibility_s
+            messages.append(Message(entry.id, entry.body, entry.receipt, entry.receive_count))
+        return messages
+
+    def _delivery(self, message: Message) -> _Entry | None:
+        entry = self._entries.get(message.id)
+        return entry if entry and entry.receipt == message.receipt else None
+
+    def _die(self, entry: _Entry, reason: str) -> None:
+        del self._entries[entry.id]
+        self._dead[entry.id] = DeadLetter(entry.id, entry.body, reason, entry.receive_count)
+
+    async def extend(self, message: Message, *, visibility_s: float) -> bool:
+        """See `Queue.extend`."""
+        entry = self._delivery(message)
+        now = self._clock()
+        if entry is None or entry.visible_at <= now:
+            return False
+        entry.visible_at = now + visibility_s
+        return True
+
+    async def delete(self, message: Message) -> bool:
+        """See `Queue.delete`."""
+        entry = self._delivery(message)
+        if entry is None:
+            return False
+        del self._entries[entry.id]
+        return True
+
+    async def release(self, message: Message, *, delay_s: float = 0) -> bool:
+        """See `Queue.release`."""
+        entry = self._delivery(message)
+        if entry is None:
+            return False
+        entry.receipt = None
+        entry.visible_at = self._clock() + delay_s
+        self._changed.set()
+        return True
+
+    async def depth(self) -> Depth:
+        """See `Queue.depth`."""
+        now = self._clock()
+        due = [entry for entry in self._entries.values() if entry.visible_at <= now]
+        hidden = [entry for entry in self._entries.values() if entry.visible_at > now]
+        in_flight = sum(entry.receipt is not None for entry in hidden)
+        oldest = min((entry.sent_at for entry in due), default=now)
+        return Depth(len(due), len(hidden) - in_flight, in_flight, now - oldest)
+
+    async def bury(self, message: Message, *, reason: str) -> bool:
+        """See `Queue.bury`."""
+        entry = self._delivery(message)
+        if entry is None:
+            return False
+        self._die(entry, reason)
+        return True
+
+    async def dead_letters(self, *, limit: int) -> list[DeadLetter]:
+        """See `Queue.dead_letters`."""
+        return list(reversed(self._dead.values()))[:limit]
+
+    async def redrive(self, ids: Sequence[UUID]) -> int:
+        """See `Queue.redrive`."""
+        letters = [letter for id_ in ids if (letter := self._dead.pop(id_, None))]
+        now = self._clock()
+        for letter in letters:
+            self._entries[letter.id] = _Entry(letter.id, letter.body, visible_at=now, sent_at=now)
+        self._changed.set()
+        return len(letters)
+
+    async def purge_dead_letters(self, ids: Sequence[UUID]) -> int:
+        """See `Queue.purge_dead_letters`."""
+        return sum(self._dead.pop(id_, None) is not None for id_ in ids)

@@ -1,0 +1,113 @@
+"""A pipeline whose steps do what a test tells them, and what a person sees of it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from docmill.model import Classification, Document, Evidence, Extraction, Failure, Usage, Verdict
+from docmill.ports import Original
+from docmill.schemas.types import Invoice
+from docmill.service.ingest import Stages
+from docmill.service.intake import Accepted
+from docmill.service.stack import Service
+from docmill.service.store import documents, ingestions
+from docmill.service.store.documents import DocumentRow
+from docmill.service.store.ingestions import IngestionRow
+
+Running = Callable[[], AbstractAsyncContextManager[asyncio.Task[None]]]
+Upload = Callable[..., Awaitable[Accepted]]
+
+
+INVOICE = Classification(document_type="invoice", title="Invoice 7", summary="One hour", confidence=0.9)
+
+
+@dataclass
+class Script:
+    """Steps of a pipeline. A test replaces what it is about.
+
+    convert: called first; raise or wait here. converted: the originals that reached the converter.
+    """
+
+    document: Document
+    convert: Callable[[Original], Awaitable[None]] | None = None
+    classification: Classification = INVOICE
+    failures: tuple[Failure, ...] = ()
+    converted: list[Original] = field(default_factory=list[Original])
+
+    def stages(self) -> Stages:
+        return Stages(
+            converter=_Converter(self), classifier=_Classifier(self), extractor=_Extractor(), gate=_Gate(self)
+        )
+
+
+@dataclass
+class _Converter:
+    script: Script
+
+    async def convert(self, original: Original) -> Document:
+        self.script.converted.append(original)
+        if self.script.convert is not None:
+            await self.script.convert(original)
+        return self.script.document
+
+
+@dataclass
+class _Classifier:
+    script: Script
+
+    async def classify(self, document: Document) -> Classification:
+        assert document.text == self.script.document.text
+        return self.script.classification
+
+
+class _Extractor:
+    async def extract(self, document: Document, classification: Classification) -> Extraction:
+        assert document.pages
+        return Extraction(
+            document_type=classification.document_type,
+            data=Invoice(number="7", gross_total=Decimal("119.00")),
+            evidence={"number": Evidence(page=1, box=None, text="7", match="exact", confidence=0.9)},
+            usage=Usage(input_tokens=10, output_tokens=5, model="scripted", cost=Decimal("0.001")),
+        )
+
+
+@dataclass
+class _Gate:
+    script: Script
+
+    def judge(self, document: Document, extraction: Extraction) -> Verdict:
+        assert document.pages
+        assert extraction.data
+        return Verdict(failures=self.script.failures)
+
+
+@dataclass
+class Eyes:
+    """What a person of the default tenant sees."""
+
+    service: Service
+
+    async def document(self, accepted: Accepted) -> DocumentRow:
+        async with self.service.database.tenant(self.service.default_tenant_id) as conn:
+            found = await documents.get(conn, accepted.document_id)
+        assert found is not None
+        return found
+
+    async def ingestion(self, accepted: Accepted) -> IngestionRow:
+        async with self.service.database.tenant(self.service.default_tenant_id) as conn:
+            return (await ingestions.of_document(conn, accepted.document_id))[0]
+
+    async def until(self, accepted: Accepted, state: str) -> DocumentRow:
+        """The document, once it is in `state`."""
+        return await self.when(accepted, lambda document: document.state == state)
+
+    async def when(self, accepted: Accepted, holds: Callable[[DocumentRow], bool]) -> DocumentRow:
+        """The document, once `holds` is true of it."""
+        async with asyncio.timeout(20):
+            async for _ in self.service.feed.follow(self.service.default_tenant_id, 0):
+                document = await self.document(accepted)
+                if holds(document):
+                    return document
+        raise AssertionError

@@ -1,0 +1,63 @@
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from docmill.model import Document
+from docmill.service.intake import Accepted
+from docmill.service.settings import Settings
+from docmill.service.stack import Service
+from docmill.service.worker import run_worker
+from scripted import Eyes, Running, Script, Upload
+
+
+@pytest.fixture
+def script(make_document: Callable[..., Document]) -> Script:
+    return Script(make_document("Invoice 7\nTotal   119.00\0"))
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Patience for tests: retries come at once, pauses are short."""
+    worker = settings.worker.model_copy(update={"wait_s": 1.0, "pause_s": 0.05, "concurrency": 4})
+    return settings.model_copy(update={"worker": worker})
+
+
+@pytest.fixture
+def working(service: Service, script: Script) -> Running:
+    """Runs a worker for the length of a `with`; it is stopped as by a signal."""
+
+    @asynccontextmanager
+    async def run() -> AsyncGenerator[asyncio.Task[None]]:
+        stop = asyncio.Event()
+        task = asyncio.create_task(run_worker(service, script.stages(), stop))
+        try:
+            yield task
+        finally:
+            stop.set()
+            async with asyncio.timeout(20):
+                await task
+
+    return run
+
+
+@pytest.fixture
+def upload(service: Service) -> Upload:
+    async def accept(
+        data: bytes = b"%PDF-1.7", *, file_name: str = "bill.pdf", force: bool = False
+    ) -> Accepted:
+        return await service.intake.accept(
+            _once(data), tenant_id=service.default_tenant_id, file_name=file_name, force=force
+        )
+
+    return accept
+
+
+async def _once(data: bytes) -> AsyncIterator[bytes]:
+    yield data
+
+
+@pytest.fixture
+def eyes(service: Service) -> Eyes:
+    return Eyes(service)

@@ -1,0 +1,126 @@
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from contracts.queue import MAX_RECEIVES, VISIBILITY_S, QueueContract
+from docmill.errors import ServerError
+from docmill.ports import Queue
+from docmill.service.notices import Notices
+from docmill.service.queue.postgres import PostgresQueue
+from docmill.service.store.database import Database
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    async with Database(database_url) as database:
+        yield database
+
+
+@pytest.fixture
+async def notices(database: Database) -> AsyncIterator[Notices]:
+    async with Notices(database) as notices:
+        await asyncio.wait_for(notices.listening(), 10)
+        yield notices
+
+
+class TestPostgresQueue(QueueContract):
+    @pytest.fixture
+    def queue(self, database: Database, notices: Notices) -> Queue:
+        self.database = database
+        return PostgresQueue(database, notices, "test", visibility_s=VISIBILITY_S, max_receives=MAX_RECEIVES)
+
+    async def let_pass(self, seconds: float) -> None:
+        async with self.database.connection() as conn:
+            await conn.execute(
+                """
+                UPDATE message
+                   SET visible_at = visible_at - make_interval(secs => %(seconds)s),
+                       sent_at = sent_at - make_interval(secs => %(seconds)s)
+                """,
+                {"seconds": seconds},
+            )
+
+
+async def test_queues_do_not_see_each_other(database: Database, notices: Notices) -> None:
+    mine = PostgresQueue(database, notices, "mine")
+    other = PostgresQueue(database, notices, "other")
+    await mine.send(["a"])
+
+    assert await other.receive(limit=1, wait_s=0) == []
+    assert await other.purge_dead_letters([]) == 0
+    assert (await other.depth()).due == 0
+
+
+async def test_a_message_is_not_sent_when_the_transaction_fails(database: Database, notices: Notices) -> None:
+    queue = PostgresQueue(database, notices, "test")
+
+    async def send_and_fail() -> None:
+        async with database.transaction() as conn:
+            await queue.send_in(conn, ["a"])
+            raise ServerError("the caller fails")
+
+    with pytest.raises(ServerError):
+        await send_and_fail()
+
+    assert (await queue.depth()).due == 0
+
+
+async def test_a_receiver_in_another_process_is_woken(database: Database, database_url: str) -> None:
+    async with Database(database_url) as far, Notices(far) as far_notices, Notices(database) as near_notices:
+        await asyncio.wait_for(far_notices.listening(), 10)
+        heard = far_notices.next("queue:test")
+
+        await PostgresQueue(database, near_notices, "test").send(["a"])
+
+        await asyncio.wait_for(heard.wait(), 10)
+
+
+async def test_a_receiver_that_hears_nothing_looks_anyway(database: Database) -> None:
+    deaf = Notices(database)
+    queue = PostgresQueue(database, deaf, "test")
+    receiving = asyncio.create_task(queue.receive(limit=1, wait_s=30))
+    await asyncio.sleep(0)
+
+    async with database.transaction() as conn:
+        await queue.send_in(conn, ["a"])
+
+    async with asyncio.timeout(10):
+        assert len(await receiving) == 1
+
+
+async def test_cancelled_while_the_database_answers_it_gives_back(
+    database: Database, notices: Notices
+) -> None:
+    queue = PostgresQueue(database, notices, "test")
+    await queue.send(["a"])
+    locked = asyncio.Event()
+    done = asyncio.Event()
+
+    async def hold_the_table() -> None:
+        async with database.transaction() as conn:
+            await conn.execute("LOCK TABLE message IN ACCESS EXCLUSIVE MODE")
+            locked.set()
+            await done.wait()
+
+    holding = asyncio.create_task(hold_the_table())
+    await locked.wait()
+    receiving = asyncio.create_task(queue.receive(limit=1, wait_s=0))
+    await _until_blocked(database)
+    receiving.cancel()
+    done.set()
+    await holding
+
+    with pytest.raises(asyncio.CancelledError):
+        await receiving
+    (message,) = await queue.receive(limit=1, wait_s=0)
+    assert message.receive_count == 2
+
+
+async def _until_blocked(database: Database) -> None:
+    async with asyncio.timeout(10):
+        while True:
+            async with database.connection() as conn:
+                cur = await conn.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+                if (await cur.fetchone() or (0,))[0]:
+                    return

@@ -1,0 +1,245 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+from uuid import uuid4
+
+import pytest
+
+from docmill.errors import (
+    CorruptError,
+    MisconfiguredError,
+    ServerError,
+    UnsupportedFileTypeError,
+)
+from docmill.model import Classification, Failure
+from docmill.ports import Original
+from docmill.service.stack import Service
+from scripted import Eyes, Running, Script, Upload
+
+
+class AtOnceError(ServerError):
+    """A transient error that is tried again without a wait."""
+
+    delay_s = 0.0
+
+
+def failing(error: Exception, *, times: int = 1_000) -> Callable[[Original], Awaitable[None]]:
+    left = [error] * times
+
+    async def convert(_original: Original) -> None:
+        if left:
+            raise left.pop()
+
+    return convert
+
+
+async def test_a_document_is_read_understood_and_stored(upload: Upload, working: Running, eyes: Eyes) -> None:
+    accepted = await upload()
+
+    async with working():
+        document = await eyes.until(accepted, "ready")
+
+    assert (document.document_type, document.title, document.page_count) == ("invoice", "Invoice 7", 1)
+    assert document.media_type == "application/pdf"
+    assert document.structured_data is not None
+    assert document.structured_data["gross_total"] == "119.00"
+    assert not document.needs_human_review
+    ingestion = await eyes.ingestion(accepted)
+    assert (ingestion.status, ingestion.attempt_count, ingestion.step) == ("completed", 1, None)
+    assert ingestion.evidence is not None
+    assert ingestion.evidence["number"]["match"] == "exact"
+    assert (ingestion.extraction_model, ingestion.extraction_input_tokens) == ("scripted", 10)
+    assert ingestion.lease_until is None
+
+
+async def test_the_message_is_gone_and_the_work_folder_empty(
+    service: Service, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    accepted = await upload()
+
+    async with working():
+        await eyes.until(accepted, "ready")
+
+    depth = await service.queue.depth()
+    assert (depth.due, depth.delayed, depth.in_flight) == (0, 0, 0)
+    assert [path.name for path in (service.settings.folder / "work").iterdir()] == ["lock"]
+
+
+async def test_a_failed_check_needs_a_person(
+    script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.failures = (Failure(check="sums", message="the lines do not add up"),)
+    accepted = await upload()
+
+    async with working():
+        document = await eyes.until(accepted, "needs_review")
+
+    assert document.needs_human_review
+    verdict = (await eyes.ingestion(accepted)).verdict
+    assert verdict is not None
+    assert verdict["failures"][0]["check"] == "sums"
+
+
+async def test_an_unclassified_document_is_usable_and_waits_for_a_type(
+    script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.classification = Classification()
+    accepted = await upload()
+
+    async with working():
+        document = await eyes.until(accepted, "needs_classification")
+
+    assert document.title is None
+
+
+async def test_an_unsupported_type_is_kept_under_its_file_name(
+    script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.convert = failing(UnsupportedFileTypeError("no reader for films", media_type="video/mp4"))
+    accepted = await upload(file_name="holiday.mp4")
+
+    async with working():
+        document = await eyes.until(accepted, "ready")
+
+    assert (document.title, document.media_type) == ("holiday.mp4", "video/mp4")
+    assert document.error_code == "unsupported_file_type"
+    assert not document.needs_human_review
+
+
+async def test_a_transient_error_is_tried_again(
+    script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.convert = failing(AtOnceError("gone for a moment"), times=2)
+    accepted = await upload()
+
+    async with working():
+        await eyes.until(accepted, "ready")
+
+    ingestion = await eyes.ingestion(accepted)
+    assert (ingestion.attempt_count, ingestion.error_code) == (3, None)
+
+
+async def test_after_the_last_attempt_a_person_must_look(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.convert = failing(AtOnceError("down"))
+    accepted = await upload()
+
+    async with working():
+        document = await eyes.until(accepted, "failed")
+
+    ingestion = await eyes.ingestion(accepted)
+    assert (ingestion.attempt_count, ingestion.error_code, ingestion.failed_step) == (
+        3,
+        "server_error",
+        "transcribe",
+    )
+    assert document.needs_human_review
+    (letter,) = await service.queue.dead_letters(limit=10)
+    assert (letter.body, letter.reason) == (str(accepted.ingestion_id), "server_error")
+
+
+async def test_a_document_error_is_final_at_once(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.convert = failing(CorruptError("the file ends too early"))
+    accepted = await upload()
+
+    async with working():
+        document = await eyes.until(accepted, "failed")
+
+    assert (document.error_code, document.error_message) == ("corrupt", "the file ends too early")
+    assert (await eyes.ingestion(accepted)).attempt_count == 1
+    assert len(await service.queue.dead_letters(limit=10)) == 1
+
+
+async def test_a_fault_of_ours_costs_one_document_and_not_the_worker(
+    script: Script, upload: Upload, working: Running, eyes: Eyes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def convert(original: Original) -> None:
+        if original.name == "odd.pdf":
+            raise ZeroDivisionError("secret text")
+
+    script.convert = convert
+    odd = await upload(b"odd", file_name="odd.pdf")
+    fine = await upload()
+
+    async with working():
+        await eyes.until(fine, "ready")
+        document = await eyes.when(odd, lambda document: document.error_code is not None)
+
+    assert (document.state, document.error_code) == ("processing", "internal")
+    assert document.error_message is not None
+    assert "secret text" not in document.error_message
+    assert "a fault in docmill" in caplog.text
+
+
+async def test_a_setup_error_burns_no_attempt_and_work_goes_on_when_it_is_mended(
+    script: Script, upload: Upload, working: Running, eyes: Eyes, caplog: pytest.LogCaptureFixture
+) -> None:
+    script.convert = failing(MisconfiguredError("no key"), times=2)
+    accepted = await upload()
+
+    async with working():
+        await eyes.until(accepted, "ready")
+
+    assert (await eyes.ingestion(accepted)).attempt_count == 1
+    assert "a person must act" in caplog.text
+
+
+async def test_a_retry_reuses_the_transcription(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    async with working():
+        await eyes.until(accepted, "ready")
+    ingestion = await eyes.ingestion(accepted)
+
+    assert ingestion.transcription_file_path == f"ingestions/{ingestion.id}/transcription.json.zst"
+    assert await service.blobs.find(f"ingestions/{ingestion.id}/transcription.json.zst")
+    assert len(script.converted) == 1
+
+
+async def test_a_message_that_names_nothing_is_dropped(
+    service: Service, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    await service.queue.send(["not a uuid", str(uuid4())])
+    accepted = await upload()
+
+    async with working():
+        await eyes.until(accepted, "ready")
+
+    depth = await service.queue.depth()
+    assert depth.due + depth.delayed + depth.in_flight == 0
+
+
+async def test_a_second_message_of_a_finished_ingestion_is_dropped(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    async with working():
+        await eyes.until(accepted, "ready")
+        await service.queue.send([str(accepted.ingestion_id)])
+        last = await upload(b"after")
+        await eyes.until(last, "ready")
+
+    assert (await service.queue.depth()).in_flight == 0
+    assert len(script.converted) == 2
+
+
+async def test_stopping_lets_running_documents_finish(
+    script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    started, may_end = asyncio.Event(), asyncio.Event()
+
+    async def convert(_original: Original) -> None:
+        started.set()
+        await may_end.wait()
+
+    script.convert = convert
+    accepted = await upload()
+
+    async with working():
+        await asyncio.wait_for(started.wait(), 10)
+        asyncio.get_running_loop().call_soon(may_end.set)
+
+    assert (await eyes.document(accepted)).state == "ready"
