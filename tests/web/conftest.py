@@ -1,9 +1,6 @@
 """A vault with documents in every state."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -17,27 +14,13 @@ from docmill.model import Document
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.web.app import create_app
+from docmill.web.painted_pages import PaintedPages
 
 RECEIPT = """
 Corner Bakery                                   2026-11-03
 Bread                                               4.50
 Total                                              12.90 EUR
 """
-
-
-@dataclass
-class PaintedPages:
-    """A renderer that says on each picture what was asked for."""
-
-    asked: list[tuple[bytes, int, int]] = field(default_factory=list[tuple[bytes, int, int]])
-    error: Exception | None = None
-
-    async def render(self, original: Path, *, page_number: int, width_px: int) -> bytes:
-        if self.error:
-            raise self.error
-        content = await asyncio.to_thread(original.read_bytes)
-        self.asked.append((content, page_number, width_px))
-        return f"picture of page {page_number}, {width_px} px".encode()
 
 
 @pytest.fixture
@@ -182,3 +165,9 @@ def _found(
         "match": match,
         "confidence": confidence,
     }
+
+
+@pytest.fixture
+def small_files(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The vault takes files of ten bytes at most."""
+    monkeypatch.setattr(service.intake, "_max_bytes", 10)

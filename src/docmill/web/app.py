@@ -4,7 +4,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
-from starlette.types import Scope
+from starlette.types import Receive, Scope, Send
 
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
@@ -43,7 +43,7 @@ def create_app(service: Service, renderer: PageRenderer, settings: Settings) -> 
     app.include_router(document_page.router)
     app.mount(f"/static/{static_version()}", _Kept(directory=STATIC))
     problems.install(app, templates)
-    app.add_middleware(GZipMiddleware, minimum_size=_SMALLEST_GZIP, compresslevel=6)
+    app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
     app.add_middleware(OnlyFromHere)
     app.add_middleware(SecurityHeaders)
     return app
@@ -63,3 +63,13 @@ class _Kept(StaticFiles):
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = "public, max-age=31536000, immutable"
         return response
+
+
+class _Compression(GZipMiddleware):
+    """Leaves originals as they are: parts of one are counted in its own bytes."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].endswith("/file"):
+            await self.app(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)

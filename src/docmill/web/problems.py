@@ -40,6 +40,7 @@ _TITLES = {
     405: "Not possible here",
     413: "Too large",
     415: "This type of file cannot be shown",
+    416: "This part does not exist",
     422: "This does not work as it is",
     429: "Too many requests",
     500: "Something went wrong here",
@@ -91,7 +92,9 @@ def install(app: FastAPI, templates: Templates) -> None:
     async def on_http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         code = {404: "not_found", 405: "not_allowed"}.get(error.status_code, "bad_request")
-        return answer(request, error.status_code, code=code, detail=_sentence(error))
+        response = answer(request, error.status_code, code=code, detail=_sentence(error))
+        response.headers.update(error.headers or {})
+        return response
 
     async def on_validation_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)

@@ -19,7 +19,7 @@ router = APIRouter(prefix="/documents/{document_id}", tags=["files"])
 INLINE = frozenset({"application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp"})
 """Types in which nothing runs. All others are only ever offered for download."""
 
-_RANGE = re.compile(r"bytes=(?P<first>\d*)-(?P<last>\d*)")
+_RANGE = re.compile(r"bytes=(?P<first>\d{0,18})-(?P<last>\d{0,18})")
 
 
 @router.get("/file", response_class=Response)
@@ -86,16 +86,18 @@ def _disposition(row: DocumentRow, wanted: str) -> str:
 def _span(header: str | None, byte_size: int) -> tuple[int, int] | None:
     """The first byte and the one after the last that a Range header asks for; None for the whole file.
 
-    Several ranges at once, or other units, give the whole file, as RFC 9110 allows.
+    Several ranges at once, other units and nonsense give the whole file, as RFC 9110 has it.
     """
     match = _RANGE.fullmatch(header or "")
-    if match is None or not (match["first"] or match["last"]):
+    if match is None:
         return None
-    if not match["first"]:
-        start, stop = max(0, byte_size - int(match["last"])), byte_size
-    else:
-        start = int(match["first"])
-        stop = min(byte_size, int(match["last"]) + 1) if match["last"] else byte_size
+    first, last = match["first"], match["last"]
+    if not (first or last) or (first and last and int(last) < int(first)):
+        return None
+    start = int(first) if first else max(0, byte_size - int(last))
+    stop = min(byte_size, int(last) + 1) if first and last else byte_size
     if start >= stop:
-        raise HTTPException(416, f"the file has {byte_size} bytes", {"content-range": f"bytes */{byte_size}"})
+        raise HTTPException(
+            416, f"The file has {byte_size} bytes.", {"content-range": f"bytes */{byte_size}"}
+        )
     return start, stop

@@ -14,7 +14,7 @@ from docmill.service.store.documents import DocumentRow
 from docmill.web.page_images import is_viewable
 from docmill.web.templating import THEME_COOKIE, THEMES
 from docmill.web.uploads import receive, upload_status
-from docmill.web.vault import TheVault
+from docmill.web.vault import TheVault, not_found
 from docmill.web.view.cards import Card, card
 from docmill.web.view.document import failures_of, result_of
 from docmill.web.view.listing import PAGE_SIZE, Filters, parsed_id
@@ -87,8 +87,9 @@ async def retry(
 ) -> RedirectResponse:
     """Have the document processed again, and go back to where the button was."""
     known = parsed_id(document_id)
-    if known is not None:
-        await vault.reprocess(known)
+    if known is None:
+        raise not_found()
+    await vault.reprocess(known)
     return RedirectResponse(_own_address(to), 303)
 
 

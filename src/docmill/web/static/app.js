@@ -5,6 +5,7 @@ import * as documentsPage from "./documents.js";
 import * as fragments from "./fragments.js";
 import * as keys from "./keys.js";
 import { listen } from "./live.js";
+import * as pictures from "./pictures.js";
 import * as theme from "./theme.js";
 
 const PAGES = { documents: documentsPage, document: documentPage };
@@ -21,6 +22,7 @@ const main = document.querySelector("main");
 const page = PAGES[main.dataset.page];
 
 fragments.start();
+pictures.start();
 theme.start();
 keys.onKey("g d", () => location.assign("/"));
 keys.start();

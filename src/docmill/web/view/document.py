@@ -12,6 +12,7 @@ from docmill.web.view.fields import Field, Reading, reading
 
 Tab = Literal["fields", "text", "history", "json"]
 TABS: dict[Tab, str] = {"fields": "Fields", "text": "Text", "history": "History", "json": "JSON"}
+_TAB_OF: dict[str, Tab] = {name: name for name in TABS}
 
 SHEET_PX = 1000
 """Boxes are drawn in thousandths of the page's width."""
@@ -76,8 +77,7 @@ class DocumentView:
 def choose(page: str, tab: str, field: str, *, page_count: int) -> Choice:
     """What the address asks for, held to what there is."""
     number = int(page) if page.isdecimal() and len(page) < 7 else 1  # noqa: PLR2004  more digits than any document has pages
-    known: Tab = next((name for name in TABS if name == tab), "fields")
-    return Choice(max(1, min(number, page_count)), known, field)
+    return Choice(max(1, min(number, page_count)), _TAB_OF.get(tab, "fields"), field)
 
 
 def result_of(history: Sequence[IngestionRow]) -> IngestionRow | None:

@@ -108,7 +108,8 @@ def reading(
         return _field(path, values.get(path), places.get(path), tuple(problems.get(path, ())))
 
     order = [*FIELDS, *(path for path in values if path not in FIELDS and not _ITEM.fullmatch(path))]
-    shown = [path for path in order if path in values or path in critical]
+    wanted = {*values, *critical, *problems}
+    shown = [path for path in order if path in wanted]
     tables = [_table(name, data or {}, field) for name in TABLES if (data or {}).get(name)]
     return Reading([field(path) for path in shown], tables)
 

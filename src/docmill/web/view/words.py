@@ -115,8 +115,8 @@ NUMERIC_COLUMNS = frozenset({"quantity", "unit_price", "net_amount", "tax_rate",
 
 
 def type_name(document_type: str | None) -> str:
-    """The type's name; a dash while nobody has said what the document is."""
-    return TYPES.get(document_type or "", "-" if document_type is None else document_type)
+    """The type's name; empty while nobody has said what the document is."""
+    return TYPES.get(document_type or "", document_type or "")
 
 
 def field_name(path: str) -> str:

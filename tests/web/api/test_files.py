@@ -1,0 +1,141 @@
+"""Originals and pictures of pages."""
+
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+import httpx
+import pytest
+
+from docmill.errors import CorruptError, EncryptedError, UnsupportedFileTypeError
+from docmill.service.stack import Service
+from docmill.web.painted_pages import PaintedPages
+
+Add = Callable[..., Awaitable[UUID]]
+Finish = Callable[..., Awaitable[None]]
+
+
+@pytest.fixture
+async def address(add: Add, finish: Finish) -> str:
+    document_id = await add("Rechnung März.pdf", b"0123456789")
+    await finish(document_id, media_type="application/pdf")
+    return f"/api/v1/documents/{document_id}"
+
+
+async def test_the_original_is_offered_for_download_under_its_own_name(
+    client: httpx.AsyncClient, address: str
+) -> None:
+    response = await client.get(f"{address}/file")
+
+    assert response.content == b"0123456789"
+    assert response.headers["content-type"] == "application/pdf"
+    assert response.headers["content-length"] == "10"
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.headers["content-disposition"] == "attachment; filename*=UTF-8''Rechnung%20M%C3%A4rz.pdf"
+
+
+async def test_a_type_in_which_nothing_runs_can_be_shown_inline(
+    client: httpx.AsyncClient, address: str
+) -> None:
+    response = await client.get(f"{address}/file?disposition=inline")
+
+    assert response.headers["content-disposition"].startswith("inline;")
+
+
+@pytest.mark.parametrize("media_type", ["text/html", "image/svg+xml", "application/octet-stream"])
+async def test_active_content_is_never_shown_inline(
+    client: httpx.AsyncClient, add: Add, finish: Finish, media_type: str
+) -> None:
+    document_id = await add("page.html", b"<script>alert(1)</script>")
+    await finish(document_id, media_type=media_type)
+
+    response = await client.get(f"/api/v1/documents/{document_id}/file?disposition=inline")
+
+    assert response.headers["content-disposition"].startswith("attachment;")
+
+
+@pytest.mark.parametrize(
+    ("asked", "content", "told"),
+    [
+        ("bytes=2-4", b"234", "bytes 2-4/10"),
+        ("bytes=8-", b"89", "bytes 8-9/10"),
+        ("bytes=-3", b"789", "bytes 7-9/10"),
+        ("bytes=-99", b"0123456789", "bytes 0-9/10"),
+        ("bytes=5-99", b"56789", "bytes 5-9/10"),
+    ],
+)
+async def test_a_part_of_the_original_can_be_asked_for(
+    client: httpx.AsyncClient, address: str, asked: str, content: bytes, told: str
+) -> None:
+    response = await client.get(f"{address}/file", headers={"range": asked})
+
+    assert (response.status_code, response.content) == (206, content)
+    assert response.headers["content-range"] == told
+
+
+@pytest.mark.parametrize("asked", ["bytes=0-1,3-4", "lines=1-2", "bytes=-", "bytes=5-2"])
+async def test_other_ranges_give_the_whole_file(client: httpx.AsyncClient, address: str, asked: str) -> None:
+    response = await client.get(f"{address}/file", headers={"range": asked})
+
+    assert (response.status_code, response.content) == (200, b"0123456789")
+
+
+@pytest.mark.parametrize("asked", ["bytes=10-", "bytes=-0"])
+async def test_a_range_outside_of_the_file_is_refused(
+    client: httpx.AsyncClient, address: str, asked: str
+) -> None:
+    response = await client.get(f"{address}/file", headers={"range": asked})
+
+    assert response.status_code == 416
+    assert response.headers["content-range"] == "bytes */10"
+
+
+async def test_a_lost_original_is_a_problem_and_no_torso(
+    client: httpx.AsyncClient, service: Service, address: str
+) -> None:
+    for key in await service.blobs.keys("documents"):
+        await service.blobs.delete(key)
+
+    response = await client.get(f"{address}/file")
+
+    assert response.status_code == 422
+    assert response.json()["code"] == "corrupt"
+
+
+async def test_a_page_is_drawn_once_and_kept(
+    client: httpx.AsyncClient, address: str, renderer: PaintedPages
+) -> None:
+    first = await client.get(f"{address}/pages/2.webp?width=200")
+    second = await client.get(f"{address}/pages/2.webp?width=200")
+
+    assert first.content == second.content == b"picture of page 2, 200 px"
+    assert first.headers["content-type"] == "image/webp"
+    assert "immutable" in first.headers["cache-control"]
+    assert renderer.asked == [(b"0123456789", 2, 200)]
+
+
+@pytest.mark.parametrize("path", ["1.webp?width=333", "0.webp", "x.webp"])
+async def test_a_picture_that_is_not_offered_is_refused(
+    client: httpx.AsyncClient, address: str, path: str
+) -> None:
+    response = await client.get(f"{address}/pages/{path}")
+
+    assert response.status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (UnsupportedFileTypeError("no pictures of this type"), 415),
+        (EncryptedError("it has a password"), 422),
+        (CorruptError("it is damaged"), 422),
+    ],
+)
+async def test_a_page_that_cannot_be_drawn_says_why(
+    client: httpx.AsyncClient, address: str, renderer: PaintedPages, error: Exception, status: int
+) -> None:
+    renderer.error = error
+
+    response = await client.get(f"{address}/pages/1.webp")
+
+    assert response.status_code == status
+    assert response.json()["detail"] == str(error)

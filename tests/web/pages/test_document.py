@@ -1,0 +1,188 @@
+"""The page of one document, without JavaScript."""
+
+import re
+from collections.abc import Awaitable, Callable
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+
+from docmill.service.stack import Service
+
+Read = Callable[..., Awaitable[UUID]]
+
+
+async def test_fields_and_boxes_lead_to_each_other(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+
+    page = (await client.get(f"/docs/{document_id}")).text
+    from_field = (await client.get(f"/docs/{document_id}?field=gross_total")).text
+
+    box = re.search(r'<a class="box sure" href="(.+?)" data-path="gross_total"', page)
+    assert box is not None
+    assert box[1] == "?field=gross_total#field-gross_total"
+    assert 'href="?field=gross_total#viewer">page 1</a>' in page
+    assert '<a class="box sure selected" href="?field=gross_total#field-gross_total"' in from_field
+    assert '<div class="field sure selected" id="field-gross_total"' in from_field
+
+
+async def test_boxes_stand_where_the_words_stand_and_only_on_their_page(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    document_id = await read()
+
+    first = (await client.get(f"/docs/{document_id}")).text
+    second = (await client.get(f"/docs/{document_id}?page=2")).text
+
+    assert 'viewBox="0 0 1000 1415"' in first  # 595 by 842 points
+    assert '<rect x="496" y="704" width="88" height="78" rx="4"/>' in first
+    assert re.findall(r'class="box [^>]*data-path="(.+?)"', second) == ["issue_date"]
+
+
+async def test_the_boxes_of_a_page_are_one_tab_stop_from_top_to_bottom(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    document_id = await read()
+
+    page = (await client.get(f"/docs/{document_id}")).text
+
+    boxes = re.findall(r'class="box .*?data-path="(.+?)" tabindex="(.+?)"', page)
+    assert boxes == [
+        ("seller.name", "0"),
+        ("lines[0].description", "-1"),
+        ("lines[0].net_amount", "-1"),
+        ("gross_total", "-1"),
+        ("currency", "-1"),
+    ]
+
+
+async def test_how_sure_a_value_is_shows_in_words_and_form(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+
+    page = (await client.get(f"/docs/{document_id}")).text
+
+    assert '<div class="field unsure" id="field-seller-name"' in page
+    assert '<div class="field low" id="field-issue_date"' in page
+    assert "80 %" in page
+    assert "<strong>2</strong> values to check" in page
+
+
+async def test_a_failed_check_stands_with_its_values(client: httpx.AsyncClient, read: Read) -> None:
+    failure = {"check": "sums", "message": "The sums differ.", "fields": ["gross_total", "net_total"]}
+    document_id = await read(verdict={"failures": [failure]}, valid_structured_data=False)
+
+    page = (await client.get(f"/docs/{document_id}")).text
+
+    assert 'id="field-gross_total-problem">The sums differ.</p>' in page
+    assert 'aria-invalid="true"' in page
+    assert 'id="field-net_total"' in page
+    assert "Not found" in page
+
+
+async def test_checks_that_hold_are_told(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read(verdict={"failures": []})
+
+    assert "Every check holds" in (await client.get(f"/docs/{document_id}")).text
+
+
+async def test_line_items_are_a_table(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+
+    page = (await client.get(f"/docs/{document_id}")).text
+
+    assert re.findall(r'<th scope="col"[^>]*>(.+?)</th>', page) == ["Description", "Net amount"]
+    assert 'data-path="lines[0].net_amount" data-page="1"' in page
+    assert "Salt" in page
+
+
+async def test_tabs_and_pages_are_links(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+
+    text = (await client.get(f"/docs/{document_id}?tab=text&page=2")).text
+    history = (await client.get(f"/docs/{document_id}?tab=history")).text
+    data = (await client.get(f"/docs/{document_id}?tab=json")).text
+
+    assert "Nothing to see" in text
+    assert "the text came with the file" in text
+    assert 'rel="prev" href="?tab=text"' in text
+    assert 'href="?page=2&amp;tab=json"' in text
+    assert "Text quality" in history
+    assert "&#34;gross_total&#34;: &#34;12.90&#34;" in data
+
+
+@pytest.mark.parametrize("query", ["page=0", "page=99", "page=x", "page=99999999", "tab=secrets"])
+async def test_an_address_that_asks_for_too_much_gets_what_there_is(
+    client: httpx.AsyncClient, read: Read, query: str
+) -> None:
+    document_id = await read()
+
+    page = await client.get(f"/docs/{document_id}?{query}")
+
+    assert page.status_code == 200
+    assert re.search(r"Page [12] of 2", page.text)
+
+
+async def test_a_document_that_is_being_read_shows_how_far_it_is(
+    client: httpx.AsyncClient, service: Service, add: Read
+) -> None:
+    document_id = await add("new.pdf")
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("UPDATE ingestion SET step = 'transcribe' WHERE document_id = %s", [document_id])
+
+    for tab, words in [
+        ("fields", "The values appear here"),
+        ("text", "The text appears here"),
+        ("json", "Nothing has been read yet"),
+        ("history", "Processing"),
+    ]:
+        page = (await client.get(f"/docs/{document_id}?tab={tab}")).text
+        assert "Reading the page" in page
+        assert words in page
+        assert "retry" not in page.partition("<main")[2].partition("</main>")[0]
+
+
+async def test_a_document_can_be_downloaded_whatever_failed(
+    client: httpx.AsyncClient, add: Read, finish: Callable[..., Awaitable[None]]
+) -> None:
+    document_id = await add("broken.docx")
+    await finish(
+        document_id,
+        status="failed",
+        classification=None,
+        error_code="corrupt",
+        error_message="It is damaged.",
+        failed_step="transcribe",
+        media_type="application/msword",
+    )
+
+    page = (await client.get(f"/docs/{document_id}")).text
+    history = (await client.get(f"/docs/{document_id}?tab=history")).text
+
+    assert f'href="/api/v1/documents/{document_id}/file">Download' in page
+    assert "It is damaged." in page
+    assert "Retry processing" in page
+    assert "no page to look at" in page
+    assert "It is damaged. (corrupt" in history
+
+
+async def test_a_transcription_that_is_gone_leaves_the_page_usable(
+    client: httpx.AsyncClient, service: Service, read: Read
+) -> None:
+    document_id = await read()
+    await service.blobs.delete(f"transcriptions/{document_id}")
+
+    page = await client.get(f"/docs/{document_id}?tab=text")
+
+    assert page.status_code == 200
+    assert "No text was read" in page.text
+
+
+@pytest.mark.parametrize("document_id", ["x", str(uuid4())])
+async def test_a_document_that_does_not_exist_is_an_error_page(
+    client: httpx.AsyncClient, document_id: str
+) -> None:
+    page = await client.get(f"/docs/{document_id}")
+
+    assert page.status_code == 404
+    assert "There is no such document here." in page.text
+    assert 'href="/">All documents' in page.text
