@@ -1,0 +1,111 @@
+"""The other side of `docmill.reading.pool`: a process that reads untrusted files and may die of them.
+
+Run as `python -P -m docmill.reading.child MEMORY_BYTES`, with a socket as its standard input.
+"""
+
+import contextlib
+import logging
+import os
+import pickle
+import resource
+import select
+import signal
+import socket
+import struct
+import sys
+import threading
+import traceback
+from typing import BinaryIO
+
+from docmill.errors import DocmillError, InternalError, TooLargeError
+
+LENGTH = struct.Struct("!Q")
+"""Goes before every pickled message."""
+
+OUT_OF_MEMORY = "reading this file needs more memory than is allowed; split it or reduce its size"
+
+log = logging.getLogger(__name__)
+
+
+def main() -> None:
+    """Serve until the parent hangs up."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    limit_resources(int(sys.argv[1]))
+    connection = socket.socket(fileno=os.dup(0))
+    _silence()
+    threading.Thread(target=_die_with_parent, args=(connection.fileno(),), daemon=True).start()
+    with connection, connection.makefile("rb") as requests, connection.makefile("wb") as replies:
+        serve(requests, replies)
+    os._exit(0)  # native libraries' exit handlers have nothing to save and may crash
+
+
+def limit_resources(memory_bytes: int) -> None:
+    """Cap this process's memory for good; no core dumps, for they hold document text."""
+    resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _silence() -> None:
+    """Standard input, output and error lead nowhere: native libraries write there as they please."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in range(3):
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+def _die_with_parent(descriptor: int) -> None:
+    """End this process when the other end of its socket is gone, even in the middle of a task."""
+    hang_up = select.poll()
+    hang_up.register(descriptor, select.POLLRDHUP)
+    hang_up.poll()
+    os._exit(1)
+
+
+def serve(requests: BinaryIO, replies: BinaryIO) -> None:
+    """Answer each request, a pickled `(function, arguments)`, with log records and one outcome."""
+    handler = _Forwarder(replies)
+    logging.getLogger().addHandler(handler)
+    try:
+        while header := requests.read(LENGTH.size):
+            request = requests.read(LENGTH.unpack(header)[0])
+            _send(replies, *_outcome(request))
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+def _outcome(request: bytes) -> tuple[str, object]:
+    try:
+        function, arguments = pickle.loads(request)  # noqa: S301 - it comes from our parent
+        return "result", function(*arguments)
+    except DocmillError as error:
+        return "error", error
+    except MemoryError:
+        return "error", TooLargeError(OUT_OF_MEMORY)
+    except BaseException as error:  # noqa: BLE001 - this loop is the outermost of its process
+        # The error's own text may quote the document; where it happened does not.
+        where = "".join(traceback.format_tb(error.__traceback__))
+        log.error("a task failed", extra={"error": type(error).__name__, "traceback": where})  # noqa: TRY400
+        return "error", InternalError(f"reading failed with {type(error).__name__}; the log has the details")
+
+
+def _send(replies: BinaryIO, kind: str, content: object) -> None:
+    message = pickle.dumps((kind, content), protocol=5)
+    replies.write(LENGTH.pack(len(message)) + message)
+    replies.flush()
+
+
+class _Forwarder(logging.Handler):
+    """Sends log records to the parent."""
+
+    def __init__(self, replies: BinaryIO) -> None:
+        super().__init__(logging.INFO)
+        self._replies = replies
+
+    def emit(self, record: logging.LogRecord) -> None:
+        extra = {key: getattr(record, key) for key in ("error", "traceback") if hasattr(record, key)}
+        with contextlib.suppress(OSError):
+            _send(self._replies, "log", (record.name, record.levelno, record.getMessage(), extra))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""The `Converter` of this machine: text layers as they are, everything else by OCR."""
+
+import asyncio
+from pathlib import Path
+
+from docmill.errors import CorruptError, DocmillError
+from docmill.model import Document, Page
+from docmill.ports import Original
+from docmill.reading import tasks
+from docmill.reading.options import ReadingOptions
+from docmill.reading.pool import Pool
+
+
+class LocalConverter:
+    """`Converter` on the processes of a pool. No file is opened in this process."""
+
+    def __init__(self, pool: Pool, options: ReadingOptions | None = None) -> None:
+        self._pool = pool
+        self._options = options or ReadingOptions()
+
+    async def convert(self, original: Original) -> Document:
+        """See `Converter.convert`."""
+        path, options = original.path, self._options
+        opened = await self._pool.run(tasks.open_original, path, options, limit_s=options.open_limit_s)
+        pages = list(opened.pages)
+        while len(pages) < opened.page_count:
+            first, last = len(pages) + 1, min(len(pages) + options.pages_per_task, opened.page_count)
+            pages += await self._pool.run(tasks.read_text, path, first, last, limit_s=options.open_limit_s)
+        read = await self._recognised(path, opened.media_type, pages)
+        if all(page.source == "none" for page in read):
+            raise CorruptError(f"no page can be read: {read[0].problem}")
+        return Document(original.content_hash, opened.media_type, read)
+
+    async def _recognised(self, path: Path, media_type: str, pages: list[Page | None]) -> list[Page]:
+        """The pages, those that are missing recognised, as many at a time as there are processes."""
+        ahead = asyncio.Semaphore(self._pool.workers)
+
+        async def fill(number: int, page: Page | None) -> Page:
+            if page is not None:
+                return page
+            async with ahead:
+                return await self._pool.run(
+                    tasks.recognise, path, media_type, number, self._options,
+                    limit_s=self._options.ocr_limit_s,
+                )  # fmt: skip
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                filling = [group.create_task(fill(number, page)) for number, page in enumerate(pages, 1)]
+        except* DocmillError as errors:
+            raise errors.exceptions[0] from errors  # the first to fail has cancelled the others
+        return [task.result() for task in filling]

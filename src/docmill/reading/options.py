@@ -1,0 +1,20 @@
+"""What reading may cost."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """Limits of one document.
+
+    max_pixels: of one stored image, before it is decoded. max_dimension_px: to which images and rendered
+    pages are fitted before they are read; small print can need more. open_limit_s: for looking into a file
+    and for a chunk of pages with text; ocr_limit_s: for recognising one page.
+    """
+
+    max_pages: int = 2000
+    max_pixels: int = 100_000_000
+    max_dimension_px: int = 2048
+    open_limit_s: float = 8
+    ocr_limit_s: float = 60
+    pages_per_task: int = 16

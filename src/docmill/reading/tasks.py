@@ -1,0 +1,88 @@
+"""What runs in the pool's children: the only code that opens originals."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from docmill.errors import CorruptError, TooLargeError
+from docmill.model import Page, Words
+from docmill.reading import images, pdf, pdftext, sniff
+from docmill.reading.images import Picture
+from docmill.reading.ocr import page_words, quality
+from docmill.reading.options import ReadingOptions
+from docmill.reading.rapid import rapid_engine
+
+
+class Opened(NamedTuple):
+    """A file after a first look. pages: its first pages, None for each that must be recognised."""
+
+    media_type: str
+    page_count: int
+    pages: list[Page | None]
+
+
+def open_original(path: Path, options: ReadingOptions) -> Opened:
+    """What the file is, and as much of its text as one task may read.
+
+    Raises UnsupportedFileTypeError, EncryptedError, CorruptError, TooLargeError.
+    """
+    media_type = sniff.media_type(path)
+    if media_type != sniff.PDF:
+        count = images.count_frames(path, options)
+        _check_pages(count, options)
+        return Opened(media_type, count, [None] * min(count, options.pages_per_task))
+    with pdf.opened(path) as document:
+        count = len(document)
+        if not count:
+            raise CorruptError("the PDF has no pages that can be found; print or scan it again")
+        _check_pages(count, options)
+    return Opened(media_type, count, read_text(path, 1, min(count, options.pages_per_task)))
+
+
+def _check_pages(count: int, options: ReadingOptions) -> None:
+    if count > options.max_pages:
+        raise TooLargeError(f"the file has {count} pages, more than {options.max_pages}; split it")
+
+
+def read_text(path: Path, first: int, last: int) -> list[Page | None]:
+    """Pages `first` to `last` of a PDF by their text layers, None for each that must be recognised."""
+    with pdf.opened(path) as document:
+        return [_text_page(document, number) for number in range(first, last + 1)]
+
+
+def _text_page(document: pdf.PdfDocument, number: int) -> Page | None:
+    try:
+        with pdf.opened_page(document, number) as page:
+            return pdftext.text_page(page, number)
+    except CorruptError as error:
+        return broken_page(number, error.message)
+
+
+def recognise(path: Path, media_type: str, number: int, options: ReadingOptions) -> Page:
+    """One page by what can be seen on it."""
+    try:
+        picture = _picture(path, media_type, number, options)
+    except (CorruptError, TooLargeError) as error:
+        return broken_page(number, error.message)
+    height_px, width_px = picture.pixels.shape[:2]
+    words = page_words(rapid_engine().recognise(picture.pixels), width_px=width_px, height_px=height_px)
+    return Page(
+        number=number,
+        width_pt=picture.width_pt,
+        height_pt=picture.height_pt,
+        words=words,
+        source="ocr",
+        quality=quality(words),
+        rotation=picture.rotation,
+    )
+
+
+def _picture(path: Path, media_type: str, number: int, options: ReadingOptions) -> Picture:
+    if media_type != sniff.PDF:
+        return images.load(path, number, options)
+    with pdf.opened(path) as document, pdf.opened_page(document, number) as page:
+        return pdf.render(page, options)
+
+
+def broken_page(number: int, problem: str) -> Page:
+    """A page of which nothing is known but what is wrong with it."""
+    return Page(number, 595, 842, Words.none(), source="none", quality=0.0, problem=problem)
