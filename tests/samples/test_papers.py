@@ -3,21 +3,30 @@
 import datetime as dt
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import cast
+from itertools import combinations
+from typing import Protocol, cast
 
 import pypdfium2 as pdfium
 import pytest
 from pydantic import BaseModel
+from stdnum import get_cc_module, iban
 
 from docmill.model import letters_and_digits
 from docmill.samples.catalogue import plans
 from docmill.samples.layouts.families import draw
+from docmill.samples.letter import Statement
 from docmill.samples.plan import Plan
 from docmill.samples.wording import Wording
+from docmill.schemas.types import BankStatement, DeliveryNote, Invoice, PurchaseOrder, Receipt
 
 PLANS = plans()
+_NOTHING = Decimal(0)
 _PLACES = {"quantity", "tax_rate"}
 _INDIRECT = {"currency"}  # printed as a symbol
+
+
+class _Checked(Protocol):
+    def is_valid(self, number: str) -> bool: ...
 
 
 @pytest.fixture(params=PLANS, ids=lambda plan: plan.name)
@@ -51,6 +60,10 @@ def _text(pdf: bytes) -> str:
     return text
 
 
+def _prices_include_tax(plan: Plan) -> bool:
+    return plan.document_type == "receipt" and plan.country != "US"
+
+
 def test_every_true_value_is_printed(plan: Plan) -> None:
     text = letters_and_digits(_text(draw(plan.layout, plan.paper)))
 
@@ -61,3 +74,89 @@ def test_every_true_value_is_printed(plan: Plan) -> None:
     ]
 
     assert not missing
+
+
+def test_every_printed_character_can_be_read(plan: Plan) -> None:
+    text = _text(draw(plan.layout, plan.paper))
+
+    assert not set(text) & set("\ufffd\ufffe\u25a0")
+
+
+def test_lines_taxes_and_totals_add_up(plan: Plan) -> None:
+    paper = plan.paper
+    if isinstance(paper, Statement):
+        fields = paper.fields
+        opening, closing = fields.opening_balance or _NOTHING, fields.closing_balance
+        assert opening + sum(each.amount or _NOTHING for each in fields.transactions) == closing
+        return
+    amounts = [line.net_amount for line in paper.fields.lines if line.net_amount is not None]
+    net, tax, gross = (paper.value(name) for name in ("net_total", "tax_total", "gross_total"))
+    if not isinstance(gross, Decimal):
+        assert not amounts
+        return
+    net = net if isinstance(net, Decimal) else gross
+    assert sum(amounts) == (gross if _prices_include_tax(plan) else net)
+    assert net + (tax if isinstance(tax, Decimal) else 0) == gross
+
+
+def test_a_tip_is_owed_on_top_of_the_total() -> None:
+    tipped = [plan.truth for plan in PLANS if isinstance(plan.truth, Receipt) and plan.truth.tip]
+
+    assert tipped
+    assert all(each.amount_due == (each.gross_total or 0) + (each.tip or 0) for each in tipped)
+
+
+def test_accounts_and_tax_numbers_have_right_check_digits(plan: Plan) -> None:
+    for name, value in _leaves(plan.truth):
+        if name == "iban":
+            assert iban.is_valid(str(value))
+        if name == "vat_id":
+            number = str(value)
+            assert cast("_Checked", get_cc_module(number[:2].lower(), "vat")).is_valid(number)
+
+
+def test_no_two_families_put_their_words_in_the_same_places() -> None:
+    first_of = {plan.layout: plan for plan in reversed(PLANS)}
+    places = {layout: _places(draw(layout, plan.paper)) for layout, plan in first_of.items()}
+
+    alike = [
+        (one, other)
+        for one, other in combinations(places, 2)
+        if len(places[one] & places[other]) > 0.5 * min(len(places[one]), len(places[other]))
+    ]
+
+    assert len(places) >= 16
+    assert not alike
+
+
+def test_the_german_chain_is_linked_by_its_numbers_from_order_to_payment() -> None:
+    by_name = {plan.name: plan.truth for plan in PLANS}
+    order, delivery, bill, bank = (
+        by_name["Bestellung B-26-1187.pdf"],
+        by_name["Lieferschein LS-70233.pdf"],
+        by_name["R-260955.pdf"],
+        by_name["Kontoauszug_2026-10.pdf"],
+    )
+    assert isinstance(order, PurchaseOrder)
+    assert isinstance(delivery, DeliveryNote)
+    assert isinstance(bill, Invoice)
+    assert isinstance(bank, BankStatement)
+
+    paid = [each for each in bank.transactions if each.iban == bill.payment.iban]
+
+    assert delivery.order_number == bill.order_number == order.number
+    assert bill.delivery_note_number == delivery.number
+    assert [-(each.amount or 0) for each in paid] == [bill.gross_total]
+    assert str(bill.number) in str(paid[0].reference)
+
+
+def _places(pdf: bytes) -> set[tuple[int, int]]:
+    """Where text stands on the first page, on a grid of 12 points."""
+    document = pdfium.PdfDocument(pdf)
+    text = document[0].get_textpage()
+    boxes = [
+        text.get_rect(index)  # pyright: ignore[reportUnknownMemberType]  # pypdfium2 leaves `index` untyped
+        for index in range(text.count_rects())
+    ]
+    document.close()
+    return {(round(left / 12), round(top / 12)) for left, _, _, top in boxes}

@@ -157,6 +157,8 @@ PELICAN = House(
     ("15 Dockside Walk", "Savannah, GA 31499"),
     "US",
     phone="(912) 555-0115",
+    colour=(0.1, 0.35, 0.3),
+    logo="wave",
 )
 CROUTE = House(
     "Maison Croûte-Lune SARL",
@@ -190,6 +192,8 @@ CAFE = House(
     "FR",
     vat("FR", "FR??79021534?"),
     phone="02 99 55 01 07",
+    colour=(0.35, 0.2, 0.1),
+    logo="leaf",
 )
 TORNILLO = House(
     "Suministros Ñandú Fantástico, S.L.",

@@ -12,18 +12,19 @@ _HARD_SPACE = "\u00a0"
 
 # One row per label, one column per language of LANGUAGES; "/" parts wordings that are used in turn.
 _LABELS = """
-invoice         | Invoice/Tax Invoice | Rechnung | Facture | Factura | Fattura | Factuur
+invoice         | Invoice | Rechnung | Facture | Factura | Fattura | Factuur
 credit          | Credit Note | Gutschrift | Avoir | Factura rectificativa | Nota di credito | Creditnota
 purchase_order  | Purchase Order | Bestellung | Bon de commande | Pedido | Ordine d'acquisto | Inkooporder
-delivery_note   | Packing Slip/Delivery Note | Lieferschein | Bon de livraison | Albarán | Documento di trasporto | Pakbon
+delivery_note   | Delivery Note/Packing Slip | Lieferschein | Bon de livraison | Albarán | Documento di trasporto | Pakbon
 bank_statement  | Statement of Account | Kontoauszug | Relevé de compte | Extracto de cuenta | Estratto conto | Rekeningafschrift
 invoice.number  | Invoice No./Invoice Number/Invoice # | Rechnungsnummer/Rechnungs-Nr./Rechnung Nr. | N° de facture/Facture n° | Nº de factura/Factura nº | Fattura n. | Factuurnummer
 credit.number   | Credit Note No. | Gutschrift Nr. | Avoir n° | Factura rectificativa nº | Nota di credito n. | Creditnota nr.
 receipt.number  | Receipt/Trans # | Bon-Nr./Beleg | Ticket n° | Factura simpl. nº | Documento n. | Bonnr.
 purchase_order.number | PO Number/Order No. | Bestellnummer/Bestell-Nr. | Commande n° | Pedido nº | Ordine n. | Ordernummer
-delivery_note.number  | Slip No./Delivery Note No. | Lieferschein-Nr. | Bon de livraison n° | Albarán nº | DDT n. | Pakbonnummer
+delivery_note.number  | Delivery Note No./Slip No. | Lieferschein-Nr. | Bon de livraison n° | Albarán nº | DDT n. | Pakbonnummer
 issue_date      | Date/Invoice Date/Issued | Datum/Rechnungsdatum/Belegdatum | Date/Date d'émission | Fecha/Fecha de expedición | Data | Datum/Factuurdatum
-delivery_date   | Delivery Date/Date of Supply | Lieferdatum/Leistungsdatum | Date de livraison | Fecha de entrega | Data di consegna | Leverdatum
+day             | Date | Datum | Date | Fecha | Data | Datum
+delivery_date   | Delivery Date | Lieferdatum/Leistungsdatum | Date de livraison | Fecha de entrega | Data di consegna | Leverdatum
 due_date        | Due Date/Payment Due | Fällig am/Zahlbar bis | Échéance/Date d'échéance | Vencimiento | Scadenza | Vervaldatum
 period          | Billing Period | Leistungszeitraum/Abrechnungszeitraum | Période | Periodo de facturación | Periodo | Periode
 customer_number | Customer No./Account No. | Kundennummer/Kunden-Nr. | N° client | Nº de cliente | Codice cliente | Klantnummer
@@ -45,7 +46,7 @@ tax_rate        | VAT % | MwSt./USt. | TVA | IVA | IVA | Btw
 net_total       | Subtotal/Net Total | Nettobetrag/Summe netto/Zwischensumme | Total HT | Base imponible | Imponibile | Subtotaal
 tax             | VAT/Sales Tax | MwSt./USt. | TVA | IVA | IVA | Btw
 tax_total       | Total VAT/Total Tax | Steuer gesamt | Total TVA | Total IVA | Totale IVA | Totaal btw
-gross_total     | Total/Invoice Total/Grand Total | Gesamtbetrag/Rechnungsbetrag/Gesamtsumme | Total TTC | Total/Total factura | Totale | Totaal
+gross_total     | Total/Grand Total | Gesamtbetrag/Rechnungsbetrag/Gesamtsumme | Total TTC | Total/Total factura | Totale | Totaal
 amount_due      | Amount Due/Balance Due | Zahlbetrag/Offener Betrag | Net à payer | Total a pagar | Totale da pagare | Te betalen
 base            | Net | Netto | Base HT | Base | Imponibile | Grondslag
 terms           | Payment Terms | Zahlungsbedingungen | Conditions de règlement | Condiciones de pago | Condizioni di pagamento | Betalingsvoorwaarden
@@ -59,6 +60,9 @@ opening_balance | Opening Balance/Balance brought forward | Alter Kontostand/Anf
 closing_balance | Closing Balance/Balance carried forward | Neuer Kontostand/Endsaldo | Nouveau solde/Solde final | Saldo final | Saldo finale | Eindsaldo
 debit           | Paid Out | Soll | Débit | Cargo | Addebito | Af
 credit_column   | Paid In | Haben | Crédit | Abono | Accredito | Bij
+currency        | Currency | Währung | Devise | Divisa | Divisa | Valuta
+amount          | Amount | Betrag | Montant | Importe | Importo | Bedrag
+details         | Details | Buchungstext | Libellé | Concepto | Descrizione | Omschrijving
 balance         | Balance | Saldo | Solde | Saldo | Saldo | Saldo
 """  # noqa: E501  # one label, one row
 
@@ -121,10 +125,10 @@ GERMAN_LONG = Wording("de", "d. MMMM yyyy", ",", ".", "EUR", turn=1)
 AUSTRIAN = Wording("de", "d.M.yyyy", ",", ".", "EUR", symbol_first=True, turn=2)
 SWISS = Wording("de", "dd.MM.yyyy", ".", "'", "CHF", symbol_first=True)
 BRITISH = Wording("en", "d MMMM yyyy", ".", ",", "£", symbol_first=True)
-BRITISH_SHORT = Wording("en", "dd/MM/yyyy", ".", ",", "£", symbol_first=True, turn=1)
+BRITISH_SHORT = Wording("en", "dd/MM/yyyy", ".", ",", "£", symbol_first=True, turn=2)
 IRISH = Wording("en", "dd MMM yyyy", ".", ",", "€", symbol_first=True)
-AMERICAN = Wording("en", "MM/dd/yyyy", ".", ",", "$", symbol_first=True)
-AMERICAN_LONG = Wording("en", "MMMM d, yyyy", ".", ",", "$", symbol_first=True, turn=1)
+AMERICAN = Wording("en", "MM/dd/yyyy", ".", ",", "$", symbol_first=True, turn=1)
+AMERICAN_LONG = Wording("en", "MMMM d, yyyy", ".", ",", "$", symbol_first=True, turn=3)
 FRENCH = Wording("fr", "dd/MM/yyyy", ",", _HARD_SPACE, "€")
 FRENCH_LONG = Wording("fr", "d MMMM yyyy", ",", _HARD_SPACE, "€", turn=1)
 SPANISH = Wording("es", "dd/MM/yyyy", ",", ".", "€")

@@ -1,28 +1,32 @@
 """Write the samples to disk."""
 
 from pathlib import Path
+from zlib import crc32
 
+import numpy as np
 import pypdfium2 as pdfium
 
 from docmill.samples.catalogue import plans
 from docmill.samples.layouts.families import draw
 from docmill.samples.plan import Plan
 from docmill.samples.truth import TRUTH_FILE, Sample, write_truth
+from docmill.samples.wear import encoded, photographed, scanned
 
 
-def write_samples(folder: Path) -> list[Sample]:
+def write_samples(folder: Path, *, seed: int) -> list[Sample]:
     """See `docmill.samples.generate`."""
     documents = folder / "documents"
     documents.mkdir(parents=True, exist_ok=True)
-    samples = [_make(plan, documents) for plan in plans()]
+    samples = [make(plan, documents, seed=seed) for plan in plans()]
     write_truth(samples, folder / TRUTH_FILE)
     return samples
 
 
-def _make(plan: Plan, folder: Path) -> Sample:
+def make(plan: Plan, folder: Path, *, seed: int) -> Sample:
+    """One sample in `folder`."""
     pdf = draw(plan.layout, plan.paper)
     path = folder / plan.name
-    path.write_bytes(pdf)
+    path.write_bytes(pdf if plan.form == "born-digital" else _worn(pdf, plan, seed))
     return Sample(
         path=path,
         document_type=plan.document_type,
@@ -33,6 +37,15 @@ def _make(plan: Plan, folder: Path) -> Sample:
         pages=_pages(pdf),
         truth=plan.truth,
     )
+
+
+def _worn(pdf: bytes, plan: Plan, seed: int) -> bytes:
+    # A stream of its own for each name: a new sample does not change the others.
+    own = crc32(plan.name.encode())
+    random = np.random.default_rng([seed, own])
+    pages = scanned(pdf, random) if plan.form == "scan" else photographed(pdf, random)
+    orientation = (1, 6, 8, 3)[own % 4] if plan.form == "photo" else 1
+    return encoded(pages, Path(plan.name).suffix, orientation=orientation)
 
 
 def _pages(pdf: bytes) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from docmill.samples.layouts import letters
+from docmill.samples.layouts import accounts, bills, forms, letters, tills
 from docmill.samples.letter import Letter, Statement
 from docmill.samples.paper import Paper
 
@@ -11,8 +11,24 @@ _BILLS: dict[str, Callable[[Paper, Letter], None]] = {
     "band": letters.band,
     "airy": letters.airy,
     "sidebar": letters.sidebar,
+    "facture": bills.facture,
+    "utility": bills.utility,
+    "ledger": bills.ledger,
+    "poster": bills.poster,
+    "typewriter": bills.typewriter,
+    "order-grid": forms.order_grid,
+    "delivery-slip": forms.delivery_slip,
+    "dot-matrix": forms.dot_matrix,
+    "mono-till": tills.mono_till,
+    "bistro": tills.bistro,
+    "slip": tills.slip,
+    "boxed-ticket": tills.boxed_ticket,
 }
-_STATEMENTS: dict[str, Callable[[Paper, Statement], None]] = {}
+_STATEMENTS: dict[str, Callable[[Paper, Statement], None]] = {
+    "running": accounts.running,
+    "in-and-out": accounts.in_and_out,
+    "releve": accounts.releve,
+}
 
 
 def draw(layout: str, content: Letter | Statement) -> bytes:

@@ -52,7 +52,7 @@ def envelope(paper: Paper, letter: Letter) -> None:
     paper.text(25, 46, back, size=6.8, colour=GREY)
     paper.line(25, 47.2, 25 + text_width(back, size=6.8), 47.2, colour=GREY, width=0.3)
     if letter.recipient:
-        stack(paper, (25, 54), address(letter.recipient) + vat_line(letter, _other(letter)), size=10.5)
+        stack(paper, (25, 54), address(letter.recipient) + vat_line(letter, other_side(letter)), size=10.5)
     pairs(paper, meta(letter), at=(122, 54), width=68, size=9)
     paper.text(25, 104, f"{heading(letter)} {letter.fields.number}", size=14, bold=True)
     y = paragraph(paper, 25, 112, letter.opening, width=165, size=10) + 3
@@ -62,11 +62,13 @@ def envelope(paper: Paper, letter: Letter) -> None:
     _three_columns(paper, letter)
 
 
-def _other(letter: Letter) -> str:
+def other_side(letter: Letter) -> str:
+    """The field of the one written to."""
     return "seller" if letter.kind == "purchase_order" else "buyer"
 
 
-def _own(letter: Letter) -> str:
+def own_side(letter: Letter) -> str:
+    """The field of the one who writes: a buyer sends orders, a seller the rest."""
     return "buyer" if letter.kind == "purchase_order" else "seller"
 
 
@@ -74,7 +76,7 @@ def _three_columns(paper: Paper, letter: Letter) -> None:
     sender = letter.sender
     paper.line(25, 271, 190, 271, colour=sender.colour)
     stack(paper, (25, 275.5), address(sender), size=7, colour=GREY)
-    stack(paper, (82, 275.5), reach(sender) + vat_line(letter, _own(letter)), size=7, colour=GREY)
+    stack(paper, (82, 275.5), reach(sender) + vat_line(letter, own_side(letter)), size=7, colour=GREY)
     stack(paper, (132, 275.5), [sender.bank, *sender.legal.split(" | ")], size=7, colour=GREY)
 
 

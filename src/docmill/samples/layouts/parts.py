@@ -35,6 +35,8 @@ def meta(letter: Letter, *names: str) -> list[Row]:
     for name in names or _META:
         value = _period(letter) if name == "period" else _printed(letter, letter.value(name))
         label = f"{letter.kind}.number" if name == "number" else name
+        if name == "issue_date" and letter.kind != "invoice":
+            label = "day"
         if value is not None:
             rows.append((letter.wording.label(label), value))
     return rows
@@ -57,7 +59,7 @@ def totals(letter: Letter) -> list[Row]:
     """The sums from net to gross; the last row is what the reader looks for."""
     say = letter.wording
     rows: list[Row] = []
-    for name in ("net_total", "tax", "tax_total", "tip", "gross_total", "amount_due"):
+    for name in ("net_total", "tax", "tax_total", "gross_total", "tip", "amount_due"):
         value = letter.value(name)
         if name == "tax":
             rows += tax_rows(letter)

@@ -1,0 +1,233 @@
+"""What scanners, fax machines and telephones do to a page."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from io import BytesIO
+
+import cv2
+import numpy as np
+import pypdfium2 as pdfium
+from numpy.typing import NDArray
+from PIL import Image
+from pillow_heif import (
+    register_heif_opener,  # pyright: ignore[reportUnknownVariableType]  # pillow-heif leaves its options untyped
+)
+
+Pixels = NDArray[np.uint8]
+_Light = NDArray[np.float32]
+
+_SCAN_DPI = 170
+_PHOTO_SIZE = (1512, 2016)
+_ROLL_WIDTH_PT = 260
+_FAX_WHITE = 195
+_LEFT_SHADOWS = 0.5
+_FIXED_DAY = time.struct_time((2026, 9, 14, 8, 33, 12, 0, 257, 0))
+_TURNS = {1: 0, 6: 1, 3: 2, 8: 3}  # EXIF orientation to quarter turns counterclockwise before storing
+
+
+def scanned(pdf: bytes, random: np.random.Generator) -> list[Pixels]:
+    """The pages as a flatbed scanner sees them: a little skewed, unevenly lit, dusty, compressed."""
+    return [_scan(page, random) for page in rendered(pdf)]
+
+
+def photographed(pdf: bytes, random: np.random.Generator) -> list[Pixels]:
+    """The pages as a telephone sees them on a table: in perspective, bent, under a shadow."""
+    return [_photograph(page, random) for page in rendered(pdf)]
+
+
+def rendered(pdf: bytes) -> list[Pixels]:
+    """The pages in RGB; till rolls finer than sheets."""
+    document = pdfium.PdfDocument(pdf)
+    try:
+        return [_rendered(page) for page in document]
+    finally:
+        document.close()
+
+
+def _rendered(page: pdfium.PdfPage) -> Pixels:
+    dpi = _SCAN_DPI * (1.4 if page.get_width() < _ROLL_WIDTH_PT else 1)
+    # pypdfium2 infers `int` from its default, and leaves the rest untyped.
+    bitmap = page.render(scale=dpi / 72)  # pyright: ignore[reportArgumentType, reportUnknownMemberType, reportUnknownVariableType]
+    return np.asarray(bitmap.to_numpy(), np.uint8)[..., ::-1]  # pyright: ignore[reportUnknownMemberType]
+
+
+def _scan(page: Pixels, random: np.random.Generator) -> Pixels:
+    height, width = page.shape[:2]
+    turn = cv2.getRotationMatrix2D(
+        (width / 2, height / 2), random.uniform(0.4, 1.7) * random.choice((-1, 1)), 0.985
+    )
+    paper = cv2.warpAffine(page, turn, (width, height), flags=cv2.INTER_AREA, borderValue=(226, 225, 221))
+    lit = paper * _gradient((height, width), random, darkest=0.88)[..., None]
+    lit = _blurred(lit.astype(np.float32), random.uniform(0.5, 0.8))
+    _dust(lit, random)
+    return _compressed(_noisy(lit, random, 5), quality=int(random.integers(55, 72)))
+
+
+def _gradient(shape: tuple[int, int], random: np.random.Generator, *, darkest: float) -> _Light:
+    """Light that falls off towards one side, from 1 to `darkest`."""
+    angle = random.uniform(0, 2 * math.pi)
+    y, x = np.linspace(0, 1, shape[0], dtype=np.float32), np.linspace(0, 1, shape[1], dtype=np.float32)
+    slope = x[None, :] * np.float32(math.cos(angle)) + y[:, None] * np.float32(math.sin(angle))
+    slope = (slope - slope.min()) / np.ptp(slope)
+    return 1 - np.float32(1 - darkest) * slope * slope
+
+
+def _blurred(page: _Light, sigma: float) -> _Light:
+    return np.asarray(cv2.GaussianBlur(page, (0, 0), sigma), np.float32)
+
+
+def _dust(page: _Light, random: np.random.Generator) -> None:
+    """Specks, drawn into `page`."""
+    height, width = page.shape[:2]
+    for x, y in random.random((40, 2)).tolist():
+        at = (int(x * width), int(y * height))
+        cv2.circle(page, at, int(random.integers(1, 3)), (120, 118, 115), -1)
+
+
+def _noisy(page: _Light, random: np.random.Generator, strength: float) -> Pixels:
+    grain = random.standard_normal(page.shape[:2], np.float32) * strength
+    return np.clip(page + grain[..., None], 0, 255).astype(np.uint8)
+
+
+def _compressed(page: Pixels, *, quality: int) -> Pixels:
+    data = BytesIO()
+    Image.fromarray(page).save(data, "JPEG", quality=quality)
+    return np.asarray(Image.open(data))
+
+
+def _photograph(page: Pixels, random: np.random.Generator) -> Pixels:
+    width, height = _PHOTO_SIZE
+    table = _table(random)
+    page = _bent(page, random)
+    corners = _corners(page, random)
+    source = np.array([(0, 0), (page.shape[1], 0), page.shape[1::-1], (0, page.shape[0])], np.float32)
+    lens = cv2.getPerspectiveTransform(source, corners)
+    paper = cv2.warpPerspective(page, lens, (width, height), flags=cv2.INTER_AREA)
+    mask = cv2.warpPerspective(np.ones(page.shape[:2], np.float32), lens, (width, height))
+    small = np.asarray(mask[::4, ::4], np.float32)
+    fall = _stretched(_blurred(np.roll(small, (4, 3), (0, 1)), 3), (width, height))
+    scene = table * (1 - 0.45 * fall)[..., None] * (1 - mask)[..., None] + paper * mask[..., None]
+    scene *= (_gradient((height, width), random, darkest=0.72) * _shadow(random))[..., None]
+    scene *= np.array((1.0, 0.98, 0.93), np.float32)
+    return _noisy(_blurred(np.asarray(scene, np.float32), 0.7), random, 3.5)
+
+
+def _table(random: np.random.Generator) -> _Light:
+    """A wooden surface: long streaks in a brown of its own."""
+    width, height = _PHOTO_SIZE
+    streaks = random.standard_normal((height // 4, width // 48), np.float32)
+    grain = cv2.GaussianBlur(cv2.resize(streaks, (width, height), interpolation=cv2.INTER_CUBIC), (0, 0), 2)
+    colour = np.array((random.uniform(95, 150), random.uniform(72, 105), random.uniform(50, 80)), np.float32)
+    return np.clip(colour + 14 * grain[..., None], 0, 255).astype(np.float32)
+
+
+def _bent(page: Pixels, random: np.random.Generator) -> Pixels:
+    """Paper that does not lie flat."""
+    height, width = page.shape[:2]
+    y, x = np.mgrid[0:height, 0:width].astype(np.float32)
+    bend = random.uniform(0.002, 0.004) * height
+    bent = cv2.remap(
+        page,
+        (x + bend / 2 * np.sin(y / height * np.pi * 2)).astype(np.float32),
+        (y + bend * np.sin(x / width * np.pi)).astype(np.float32),
+        cv2.INTER_LINEAR,
+        borderMode=cv2.BORDER_REPLICATE,
+    )
+    return np.asarray(bent, np.uint8)
+
+
+def _corners(page: Pixels, random: np.random.Generator) -> _Light:
+    """Where the page's corners come to lie in the picture: clockwise from top left."""
+    width, height = _PHOTO_SIZE
+    scale = min(width * 0.9 / page.shape[1], height * 0.9 / page.shape[0])
+    half = np.array((page.shape[1], page.shape[0]), np.float32) * scale / 2
+    corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], np.float32) * half
+    angle = np.deg2rad(random.uniform(-3, 3))
+    turn = np.array([(np.cos(angle), np.sin(angle)), (-np.sin(angle), np.cos(angle))], np.float32)
+    jitter = random.uniform(-0.025, 0.025, (4, 2)).astype(np.float32) * half
+    return (corners @ turn * 0.97 + jitter + np.array((width / 2, height / 2))).astype(np.float32)
+
+
+def _shadow(random: np.random.Generator) -> _Light:
+    """The soft edge of the photographer's own shadow, drawn small because it is soft."""
+    width, height = (side // 8 for side in _PHOTO_SIZE)
+    edge = random.uniform(0.55, 0.8)
+    outline = np.array(
+        [(width * edge, 0), (width, 0), (width, height), (width * (edge + 0.15), height)], np.int32
+    )
+    shade = np.ones((height, width), np.float32)
+    cv2.fillPoly(shade, [outline], (0.78,))
+    if random.random() < _LEFT_SHADOWS:
+        shade = shade[:, ::-1]
+    return _stretched(_blurred(np.ascontiguousarray(shade), 5), _PHOTO_SIZE)
+
+
+def _stretched(page: _Light, size: tuple[int, int]) -> _Light:
+    return np.asarray(cv2.resize(page, size, interpolation=cv2.INTER_LINEAR), np.float32)
+
+
+def encoded(pages: Sequence[Pixels], suffix: str, *, orientation: int = 1) -> bytes:
+    """The pages as a file. suffix: as in a file's name. orientation: as EXIF has it, for JPEG only."""
+    return _ENCODERS[suffix.casefold()](pages, orientation)
+
+
+def _pdf(pages: Sequence[Pixels], _: int) -> bytes:
+    return _saved(
+        [Image.fromarray(page) for page in pages],
+        "PDF",
+        resolution=_SCAN_DPI,
+        creationDate=_FIXED_DAY,
+        modDate=_FIXED_DAY,
+    )
+
+
+def _tiff(pages: Sequence[Pixels], _: int) -> bytes:
+    """Black and white, as a fax arrives."""
+    greys = [cv2.cvtColor(page, cv2.COLOR_RGB2GRAY) for page in pages]
+    inks = [cv2.threshold(grey, _FAX_WHITE, 255, cv2.THRESH_BINARY)[1] for grey in greys]
+    return _saved(
+        [Image.fromarray(ink).convert("1") for ink in inks],
+        "TIFF",
+        compression="group4",
+        dpi=(_SCAN_DPI, _SCAN_DPI),
+    )
+
+
+def _jpeg(pages: Sequence[Pixels], orientation: int) -> bytes:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    return _saved(
+        [Image.fromarray(np.rot90(pages[0], _TURNS[orientation]))], "JPEG", quality=82, exif=exif.tobytes()
+    )
+
+
+def _png(pages: Sequence[Pixels], _: int) -> bytes:
+    return _saved([Image.fromarray(pages[0]).convert("L")], "PNG", dpi=(_SCAN_DPI, _SCAN_DPI))
+
+
+def _webp(pages: Sequence[Pixels], _: int) -> bytes:
+    return _saved([Image.fromarray(pages[0])], "WEBP", quality=78)
+
+
+def _heic(pages: Sequence[Pixels], _: int) -> bytes:
+    register_heif_opener()
+    return _saved([Image.fromarray(pages[0])], "HEIF", quality=55, enc_params={"preset": "ultrafast"})
+
+
+def _saved(images: list[Image.Image], kind: str, **options: object) -> bytes:
+    data = BytesIO()
+    if len(images) > 1:
+        options |= {"save_all": True, "append_images": images[1:]}
+    images[0].save(data, kind, **options)
+    return data.getvalue()
+
+
+_ENCODERS: dict[str, Callable[[Sequence[Pixels], int], bytes]] = {
+    ".pdf": _pdf,
+    ".tif": _tiff,
+    ".jpg": _jpeg,
+    ".png": _png,
+    ".webp": _webp,
+    ".heic": _heic,
+}
