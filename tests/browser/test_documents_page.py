@@ -1,0 +1,173 @@
+"""The documents page in a real browser."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+import pytest
+from playwright.async_api import FileChooser, FilePayload, Page, expect
+
+from docmill.service.stack import Service
+from docmill.web.painted_pages import PaintedPages
+
+Add = Callable[[str], Awaitable[UUID]]
+Fail = Callable[[UUID], Awaitable[None]]
+
+
+@pytest.fixture
+def renderer() -> PaintedPages:
+    return PaintedPages()
+
+
+def file(name: str, content: bytes = b"content") -> FilePayload:
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+
+
+async def live(page: Page, address: str) -> None:
+    """The documents page, once it hears of changes."""
+    await page.goto(address)
+    await expect(page.locator("#connection")).to_have_text("Live")
+
+
+async def test_focus_stays_on_retry_when_an_update_is_pushed(
+    page: Page, address: str, service: Service, add: Add, fail: Fail
+) -> None:
+    document_id = await add("broken.txt")
+    await fail(document_id)
+    await live(page, address)
+    retry = page.get_by_role("button", name="Retry processing: broken.txt")
+    await retry.focus()
+
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("UPDATE document SET title = 'Another title' WHERE id = %s", [document_id])
+    service.feed.announce()
+
+    await expect(page.locator(".card-title")).to_have_text("Another title")
+    await expect(page.get_by_role("button", name="Retry processing: Another title")).to_be_focused()
+
+
+async def test_retry_shows_that_it_has_begun_and_focus_stays_on_the_card(
+    page: Page, address: str, add: Add, fail: Fail
+) -> None:
+    await fail(await add("broken.txt"))
+    await live(page, address)
+
+    await page.keyboard.press("j")
+    await page.keyboard.press("r")
+
+    await expect(page.locator(".card .pill")).to_have_text("Processing")
+    await expect(page.get_by_role("link", name="broken.txt")).to_be_focused()
+
+
+async def test_files_are_uploaded_by_keyboard(page: Page, address: str) -> None:
+    chosen = asyncio.Future[FileChooser]()
+    page.on("filechooser", lambda chooser: chosen.set_result(chooser))
+    await live(page, address)
+
+    await page.keyboard.press("u")
+    await (await asyncio.wait_for(chosen, 10)).set_files([file("one.txt", b"1"), file("two.txt", b"2")])
+
+    uploads = page.locator("#uploads li")
+    await expect(uploads).to_have_count(2)
+    await expect(uploads.filter(has_text="Added")).to_have_count(2)
+    await expect(page.locator(".card")).to_have_count(2)
+
+
+async def test_a_file_that_is_here_already_is_pointed_to(page: Page, address: str, add: Add) -> None:
+    document_id = await add("known.txt")
+    await live(page, address)
+
+    await page.locator("#upload input").set_input_files(file("again.txt", b"known.txt"))
+
+    upload = page.locator("#uploads li")
+    await expect(upload).to_contain_text("Already here")
+    await expect(upload.get_by_role("link")).to_have_attribute("href", f"/docs/{document_id}")
+    await upload.get_by_role("button", name="Dismiss").click()
+    await expect(upload).to_have_count(0)
+
+
+async def test_a_dropped_file_is_uploaded(page: Page, address: str) -> None:
+    await live(page, address)
+    transfer = await page.evaluate_handle(
+        """() => {
+            const data = new DataTransfer();
+            data.items.add(new File(["x"], "dropped.txt"));
+            return data;
+        }"""
+    )
+
+    await page.dispatch_event("body", "dragenter", {"dataTransfer": transfer})
+    await expect(page.get_by_text("Drop files to upload")).to_be_visible()
+    await page.dispatch_event("body", "drop", {"dataTransfer": transfer})
+
+    await expect(page.locator("#uploads li")).to_contain_text("Added")
+    await expect(page.get_by_text("Drop files to upload")).to_be_hidden()
+
+
+async def test_documents_of_others_are_announced_and_move_nothing(page: Page, address: str, add: Add) -> None:
+    await add("first.txt")
+    await live(page, address)
+    before = await page.locator(".card").bounding_box()
+
+    await add("second.txt")
+    await add("third.txt")
+
+    news = page.locator("#arrivals")
+    await expect(news).to_have_text("2 new documents")
+    await expect(page.locator(".card")).to_have_count(1)
+    assert await page.locator(".card").bounding_box() == before
+    await news.click()
+    await expect(page.locator(".card")).to_have_count(3)
+
+
+async def test_a_search_filters_while_typing_and_is_in_the_address(
+    page: Page, address: str, add: Add
+) -> None:
+    await add("apples.txt")
+    await add("pears.txt")
+    await live(page, address)
+
+    await page.keyboard.press("/")
+    await page.keyboard.type("pear")
+
+    await expect(page.locator(".card")).to_have_count(1)
+    await expect(page).to_have_url(f"{address}?q=pear")
+    await expect(page.locator("#search")).to_be_focused()
+    await page.get_by_label("Remove the filter “pear”").click()
+    await expect(page.locator(".card")).to_have_count(2)
+
+
+async def test_the_theme_changes_at_once_and_is_remembered(page: Page, address: str) -> None:
+    await live(page, address)
+    html = page.locator("html")
+
+    async with page.expect_response("**/theme"):
+        await page.get_by_role("button", name="Theme: auto").click()
+    await expect(html).to_have_attribute("data-theme", "light")
+    async with page.expect_response("**/theme"):
+        await page.get_by_role("button", name="Theme: light").click()
+    await page.reload()
+
+    await expect(html).to_have_attribute("data-theme", "dark")
+
+
+async def test_shortcuts_are_listed_and_can_be_turned_off(page: Page, address: str, add: Add) -> None:
+    await add("one.txt")
+    await live(page, address)
+
+    await page.keyboard.press("?")
+    await page.get_by_label("Use these shortcuts").uncheck()
+    await page.get_by_role("button", name="Close").click()
+    await page.keyboard.press("j")
+
+    await expect(page.get_by_role("link", name="one.txt")).not_to_be_focused()
+
+
+async def test_nothing_is_wider_than_a_phone(page: Page, address: str, add: Add, fail: Fail) -> None:
+    document_id = await add("a-very-long-file-name-without-any-place-to-break-it-anywhere.pdf")
+    await fail(document_id)
+    await page.set_viewport_size({"width": 320, "height": 640})
+
+    for path in ["", f"docs/{document_id}", f"docs/{document_id}?tab=history"]:
+        await page.goto(f"{address}{path}")
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 320
