@@ -61,7 +61,7 @@ async def test_retry_shows_that_it_has_begun_and_focus_stays_on_the_card(
 
 async def test_files_are_uploaded_by_keyboard(page: Page, address: str) -> None:
     chosen = asyncio.Future[FileChooser]()
-    page.on("filechooser", lambda chooser: chosen.set_result(chooser))
+    page.on("filechooser", lambda chooser: chosen.set_result(chooser))  # noqa: PLW0108  it marks its handlers
     await live(page, address)
 
     await page.keyboard.press("u")
