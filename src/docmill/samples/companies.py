@@ -2,6 +2,7 @@
 
 from docmill.samples.houses import House, account, vat
 
+ANYBODY = House("", (), "")  # who buys at a till
 ZWIRN = House(
     "Zwirn & Zwille Bürobedarf GmbH",
     ("Lindenallee 14", "20999 Hamburg"),

@@ -25,7 +25,7 @@ class Letter:
     fields: Bill
     kind: str
     sender: House
-    recipient: House | None
+    recipient: House
     wording: Wording
     taxes: tuple[Tax, ...] = ()
     articles: tuple[str, ...] = ()

@@ -47,7 +47,9 @@ def _stationery() -> Letter:
         payment=Payment(method="girocard kontaktlos"),
     )
     closing = ("Vielen Dank für Ihren Einkauf!", "Umtausch innerhalb von 14 Tagen")
-    return Letter(fields, "receipt", of.ZWIRN, None, speak.GERMAN, taxes, closing=closing, size=(80, 114))
+    return Letter(
+        fields, "receipt", of.ZWIRN, of.ANYBODY, speak.GERMAN, taxes, closing=closing, size=(80, 114)
+    )
 
 
 def _dinner() -> Letter:
@@ -79,7 +81,7 @@ def _dinner() -> Letter:
         fields,
         "receipt",
         of.PELICAN,
-        None,
+        of.ANYBODY,
         speak.AMERICAN_LONG,
         taxes,
         opening=opening,
@@ -107,7 +109,9 @@ def _coffee() -> Letter:
         payment=Payment(method="Carte bancaire"),
     )
     closing = ("Merci de votre visite, à bientôt !",)
-    return Letter(fields, "receipt", of.CAFE, None, speak.FRENCH, taxes, closing=closing, size=(80, 101))
+    return Letter(
+        fields, "receipt", of.CAFE, of.ANYBODY, speak.FRENCH, taxes, closing=closing, size=(80, 101)
+    )
 
 
 def _taxi() -> Letter:
@@ -124,7 +128,14 @@ def _taxi() -> Letter:
         payment=Payment(method="Bar bezahlt"),
     )
     return Letter(
-        fields, "receipt", of.ALPENROSE, None, speak.SWISS, taxes, closing=("Gute Reise!",), size=(90, 102)
+        fields,
+        "receipt",
+        of.ALPENROSE,
+        of.ANYBODY,
+        speak.SWISS,
+        taxes,
+        closing=("Gute Reise!",),
+        size=(90, 102),
     )
 
 
@@ -152,7 +163,7 @@ def _tapas() -> Letter:
         fields,
         "receipt",
         of.SARDINA,
-        None,
+        of.ANYBODY,
         speak.SPANISH,
         taxes,
         opening="FACTURA SIMPLIFICADA",
@@ -183,7 +194,7 @@ def _bolts() -> Letter:
     )
     closing = ("KEEP THIS RECEIPT FOR RETURNS", "No bolt left behind")
     return Letter(
-        fields, "receipt", of.BADGER, None, speak.BRITISH_SHORT, taxes, closing=closing, size=(80, 105)
+        fields, "receipt", of.BADGER, of.ANYBODY, speak.BRITISH_SHORT, taxes, closing=closing, size=(80, 105)
     )
 
 
@@ -206,7 +217,7 @@ def _ice() -> Letter:
         fields,
         "receipt",
         of.GELATO,
-        None,
+        of.ANYBODY,
         speak.ITALIAN,
         taxes,
         opening="DOCUMENTO COMMERCIALE",
@@ -234,7 +245,9 @@ def _e_bon() -> Letter:
         payment=Payment(method="Kreditkarte"),
     )
     closing = ("Ihr digitaler Kassenbon",)
-    return Letter(fields, "receipt", of.ZWIRN, None, speak.GERMAN, taxes, closing=closing, size=(80, 96))
+    return Letter(
+        fields, "receipt", of.ZWIRN, of.ANYBODY, speak.GERMAN, taxes, closing=closing, size=(80, 96)
+    )
 
 
 def _without_prices(eaten: tuple[Line, ...]) -> tuple[Line, ...]:

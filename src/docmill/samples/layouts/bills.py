@@ -31,14 +31,13 @@ def facture(paper: Paper, letter: Letter) -> None:
     stack(paper, (40, 17), address(sender) + reach(sender), size=9, first_bold=True)
     paper.box(110, 40, 85, 36, stroke=GREY)
     paper.text(113, 45.5, say.label("buyer"), size=8, colour=GREY)
-    if letter.recipient:
-        stack(
-            paper,
-            (113, 51.5),
-            address(letter.recipient) + vat_line(letter, "buyer"),
-            size=10,
-            first_bold=True,
-        )
+    stack(
+        paper,
+        (113, 51.5),
+        address(letter.recipient) + vat_line(letter, "buyer"),
+        size=10,
+        first_bold=True,
+    )
     paper.text(15, 56, heading(letter).upper(), size=20, bold=True, colour=sender.colour)
     y = pairs(paper, meta(letter), at=(15, 64), width=78, size=9)
     style = TableStyle("grid", head_fill=sender.colour, head_colour=WHITE, size=8.8)
@@ -73,8 +72,7 @@ def utility(paper: Paper, letter: Letter) -> None:
     logo(paper, sender, 20, 14, 12)
     paper.text(36, 23, sender.name, size=13, bold=True, colour=sender.colour)
     stack(paper, (190, 17), [*sender.address, *reach(sender)], size=8, align="right", colour=GREY)
-    if letter.recipient:
-        stack(paper, (20, 46), address(letter.recipient), size=10.5)
+    stack(paper, (20, 46), address(letter.recipient), size=10.5)
     paper.box(108, 40, 82, 58, fill=PALE)
     rows = totals(letter)
     paper.text(113, 49, rows[-1][0], size=10, colour=GREY)
@@ -141,14 +139,13 @@ def _ledger_page(paper: Paper, letter: Letter, rows: range, *, count: int) -> fl
     paper.text(
         right, 24, f"{say.label('page')} {paper.page_number} / {count}", size=8, align="right", colour=GREY
     )
-    if letter.recipient:
-        stack(
-            paper,
-            (16, 38),
-            [*address(letter.recipient), *vat_line(letter, "buyer")],
-            size=9.5,
-            first_bold=True,
-        )
+    stack(
+        paper,
+        (16, 38),
+        [*address(letter.recipient), *vat_line(letter, "buyer")],
+        size=9.5,
+        first_bold=True,
+    )
     pairs(paper, meta(letter), at=(right - 78, 38), width=78, size=9)
     y = table(paper, letter, at=(16, 72), width=right - 16, style=TableStyle(size=8.6, pad=1.2), rows=rows)
     if rows.stop < len(letter.fields.lines):
@@ -186,10 +183,7 @@ def poster(paper: Paper, letter: Letter) -> None:
         y += 16
     pairs(paper, rows, at=(110, y + 6), width=75, strong_last=True, size=10.5)
     paper.line(20, 246, 190, 246, colour=sender.colour)
-    if letter.recipient:
-        stack(
-            paper, (20, 253), address(letter.recipient) + vat_line(letter, "buyer"), size=8.5, first_bold=True
-        )
+    stack(paper, (20, 253), address(letter.recipient) + vat_line(letter, "buyer"), size=8.5, first_bold=True)
     extra = meta(letter, "customer_number", "order_number", "contract_number")
     stack(paper, (82, 253), [f"{label}: {value}" for label, value in extra + payment(letter)], size=8.5)
     stack(paper, (190, 271), reach(sender) + vat_line(letter, "seller"), size=8.5, align="right")
@@ -207,13 +201,12 @@ def typewriter(paper: Paper, letter: Letter) -> None:
         face="mono",
     )
     stack(paper, (18, 46), vat_line(letter, own_side(letter)), size=10, face="mono")
-    if letter.recipient:
-        lines = [
-            f"{say.label(other_side(letter))}:",
-            *address(letter.recipient),
-            *vat_line(letter, other_side(letter)),
-        ]
-        stack(paper, (110, 40), lines, size=10, face="mono")
+    lines = [
+        f"{say.label(other_side(letter))}:",
+        *address(letter.recipient),
+        *vat_line(letter, other_side(letter)),
+    ]
+    stack(paper, (110, 40), lines, size=10, face="mono")
     paper.text(18, 74, "=" * 82, size=10, face="mono")
     half = -(-len(meta(letter)) // 2)
     refs = [f"{label}: {value}" for label, value in meta(letter)]

@@ -31,8 +31,7 @@ def order_grid(paper: Paper, letter: Letter) -> None:
     paper.text(right, 22, heading(letter).upper(), size=22, bold=True, align="right", colour=sender.colour)
     half = (right - left) / 2 - 2
     own, other = ("buyer", "seller") if letter.kind == "purchase_order" else ("seller", "buyer")
-    if letter.recipient:
-        _panel(paper, (left, 48), half, letter.wording.label(other), address(letter.recipient))
+    _panel(paper, (left, 48), half, letter.wording.label(other), address(letter.recipient))
     delivery = vat_line(letter, own) or vat_line(letter, other)
     _panel(paper, (left + half + 4, 48), half, letter.wording.label("ship"), [*address(sender), *delivery])
     y = _strip(paper, meta(letter), left, 84, right - left)
@@ -82,9 +81,8 @@ def delivery_slip(paper: Paper, letter: Letter) -> None:
     paper.line(20, 36, right, 36, width=1.5, colour=sender.colour)
     logo(paper, sender, 20, 41, 11)
     stack(paper, (34, 44), address(sender) + reach(sender), size=9, first_bold=True)
-    if letter.recipient:
-        paper.text(118, 44, letter.wording.label("ship"), size=8, colour=GREY)
-        stack(paper, (118, 50), address(letter.recipient), size=10.5, first_bold=True)
+    paper.text(118, 44, letter.wording.label("ship"), size=8, colour=GREY)
+    stack(paper, (118, 50), address(letter.recipient), size=10.5, first_bold=True)
     pairs(paper, meta(letter), at=(20, 80), width=80)
     y = paragraph(paper, 20, 112, letter.opening, width=right - 20)
     y = table(paper, letter, at=(20, y + 2), width=right - 34, style=TableStyle(size=10, row=5, pad=2))
@@ -121,9 +119,8 @@ def dot_matrix(paper: Paper, letter: Letter) -> None:
     stack(paper, (22, 25), [*letter.sender.address, *reach(letter.sender)], size=9, face="mono")
     paper.text(right, 20, heading(letter).upper(), size=14, bold=True, align="right", face="mono")
     y = pairs(paper, meta(letter), at=(right - 95, 28), width=95, size=9, face="mono")
-    if letter.recipient:
-        paper.text(22, 50, f"{letter.wording.label('ship')}:", size=9, face="mono")
-        stack(paper, (50, 50), address(letter.recipient), size=9, face="mono")
+    paper.text(22, 50, f"{letter.wording.label('ship')}:", size=9, face="mono")
+    stack(paper, (50, 50), address(letter.recipient), size=9, face="mono")
     y = max(y, 68) + 2
     style = TableStyle("zebra", stripe=_GREENBAR, face="mono", size=9, rule=BLACK)
     y = table(paper, letter, at=(22, y), width=right - 22, style=style)

@@ -51,8 +51,7 @@ def envelope(paper: Paper, letter: Letter) -> None:
     back = " \u00b7 ".join(address(sender))
     paper.text(25, 46, back, size=6.8, colour=GREY)
     paper.line(25, 47.2, 25 + text_width(back, size=6.8), 47.2, colour=GREY, width=0.3)
-    if letter.recipient:
-        stack(paper, (25, 54), address(letter.recipient) + vat_line(letter, other_side(letter)), size=10.5)
+    stack(paper, (25, 54), address(letter.recipient) + vat_line(letter, other_side(letter)), size=10.5)
     pairs(paper, meta(letter), at=(122, 54), width=68, size=9)
     paper.text(25, 104, f"{heading(letter)} {letter.fields.number}", size=14, bold=True)
     y = paragraph(paper, 25, 112, letter.opening, width=165, size=10) + 3
@@ -92,9 +91,8 @@ def band(paper: Paper, letter: Letter) -> None:
     say = letter.wording
     paper.text(18, 42, say.label("seller").upper(), size=7.5, bold=True, colour=sender.colour)
     stack(paper, (18, 47.5), address(sender) + vat_line(letter, "seller"), size=9)
-    if letter.recipient:
-        paper.text(112, 42, say.label("buyer").upper(), size=7.5, bold=True, colour=sender.colour)
-        stack(paper, (112, 47.5), address(letter.recipient) + vat_line(letter, "buyer"), size=9)
+    paper.text(112, 42, say.label("buyer").upper(), size=7.5, bold=True, colour=sender.colour)
+    stack(paper, (112, 47.5), address(letter.recipient) + vat_line(letter, "buyer"), size=9)
     y = _boxed_meta(paper, letter, 74) + 8
     if letter.opening:
         y = paragraph(paper, 18, y, letter.opening, width=right - 18) + 2
@@ -129,9 +127,8 @@ def airy(paper: Paper, letter: Letter) -> None:
     stack(paper, (x, 56), vat_line(letter, "seller"), size=9.5, face="serif", colour=GREY)
     paper.text(x, 80, heading(letter), size=30, face="serif", colour=(0.75, 0.3, 0.2))
     y = stack(paper, (x, 92), [f"{label}  {value}" for label, value in meta(letter)], face="serif", size=10.5)
-    if letter.recipient:
-        lines = address(letter.recipient) + vat_line(letter, "buyer")
-        stack(paper, (118, 92), lines, face="serif", size=10.5, first_bold=True)
+    lines = address(letter.recipient) + vat_line(letter, "buyer")
+    stack(paper, (118, 92), lines, face="serif", size=10.5, first_bold=True)
     y = max(y, 116) + 12
     y = table(
         paper, letter, at=(x, y), width=right - x, style=TableStyle(face="serif", size=10.5, row=5, pad=1.8)
@@ -156,9 +153,8 @@ def sidebar(paper: Paper, letter: Letter) -> None:
         paper.text(12, y + 2, label, size=7.5, colour=sender.colour, bold=True)
         y = paragraph(paper, 12, y + 6.4, value, width=46, size=8) + 2.6
     paper.text(x, 26, heading(letter), size=26, bold=True, colour=sender.colour)
-    if letter.recipient:
-        paper.text(x, 40, letter.wording.label("buyer"), size=8, colour=GREY)
-        stack(paper, (x, 46), address(letter.recipient) + vat_line(letter, "buyer"), size=10, first_bold=True)
+    paper.text(x, 40, letter.wording.label("buyer"), size=8, colour=GREY)
+    stack(paper, (x, 46), address(letter.recipient) + vat_line(letter, "buyer"), size=10, first_bold=True)
     style = TableStyle("none", head_colour=sender.colour, size=8.5)
     y = table(paper, letter, at=(x, 78), width=right - x, style=style)
     y = pairs(paper, totals(letter), at=(128, y + 8), width=68.5, strong_last=True, size=10)
