@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from docmill.ports import Message, Queue
 from docmill.service.store import claims
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Database
+from docmill.service.tasks import end
 
 log = logging.getLogger(__name__)
 
@@ -54,18 +55,17 @@ class Lease:
         if not held:
             raise ClaimLostError
 
-    async def hold_during(self, work: Awaitable[Value]) -> Value:
+    async def hold_during(self, work: Coroutine[Any, Any, Value]) -> Value:
         """What `work` returns or raises; ClaimLostError, and `work` is cancelled, when the hold is lost."""
-        working = asyncio.ensure_future(work)
-        beating = asyncio.ensure_future(self._beat())
+        working = asyncio.create_task(work)
+        beating = asyncio.create_task(self._beat())
         try:
             await asyncio.wait({working, beating}, return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
                 await beating
             return await working
         finally:
-            for task in (working, beating):
-                await _ended(task)
+            await end([working, beating])
 
     async def _beat(self) -> None:
         """Extend until the hold is lost.
@@ -87,11 +87,3 @@ class Lease:
                 pause_s = min(_RETRY_S, self.heartbeat_s)
             else:
                 held_until, pause_s = asked_at + self.lease_s, self.heartbeat_s
-
-
-async def _ended(task: asyncio.Future[Any]) -> None:
-    """Cancel `task` if it runs, and wait until it has cleaned up; its outcome is no longer of interest."""
-    task.cancel()
-    await asyncio.wait({task})
-    if not task.cancelled():
-        task.exception()  # seen, so that asyncio does not report it as forgotten

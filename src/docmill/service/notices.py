@@ -10,6 +10,7 @@ import psycopg
 
 from docmill.errors import DocmillError
 from docmill.service.store.database import Database
+from docmill.service.tasks import end
 
 log = logging.getLogger(__name__)
 
@@ -42,11 +43,7 @@ class Notices:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for task in self._tasks:
-            task.cancel()
-        for task in self._tasks:
-            with suppress(asyncio.CancelledError):
-                await task
+        await end(self._tasks, again_s=1)
 
     def announce(self, topic: str) -> None:
         """Wake all who wait for `topic`, soon. Call it after the commit."""

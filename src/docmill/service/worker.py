@@ -21,6 +21,7 @@ from docmill.service.stack import Service
 from docmill.service.store import claims
 from docmill.service.store.claims import Claim, Obstacle
 from docmill.service.store.ids import new_id
+from docmill.service.tasks import end
 from docmill.service.workplace import folder_for, workplace
 
 log = logging.getLogger(__name__)
@@ -63,8 +64,7 @@ class Worker:
             polling = group.create_task(self._poll(group))
             await stop.wait()
             log.info("worker stopping", extra={"running": len(self._jobs)})
-            polling.cancel()
-            await asyncio.wait({polling})
+            await end([polling])
             await self._drain(abort)
         log.info("worker stopped")
 
@@ -101,8 +101,7 @@ class Worker:
         while self._jobs and not aborting.done() and (left_s := deadline - time.monotonic()) > 0:
             await asyncio.wait({*self._jobs, aborting}, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
         aborting.cancel()
-        for job in self._jobs:
-            job.cancel()
+        await end(list(self._jobs), again_s=_LETTING_GO_S)
 
     async def _job(self, message: Message) -> None:
         error = await _outcome(self._handle(message))

@@ -1,7 +1,8 @@
 """Connections to PostgreSQL, bound to one tenant at a time."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import Self
 from uuid import UUID
@@ -56,9 +57,28 @@ class Database:
     @asynccontextmanager
     async def connection(self) -> AsyncGenerator[Conn]:
         """A connection of no tenant whose statements commit one by one."""
-        with translated():
+        with translated(), _heeding_cancellation() as check:
             async with self._pool.connection() as conn:
+                check()
                 yield conn
+
+
+@contextmanager
+def _heeding_cancellation() -> Generator[Callable[[], None]]:
+    """A check, also made at the end, that raises CancelledError if this task was cancelled since the start.
+
+    `asyncio.wait_for` of Python 3.11, with which psycopg waits, can lose a cancellation.
+    """
+    task = asyncio.current_task()
+    assert task is not None  # a coroutine runs in a task
+    requests = task.cancelling()
+
+    def check() -> None:
+        if task.cancelling() > requests:
+            raise asyncio.CancelledError
+
+    yield check
+    check()
 
 
 async def _become_app(conn: Conn) -> None:

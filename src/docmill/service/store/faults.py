@@ -6,9 +6,8 @@ from contextlib import contextmanager
 import psycopg
 import psycopg_pool
 from psycopg import errors
-from sqlalchemy.exc import DBAPIError
 
-from docmill.errors import DocmillError, MisconfiguredError, ServerError, UnauthorizedError
+from docmill.errors import DocmillError, ServerError, UnauthorizedError
 
 
 @contextmanager
@@ -16,13 +15,6 @@ def translated() -> Generator[None]:
     """Errors of the database as `docmill.errors`; a fault in our own SQL stays what it is."""
     try:
         yield
-    except DBAPIError as error:
-        if not isinstance(error.orig, psycopg.Error):
-            raise
-        ours = _ours(error.orig)
-        if ours is None:
-            raise
-        raise ours from error
     except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as error:
         ours = _ours(error)
         if ours is None:
@@ -34,8 +26,6 @@ def _ours(error: Exception) -> DocmillError | None:
     match error:
         case errors.InvalidPassword() | errors.InvalidAuthorizationSpecification():
             return UnauthorizedError("the database refuses the user or password of database_url")
-        case errors.InsufficientPrivilege():
-            return MisconfiguredError(f"the database user lacks a permission: {error}")
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return ServerError(f"the database cannot be used now: {type(error).__name__}")
         case _:

@@ -76,7 +76,7 @@ async def begin(conn: Conn, *, tenant_id: UUID, document_id: UUID, uploaded_by: 
         """
         INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by)
         VALUES (%(id)s, %(tenant_id)s, %(document_id)s, %(uploaded_by)s)
-        ON CONFLICT (document_id) WHERE status = 'in-progress' DO NOTHING
+        ON CONFLICT (tenant_id, document_id) WHERE status = 'in-progress' DO NOTHING
         RETURNING id
         """,
         {"id": new_id(), "tenant_id": tenant_id, "document_id": document_id, "uploaded_by": uploaded_by},

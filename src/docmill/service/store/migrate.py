@@ -1,13 +1,18 @@
 """The database brought to this release's schema."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 from alembic import command
 from alembic.config import Config
+from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import create_engine
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+from docmill.errors import MisconfiguredError
 from docmill.service.store.faults import translated
 
 _LOCK = 0x646F636D696C6C  # "docmill"
@@ -27,6 +32,17 @@ def migrate(database_url: str) -> None:
     )
     with translated(), psycopg.connect(database_url, autocommit=True) as guard:
         guard.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
-        with engine.connect() as connection:
+        with _unwrapped(), engine.connect() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+
+
+@contextmanager
+def _unwrapped() -> Generator[None]:
+    """SQLAlchemy's errors as what they wrap."""
+    try:
+        yield
+    except DBAPIError as error:
+        if isinstance(error.orig, InsufficientPrivilege):
+            raise MisconfiguredError(f"the database user may not change the schema: {error.orig}") from error
+        raise error.orig or error from error

@@ -104,7 +104,11 @@ def _ingestion() -> None:
         )
         """
     )
-    op.execute("CREATE UNIQUE INDEX ingestion_live ON ingestion (document_id) WHERE status = 'in-progress'")
+    op.execute(
+        """
+        CREATE UNIQUE INDEX ingestion_live ON ingestion (tenant_id, document_id) WHERE status = 'in-progress'
+        """
+    )
     op.execute("CREATE INDEX ingestion_newest ON ingestion (document_id, created_at DESC, id DESC)")
     op.execute("ALTER TABLE ingestion ENABLE ROW LEVEL SECURITY")
     op.execute("ALTER TABLE ingestion FORCE ROW LEVEL SECURITY")

@@ -1,0 +1,158 @@
+"""Row-level security, asked of the catalogue and tried by one tenant on another's rows."""
+
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from docmill.service.stack import Service
+from docmill.service.store import documents, events, ingestions
+from docmill.service.store.ids import new_id
+from scripted import Upload
+
+WITHOUT_TENANT = {"alembic_version", "message", "dead_letter"}
+
+
+async def test_every_table_is_of_a_tenant_or_known_to_be_of_none(service: Service) -> None:
+    async with service.database.connection() as conn:
+        cur = await conn.execute(
+            """
+            SELECT relname::text,
+                   relrowsecurity AND relforcerowsecurity
+                   AND EXISTS (SELECT FROM pg_policy WHERE polrelid = pg_class.oid AND polcmd = '*'),
+                   relname = 'tenant' OR EXISTS (
+                       SELECT FROM pg_attribute
+                        WHERE attrelid = pg_class.oid AND attname = 'tenant_id' AND attnotnull
+                   )
+              FROM pg_class
+             WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace
+            """
+        )
+        tables = await cur.fetchall()
+
+    assert {"tenant", "document", "ingestion", "event"} <= {name for name, _, _ in tables}
+    for name, is_guarded, has_tenant in tables:
+        assert name in WITHOUT_TENANT or (is_guarded and has_tenant), name
+
+
+async def test_every_view_binds_its_reader(service: Service) -> None:
+    async with service.database.connection() as conn:
+        cur = await conn.execute(
+            """
+            SELECT relname::text, coalesce('security_invoker=true' = ANY(reloptions), false)
+              FROM pg_class
+             WHERE relkind = 'v' AND relnamespace = 'public'::regnamespace
+            """
+        )
+        views = await cur.fetchall()
+
+    assert views
+    assert all(binds for _, binds in views), views
+
+
+async def test_the_application_cannot_bypass_row_level_security(service: Service) -> None:
+    async with service.database.connection() as conn:
+        cur = await conn.execute(
+            """
+            SELECT current_user::text, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user
+            """
+        )
+        assert await cur.fetchone() == ("docmill_app", False, False)
+
+
+async def test_only_one_function_runs_with_anothers_rights(service: Service) -> None:
+    async with service.database.connection() as conn:
+        cur = await conn.execute(
+            """
+            SELECT proname::text, proowner::regrole::text, has_function_privilege('public', oid, 'EXECUTE')
+              FROM pg_proc
+             WHERE prosecdef AND pronamespace = 'public'::regnamespace
+            """
+        )
+        assert await cur.fetchall() == [("tenant_of_ingestion", "docmill_dispatch", False)]
+
+
+@pytest.fixture
+async def stranger(database_url: str) -> UUID:
+    """Another tenant of the same installation."""
+    tenant_id = new_id()
+    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as owner:
+        await owner.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Stranger')", [tenant_id])
+    return tenant_id
+
+
+async def test_a_stranger_sees_nothing(service: Service, upload: Upload, stranger: UUID) -> None:
+    accepted = await upload()
+
+    async with service.database.tenant(stranger) as conn:
+        assert await documents.get(conn, accepted.document_id) is None
+        assert await documents.page(conn) == []
+        assert set((await documents.counts(conn)).values()) == {0}
+        assert await ingestions.of_document(conn, accepted.document_id) == []
+        assert await events.last_id(conn) == 0
+    assert await service.intake.reprocess(accepted.document_id, tenant_id=stranger) is None
+
+
+@pytest.mark.parametrize("table", ["tenant", "document", "ingestion", "event", "document_state"])
+async def test_without_a_tenant_nothing_is_seen(service: Service, upload: Upload, table: str) -> None:
+    await upload()
+
+    async with service.database.connection() as conn:
+        cur = await conn.execute(sql.SQL("SELECT * FROM {}").format(sql.Identifier(table)))
+        assert await cur.fetchall() == []
+
+
+@pytest.mark.parametrize("table", ["document", "ingestion"])
+async def test_a_stranger_changes_and_deletes_nothing(
+    service: Service, upload: Upload, stranger: UUID, table: str
+) -> None:
+    await upload()
+    name = sql.Identifier(table)
+
+    async with service.database.tenant(stranger) as conn:
+        updated = await conn.execute(sql.SQL("UPDATE {} SET created_at = now()").format(name))
+        deleted = await conn.execute(sql.SQL("DELETE FROM {}").format(name))
+
+    assert (updated.rowcount, deleted.rowcount) == (0, 0)
+
+
+async def test_nobody_writes_rows_for_another(service: Service, stranger: UUID) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege) as refusal:  # noqa: PT012  a transaction has two lines
+        async with service.database.connection() as conn, conn.transaction():
+            await conn.execute("SELECT set_config('docmill.tenant_id', %s, true)", [str(stranger)])
+            await documents.upsert(
+                conn,
+                tenant_id=service.default_tenant_id,
+                content_hash="0" * 64,
+                byte_size=1,
+                file_name="a",
+                file_path="a",
+            )
+    assert refusal
+
+
+async def test_a_transaction_leaves_no_tenant_behind(service: Service, upload: Upload) -> None:
+    await upload()
+
+    async with service.database.connection() as conn:
+        async with conn.transaction():
+            await conn.execute(
+                "SELECT set_config('docmill.tenant_id', %s, true)", [str(service.default_tenant_id)]
+            )
+            inside = len(await documents.page(conn))
+        outside = len(await documents.page(conn))
+
+    assert (inside, outside) == (1, 0)
+
+
+async def test_an_ingestion_cannot_belong_to_another_tenants_document(
+    service: Service, upload: Upload, stranger: UUID
+) -> None:
+    accepted = await upload()
+
+    with pytest.raises(psycopg.errors.ForeignKeyViolation):
+        async with service.database.tenant(stranger) as conn:
+            await ingestions.begin(
+                conn, tenant_id=stranger, document_id=accepted.document_id, uploaded_by=new_id()
+            )
