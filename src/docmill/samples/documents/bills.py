@@ -131,6 +131,7 @@ def _flowers() -> Letter:
         "Boeket \u00abWolkenlicht\u00bb, wekelijks | 4 | st | 38.50",
         "Tulpenbollen, gemengd, zak van 50 | 6 | zak | 14.75",
         "Bezorging Amsterdam-Utrecht | 4 | rit | 12.00",
+        "Kaartje met handgeschreven groet | | | 2.00",
         numbered="",
     )
     taxes = taxes_of(bought, "21")
