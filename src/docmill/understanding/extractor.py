@@ -8,6 +8,7 @@ from docmill.understanding.conventions import conventions
 from docmill.understanding.findings import Finding, extraction
 from docmill.understanding.layout import Layout
 from docmill.understanding.references import account_codes, numbers
+from docmill.understanding.shops import shop
 from docmill.understanding.totals import balances, currency, tip, totals
 
 REASON = "rules: no embedded data and no model needed"
@@ -39,6 +40,7 @@ def findings(layout: Layout, kind: DocumentType) -> dict[str, Finding]:
         found.update(balances(candidates))
     if kind == "receipt":
         found.update(tip(candidates))
+        found.update(shop(candidates))
         time = time_of_day(candidates, found.get("issue_date"))
         if time is not None:
             found["time"] = time

@@ -22,6 +22,7 @@ class Language:
     labels: phrases per concept; case, accents and punctuation do not matter, and `#` stands for any word or
     sign for `number`. titles: phrases that speak for a document type, with their weight. common: words that
     run through any text of this language. streets: words of addresses; `-weg` is the end of a longer word.
+    regions: countries and regions that end an address. legal: legal forms. firms: words of firms' names.
     """
 
     code: str
@@ -29,6 +30,9 @@ class Language:
     titles: Mapping[DocumentType, Mapping[str, float]]
     common: frozenset[str]
     streets: tuple[str, ...]
+    regions: tuple[str, ...]
+    legal: tuple[str, ...]
+    firms: tuple[str, ...]
 
 
 def _language(code: str) -> Language:
@@ -39,6 +43,9 @@ def _language(code: str) -> Language:
         titles=table["titles"],
         common=frozenset(table["common"]),
         streets=tuple(table["streets"]),
+        regions=tuple(table["regions"]),
+        legal=tuple(table["legal"]),
+        firms=tuple(table["firms"]),
     )
 
 

@@ -60,6 +60,7 @@ class Concept(StrEnum):
     SELLER = auto()
     BUYER = auto()
     SHIP_TO = auto()
+    ADDRESS = auto()
     CONTACT = auto()
     BANK = auto()
     COURTESY = auto()
