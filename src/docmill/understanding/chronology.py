@@ -15,6 +15,8 @@ _TIME = re.compile(r"(?<![\d.,/])([01]?\d|2[0-3])[:.]([0-5]\d)(?::([0-5]\d))?\s*
 _NOON = 12
 _UNLABELLED = {"receipt": 2.2, "invoice": 1.2, "purchase_order": 1.2, "delivery_note": 1.2}
 """What a date without any label is worth as the issue date, at the top of the first page."""
+_NULL_ISSUED = {"receipt": -1.0}
+"""A receipt has a date, so that a doubtful one is better than none."""
 _LINKED = 1.6
 """What being written as one period adds to each of its ends."""
 _LONGEST_PERIOD = timedelta(days=800)
@@ -24,7 +26,7 @@ _IN_PERIOD = -1.5
 def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
     """All date fields; a period first, since its ends are not other dates."""
     chosen: dict[str, Finding] = dict(_period(candidates.dates))
-    issued = best(_issue_scores(candidates, document_type), null=NULL_DATE - 0.9)
+    issued = best(_issue_scores(candidates, document_type), null=_NULL_ISSUED.get(document_type, NULL_DATE - 0.9))
     if issued is not None:
         chosen["issue_date"] = issued
     for field in ("due_date", "delivery_date"):
@@ -51,9 +53,8 @@ def _issue_scores(
     weights = issue_date(document_type)
     unlabelled = _UNLABELLED.get(document_type, 0.0)
     for index, candidate in enumerate(candidates.dates):
-        value = score(candidate.clues, weights)
-        if value == 0:
-            value = unlabelled
+        said = score(candidate.clues, weights)
+        value = max(said, unlabelled + min(said, 0))
         if candidate.role:
             value += _IN_PERIOD
         if _TIME.search(candidate.segment.text[candidate.stop :]):

@@ -75,6 +75,8 @@ class Lettering:
     @property
     def name_like(self) -> bool:
         """It could be the name of somebody."""
+        if self.legal and not self.value:
+            return True
         return (
             self.letters >= 3  # noqa: PLR2004 - fewer are initials or noise
             and self.letters > 0.5 * len(self.segment.text.replace(" ", ""))

@@ -62,7 +62,8 @@ _AMOUNT = re.compile(
     re.IGNORECASE,
 )
 _PRINTED = re.compile(r"(?<![^\W\d_])" + _CURRENCY + r"(?![^\W\d_])")
-_MISREAD = re.compile(r"(?<![^\W\d_])(?=[^\s]*\d)[\dOoQlI|SB]{1,9}\s?[.,]\s?[\dOoQSBlI|]{2}(?![^\W_])")
+_MISREAD_DOLLAR = re.compile(r"(?<![^\W_])S(?=\d{1,6}[.,]\d\d(?!\d))")
+_MISREAD = re.compile(r"(?<![^\W_])\d[\dOoQlI|SB]{0,8}\s?[.,]\s?[\dOoQSBlI|]{2}(?![^\W_])")
 _DIGITS = str.maketrans("OoQlI|SB", "00011158")
 
 
@@ -95,6 +96,7 @@ class WrittenAmount:
 def find_amounts(text: str, *, misread: bool) -> list[WrittenAmount]:
     """The numbers of `text` that could be money or rates. misread: mend letters that stand for digits."""
     if misread:
+        text = _MISREAD_DOLLAR.sub("$", text)
         text = _MISREAD.sub(lambda match: match[0].translate(_DIGITS), text)
     return list(_found(text))
 

@@ -113,7 +113,7 @@ def _address(candidates: Candidates, head: Sequence[Lettering]) -> Finding | Non
 
 def _line_score(head: Sequence[Lettering], index: int) -> float:
     one = head[index]
-    score = -0.9 + one.address + 1.5 * one.postcode + 1.3 * one.region
+    score = (-0.5 if one.name_like else -0.9) + one.address + 1.5 * one.postcode + 1.3 * one.region
     score -= 4.0 * (one.value or one.registration) + 3.0 * (one.contact and not one.address) + 4.0 * one.label
     score -= 2.5 * bool(one.legal)
     text = one.segment.text.rstrip()
@@ -122,7 +122,7 @@ def _line_score(head: Sequence[Lettering], index: int) -> float:
         score += 0.9
     if not one.letters and not one.postcode:
         score -= 2
-    return score - 0.03 * index
+    return score - 0.05 * index
 
 
 def _address_span(candidates: Candidates, one: Lettering) -> Span:

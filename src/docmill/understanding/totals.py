@@ -28,6 +28,11 @@ _LARGEST = 0.8
 _UNLIKELY = -1.5
 _UNLABELLED = 0.2
 _NEVER = -9.0
+_KEPT = 2.0
+"""Cash less change."""
+_ROUNDED = 1.6
+_PAID = 0.6
+_SURELY = 0.5
 
 Amount = Candidate[Decimal]
 
@@ -50,9 +55,13 @@ def totals(candidates: Candidates, document_type: DocumentType) -> dict[str, Fin
     """Net, tax and gross total, and the amount due."""
     amounts = candidates.amounts
     places = _Places(amounts)
-    options = [_options(amounts, field, places) for field in FIELDS]
+    least = -1.0 if document_type == "receipt" else 0.0
+    options = [_options(amounts, field, places, least if field == "gross_total" else 0) for field in FIELDS]
     rates = {rate / 100 for rate in candidates.percentages if rate > 0}
     slack = _CASH_ROUNDING if document_type == "receipt" else _CENT
+    till = _Till(amounts) if document_type == "receipt" else None
+    if till is not None:
+        options[-1] = [option._replace(score=option.score + till.score(option.amount)) for option in options[-1]]
     combinations = [
         _Combination(chosen, sum(option.score for option in chosen) + _together(chosen, rates, slack))
         for chosen in product(*options)
@@ -117,12 +126,45 @@ class _Places:
         return value
 
 
-def _options(amounts: Sequence[Amount], field: str, places: _Places) -> list[_Option]:
+class _Till:
+    """What was handed over, given back and rounded, on a receipt."""
+
+    def __init__(self, amounts: Sequence[Amount]) -> None:
+        paid = _said(amounts, Concept.PAID)
+        change = [abs(value) for value in _said(amounts, Concept.CHANGE)]
+        self._paid = set(paid)
+        self._kept = {given - back for given in paid for back in change if given > back}
+        rounding = {abs(value) for value in _said(amounts, Concept.ROUNDING)}
+        totals = _said(amounts, Concept.TOTAL) + _said(amounts, Concept.DUE)
+        self._rounded = {
+            total + sign * by
+            for total in totals
+            for by in rounding
+            for sign in (1, -1)
+            if 0 < by <= _CASH_ROUNDING and (total + sign * by) % _CASH_ROUNDING == 0
+        }
+
+    def score(self, amount: Amount | None) -> float:
+        """How far what was paid agrees with `amount` being the total."""
+        if amount is None:
+            return 0.0
+        value = _KEPT * (amount.value in self._kept)
+        value += _ROUNDED * (amount.value in self._rounded)
+        return value + _PAID * (amount.value in self._paid)
+
+
+def _said(amounts: Sequence[Amount], concept: Concept) -> list[Decimal]:
+    return [amount.value for amount in amounts if amount.clues.get(concept, 0) > _SURELY and not amount.plain]
+
+
+def _options(
+    amounts: Sequence[Amount], field: str, places: _Places, least: float = 0.0
+) -> list[_Option]:
     """None at all, and the best candidates of a field by label and place, the best first."""
     best: dict[Decimal, _Option] = {}
     for amount in amounts:
         said = score(amount.clues, MONEY[field])
-        if said > 0:
+        if said > (0 if amount.plain else least):
             option = _Option(amount, said + places.score(amount, field) - NULL_MONEY[field])
             known = best.get(amount.value)
             if known is None or option.score > known.score:
