@@ -12,13 +12,12 @@ from collections import Counter
 from types import ModuleType
 from typing import Any
 
-from receipt_documents import SHARED, documents
-
 from docmill.model import Classification, Document, Extraction
 from docmill.schemas.types import Receipt
 from docmill.understanding.classifier import RuleClassifier
 from docmill.understanding.extractor import RuleExtractor
 from docmill.understanding.gate import RuleGate
+from receipt_documents import SHARED, documents
 
 PATHS = {"company": "seller.name", "date": "issue_date", "address": "seller.address", "total": "gross_total"}
 
@@ -58,10 +57,17 @@ async def run(loaded: dict[str, Document], *, classify: bool) -> dict[str, tuple
 
 def rare(truth: dict[str, Any], score: ModuleType) -> list[str]:
     counts = Counter(score.s2_text(fields.get("company") or "") for fields in truth.values())
-    return sorted(name for name, fields in truth.items() if counts[score.s2_text(fields.get("company") or "")] <= 2)
+    return sorted(
+        name for name, fields in truth.items() if counts[score.s2_text(fields.get("company") or "")] <= 2
+    )
 
 
-def report_gate(loaded: dict[str, Document], results: dict[str, tuple[Classification, Extraction]], truth: Any, score: ModuleType) -> None:
+def report_gate(
+    loaded: dict[str, Document],
+    results: dict[str, tuple[Classification, Extraction]],
+    truth: Any,
+    score: ModuleType,
+) -> None:
     gate = RuleGate()
     passed: list[str] = []
     checks: Counter[str] = Counter()
@@ -72,14 +78,22 @@ def report_gate(loaded: dict[str, Document], results: dict[str, tuple[Classifica
             passed.append(name)
     print(f"gate: passed {len(passed)} of {len(results)} = {len(passed) / len(results):.3f}")
     for field in PATHS:
-        right = sum(score.hit(field, answers(results[name][1]).get(field) or "", truth[name].get(field) or "", "S2") for name in passed)
+        right = sum(
+            score.hit(field, answers(results[name][1]).get(field) or "", truth[name].get(field) or "", "S2")
+            for name in passed
+        )
         print(f"  {field:8} right among passed: {right / max(1, len(passed)):.3f}")
     right = sum(
-        all(score.hit(field, answers(results[name][1]).get(field) or "", truth[name].get(field) or "", "S2") for field in ("company", "date", "total"))
+        all(
+            score.hit(field, answers(results[name][1]).get(field) or "", truth[name].get(field) or "", "S2")
+            for field in ("company", "date", "total")
+        )
         for name in passed
     )
     low, high = score.wilson(right, len(passed))
-    print(f"  company, date and total all right: {right / max(1, len(passed)):.3f} (95 %: {low:.3f}-{high:.3f})")
+    print(
+        f"  company, date and total all right: {right / max(1, len(passed)):.3f} (95 %: {low:.3f}-{high:.3f})"
+    )
     print("  failed checks:", dict(checks.most_common(12)))
 
 
@@ -109,7 +123,9 @@ def main() -> None:
     parser.add_argument("--errors", choices=PATHS, help="list the wrong answers of one field")
     arguments = parser.parse_args()
     score = scorer()
-    keys = {path.stem: json.loads(path.read_text()) for path in sorted((SHARED / "data/sroie/key").glob("*.json"))}
+    keys = {
+        path.stem: json.loads(path.read_text()) for path in sorted((SHARED / "data/sroie/key").glob("*.json"))
+    }
     loaded = {name: document for name, document in documents() if name in keys}
     truth = {name: keys[name] for name in loaded}
     started = time.perf_counter()
@@ -129,7 +145,14 @@ def main() -> None:
     classified = asyncio.run(run(loaded, classify=True))
     types = Counter(classification.document_type for classification, _ in classified.values())
     print("classified as", dict(types), f"receipt: {types['receipt'] / len(loaded):.3f}")
-    score.show("with own classifier", {"S2": score.score({name: answers(e) for name, (_, e) in classified.items()}, truth, sorted(truth))["S2"]})
+    score.show(
+        "with own classifier",
+        {
+            "S2": score.score(
+                {name: answers(e) for name, (_, e) in classified.items()}, truth, sorted(truth)
+            )["S2"]
+        },
+    )
     report_gate(loaded, classified, truth, score)
     coverage(known, truth, score)
 

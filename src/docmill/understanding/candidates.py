@@ -34,6 +34,8 @@ _SMALLEST_CLUE = 0.05
 _MOST_CANDIDATES = 1500
 """More of one kind than any header or total needs; a hostile page must not cost minutes."""
 
+_PLAIN_LANGUAGES = frozenset({"en", "ms"})
+
 Kind = Literal["date", "money", "code"]
 
 
@@ -67,6 +69,11 @@ class Candidates:
         self.conventions = conventions
         self._labels: dict[int, list[Label[Concept]]] = {}
         self._misread = {sheet.page_index: sheet.page.source == "ocr" for sheet in layout.sheets}
+
+    @property
+    def plain(self) -> bool:
+        """Whether accents are misread: a recognised page in a language that has none."""
+        return any(self._misread.values()) and self.conventions.language in _PLAIN_LANGUAGES
 
     def labels(self, segment: Segment) -> list[Label[Concept]]:
         """The labels in a segment."""

@@ -26,7 +26,9 @@ _IN_PERIOD = -1.5
 def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
     """All date fields; a period first, since its ends are not other dates."""
     chosen: dict[str, Finding] = dict(_period(candidates.dates))
-    issued = best(_issue_scores(candidates, document_type), null=_NULL_ISSUED.get(document_type, NULL_DATE - 0.9))
+    issued = best(
+        _issue_scores(candidates, document_type), null=_NULL_ISSUED.get(document_type, NULL_DATE - 0.9)
+    )
     if issued is not None:
         chosen["issue_date"] = issued
     for field in ("due_date", "delivery_date"):

@@ -30,7 +30,7 @@ _TITLES: Phrases[_Title] = Phrases(
     for kind, phrases in language.titles.items()
     for phrase, weight in phrases.items()
 )
-_NULL = 2.6
+_NULL = 2.0
 """The score a document of no known type is given."""
 _HEADING = 2.0
 """How much more a phrase counts that stands alone at the top of the first page."""

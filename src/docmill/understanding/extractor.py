@@ -7,6 +7,7 @@ from docmill.understanding.chronology import dates, time_of_day
 from docmill.understanding.conventions import conventions
 from docmill.understanding.findings import Finding, extraction
 from docmill.understanding.layout import Layout
+from docmill.understanding.parties import parties
 from docmill.understanding.references import account_codes, numbers
 from docmill.understanding.shops import shop
 from docmill.understanding.totals import balances, currency, tip, totals
@@ -38,9 +39,13 @@ def findings(layout: Layout, kind: DocumentType) -> dict[str, Finding]:
     }
     if kind == "bank_statement":
         found.update(balances(candidates))
+        if "payment.iban" in found:
+            found["iban"] = found["payment.iban"]
     if kind == "receipt":
         found.update(tip(candidates))
         found.update(shop(candidates))
+    else:
+        found.update(parties(candidates, kind))
         time = time_of_day(candidates, found.get("issue_date"))
         if time is not None:
             found["time"] = time

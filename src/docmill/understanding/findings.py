@@ -1,6 +1,7 @@
 """What the choosers found, and how it becomes an extraction with evidence."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 from docmill.model import Box, DocumentType, Evidence, Extraction, MatchKind
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.candidates import Candidate
+from docmill.understanding.folding import without_accents
 from docmill.understanding.layout import Layout, Segment
 
 
@@ -39,6 +41,15 @@ class Finding:
 
 
 Findings = Mapping[str, Finding]
+
+
+def cleaned(text: str, *, plain: bool) -> str:
+    """A name or address as its owner writes it: without stray marks around it.
+
+    plain: without accents, which recognition sees in the dirt of a page whose language has none.
+    """
+    text = re.sub(r"\s+", " ", text).strip(" ,;:*|_~-\u2013\u00b7\u2022")
+    return without_accents(text) if plain else text
 
 
 def found(candidate: Candidate[Any], probability: float) -> Finding:

@@ -55,3 +55,9 @@ def parts(token: Token) -> list[Token]:
 def letters_for_digits(text: str) -> str:
     """`text` with the digits that recognition takes for letters put back."""
     return text.translate(_OCR_LETTERS)
+
+
+def without_accents(text: str) -> str:
+    """`text` with every letter's accents taken off, its case kept."""
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(character for character in decomposed if not unicodedata.combining(character))

@@ -5,10 +5,11 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, cast
 
+import numpy as np
 from babel.numbers import list_currencies
 from pydantic import BaseModel, ValidationError
 
-from docmill.model import Document, Extraction, Failure, Verdict, letters_and_digits
+from docmill.model import Box, Document, Evidence, Extraction, Failure, Page, Verdict, letters_and_digits
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.codes import is_bic, is_iban, is_vat_id
 
@@ -158,26 +159,28 @@ def _codes(_document: Document, _extraction: Extraction, values: Values) -> Iter
 def _evidence(document: Document, extraction: Extraction, values: Values) -> Iterator[Failure]:
     for path in values:
         evidence = extraction.evidence.get(path)
-        if (
-            evidence is None
-            or evidence.match == "none"
-            or not _stands(document, evidence.page, evidence.text)
-        ):
+        if evidence is None or not _stands(document, evidence):
             yield Failure(
                 check="evidence", message=f"{_name(path)} was not found on the page.", fields=(path,)
             )
 
 
-def _stands(document: Document, number: int | None, text: str | None) -> bool:
-    """Whether the text read is on the page; a computed value has no place of its own."""
-    if number is None or not text:
-        return number is None and text is None
-    pages = [page for page in document.pages if page.number == number]
-    wanted = letters_and_digits(text)
-    return any(
-        wanted in letters_and_digits("".join(page.words.texts)) or next(page.find(text), None)
-        for page in pages
-    )
+def _stands(document: Document, evidence: Evidence) -> bool:
+    """Whether the text read is at its place on the page; a computed value has no place of its own."""
+    if evidence.match == "computed":
+        return evidence.page is None
+    page = next((page for page in document.pages if page.number == evidence.page), None)
+    if page is None or evidence.box is None or not evidence.text or evidence.match == "none":
+        return False
+    there = letters_and_digits("".join(_texts_within(page, evidence.box)))
+    return all(letters_and_digits(word) in there for word in evidence.text.split())
+
+
+def _texts_within(page: Page, box: Box) -> list[str]:
+    boxes = page.words.boxes
+    x, y = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
+    inside = (box.x0 <= x) & (x <= box.x1) & (box.y0 <= y) & (y <= box.y1)
+    return [page.words.texts[index] for index in np.flatnonzero(inside)]
 
 
 def _confidence(_document: Document, extraction: Extraction, values: Values) -> Iterator[Failure]:

@@ -83,7 +83,14 @@ def _vocabulary() -> frozenset[str]:
 
 _KNOWN = _vocabulary()
 _COMMON = frozenset(word for language in LANGUAGES for word in language.common)
-_GLUED = frozenset(word for word in _KNOWN | NUMBER_WORDS if len(word) >= _SHORTEST_PART) | {"no", "nr", "rm", "eur", "usd", "chf"}
+_GLUED = frozenset(word for word in _KNOWN | NUMBER_WORDS if len(word) >= _SHORTEST_PART) | {
+    "no",
+    "nr",
+    "rm",
+    "eur",
+    "usd",
+    "chf",
+}
 _FUZZY: Mapping[int, tuple[str, ...]] = {
     length: tuple(sorted(word for word in _KNOWN if len(word) == length)) for length in range(4, 24)
 }

@@ -18,12 +18,16 @@ _LEGAL_FORMS = sorted(
 )
 _FIRM_WORDS = frozenset(word for language in LANGUAGES for word in language.firms)
 _STREET_WORDS = frozenset(
-    word for language in LANGUAGES for word in language.streets if not word.startswith("-") and " " not in word
+    word
+    for language in LANGUAGES
+    for word in language.streets
+    if not word.startswith("-") and " " not in word
 )
 _STREET_ENDS = tuple(word[1:] for language in LANGUAGES for word in language.streets if word.startswith("-"))
 _STREET_PHRASES = tuple(word for language in LANGUAGES for word in language.streets if " " in word)
 _REGIONS = frozenset(region for language in LANGUAGES for region in language.regions)
 _SHORTEST_STREET_END = 6
+_STREET = 1.1
 
 _POSTCODE = re.compile(
     r"(?<![\w\-/.])(?:[a-z]{1,2}[\-\s])?\d{4,6}(?:\s?[a-z]{2})?[,\s]\s?[^\W\d_]{2}"  # 81100 Johor, D-10115 Berlin
@@ -40,7 +44,9 @@ _HOUSE = re.compile(
 )
 _PHONE = re.compile(r"(?<![\w.])(?:\+\d{1,3}[\s(\-]*|\(?0)\d{1,4}[)\s\-./]*\d{3,4}[\s\-.]?\d{3,4}(?!\d)")
 _NET = re.compile(r"@|www|https?:|\.(?:com|net|org|de|fr|es|it|nl|my|eu)\b")
-_REGISTRATION = re.compile(r"^\W*(?:\d{5,7}\s?-?\s?[a-z]|(?:19|20)\d{10}|[a-z]{0,3}\d{7,12}-?[a-z]?)\W*(?:\(.*)?$")
+_REGISTRATION = re.compile(
+    r"^\W*(?:\d{5,7}\s?-?\s?[a-z]|(?:19|20)\d{10}|[a-z]{0,3}\d{7,12}-?[a-z]?)\W*(?:\(.*)?$"
+)
 _NOT_LETTERHEAD = frozenset(
     {
         Concept.PHONE, Concept.TAX_NUMBER, Concept.VAT_NUMBER, Concept.REGISTRATION_NUMBER, Concept.DATE,
@@ -73,6 +79,12 @@ class Lettering:
     letters: int
 
     @property
+    def ends_address(self) -> bool:
+        """A postcode and town; `4120 Main Street` is not, though it looks like one."""
+        house_number = re.match(r"\W*\d+\s", self.segment.text) is not None and self.address >= _STREET
+        return self.postcode and not house_number
+
+    @property
     def name_like(self) -> bool:
         """It could be the name of somebody."""
         if self.legal and not self.value:
@@ -89,9 +101,7 @@ def lettering(candidates: Candidates, segment: Segment) -> Lettering:
     text = segment.text
     folded = fold(text)
     words = [token.text for token in tokens(text)]
-    labels = [
-        label for label in candidates.labels(segment) if _NOT_LETTERHEAD.intersection(label.meanings)
-    ]
+    labels = [label for label in candidates.labels(segment) if _NOT_LETTERHEAD.intersection(label.meanings)]
     covered = sum(label.stop - label.start for label in labels)
     dates = find_dates(text)
     amounts = [one for one in find_amounts(text, misread=False) if one.has_cents or one.currency]
@@ -117,7 +127,7 @@ def _address_signs(folded: str, words: Sequence[str]) -> float:
     )
     streets += sum(phrase in folded for phrase in _STREET_PHRASES)
     house = _HOUSE.search(folded) is not None
-    return 1.1 * min(streets, 2) + 0.9 * house
+    return _STREET * min(streets, 2) + 0.9 * house
 
 
 def legal_form_end(text: str) -> int:
@@ -128,7 +138,8 @@ def legal_form_end(text: str) -> int:
         for form in _LEGAL_FORMS:
             stop = start + len(form)
             if tuple(words[start:stop]) == form and _written_as_form(text, found[start].start, form):
-                return found[stop - 1].stop
+                end = found[stop - 1].stop
+                return end + text[end:].startswith(".")
     return 0
 
 

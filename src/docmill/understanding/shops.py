@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from docmill.understanding.candidates import Candidates
-from docmill.understanding.findings import Finding, Span, probabilities
-from docmill.understanding.lettering import Lettering, lettering, legal_form_end
+from docmill.understanding.findings import Finding, Span, cleaned, probabilities
+from docmill.understanding.lettering import Lettering, legal_form_end, lettering
 from docmill.understanding.vocabulary import Concept
 
 _HEAD_LINES = 20
@@ -27,7 +27,7 @@ def shop(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
         return
     segments = [one for one in candidates.layout.sheets[0].segments if one.line < _HEAD_LINES]
     head = [lettering(candidates, segment) for segment in segments]
-    name = _name(head)
+    name = _name(head, plain=candidates.plain)
     if name is not None:
         yield "seller.name", name
     taken = {span.segment.index for span in name.spans} if name else set[int]()
@@ -48,7 +48,7 @@ def trimmed(text: str) -> tuple[int, int]:
     return start, stop
 
 
-def _name(head: Sequence[Lettering]) -> Finding | None:
+def _name(head: Sequence[Lettering], *, plain: bool) -> Finding | None:
     options: list[tuple[float, tuple[Span, ...], str]] = []
     for index, one in enumerate(head[:_NAME_LINES]):
         if not one.name_like:
@@ -64,7 +64,7 @@ def _name(head: Sequence[Lettering]) -> Finding | None:
         return None
     options.sort(key=lambda option: -option[0])
     share = probabilities([score for score, *_ in options], null=_NULL)[0]
-    return Finding(options[0][2].strip(" ,;:-*"), options[0][1], share)
+    return Finding(cleaned(options[0][2], plain=plain), options[0][1], share)
 
 
 def _name_score(one: Lettering, index: int) -> float:
@@ -105,7 +105,7 @@ def _address(candidates: Candidates, head: Sequence[Lettering]) -> Finding | Non
     score, start, stop = runs[0]
     spans = [_address_span(candidates, one) for one in head[start:stop]]
     spans = [span for span in spans if span.text.strip()]
-    text = " ".join(span.text for span in spans).strip(" ,:;-")
+    text = cleaned(" ".join(span.text for span in spans), plain=candidates.plain)
     rivals = [run[0] for run in runs[1:6]]
     share = probabilities([score, *rivals], null=_NULL)[0]
     return Finding(text, tuple(spans), share) if text else None
@@ -135,4 +135,8 @@ def _address_span(candidates: Candidates, one: Lettering) -> Span:
             stop = min(stop, label.start)
     text = one.segment.text[start:stop]
     start += len(text) - len(text.lstrip(" :.-"))
-    return Span(one.segment, start, start + len(one.segment.text[start:stop].rstrip(" ,(")) if stop < len(one.segment.text) else stop)
+    return Span(
+        one.segment,
+        start,
+        start + len(one.segment.text[start:stop].rstrip(" ,(")) if stop < len(one.segment.text) else stop,
+    )

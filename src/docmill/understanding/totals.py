@@ -61,7 +61,9 @@ def totals(candidates: Candidates, document_type: DocumentType) -> dict[str, Fin
     slack = _CASH_ROUNDING if document_type == "receipt" else _CENT
     till = _Till(amounts) if document_type == "receipt" else None
     if till is not None:
-        options[-1] = [option._replace(score=option.score + till.score(option.amount)) for option in options[-1]]
+        options[-1] = [
+            option._replace(score=option.score + till.score(option.amount)) for option in options[-1]
+        ]
     combinations = [
         _Combination(chosen, sum(option.score for option in chosen) + _together(chosen, rates, slack))
         for chosen in product(*options)
@@ -157,9 +159,7 @@ def _said(amounts: Sequence[Amount], concept: Concept) -> list[Decimal]:
     return [amount.value for amount in amounts if amount.clues.get(concept, 0) > _SURELY and not amount.plain]
 
 
-def _options(
-    amounts: Sequence[Amount], field: str, places: _Places, least: float = 0.0
-) -> list[_Option]:
+def _options(amounts: Sequence[Amount], field: str, places: _Places, least: float = 0.0) -> list[_Option]:
     """None at all, and the best candidates of a field by label and place, the best first."""
     best: dict[Decimal, _Option] = {}
     for amount in amounts:

@@ -1,0 +1,226 @@
+"""Names with the address lines below them, wherever they stand: labelled, in a letterhead, in a window."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from docmill.understanding.candidates import Candidates
+from docmill.understanding.findings import Span
+from docmill.understanding.labels import Label
+from docmill.understanding.layout import Segment, Sheet
+from docmill.understanding.lettering import Lettering, lettering
+from docmill.understanding.vocabulary import Concept
+
+PARTY_CONCEPTS = (Concept.SELLER, Concept.BUYER, Concept.SHIP_TO)
+_LONGEST_BLOCK = 7
+_LINE_GAP = 1.4
+"""Lines of a block are no farther apart than this many line heights."""
+_ALIGNED = 0.012
+_HEADING_GAP = 3.2
+_SEPARATOR = re.compile(r"\s+[·•|*●▪\u2013\u2014-]\s+|\s*[·•|●▪]\s*|,\s+|;\s+")
+_LONGEST_NAME_WORDS = 12
+_HEAD = 0.22
+_MOST_BLOCKS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A name and an address. label: what is printed before it. sender: written small in one line.
+
+    contact: a telephone, mail or tax identifier stands with it. legal: the name has a legal form.
+    """
+
+    name: Span
+    address: tuple[Span, ...] = ()
+    label: Concept | None = None
+    quality: float = 0.0
+    sender: bool = False
+    contact: bool = False
+    legal: bool = False
+    firm: bool = False
+    continued: tuple[Span, ...] = field(default=())
+
+    @property
+    def top(self) -> float:
+        """Where it begins, as a fraction of the page."""
+        return self.name.segment.box.y0
+
+    @property
+    def segments(self) -> set[int]:
+        """The segments it takes."""
+        return {span.segment.index for span in (self.name, *self.continued, *self.address)}
+
+
+def blocks(candidates: Candidates) -> list[Block]:
+    """All that could name a party, on the first page."""
+    if not candidates.layout.sheets:
+        return []
+    reader = _Reader(candidates, candidates.layout.sheets[0])
+    return [*reader.labelled(), *reader.sender_lines(), *reader.addressed(), *reader.letterheads()][
+        :_MOST_BLOCKS
+    ]
+
+
+class _Reader:
+    """Reads the blocks of one page."""
+
+    def __init__(self, candidates: Candidates, sheet: Sheet) -> None:
+        self._candidates = candidates
+        self._sheet = sheet
+        self._looks: dict[int, Lettering] = {}
+
+    def _look(self, segment: Segment) -> Lettering:
+        look = self._looks.get(segment.index)
+        if look is None:
+            look = self._looks[segment.index] = lettering(self._candidates, segment)
+        return look
+
+    def labelled(self) -> Iterator[Block]:
+        """What follows a label such as `Bill to`: on its line, or below it."""
+        for segment in self._sheet.segments:
+            label = self._party_label(segment)
+            if label is None:
+                continue
+            concept = next(one for one in PARTY_CONCEPTS if one in label.meanings)
+            name = self._named(segment, label)
+            if name is not None:
+                yield replace(self._block(name), label=concept, quality=label.quality)
+
+    def _party_label(self, segment: Segment) -> Label[Concept] | None:
+        """The label a segment begins with, if it speaks of a party and is set off from what follows."""
+        labels = self._candidates.labels(segment)
+        if not labels or labels[0].start > 1 or not set(PARTY_CONCEPTS).intersection(labels[0].meanings):
+            return None
+        label = labels[0]
+        rest = segment.text[label.stop :]
+        set_off = not any(map(str.isalnum, rest)) or rest.lstrip(" )").startswith(":")
+        several_words = " " in segment.text[: label.stop].strip()
+        return label if set_off or (several_words and len(rest.split()) < _LONGEST_NAME_WORDS) else None
+
+    def _named(self, segment: Segment, label: Label[Concept]) -> Span | None:
+        rest = segment.text[label.stop :]
+        if sum(map(str.isalpha, rest)) > 2:  # noqa: PLR2004 - more than a stray mark
+            return Span(segment, label.stop + len(rest) - len(rest.lstrip(" :.)-#")), len(segment.text))
+        below = next(iter(self._sheet.below(segment.box)), None)
+        right = next(iter(self._sheet.right_of(segment)), None)
+        options = [right, below] if rest.strip().startswith(":") else [below, right]
+        for other in options:
+            if other is not None and self._can_be_named(segment, other):
+                return Span(other, 0, len(other.text))
+        return None
+
+    def _can_be_named(self, label: Segment, other: Segment) -> bool:
+        look = self._look(other)
+        near = other.box.y0 - label.box.y1 < _HEADING_GAP * self._sheet.text_height
+        return near and look.name_like and look.label < 0.5 and self._party_label(other) is None  # noqa: PLR2004 - half
+
+    def sender_lines(self) -> Iterator[Block]:
+        """Name and address in one line, as above the window of an envelope or in a footer."""
+        for segment in self._sheet.segments:
+            look = self._look(segment)
+            match = _SEPARATOR.search(segment.text)
+            if match is None or not look.postcode or match.start() < 3:  # noqa: PLR2004 - the shortest name
+                continue
+            rest = segment.text[match.end() :]
+            name = Span(segment, 0, match.start())
+            if sum(map(str.isdecimal, name.text)) > 2 or not _SEPARATOR.search(rest):  # noqa: PLR2004 - a street
+                continue
+            address = Span(segment, match.end(), match.end() + _address_end(rest))
+            yield Block(
+                name, (address,), sender=True, contact=look.contact, legal=bool(look.legal), firm=look.firm
+            )
+
+    def addressed(self) -> Iterator[Block]:
+        """Lines that end in a postcode and a town, from their top."""
+        for segment in self._sheet.segments:
+            if self._look(segment).postcode and not self._look(segment).value:
+                top = self._top(segment)
+                if top is not segment:
+                    yield self._block(Span(top, 0, len(top.text)))
+
+    def _top(self, segment: Segment) -> Segment:
+        top = segment
+        for _ in range(_LONGEST_BLOCK):
+            above = self._neighbour(top, self._sheet.above(top.box), upwards=True)
+            if above is None or not self._belongs(above):
+                break
+            top = above
+        return top
+
+    def _belongs(self, segment: Segment) -> bool:
+        """Whether a line can be part of a name or address."""
+        look = self._look(segment)
+        if look.label > 0.4 or look.value or look.registration or self._party_label(segment):  # noqa: PLR2004 - much of it
+            return False
+        return not look.contact and (look.name_like or look.address > 0 or look.postcode)
+
+    def _neighbour(self, segment: Segment, others: Sequence[Segment], *, upwards: bool) -> Segment | None:
+        """The next line of the same block: close, and begun at the same edge or centred."""
+        for other in others:
+            gap = segment.box.y0 - other.box.y1 if upwards else other.box.y0 - segment.box.y1
+            if gap > _LINE_GAP * max(segment.height, self._sheet.text_height):
+                return None
+            left = abs(other.box.x0 - segment.box.x0)
+            centre = abs(other.box.x0 + other.box.x1 - segment.box.x0 - segment.box.x1) / 2
+            if min(left, centre) <= _ALIGNED + 0.5 * segment.height:
+                return other
+        return None
+
+    def letterheads(self) -> Iterator[Block]:
+        """Names at the top of the page, and names with a legal form anywhere."""
+        for segment in self._sheet.segments:
+            look = self._look(segment)
+            head = segment.middle < _HEAD and look.name_like and look.label < 0.3  # noqa: PLR2004 - hardly labelled
+            if (look.legal or head) and not look.value and len(segment.text.split()) < _LONGEST_NAME_WORDS:
+                start = 0
+                labels = self._candidates.labels(segment)
+                if (
+                    labels
+                    and labels[0].start == 0
+                    and segment.text[labels[0].stop :].lstrip().startswith(":")
+                ):
+                    start = labels[0].stop + 1
+                stop = look.legal or len(segment.text)
+                if stop > start:
+                    yield self._block(Span(segment, start, stop))
+
+    def _block(self, name: Span) -> Block:
+        """The address lines below a name."""
+        look = self._look(name.segment)
+        address: list[Span] = []
+        contact = False
+        last = name.segment
+        complete = False
+        for _ in range(_LONGEST_BLOCK):
+            below = self._neighbour(last, self._sheet.below(last.box), upwards=False)
+            if below is None:
+                break
+            if not self._belongs(below):
+                contact = self._look(below).contact or bool(self._tax(below))
+                break
+            if complete and not self._look(below).region:
+                break
+            address.append(Span(below, 0, len(below.text)))
+            complete = complete or self._look(below).ends_address
+            last = below
+        block = Block(name, tuple(address), contact=contact, legal=bool(look.legal), firm=look.firm)
+        return block if complete else replace(block, address=_only_addresses(address, self._look))
+
+    def _tax(self, segment: Segment) -> bool:
+        concepts = {concept for label in self._candidates.labels(segment) for concept in label.meanings}
+        return not concepts.isdisjoint({Concept.VAT_NUMBER, Concept.TAX_NUMBER, Concept.PHONE, Concept.IBAN})
+
+
+def _only_addresses(spans: Sequence[Span], look: Callable[[Segment], Lettering]) -> tuple[Span, ...]:
+    """Without a postcode, only lines with a sign of an address are believed."""
+    looks = [(span, look(span.segment)) for span in spans]
+    return tuple(span for span, one in looks if one.address > 0 or one.region)
+
+
+def _address_end(text: str) -> int:
+    """Where an address in one line ends: after the town."""
+    match = re.search(
+        r"(?:[A-Z]{1,2}-)?\d{4,6}(?:\s?[A-Z]{2})?\s+[^\W\d_][^·•|●▪,;]*?(?=\s*(?:[·•|●▪,;]|\s[\u2013-]\s|$))",
+        text,
+    )
+    return match.end() if match else len(text)

@@ -1,0 +1,213 @@
+"""Who sells and who buys, on invoices, orders and delivery notes."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rapidfuzz import fuzz
+
+from docmill.model import DocumentType, letters_and_digits
+from docmill.understanding.blocks import Block, blocks
+from docmill.understanding.candidates import Candidate, Candidates
+from docmill.understanding.findings import Finding, Span, cleaned, found, probabilities
+from docmill.understanding.folding import fold
+from docmill.understanding.lettering import lettering
+from docmill.understanding.shops import trimmed
+from docmill.understanding.vocabulary import Concept
+
+_DOMAIN = re.compile(r"(?:@|www\.|https?://)([\w\-]+(?:\.[\w\-]+)*)\.[a-z]{2,4}\b")
+_PROVIDERS = frozenset("gmail googlemail hotmail outlook yahoo gmx web icloud aol live t-online".split())  # noqa: SIM905 - a list of names
+_CONFIRMATION = re.compile(
+    r"confirmation|bestatigung|acknowledg|conferma|bevestiging|confirmacion|accuse de reception"
+)
+_SAME_NAME = 88
+_NULL = 1.2
+_BOTTOM = 0.85
+_TOP = 0.45
+_NEAR_DOMAIN = 82
+_SHORTEST_DOMAIN = 4
+
+
+def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
+    """Names, addresses and VAT identifiers of seller and buyer."""
+    weigher = _Weigher(candidates, document_type)
+    every = [block for block in blocks(candidates) if _speaks(block)]
+    best: tuple[float, Block | None, Block | None] = (0.0, None, None)
+    sellers = [(block, weigher.seller(block)) for block in every]
+    buyers = [(block, weigher.buyer(block, every)) for block in every]
+    sellers_best = sorted(sellers, key=lambda pair: -pair[1])[:8]
+    buyers_best = sorted(buyers, key=lambda pair: -pair[1])[:8]
+    for seller, seller_score in [(None, _NULL), *sellers_best]:
+        for buyer, buyer_score in [(None, _NULL), *buyers_best]:
+            if seller is not None and buyer is not None and _same(seller, buyer):
+                continue
+            if seller_score + buyer_score > best[0]:
+                best = (seller_score + buyer_score, seller, buyer)
+    _, seller, buyer = best
+    result: dict[str, Finding] = {}
+    for role, chosen, scored in (("seller", seller, sellers), ("buyer", buyer, buyers)):
+        if chosen is not None:
+            result.update(_party(role, chosen, scored, candidates))
+    result.update(_vat_ids(candidates, seller, buyer))
+    return result
+
+
+def _speaks(block: Block) -> bool:
+    return sum(map(str.isalpha, block.name.text)) > 1
+
+
+def _same(one: Block, other: Block) -> bool:
+    if one.name.segment is other.name.segment:
+        return True
+    return fuzz.ratio(_key(one), _key(other)) >= _SAME_NAME
+
+
+def _key(block: Block) -> str:
+    start, stop = trimmed(block.name.text)
+    return letters_and_digits(block.name.text[start:stop])
+
+
+class _Weigher:
+    """Scores of blocks as seller and as buyer."""
+
+    def __init__(self, candidates: Candidates, document_type: DocumentType) -> None:
+        texts = [fold(segment.text) for segment in candidates.layout.segments]
+        self._domains = {
+            part
+            for text in texts
+            for match in _DOMAIN.finditer(text)
+            for part in match[1].split(".")
+            if part not in _PROVIDERS and len(part) >= _SHORTEST_DOMAIN
+        }
+        sheets = candidates.layout.sheets
+        self._height = sheets[0].text_height if sheets else 0.01
+        # A plain order is written by the buyer; everything else on the writer's own paper is the seller's.
+        confirmed = any(_CONFIRMATION.search(text) for text in texts)
+        self._buyer_writes = document_type == "purchase_order" and not confirmed
+
+    def seller(self, block: Block) -> float:
+        """How far `block` is the seller."""
+        score = {Concept.SELLER: 4.0, Concept.BUYER: -4.0, Concept.SHIP_TO: -4.0, None: 0.0}[block.label]
+        return score * max(block.quality, 0.5) + (
+            self._addressed(block, []) if self._buyer_writes else self._writer(block)
+        )
+
+    def buyer(self, block: Block, every: Sequence[Block]) -> float:
+        """How far `block` is the buyer."""
+        score = {Concept.SELLER: -4.0, Concept.BUYER: 4.0, Concept.SHIP_TO: -0.5, None: 0.0}[block.label]
+        return score * max(block.quality, 0.5) + (
+            self._writer(block) if self._buyer_writes else self._addressed(block, every)
+        )
+
+    def _writer(self, block: Block) -> float:
+        """Signs of the paper's owner: letterhead, sender line, footer, domain."""
+        size = block.name.segment.height / self._height
+        score = 2.0 * block.sender + 0.8 * block.legal + 0.4 * block.firm + 0.9 * block.contact
+        score += (
+            0.9 * (1 - block.top)
+            + 0.5 * (block.top > _BOTTOM)
+            + 0.6 * (size > 1.3)
+            + 0.5 * bool(block.address)
+        )
+        score += 2.0 * self._owns_domain(block)
+        return score - self._noise(block)
+
+    def _addressed(self, block: Block, every: Sequence[Block]) -> float:
+        """Signs of who the paper is sent to: a plain address in the upper part, below a sender line."""
+        score = (
+            1.4 * bool(block.address)
+            + 0.3 * block.legal
+            + 0.8 * (block.top < _TOP)
+            - 1.2 * (block.top > _BOTTOM)
+        )
+        score -= 2.5 * block.sender + 1.0 * block.contact + 2.0 * self._owns_domain(block)
+        below_sender = any(
+            other.sender
+            and 0 < block.top - other.top < 8 * self._height
+            and abs(block.name.segment.box.x0 - other.name.segment.box.x0) < 0.05  # noqa: PLR2004 - a window of an envelope
+            for other in every
+        )
+        return (
+            score
+            + 1.8 * below_sender
+            - self._noise(block)
+            - 0.6 * (not block.address and block.label is None)
+        )
+
+    def _noise(self, block: Block) -> float:
+        words = block.name.text.split()
+        digits = sum(map(str.isdecimal, block.name.text))
+        return (
+            0.25 * max(0, len(words) - 6)
+            + 0.3 * digits
+            + 1.0 * (len(words) == 1 and not block.label and not block.legal and not block.address)
+        )
+
+    def _owns_domain(self, block: Block) -> bool:
+        name = _key(block)
+        return (
+            any(
+                domain.replace("-", "") in name
+                or fuzz.partial_ratio(domain.replace("-", ""), name) >= _NEAR_DOMAIN
+                for domain in self._domains
+            )
+            and len(name) >= _SHORTEST_DOMAIN
+        )
+
+
+def _party(
+    role: str, chosen: Block, scored: Sequence[tuple[Block, float]], candidates: Candidates
+) -> Iterator[tuple[str, Finding]]:
+    rivals: dict[str, float] = {}
+    for block, score in scored:
+        rivals[_key(block)] = max(rivals.get(_key(block), -9.0), score)
+    own = rivals.pop(_key(chosen))
+    share = probabilities([own, *rivals.values()], null=_NULL)[0]
+    start, stop = trimmed(chosen.name.text)
+    name = Span(chosen.name.segment, chosen.name.start + start, chosen.name.start + stop)
+    yield f"{role}.name", Finding(cleaned(name.text, plain=candidates.plain), (name,), share)
+    with_address = [block for block, _ in scored if block.address and _same(block, chosen)]
+    if chosen.address or with_address:
+        spans = chosen.address or with_address[0].address
+        first = next((index for index, span in enumerate(spans) if _is_address(candidates, span)), 0)
+        spans = spans[first:]
+        text = cleaned(
+            ", ".join(cleaned(span.text, plain=candidates.plain) for span in spans), plain=candidates.plain
+        )
+        yield f"{role}.address", Finding(text, spans, share)
+
+
+def _is_address(candidates: Candidates, span: Span) -> bool:
+    """Whether the street begins here; a department or a person may stand before it."""
+    look = lettering(candidates, span.segment)
+    return look.address > 0 or look.postcode
+
+
+def _vat_ids(
+    candidates: Candidates, seller: Block | None, buyer: Block | None
+) -> Iterator[tuple[str, Finding]]:
+    """Whose VAT identifier is whose: the buyer's stands in or below the buyer's block or says so."""
+    by_value: dict[str, Candidate[str]] = {}
+    for candidate in candidates.vat_ids:
+        by_value.setdefault(candidate.value, candidate)
+    buyers = [one for one in by_value.values() if _is_buyers(one, seller, buyer)]
+    others = [one for one in by_value.values() if one not in buyers]
+    if others:
+        yield "seller.vat_id", found(others[0], 0.9 / len(others))
+    if buyers:
+        yield "buyer.vat_id", found(buyers[0], 0.9 / len(buyers))
+
+
+def _is_buyers(vat_id: Candidate[str], seller: Block | None, buyer: Block | None) -> bool:
+    if vat_id.clues.get(Concept.BUYER) or vat_id.clues.get(Concept.CUSTOMER_NUMBER):
+        return True
+    if buyer is None or vat_id.segment.page_index != buyer.name.segment.page_index:
+        return False
+    return _distance(vat_id, buyer) < 0.12 and (
+        seller is None or _distance(vat_id, buyer) < _distance(vat_id, seller)
+    )
+
+
+def _distance(vat_id: Candidate[str], block: Block) -> float:
+    box, own = block.name.segment.box, vat_id.segment.box
+    below = own.y0 - box.y1
+    return (below if below >= -0.01 else 1.0) + 0.5 * abs(own.x0 - box.x0)  # noqa: PLR2004 - on the same line at best
