@@ -1,0 +1,34 @@
+"""The broadcasters' orders and invoices of ../shared/data/adbuy as documents, kept in a cache once read."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from docmill import transcription
+from docmill.model import Document
+from docmill.reading import tasks
+from docmill.reading.options import ReadingOptions
+
+SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
+
+
+def labels() -> list[dict[str, dict[str, str]]]:
+    return json.loads((SHARED / "data/adbuy/labels.json").read_text())
+
+
+def documents(cache: Path) -> Iterator[tuple[str, Document]]:
+    """Every document by its name."""
+    cache.mkdir(parents=True, exist_ok=True)
+    for path in sorted((SHARED / "data/adbuy/pdf").glob("*.pdf")):
+        stored = cache / f"{path.stem}.transcription"
+        if not stored.exists():
+            stored.write_bytes(transcription.dumps(_read(path)))
+        yield path.stem, transcription.loads(stored.read_bytes())
+
+
+def _read(path: Path) -> Document:
+    """The pages as their text layers have them; a page without one is left out."""
+    opened = tasks.open_original(path, ReadingOptions())
+    pages = [page for page in opened.pages if page is not None]
+    return Document(hashlib.sha256(path.read_bytes()).hexdigest(), opened.media_type, pages)
