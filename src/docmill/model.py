@@ -270,7 +270,7 @@ class Result:
     """Everything one run of the pipeline found out about a document.
 
     refusal: set for a type that no reader takes; document, extraction and verdict are then null.
-    timings_s: step to seconds.
+    timings_s: step to seconds. attempt: the run's number for this document, from 1.
     """
 
     content_hash: str
@@ -281,3 +281,4 @@ class Result:
     verdict: Verdict | None = None
     refusal: str | None = None
     timings_s: dict[str, float] = field(default_factory=dict[str, float])
+    attempt: int = 1

@@ -50,11 +50,14 @@ class Steps:
     limits: TimeLimits = TimeLimits()
 
 
-async def process(ref: Ref, steps: Steps, journal: Journal, observer: Observer | None = None) -> Result:
+async def process(
+    ref: Ref, steps: Steps, journal: Journal, observer: Observer | None = None, *, attempt: int = 1
+) -> Result:
     """Take one document from its source to its export.
 
-    A step that the journal remembers is not repeated. Raises what the steps raise, with the error's `step`
-    set; TimeLimitError when a limit is reached. An unsupported type is a result, not an error.
+    A step that the journal remembers is not repeated. attempt: counts from 1; the result carries it.
+    Raises what the steps raise, with the error's `step` set; TimeLimitError when a limit is reached. An
+    unsupported type is a result, not an error.
     """
     clock, limits = _Clock(observer), steps.limits
     async with _limited("process", limits.document_s):
@@ -77,7 +80,7 @@ async def process(ref: Ref, steps: Steps, journal: Journal, observer: Observer |
                 extraction=extraction,
                 verdict=steps.gate.judge(document, extraction),
             )
-        result = replace(result, timings_s=clock.timings_s)
+        result = replace(result, timings_s=clock.timings_s, attempt=attempt)
         async with clock.step("export", limits.export_s):
             await steps.exporter.export(ref, result)
     return result

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from docmill.batch import runner as runner_module
-from docmill.batch.memory import MemoryExporter, MemoryReader
-from docmill.batch.records import RecordFile
+from docmill.batch.memory import MemoryReader
+from docmill.batch.records import RecordExporter, RecordFile
 from docmill.batch.runner import Done, Policy, Report, Runner
 from docmill.errors import (
     CorruptError,
@@ -74,15 +74,15 @@ class Run:
 
     async def __call__(self, *names: str, policy: Policy = DEFAULT) -> Report:
         offline = Offline()
+        records = RecordFile(self.path)
         steps = Steps(
             reader=MemoryReader({name: name.encode() for name in names}, self._folder),
             converter=self.converter,
             classifier=offline,
             extractor=offline,
             gate=offline,
-            exporter=MemoryExporter(),
+            exporter=RecordExporter(records),
         )
-        records = RecordFile(self.path)
         known = records.open(keep=lambda record: record["status"] != "failed")
         try:
             run = Runner(steps, records, policy=policy, on_done=self.done.append).run
@@ -249,7 +249,9 @@ async def test_a_reader_that_fails_leaves_a_record_without_hash(
     records = RecordFile(run.path)
     records.open(keep=lambda _: True)
     offline = Offline()
-    steps = Steps(MemoryReader({}, tmp_path), run.converter, offline, offline, offline, MemoryExporter())
+    steps = Steps(
+        MemoryReader({}, tmp_path), run.converter, offline, offline, offline, RecordExporter(records)
+    )
 
     report = await Runner(steps, records).run([Ref("gone", "gone")])
     records.close()

@@ -15,7 +15,7 @@ from docmill.ports import Ref
 Record = dict[str, Any]
 
 
-def result_record(ref: Ref, result: Result, *, attempts: int) -> Record:
+def result_record(ref: Ref, result: Result) -> Record:
     """The record of a document that went through the pipeline."""
     extraction, verdict = result.extraction, result.verdict
     believed = verdict is None or verdict.passed
@@ -31,7 +31,7 @@ def result_record(ref: Ref, result: Result, *, attempts: int) -> Record:
         "verdict": verdict and {"passed": verdict.passed, **verdict.model_dump(mode="json")},
         "error": result.refusal
         and {"code": "unsupported_file_type", "step": "transcribe", "message": result.refusal},
-        "attempts": attempts,
+        "attempts": result.attempt,
         "usage": extraction and extraction.usage.model_dump(mode="json"),
         "timings_s": _rounded(result.timings_s),
     }
@@ -129,12 +129,11 @@ class RecordFile:
 
 
 class RecordExporter:
-    """`Exporter` into a record file, for one attempt at one document."""
+    """`Exporter` into a record file."""
 
-    def __init__(self, records: RecordFile, *, attempts: int) -> None:
+    def __init__(self, records: RecordFile) -> None:
         self._records = records
-        self._attempts = attempts
 
     async def export(self, ref: Ref, result: Result) -> None:
         """See `Exporter.export`."""
-        await asyncio.to_thread(self._records.write, result_record(ref, result, attempts=self._attempts))
+        await asyncio.to_thread(self._records.write, result_record(ref, result))

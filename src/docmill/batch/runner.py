@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from docmill.batch.memory import MemoryJournal
-from docmill.batch.records import RecordExporter, RecordFile, failure_record
+from docmill.batch.records import RecordFile, failure_record
 from docmill.errors import DocmillError, InternalError, SetupError, TransientError, retry_delay_s
 from docmill.model import Result
 from docmill.pipeline import Steps, process
@@ -56,9 +56,10 @@ class Policy:
 
 
 class Runner:
-    """Takes every document of a lister through `process()` and writes one record for each.
+    """Takes every document through `process()`, and writes the record of those that fail.
 
-    on_done is called in the event loop for each document; it must not block.
+    The records of the others are `steps.exporter`'s to write. on_done is called in the event loop for each
+    document; it must not block.
     """
 
     def __init__(
@@ -126,12 +127,12 @@ class Runner:
         attempt: int,
         known_hash: str | None,
     ) -> DocmillError | None:
-        steps = replace(self._steps, reader=reader, exporter=RecordExporter(self._records, attempts=attempt))
+        steps = replace(self._steps, reader=reader)
         try:
             if known_hash is not None and (await reader.read(ref)).content_hash == known_hash:
                 self._done(Done(ref, "unchanged", ref.name))
                 return None
-            self._succeeded(ref, await process(ref, steps, journal), attempt)
+            self._succeeded(ref, await process(ref, steps, journal, attempt=attempt))
         except SetupError:
             raise
         except DocmillError as error:
@@ -145,13 +146,13 @@ class Runner:
             return internal
         return None
 
-    def _succeeded(self, ref: Ref, result: Result, attempt: int) -> None:
+    def _succeeded(self, ref: Ref, result: Result) -> None:
         believed = result.verdict is None or result.verdict.passed
         self._report.pages += len(result.document.pages) if result.document else 0
         if result.refusal:
             self._report.by_error["unsupported_file_type"] += 1
         title = result.refusal or result.classification.title or ref.name
-        self._done(Done(ref, "completed" if believed else "needs_review", title, attempt))
+        self._done(Done(ref, "completed" if believed else "needs_review", title, result.attempt))
 
     async def _failed(
         self, ref: Ref, error: DocmillError, content_hash: str | None, *, attempts: int

@@ -1,0 +1,21 @@
+"""Runs every benchmark of a speed we claim, one after the other, and prints what each measured."""
+
+import subprocess
+import sys
+
+SPEEDS = {
+    "bench.run_ocr": "recognition through `docmill run`, beside bare RapidOCR",
+    "bench.reading_pdf": "born-digital PDF, beside bare PDFium",
+    "bench.startup": "start of the vault, import of the library",
+}
+
+
+def main() -> None:
+    chosen = sys.argv[1:] or list(SPEEDS)
+    for module in chosen:
+        print(f"\n{module}: {SPEEDS.get(module, '')}", flush=True)
+        subprocess.run([sys.executable, "-m", module], check=True)
+
+
+if __name__ == "__main__":
+    main()

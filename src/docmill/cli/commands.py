@@ -1,0 +1,155 @@
+"""The commands and their options. What each does stands in a module of its own, loaded when it is called."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from docmill.cli.printing import stderr
+from docmill.errors import DocmillError
+
+USAGE_EXIT = 2
+"""Nothing was done: a person must change something first."""
+
+app = typer.Typer(
+    name="docmill",
+    help="Documents in, trusted typed data out.",
+    epilog="Settings come from docmill.toml and DOCMILL_… variables; `docmill doctor` says what is missing.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,  # its tracebacks show locals, and those hold document text
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+SettingsFile = Annotated[
+    Path | None, typer.Option("--config", help="Settings file.", show_default="docmill.toml", dir_okay=False)
+]
+
+
+def main() -> None:
+    """The program. Our own errors become one sentence and an exit code."""
+    try:
+        app()
+    except DocmillError as error:
+        stderr.print(f"docmill: {error.message}", style="red", markup=False)
+        sys.exit(USAGE_EXIT)
+    except ModuleNotFoundError as error:
+        stderr.print(
+            f"docmill: this command needs {error.name!r}; run: pip install 'docmill[all]'", style="red"
+        )
+        sys.exit(USAGE_EXIT)
+
+
+@app.command()
+def run(
+    folder: Annotated[Path, typer.Argument(help="A folder, read with its subfolders, or one file.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="JSON Lines file; an earlier run goes on from it.")
+    ],
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes that read.", show_default="all cores")
+    ] = None,
+    *,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over: drop what FILE holds.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try failed documents again.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be processed.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the summary.")] = False,
+    max_mb: Annotated[int, typer.Option(min=1, help="Refuse larger files.")] = 50,
+    time_limit: Annotated[float, typer.Option(min=1, help="Seconds per document.")] = 600,
+) -> None:
+    """Read every document of a folder and write what was found, one JSON line each.
+
+    Exit code: 0 every document was processed, 1 some failed (their record says why), 2 nothing was done,
+    130 interrupted (run it again to go on).
+    """
+    from docmill.cli.run import Options, run_folder
+
+    options = Options(
+        folder=folder,
+        out=out,
+        jobs=jobs,
+        fresh=fresh,
+        retry_failed=retry_failed,
+        dry_run=dry_run,
+        quiet=quiet,
+        max_bytes=max_mb * 1024 * 1024,
+        time_limit_s=time_limit,
+    )
+    raise typer.Exit(run_folder(options))
+
+
+@app.command()
+def up(
+    config: SettingsFile = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
+    port: Annotated[int | None, typer.Option(help="Where the vault listens on this machine.")] = None,
+) -> None:
+    """Start the vault: web pages, API and worker, until Ctrl-C."""
+    from docmill.cli.vault import load_settings, up
+
+    raise typer.Exit(up(load_settings(config, data_dir, port)))
+
+
+@app.command()
+def demo(
+    *,
+    serve: Annotated[
+        bool | None,
+        typer.Option("--serve/--no-serve", help="Keep the vault open.", show_default="in a terminal"),
+    ] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Where the demo is kept.", show_default="a folder of its own")
+    ] = None,
+) -> None:
+    """Put sample documents through docmill and print what was read."""
+    from docmill.cli.demo import demo
+
+    raise typer.Exit(demo(data_dir, serve=sys.stdout.isatty() if serve is None else serve))
+
+
+@app.command()
+def add(
+    files: Annotated[list[Path], typer.Argument(help="Files to put into the vault.", metavar="FILE…")],
+    config: SettingsFile = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Process again what is already there.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until each is processed.")] = False,
+) -> None:
+    """Put files into the vault. Exit code 1 if any was refused or, with --wait, failed."""
+    from docmill.cli.vault import add, load_settings
+
+    raise typer.Exit(add(load_settings(config, data_dir), files, force=force, wait=wait))
+
+
+@app.command()
+def show(
+    document: Annotated[str, typer.Argument(help="A document's id, or its beginning.", metavar="ID")],
+    config: SettingsFile = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
+) -> None:
+    """Show what the vault knows about a document."""
+    from docmill.cli.vault import load_settings, show
+
+    raise typer.Exit(show(load_settings(config, data_dir), document, as_json=as_json))
+
+
+@app.command()
+def status(
+    config: SettingsFile = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
+) -> None:
+    """Show how many documents there are in which state, and what waits."""
+    from docmill.cli.vault import load_settings, status
+
+    raise typer.Exit(status(load_settings(config, data_dir)))
+
+
+@app.command()
+def doctor(config: SettingsFile = None) -> None:
+    """Say what this machine lacks and how to get it. Exit code 1 if something needed is missing."""
+    from docmill.cli.doctor import doctor
+
+    raise typer.Exit(doctor(config))

