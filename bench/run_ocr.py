@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from bench.scorer import DATA
 
@@ -33,7 +34,8 @@ def main() -> None:
         folder.mkdir()
         for image in sorted((DATA / "sroie/img").iterdir())[: arguments.images]:
             shutil.copy(image, folder)
-        bare, ours = [], []
+        bare: list[float] = []
+        ours: list[float] = []
         for mine in (False, True, True, False):
             seconds = (run_docmill if mine else run_bare)(folder, arguments.processes)
             (ours if mine else bare).append(seconds)
@@ -71,7 +73,8 @@ def _load() -> None:
 
 
 def _read(path: str) -> int:
-    return len(_engine(path).txts or ())
+    result: Any = _engine(path)
+    return len(result.txts or ())
 
 
 if __name__ == "__main__":

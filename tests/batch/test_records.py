@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.batch.records import RecordFile
+from docmill.batch.records import Known, RecordFile
 from docmill.errors import MisconfiguredError, ServerError
 
 
@@ -29,7 +29,7 @@ def test_a_later_run_goes_on_from_what_is_kept(tmp_path: Path) -> None:
     second.write(_record("b"))
     second.close()
 
-    assert known == {"a": "hash of a"}
+    assert known == {"a": Known("hash of a", "completed")}
     assert _written(path) == ["a", "b"]
 
 
@@ -41,7 +41,7 @@ def test_the_line_a_killed_run_was_writing_is_dropped(tmp_path: Path) -> None:
     known = records.open(keep=lambda _: True)
     records.close()
 
-    assert known == {"a": "hash of a"}
+    assert known == {"a": Known("hash of a", "completed")}
     assert _written(path) == ["a"]
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Lock
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from docmill.errors import DocmillError, MisconfiguredError, ServerError
 from docmill.model import Result
@@ -58,6 +58,13 @@ def _rounded(timings_s: dict[str, float]) -> dict[str, float]:
     return {step: round(seconds, 4) for step, seconds in timings_s.items()}
 
 
+class Known(NamedTuple):
+    """What an earlier run says of a document."""
+
+    content_hash: str | None
+    status: str
+
+
 class RecordFile:
     """A JSON Lines file that a run appends to, and a later run goes on from.
 
@@ -69,19 +76,19 @@ class RecordFile:
         self._lock = Lock()
         self._file: TextIO | None = None
 
-    def open(self, *, keep: Callable[[Record], bool]) -> dict[str, str]:
-        """Open for appending. Records that `keep` refuses are dropped; of the others, source to content hash.
+    def open(self, *, keep: Callable[[Record], bool]) -> dict[str, Known]:
+        """Open for appending; what the records that `keep` accepts say, by source. The others are dropped.
 
         Raises MisconfiguredError if the file cannot be written or holds something else.
         """
-        kept: dict[str, str] = {}
+        kept: dict[str, Known] = {}
         draft = self._path.with_name(self._path.name + ".draft")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with draft.open("w", encoding="utf-8") as file:
                 for line, record in self._records():
                     if keep(record):
-                        kept[record["source"]] = record["content_hash"]
+                        kept[record["source"]] = Known(record["content_hash"], record["status"])
                         file.write(line)
                 file.flush()
                 os.fsync(file.fileno())

@@ -5,12 +5,12 @@ import logging
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from docmill.batch.memory import MemoryJournal
-from docmill.batch.records import RecordFile, failure_record
+from docmill.batch.records import Known, RecordFile, failure_record
 from docmill.errors import DocmillError, InternalError, SetupError, TransientError, retry_delay_s
 from docmill.model import Result
 from docmill.pipeline import Steps, process
@@ -76,11 +76,11 @@ class Runner:
         self._on_done = on_done
         self._report = Report()
 
-    async def run(self, refs: Iterable[Ref], *, known: dict[str, str] | None = None) -> Report:
+    async def run(self, refs: Iterable[Ref], *, known: Mapping[str, Known] | None = None) -> Report:
         """Process what is new.
 
-        known: source to content hash of documents whose record is already there; with the same content
-        they are not processed again. Raises SetupError at once: a person must act before going on.
+        known: by source, the documents whose record is already there; with the same content they are not
+        processed again. Raises SetupError at once: a person must act before going on.
         """
         started = time.perf_counter()
         slots = asyncio.Semaphore(self._policy.concurrency)
@@ -96,13 +96,13 @@ class Runner:
         return self._report
 
     async def _document(
-        self, ref: Ref, known_hash: str | None, slots: asyncio.Semaphore, waiting: asyncio.Semaphore
+        self, ref: Ref, known: Known | None, slots: asyncio.Semaphore, waiting: asyncio.Semaphore
     ) -> None:
         """One document to its end. Holds a slot while it works and none while it waits."""
         journal, reader, attempt = MemoryJournal(), _RememberingReader(self._steps.reader), 1
         try:
             while True:
-                error = await self._attempt(ref, reader, journal, attempt=attempt, known_hash=known_hash)
+                error = await self._attempt(ref, reader, journal, attempt=attempt, known=known)
                 if error is None:
                     return
                 if not isinstance(error, TransientError) or attempt >= self._policy.max_attempts:
@@ -125,11 +125,11 @@ class Runner:
         journal: MemoryJournal,
         *,
         attempt: int,
-        known_hash: str | None,
+        known: Known | None,
     ) -> DocmillError | None:
         steps = replace(self._steps, reader=reader)
         try:
-            if known_hash is not None and (await reader.read(ref)).content_hash == known_hash:
+            if known is not None and (await reader.read(ref)).content_hash == known.content_hash:
                 self._done(Done(ref, "unchanged", ref.name))
                 return None
             self._succeeded(ref, await process(ref, steps, journal, attempt=attempt))

@@ -1,7 +1,7 @@
 """`docmill run`: a folder in, one JSON line per document out."""
 
 import asyncio
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from rich.progress import (
 )
 
 from docmill.batch.folder import FolderLister, FolderReader
-from docmill.batch.records import Record, RecordExporter, RecordFile
+from docmill.batch.records import Known, Record, RecordExporter, RecordFile
 from docmill.batch.runner import Done, Policy, Report, Runner
 from docmill.cli.printing import MARKS, stderr, stdout
 from docmill.offline import offline_steps, reading_pool
@@ -65,8 +65,9 @@ def run_folder(options: Options) -> int:
         return INTERRUPTED_EXIT
     finally:
         records.close()
-    _summarise(report, options.out)
-    return FAILED_EXIT if report.by_status["failed"] else 0
+    failed_before = sum(record.status == "failed" for record in known.values())
+    _summarise(report, options.out, failed_before=failed_before)
+    return FAILED_EXIT if report.by_status["failed"] or failed_before else 0
 
 
 def _keep(record: Record, options: Options) -> bool:
@@ -80,7 +81,7 @@ async def _run(
     refs: Sequence[Ref],
     records: RecordFile,
     *,
-    known: dict[str, str],
+    known: Mapping[str, Known],
     on_done: Callable[[Done], None],
 ) -> Report:
     async with reading_pool(options.jobs) as pool:
@@ -115,7 +116,7 @@ def _progress(total: int, *, quiet: bool) -> Generator[Callable[[Done], None]]:
         yield on_done
 
 
-def _summarise(report: Report, out: Path) -> None:
+def _summarise(report: Report, out: Path, *, failed_before: int) -> None:
     counts = ", ".join(
         f"{count} {status.replace('_', ' ')}" for status, count in sorted(report.by_status.items())
     )
@@ -125,4 +126,6 @@ def _summarise(report: Report, out: Path) -> None:
     )
     for code, count in report.by_error.most_common():
         stdout.print(f"  {count} x {code}", markup=False)
+    if failed_before:
+        stdout.print(f"{failed_before} failed in an earlier run; --retry-failed tries them again")
     stdout.print(f"records: {out}", markup=False)

@@ -65,6 +65,26 @@ async def get(conn: Conn, document_id: UUID) -> DocumentRow | None:
         return await cur.fetchone()
 
 
+async def with_prefix(conn: Conn, prefix: str, *, limit: int) -> list[DocumentRow]:
+    """Up to `limit` documents whose id, as text, begins with `prefix`."""
+    async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
+        await cur.execute(
+            """
+            SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
+                   page_count, document_type, title, summary, document_date, language, structured_data,
+                   needs_human_review, state, step, error_code, error_message, progress_at, ingestion_id,
+                   created_at, updated_at, version
+              FROM document
+              JOIN document_state ON document_state.id = document.id
+             WHERE starts_with(document.id::text, lower(%(prefix)s))
+             ORDER BY document.id DESC
+             LIMIT %(limit)s
+            """,
+            {"prefix": prefix, "limit": limit},
+        )
+        return await cur.fetchall()
+
+
 async def page(
     conn: Conn,
     *,

@@ -1,0 +1,87 @@
+"""A vault running in this process: pages, API and worker in one event loop, reading in a pool beside it."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from docmill.errors import DocmillError
+from docmill.pooled import PooledClassifier, PooledExtractor
+from docmill.reading.converter import LocalConverter
+from docmill.reading.options import ReadingOptions
+from docmill.reading.pool import Pool
+from docmill.reading.render import LocalRenderer
+from docmill.service.ingest import Stages
+from docmill.service.settings import Settings
+from docmill.service.signals import stop_signals
+from docmill.service.stack import Service, open_service
+from docmill.service.worker import run_worker
+from docmill.understanding.gate import RuleGate
+from docmill.web.app import create_app
+from docmill.web.serve import serve
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RunningVault:
+    """Where the vault listens, and what it is made of."""
+
+    address: str
+    service: Service
+    stop: asyncio.Event
+
+    async def unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
+        """What `work` returns. Raises KeyboardInterrupt if the vault is stopped before."""
+        working = asyncio.ensure_future(work)
+        stopping = asyncio.ensure_future(self.stop.wait())
+        try:
+            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                raise KeyboardInterrupt
+            return working.result()
+        finally:
+            working.cancel()
+            stopping.cancel()
+
+
+@asynccontextmanager
+async def running_vault(settings: Settings) -> AsyncGenerator[RunningVault]:
+    """A vault that ends with the block; SIGTERM and SIGINT set `stop`, a second one drops running work.
+
+    Raises SetupError if it cannot start.
+    """
+    with stop_signals() as (stop, abort):
+        async with open_service(settings) as service, Pool(pool_workers(settings)) as pool:
+            app = create_app(service, LocalRenderer(pool), settings)
+            ready = asyncio.get_running_loop().create_future()
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    tasks.create_task(serve(app, settings, stop, ready.set_result))
+                    address = await ready
+                    tasks.create_task(run_worker(service, stages(settings, pool), stop, abort))
+                    yield RunningVault(address, service, stop)
+                    stop.set()
+            except* DocmillError as errors:
+                raise _first(errors) from errors
+
+
+def stages(settings: Settings, pool: Pool) -> Stages:
+    """How documents are read and understood: in `pool` and by rule, with nothing but this machine."""
+    options = ReadingOptions(
+        max_pages=settings.limits.pages, max_dimension_px=settings.image.max_dimension_px
+    )
+    return Stages(LocalConverter(pool, options), PooledClassifier(pool), PooledExtractor(pool), RuleGate())
+
+
+def pool_workers(settings: Settings) -> int:
+    """All cores but the reserved ones; at least half of them, and one."""
+    cores = os.cpu_count() or 1
+    return max(1, cores // 2, cores - settings.worker.reserved_cores)
+
+
+def _first(errors: BaseExceptionGroup[DocmillError]) -> DocmillError:
+    error = errors.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error

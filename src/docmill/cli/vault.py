@@ -1,0 +1,218 @@
+"""The commands that work on a vault: `up`, `add`, `show`, `status`."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import asdict
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, cast
+from urllib.error import URLError
+from urllib.request import urlopen
+from uuid import UUID
+
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from docmill.cli.printing import MARKS, stderr, stdout
+from docmill.cli.serving import running_vault
+from docmill.errors import DocmillError, MisconfiguredError, ValidationError
+from docmill.ports import Depth
+from docmill.service.logs import configure_logs
+from docmill.service.settings import Settings
+from docmill.service.stack import Service, open_service
+from docmill.service.store import documents, ingestions
+from docmill.service.store.documents import DocumentRow
+from docmill.service.store.ingestions import IngestionRow
+
+FAILED_EXIT = 1
+
+UNFINISHED = ("processing", "stale")
+
+_CHUNK_BYTES = 1 << 20
+
+
+def load_settings(config: Path | None, data_dir: Path | None = None, port: int | None = None) -> Settings:
+    """The settings of file and environment, with what the command line says on top."""
+    settings = Settings.load(config)
+    changes: dict[str, Any] = {}
+    if data_dir is not None:
+        changes["data_dir"] = data_dir
+    if port is not None:
+        changes["web"] = settings.web.model_copy(update={"port": port})
+    return settings.model_copy(update=changes)
+
+
+def up(settings: Settings) -> int:
+    """Run the vault until it is told to stop; the exit code."""
+    configure_logs(level="WARNING" if stderr.is_terminal else "INFO")
+    asyncio.run(_up(settings))
+    return 0
+
+
+async def _up(settings: Settings) -> None:
+    async with running_vault(settings) as vault:
+        stdout.print(f"docmill is at {vault.address}", markup=False)
+        stdout.print(
+            "It listens on this machine only, because signing in does not exist yet. Ctrl-C stops it."
+        )
+        await vault.stop.wait()
+        stdout.print("stopping: finishing the documents in work (Ctrl-C again to leave them for later)")
+
+
+def add(settings: Settings, files: Sequence[Path], *, force: bool, wait: bool) -> int:
+    """Put files into the vault; the exit code."""
+    return asyncio.run(_add(settings, files, force=force, wait=wait))
+
+
+async def _add(settings: Settings, files: Sequence[Path], *, force: bool, wait: bool) -> int:
+    code = 0
+    added: list[UUID] = []
+    async with open_service(settings) as service:
+        for file in files:
+            try:
+                accepted = await service.intake.accept(
+                    file_chunks(file), tenant_id=service.default_tenant_id, file_name=file.name, force=force
+                )
+            except DocmillError as error:
+                stderr.print(f"✗ {file.name}: {error.message}", style="red", markup=False)
+                code = FAILED_EXIT
+                continue
+            added.append(accepted.document_id)
+            note = "" if accepted.is_new else "  (already here)"
+            stdout.print(f"{accepted.document_id}  {file.name}{note}", markup=False)
+        if not _is_up(settings):
+            stderr.print("no vault is running; start it with: docmill up")
+            return code
+        if wait:
+            code = await _wait(service, added) or code
+    return code
+
+
+async def file_chunks(file: Path) -> AsyncIterator[bytes]:
+    """A file's bytes in pieces. Raises MisconfiguredError if it cannot be read."""
+    try:
+        with await asyncio.to_thread(file.open, "rb") as stream:
+            while chunk := await asyncio.to_thread(stream.read, _CHUNK_BYTES):
+                yield chunk
+    except OSError as error:
+        raise MisconfiguredError(f"cannot read {str(file)!r}: {error.strerror}") from error
+
+
+def show(settings: Settings, document: str, *, as_json: bool) -> int:
+    """Print what is known about a document; the exit code."""
+    row, history = asyncio.run(_known(settings, document))
+    if as_json:
+        content = {**asdict(row), "ingestions": [asdict(ingestion) for ingestion in history]}
+        stdout.print_json(json.dumps(content, default=str, ensure_ascii=False))
+        return 0
+    _print_document(row, history)
+    return 0
+
+
+async def _known(settings: Settings, prefix: str) -> tuple[DocumentRow, list[IngestionRow]]:
+    async with open_service(settings) as service, service.database.tenant(service.default_tenant_id) as conn:
+        found = await documents.with_prefix(conn, prefix, limit=2)
+        if not found:
+            raise ValidationError(f"no document has an id that begins with {prefix!r}")
+        if len(found) > 1:
+            raise ValidationError(
+                f"more than one document has an id that begins with {prefix!r}; give more of it"
+            )
+        return found[0], await ingestions.of_document(conn, found[0].id)
+
+
+def _print_document(row: DocumentRow, history: Sequence[IngestionRow]) -> None:
+    stdout.print(f"{MARKS[row.state]} [bold]{escape(row.title or row.file_name)}[/bold]")
+    facts = [row.state.replace("_", " "), row.document_type, row.file_name, f"{row.byte_size:,} bytes"]
+    stdout.print("  ".join(fact for fact in facts if fact), markup=False, style="dim")
+    if row.error_message:
+        stdout.print(row.error_message, style="red", markup=False)
+    result = next((ingestion for ingestion in history if ingestion.status == "completed"), None)
+    if result is None:
+        return
+    stdout.print(_fields_table(row.structured_data or {}, result.evidence or {}))
+    for failure in (result.verdict or {}).get("failures", ()):
+        stdout.print(f"! {failure['message']}", style="yellow", markup=False)
+
+
+def _fields_table(data: dict[str, Any], evidence: dict[str, Any]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("field", "value", "read as", "page", "sure"):
+        table.add_column(column)
+    for path, value in _leaves(data):
+        proof: dict[str, Any] = evidence.get(path, {})
+        table.add_row(
+            path,
+            Text(str(value)),
+            Text(proof.get("text") or "", style="dim"),
+            str(proof.get("page") or ""),
+            f"{proof['confidence']:.0%}" if "confidence" in proof else "",
+        )
+    return table
+
+
+def _leaves(data: object, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value that is not null, with its field path."""
+    if isinstance(data, dict):
+        for key, value in cast("dict[str, Any]", data).items():
+            yield from _leaves(value, f"{path}.{key}" if path else key)
+    elif isinstance(data, list):
+        for index, value in enumerate(cast("list[Any]", data)):
+            yield from _leaves(value, f"{path}[{index}]")
+    elif data is not None:
+        yield path, data
+
+
+def status(settings: Settings) -> int:
+    """Print how the vault is doing; the exit code."""
+    counts, depth = asyncio.run(_counted(settings))
+    address = f"http://{settings.web.host}:{settings.web.port}/"
+    stdout.print(f"vault: {address if _is_up(settings) else 'not running; start it with: docmill up'}")
+    stdout.print(f"kept in: {settings.folder}", markup=False)
+    stdout.print(f"documents: {sum(counts.values())}")
+    for state, count in counts.items():
+        if count:
+            stdout.print(f"  {MARKS[state]} {count} {state.replace('_', ' ')}")
+    stdout.print(f"queue: {depth.due} due, {depth.delayed} delayed, {depth.in_flight} in work")
+    if depth.due:
+        stdout.print(f"  the oldest has waited {depth.oldest_age_s:.0f} s")
+    return 0
+
+
+async def _counted(settings: Settings) -> tuple[dict[str, int], Depth]:
+    async with open_service(settings) as service:
+        async with service.database.tenant(service.default_tenant_id) as conn:
+            counts = await documents.counts(conn)
+        return counts, await service.queue.depth()
+
+
+def _is_up(settings: Settings) -> bool:
+    try:
+        with urlopen(f"http://{settings.web.host}:{settings.web.port}/healthz", timeout=2) as answer:
+            return answer.status == HTTPStatus.OK
+    except (URLError, OSError):
+        return False
+
+
+async def _wait(service: Service, added: Sequence[UUID]) -> int:
+    """Follow the documents to their end; the exit code."""
+    open_ids = set(added)
+    code = 0
+    async with aclosing(service.feed.follow(service.default_tenant_id, 0)) as batches:
+        async for _ in batches:
+            async with service.database.tenant(service.default_tenant_id) as conn:
+                rows = [await documents.get(conn, document_id) for document_id in open_ids]
+            for row in rows:
+                if row is None or row.state in UNFINISHED:
+                    continue
+                open_ids.discard(row.id)
+                stdout.print(f"{MARKS[row.state]} {escape(row.file_name)}  {escape(row.title or '')}")
+                if row.state == "failed":
+                    code = FAILED_EXIT
+                    stderr.print(f"    {row.error_message}", style="red", markup=False)
+            if not open_ids:
+                break
+    return code

@@ -1,0 +1,56 @@
+"""Understanding in the processes of a pool: it takes the CPU, which the event loop cannot spare."""
+
+import asyncio
+import json
+
+from docmill.model import Classification, Document, Evidence, Extraction, Usage
+from docmill.reading.pool import Pool
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.classifier import RuleClassifier
+from docmill.understanding.extractor import RuleExtractor
+
+LIMIT_S = 60.0
+
+
+class PooledClassifier:
+    """`Classifier` by rule, in a process of the pool."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def classify(self, document: Document) -> Classification:
+        """See `Classifier.classify`. Raises TimeLimitError, CrashedError, TooLargeError."""
+        text = await self._pool.run(_classified, document, limit_s=LIMIT_S)
+        return Classification.model_validate_json(text)
+
+
+class PooledExtractor:
+    """`Extractor` by rule, in a process of the pool."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def extract(self, document: Document, classification: Classification) -> Extraction:
+        """See `Extractor.extract`. Raises TimeLimitError, CrashedError, TooLargeError."""
+        text = await self._pool.run(_extracted, document, classification.model_dump_json(), limit_s=LIMIT_S)
+        content = json.loads(text)
+        document_type = content["document_type"]
+        return Extraction(
+            document_type=document_type,
+            data=REGISTRY[document_type].fields.model_validate(content["data"]),
+            evidence={path: Evidence.model_validate(proof) for path, proof in content["evidence"].items()},
+            usage=Usage.model_validate(content["usage"]),
+            reason=content["reason"],
+        )
+
+
+# JSON and not objects: what comes out of a process that saw a hostile document is checked before it is used.
+
+
+def _classified(document: Document) -> str:
+    return asyncio.run(RuleClassifier().classify(document)).model_dump_json()
+
+
+def _extracted(document: Document, classification: str) -> str:
+    known = Classification.model_validate_json(classification)
+    return asyncio.run(RuleExtractor().extract(document, known)).model_dump_json()

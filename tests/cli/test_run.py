@@ -1,0 +1,126 @@
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+DOCMILL = Path(sys.executable).with_name("docmill")
+WritePdf = Callable[..., Path]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, write_pdf: WritePdf) -> Path:
+    """An invoice, a film and a file that is no PDF whatever its name says."""
+    folder = tmp_path / "inbox"
+    (folder / "2026").mkdir(parents=True)
+    write_pdf(folder / "2026" / "invoice.pdf")
+    (folder / "film.mp4").write_bytes(b"\0\0\0\x18ftypisom\0\0\2\0isomiso2" + bytes(100))
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing more")
+    return folder
+
+
+def docmill(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([DOCMILL, *arguments], capture_output=True, text=True, check=False, timeout=120)
+
+
+def _records(path: Path) -> dict[str, dict[str, Any]]:
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    return {record["source"]: record for record in records}
+
+
+def test_a_folder_becomes_one_record_per_document(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+
+    done = docmill("run", folder, "--out", out, "--jobs", "1")
+
+    records = _records(out)
+    assert done.returncode == 1, done.stderr
+    assert set(records) == {"2026/invoice.pdf", "film.mp4", "broken.pdf"}
+    invoice = records["2026/invoice.pdf"]
+    assert invoice["document_type"] == "invoice"
+    assert invoice["data"]["gross_total"] == "119.00"
+    assert invoice["evidence"]["gross_total"]["page"] == 1
+    assert records["film.mp4"]["error"]["code"] == "unsupported_file_type"
+    assert records["film.mp4"]["status"] == "completed"
+    assert records["broken.pdf"]["error"]["code"] == "corrupt"
+    assert "3 documents (1 pages)" in done.stdout
+    assert "1 x corrupt" in done.stdout
+
+
+def test_a_second_run_reads_nothing_again_and_still_says_what_failed(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    docmill("run", folder, "--out", out, "--jobs", "1")
+    before = out.read_text()
+
+    again = docmill("run", folder, "--out", out, "--jobs", "1")
+
+    assert again.returncode == 1
+    assert "3 unchanged" in again.stdout
+    assert "1 failed in an earlier run" in again.stdout
+    assert out.read_text() == before
+
+
+def test_failed_documents_are_tried_again_on_request(
+    folder: Path, tmp_path: Path, write_pdf: WritePdf
+) -> None:
+    out = tmp_path / "out.jsonl"
+    docmill("run", folder, "--out", out, "--jobs", "1")
+    write_pdf(folder / "broken.pdf", "now whole")
+
+    again = docmill("run", folder, "--out", out, "--jobs", "1", "--retry-failed", "--quiet")
+
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert _records(out)["broken.pdf"]["status"] == "completed"
+    assert len(out.read_text().splitlines()) == 3
+
+
+def test_a_dry_run_writes_nothing(folder: Path, tmp_path: Path) -> None:
+    done = docmill("run", folder, "--out", tmp_path / "out.jsonl", "--dry-run")
+
+    assert done.returncode == 0
+    assert "3 documents would be processed" in done.stdout
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_the_output_file_is_not_taken_for_a_document(folder: Path) -> None:
+    done = docmill("run", folder, "--out", folder / "out.jsonl", "--fresh", "--jobs", "1")
+
+    assert set(_records(folder / "out.jsonl")) == {"2026/invoice.pdf", "film.mp4", "broken.pdf"}
+    assert "out.jsonl  " not in done.stdout
+
+
+def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    done = docmill("run", tmp_path / "nowhere", "--out", tmp_path / "out.jsonl")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("docmill: there is no folder")
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupted_run_keeps_what_is_done_and_says_how_to_go_on(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    # Recognition loads its models first, so this page is never done before the signal comes.
+    Image.new("L", (1600, 2000), 255).save(folder / "scan.png")
+    running = subprocess.Popen(
+        [DOCMILL, "run", folder, "--out", out, "--jobs", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline(), "no document was done"
+        running.send_signal(signal.SIGINT)
+        stderr = running.stderr.read()
+
+    assert running.returncode == 130
+    assert "run it again to go on" in stderr
+    assert "scan.png" not in _records(out)
+    assert docmill("run", folder, "--out", out, "--jobs", "1").returncode == 1
+    assert len(_records(out)) == 4
