@@ -1,7 +1,14 @@
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 
+import pytest
+
+from docmill.errors import CorruptError, ServerError, TooLargeError
+from docmill.ports import Original
 from docmill.service.stack import Service
 from docmill.service.store import documents
+from docmill.service.store.ids import new_id
+from scripted import Eyes, Running, Script, Upload
 
 
 async def once(data: bytes) -> AsyncIterator[bytes]:
@@ -21,3 +28,156 @@ async def test_an_upload_becomes_a_document_in_progress(service: Service) -> Non
     assert await service.blobs.get(document.file_path) == b"%PDF-1.7"
     (message,) = await service.queue.receive(limit=10, wait_s=5)
     assert message.body == str(accepted.ingestion_id)
+
+
+async def in_parts(data: bytes, *, size: int) -> AsyncIterator[bytes]:
+    for start in range(0, len(data), size):
+        yield data[start : start + size]
+
+
+async def breaking() -> AsyncIterator[bytes]:
+    yield b"%PDF"
+    raise ServerError("the connection broke")
+
+
+async def test_a_file_above_the_limit_leaves_nothing(service: Service) -> None:
+    too_much = b"x" * (service.settings.limits.file_bytes + 1)
+
+    with pytest.raises(TooLargeError):
+        await service.intake.accept(
+            in_parts(too_much, size=1 << 20), tenant_id=service.default_tenant_id, file_name="big.pdf"
+        )
+
+    await assert_nothing_is_kept(service)
+
+
+@pytest.mark.parametrize(
+    ("chunks", "error"), [(lambda: once(b""), CorruptError), (breaking, ServerError)], ids=["empty", "broken"]
+)
+async def test_a_file_that_does_not_arrive_leaves_nothing(
+    service: Service, chunks: Callable[[], AsyncIterator[bytes]], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        await service.intake.accept(chunks(), tenant_id=service.default_tenant_id, file_name="a.pdf")
+
+    await assert_nothing_is_kept(service)
+
+
+async def assert_nothing_is_kept(service: Service) -> None:
+    assert [path for path in (service.settings.folder / "blobs").rglob("*") if path.is_file()] == []
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        assert await documents.page(conn) == []
+    assert (await service.queue.depth()).due == 0
+
+
+async def test_fifty_uploads_of_one_file_at_once_are_one_document(service: Service, upload: Upload) -> None:
+    accepted = await asyncio.gather(*(upload(b"same" * 1000) for _ in range(50)))
+
+    assert len({one.document_id for one in accepted}) == 1
+    assert len({one.ingestion_id for one in accepted}) == 1
+    assert sum(one.is_new for one in accepted) == 1
+    assert (await service.queue.depth()).due == 1
+    assert len([path for path in (service.settings.folder / "blobs").rglob("*") if path.is_file()]) == 1
+
+
+async def test_the_same_content_again_uses_the_result(
+    service: Service, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    first = await upload()
+    async with working():
+        await eyes.until(first, "ready")
+
+    again = await upload(file_name="copy.pdf")
+    forced = await upload(force=True)
+
+    assert (again.document_id, again.ingestion_id, again.is_new) == (first.document_id, None, False)
+    assert forced.ingestion_id not in (None, first.ingestion_id)
+    assert (await eyes.document(first)).file_name == "bill.pdf"
+    assert (await service.queue.depth()).due == 1
+
+
+async def test_a_failed_document_is_tried_again_when_it_is_uploaded_again(
+    script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    async def convert(_original: Original) -> None:
+        raise CorruptError("broken")
+
+    script.convert = convert
+    first = await upload()
+    async with working():
+        await eyes.until(first, "failed")
+
+    again = await upload()
+
+    assert again.ingestion_id not in (None, first.ingestion_id)
+
+
+async def test_pressing_retry_ten_times_makes_one(
+    service: Service, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    async with working():
+        await eyes.until(accepted, "ready")
+
+    retries = await asyncio.gather(
+        *(
+            service.intake.reprocess(accepted.document_id, tenant_id=service.default_tenant_id)
+            for _ in range(10)
+        )
+    )
+
+    assert len(set(retries)) == 1
+    assert None not in retries
+    assert (await service.queue.depth()).due == 1
+
+
+async def test_a_redriven_document_starts_from_its_first_attempt(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    async def convert(_original: Original) -> None:
+        raise CorruptError("broken")
+
+    script.convert = convert
+    accepted = await upload()
+    async with working():
+        await eyes.until(accepted, "failed")
+    script.convert = None
+
+    letters = await service.queue.dead_letters(limit=10)
+    assert await service.intake.redrive(letters, tenant_id=new_id()) == 0
+    assert await service.intake.redrive(letters, tenant_id=service.default_tenant_id) == 1
+    async with working():
+        await eyes.until(accepted, "ready")
+
+    assert (await eyes.ingestion(accepted)).attempt_count == 1
+
+
+async def test_a_letter_whose_document_was_processed_anew_is_forgotten(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    async def convert(_original: Original) -> None:
+        raise CorruptError("broken")
+
+    script.convert = convert
+    accepted = await upload()
+    async with working():
+        await eyes.until(accepted, "failed")
+    await service.intake.reprocess(accepted.document_id, tenant_id=service.default_tenant_id)
+
+    letters = await service.queue.dead_letters(limit=10)
+
+    assert await service.intake.redrive(letters, tenant_id=service.default_tenant_id) == 0
+    assert await service.queue.dead_letters(limit=10) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("..\\..\\a\0b.pdf", "ab.pdf"),
+        ("/", "document"),
+        ("x" * 300, "x" * 255),
+        ("Ärzte 1.pdf", "Ärzte 1.pdf"),
+    ],
+)
+async def test_a_file_name_is_only_a_name(upload: Upload, eyes: Eyes, given: str, kept: str) -> None:
+    assert (await eyes.document(await upload(file_name=given))).file_name == kept

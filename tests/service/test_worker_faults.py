@@ -1,0 +1,219 @@
+"""What the worker does when it, or another, loses its hold."""
+
+import asyncio
+from typing import LiteralString
+
+import pytest
+
+from docmill.ports import Original
+from docmill.service.intake import Accepted
+from docmill.service.settings import Settings
+from docmill.service.stack import Service
+from docmill.service.store import claims
+from docmill.service.store.claims import Claim
+from docmill.service.worker import run_worker
+from scripted import Eyes, Running, Script, Upload
+
+
+class Gate:
+    """A converter that waits: `reached` when a document is in it, until it is `open`."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+        self.open = asyncio.Event()
+        self.cancelled = asyncio.Event()
+
+    async def __call__(self, _original: Original) -> None:
+        self.reached.set()
+        try:
+            await self.open.wait()
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+
+    async def until_reached(self) -> None:
+        await asyncio.wait_for(self.reached.wait(), 20)
+
+
+@pytest.fixture
+def gate(script: Script) -> Gate:
+    script.convert = gate = Gate()
+    return gate
+
+
+async def change(service: Service, statement: LiteralString) -> None:
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute(statement)
+
+
+async def claim_as_another(service: Service, accepted: Accepted) -> Claim:
+    assert accepted.ingestion_id
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        claim = await claims.take(
+            conn, accepted.ingestion_id, worker_id="another", lease_s=300, max_attempts=3
+        )
+    assert claim
+    return claim
+
+
+async def messages(service: Service) -> int:
+    depth = await service.queue.depth()
+    return depth.due + depth.delayed + depth.in_flight
+
+
+async def until_turned_away(service: Service) -> None:
+    """Until the message was received and put back."""
+    async with asyncio.timeout(20):
+        while True:
+            async with service.database.connection() as conn:
+                cur = await conn.execute(
+                    "SELECT FROM message WHERE receive_count > 0 AND receipt IS NULL AND visible_at > now()"
+                )
+                if cur.rowcount:
+                    return
+
+
+async def test_the_attempt_is_counted_when_it_begins(
+    upload: Upload, working: Running, eyes: Eyes, gate: Gate
+) -> None:
+    accepted = await upload()
+
+    async with working():
+        await gate.until_reached()
+        ingestion = await eyes.ingestion(accepted)
+        gate.open.set()
+
+    assert (ingestion.attempt_count, ingestion.fence, ingestion.step) == (1, 1, "transcribe")
+    assert ingestion.worker_id
+    assert ingestion.lease_until
+
+
+async def test_a_message_of_a_living_workers_document_waits_for_its_lease(
+    service: Service, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    await claim_as_another(service, accepted)
+
+    async with working():
+        await until_turned_away(service)
+        held = await eyes.ingestion(accepted)
+        assert held.worker_id == "another"
+        await change(service, "UPDATE ingestion SET lease_until = now()")
+        await change(service, "UPDATE message SET visible_at = now()")
+        await eyes.until(accepted, "ready")
+
+    assert (await eyes.ingestion(accepted)).attempt_count == 2
+
+
+async def test_a_document_that_kills_every_worker_is_given_up(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    for _ in range(3):
+        await claim_as_another(service, accepted)
+        await change(service, "UPDATE ingestion SET lease_until = now()")
+
+    async with working():
+        document = await eyes.until(accepted, "failed")
+
+    assert (document.error_code, document.needs_human_review) == ("crashed", True)
+    assert script.converted == []
+    (letter,) = await service.queue.dead_letters(limit=1)
+    assert letter.reason == "crashed"
+    assert await messages(service) == 0
+
+
+async def test_who_lost_the_fence_writes_and_deletes_nothing(
+    service: Service, upload: Upload, working: Running, eyes: Eyes, gate: Gate
+) -> None:
+    accepted = await upload()
+
+    async with working():
+        await gate.until_reached()
+        await change(service, "UPDATE ingestion SET lease_until = now()")
+        taken = await claim_as_another(service, accepted)
+        gate.open.set()
+
+    ingestion = await eyes.ingestion(accepted)
+    assert (ingestion.status, ingestion.fence, ingestion.worker_id) == ("in-progress", taken.fence, "another")
+    assert (await eyes.document(accepted)).title is None
+    assert await messages(service) == 1
+
+
+async def test_a_lost_message_cancels_the_job(
+    settings: Settings, service: Service, script: Script, upload: Upload, gate: Gate, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    hasty = settings.worker.model_copy(update={"heartbeat_s": 0.05})
+    object.__setattr__(service, "settings", settings.model_copy(update={"worker": hasty}))
+    stop = asyncio.Event()
+    worker = asyncio.create_task(run_worker(service, script.stages(), stop))
+    await gate.until_reached()
+
+    await change(service, "DELETE FROM message")
+
+    await asyncio.wait_for(gate.cancelled.wait(), 20)
+    stop.set()
+    await worker
+    assert (await eyes.ingestion(accepted)).status == "in-progress"
+
+
+async def test_the_heartbeat_extends_message_and_lease(
+    settings: Settings, service: Service, script: Script, upload: Upload, gate: Gate, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    hasty = settings.worker.model_copy(update={"heartbeat_s": 0.05})
+    object.__setattr__(service, "settings", settings.model_copy(update={"worker": hasty}))
+    stop = asyncio.Event()
+    worker = asyncio.create_task(run_worker(service, script.stages(), stop))
+    await gate.until_reached()
+
+    await change(service, "UPDATE ingestion SET lease_until = now() + interval '30 s'")
+    await change(service, "UPDATE message SET visible_at = now() + interval '30 s'")
+    async with asyncio.timeout(20):
+        while True:
+            async with service.database.tenant(service.default_tenant_id) as conn:
+                cur = await conn.execute(
+                    """
+                    SELECT FROM ingestion, message
+                     WHERE lease_until > now() + interval '60 s' AND visible_at > now() + interval '60 s'
+                    """
+                )
+                if cur.rowcount:
+                    break
+    gate.open.set()
+    await eyes.until(accepted, "ready")
+    stop.set()
+    await worker
+
+
+async def test_a_second_signal_gives_documents_back_at_once(
+    service: Service, script: Script, upload: Upload, gate: Gate, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    stop, abort = asyncio.Event(), asyncio.Event()
+    worker = asyncio.create_task(run_worker(service, script.stages(), stop, abort))
+    await gate.until_reached()
+    before = await eyes.ingestion(accepted)
+
+    stop.set()
+    abort.set()
+    await asyncio.wait_for(worker, 20)
+
+    after = await eyes.ingestion(accepted)
+    assert (after.status, after.attempt_count, after.lease_until) == ("in-progress", 0, None)
+    assert after.fence > before.fence
+    assert (await service.queue.depth()).due == 1
+
+
+async def test_a_deleted_document_ends_its_work(
+    service: Service, upload: Upload, working: Running, gate: Gate
+) -> None:
+    await upload()
+
+    async with working():
+        await gate.until_reached()
+        await change(service, "DELETE FROM document")
+        gate.open.set()
+
+    assert await messages(service) == 1
