@@ -53,8 +53,8 @@ def score_receipts(records: Records) -> None:
 
 
 def receipt_prediction(record: dict[str, Any] | None) -> dict[str, str | None]:
-    data = (record and record["data"]) or {}
-    seller = data.get("seller") or {}
+    data: dict[str, Any] = (record and record["data"]) or {}
+    seller: dict[str, Any] = data.get("seller") or {}
     return {
         "company": seller.get("name"),
         "address": seller.get("address"),
@@ -81,10 +81,11 @@ def score_orders(records: Records) -> None:
 
 
 def order_prediction(record: dict[str, Any] | None) -> dict[str, str | None]:
-    data = (record and record["data"]) or {}
+    data: dict[str, Any] = (record and record["data"]) or {}
+    buyer: dict[str, Any] = data.get("buyer") or {}
     return {
         "contract_num": data.get("number") or data.get("contract_number"),
-        "advertiser": (data.get("buyer") or {}).get("name"),
+        "advertiser": buyer.get("name"),
         "gross_amount": data.get("gross_total"),
         "flight_from": data.get("period_start"),
         "flight_to": data.get("period_end"),

@@ -115,9 +115,10 @@ def _right(sample: Sample, document_type: str | None, read: dict[str, Any]) -> t
 
 
 def _value(data: dict[str, Any], path: str) -> str | None:
-    value: Any = data
-    for part in path.split("."):
-        value = (value or {}).get(part)
+    *parents, name = path.split(".")
+    for parent in parents:
+        data = data.get(parent) or {}
+    value = data.get(name)
     return None if value is None else str(value)
 
 

@@ -2,10 +2,13 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, TypeVar
+from urllib.error import URLError
+from urllib.request import urlopen
 
 from docmill.errors import DocmillError
 from docmill.pooled import PooledClassifier, PooledExtractor
@@ -23,6 +26,9 @@ from docmill.web.app import create_app
 from docmill.web.serve import serve
 
 T = TypeVar("T")
+
+_ADDRESS_FILE = "address"
+_ANSWER_S = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +68,32 @@ async def running_vault(settings: Settings) -> AsyncGenerator[RunningVault]:
                     tasks.create_task(serve(app, settings, stop, ready.set_result))
                     address = await ready
                     tasks.create_task(run_worker(service, stages(settings, pool), stop, abort))
-                    yield RunningVault(address, service, stop)
+                    with _announced(settings, address):
+                        yield RunningVault(address, service, stop)
                     stop.set()
             except* DocmillError as errors:
                 raise _first(errors) from errors
+
+
+def address_of(settings: Settings) -> str | None:
+    """Where a vault on the same data folder listens now, or None."""
+    try:
+        address = (settings.folder / _ADDRESS_FILE).read_text()
+        with urlopen(f"{address}healthz", timeout=_ANSWER_S) as answer:
+            return address if answer.status == HTTPStatus.OK else None
+    except (FileNotFoundError, URLError, OSError):
+        return None
+
+
+@contextmanager
+def _announced(settings: Settings, address: str) -> Generator[None]:
+    """Other commands find the vault by this file; one that outlives its vault does no harm."""
+    file = settings.folder / _ADDRESS_FILE
+    file.write_text(address)
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
 
 
 def stages(settings: Settings, pool: Pool) -> Stages:

@@ -5,11 +5,8 @@ import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import asdict
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, cast
-from urllib.error import URLError
-from urllib.request import urlopen
 from uuid import UUID
 
 from rich.markup import escape
@@ -17,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from docmill.cli.printing import MARKS, stderr, stdout
-from docmill.cli.serving import running_vault
+from docmill.cli.serving import address_of, running_vault
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.ports import Depth
 from docmill.service.logs import configure_logs
@@ -83,7 +80,7 @@ async def _add(settings: Settings, files: Sequence[Path], *, force: bool, wait: 
             added.append(accepted.document_id)
             note = "" if accepted.is_new else "  (already here)"
             stdout.print(f"{accepted.document_id}  {file.name}{note}", markup=False)
-        if not _is_up(settings):
+        if address_of(settings) is None:
             stderr.print("no vault is running; start it with: docmill up")
             return code
         if wait:
@@ -169,8 +166,7 @@ def _leaves(data: object, path: str = "") -> Iterator[tuple[str, Any]]:
 def status(settings: Settings) -> int:
     """Print how the vault is doing; the exit code."""
     counts, depth = asyncio.run(_counted(settings))
-    address = f"http://{settings.web.host}:{settings.web.port}/"
-    stdout.print(f"vault: {address if _is_up(settings) else 'not running; start it with: docmill up'}")
+    stdout.print(f"vault: {address_of(settings) or 'not running; start it with: docmill up'}", markup=False)
     stdout.print(f"kept in: {settings.folder}", markup=False)
     stdout.print(f"documents: {sum(counts.values())}")
     for state, count in counts.items():
@@ -187,14 +183,6 @@ async def _counted(settings: Settings) -> tuple[dict[str, int], Depth]:
         async with service.database.tenant(service.default_tenant_id) as conn:
             counts = await documents.counts(conn)
         return counts, await service.queue.depth()
-
-
-def _is_up(settings: Settings) -> bool:
-    try:
-        with urlopen(f"http://{settings.web.host}:{settings.web.port}/healthz", timeout=2) as answer:
-            return answer.status == HTTPStatus.OK
-    except (URLError, OSError):
-        return False
 
 
 async def _wait(service: Service, added: Sequence[UUID]) -> int:

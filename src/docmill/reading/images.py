@@ -15,11 +15,12 @@ from docmill.errors import CorruptError, TooLargeError
 from docmill.reading.options import ReadingOptions
 
 Image.MAX_IMAGE_PIXELS = None  # the limit is ours, and an error of ours
+Image.init()  # `Image.open` finds only formats whose modules are loaded
 pillow_heif.register_heif_opener(  # pyright: ignore[reportUnknownMemberType] - untyped
     thumbnails=False
 )
 
-FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "TIFF", "HEIF")
+FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "HEIF")
 LONG_SIDE_PT = 842.0
 """Of pictures that do not say how large they are: A4."""
 PLAUSIBLE_DPI = (50.0, 1200.0)
