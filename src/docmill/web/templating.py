@@ -32,7 +32,13 @@ class Templates:
         )
         self._common = {"static": f"/static/{static_version()}", "words": words, "themes": THEMES}
         filters = cast("dict[str, object]", self._environment.filters)
-        filters.update(moment=times.moment, duration=times.duration, size=cards.size, pretty=_pretty)
+        filters.update(
+            moment=times.moment,
+            duration=times.duration,
+            size=cards.size,
+            pretty=_pretty,
+            sentence=words.sentence,
+        )
         for name in self._environment.list_templates():
             self._environment.get_template(name)  # now, so that no request reads a file
 

@@ -35,7 +35,7 @@ async def test_boxes_stand_where_the_words_stand_and_only_on_their_page(
     second = (await client.get(f"/docs/{document_id}?page=2")).text
 
     assert 'viewBox="0 0 1000 1415"' in first  # 595 by 842 points
-    assert '<rect x="496" y="704" width="88" height="78" rx="4"/>' in first
+    assert '<rect x="497" y="705" width="86" height="76" rx="4"/>' in first
     assert re.findall(r'class="box [^>]*data-path="(.+?)"', second) == ["issue_date"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from docmill.service.store.documents import DocumentRow
-from docmill.web.view.words import RETRIES, STATES, StateWords, step_name, type_name
+from docmill.web.view.words import RETRIES, STATES, StateWords, sentence, step_name, type_name
 
 THUMBNAIL_PX = 200
 _AMOUNTS = ("gross_total", "amount_due", "closing_balance", "net_total")
@@ -103,10 +103,10 @@ def _reason(row: DocumentRow, failures: Sequence[str]) -> str:
         case "processing":
             return step_name(row.step)
         case "needs_classification":
-            return row.error_message or "Nobody could tell what this document is."
+            return sentence(row.error_message or "nobody could tell what this document is")
         case "needs_review":
-            return failures[0] if failures else "Some values should be checked."
+            return sentence(failures[0] if failures else "some values should be checked")
         case "failed":
-            return row.error_message or "Processing failed."
+            return sentence(row.error_message or "processing failed")
         case _:
             return ""

@@ -18,7 +18,7 @@ SHEET_PX = 1000
 """Boxes are drawn in thousandths of the page's width."""
 
 _A4 = 2**0.5
-_MARGIN_PX = 4
+_MARGIN_PX = 3
 _THUMBNAILS = 100
 """A longer document shows this many thumbnails around the page at hand."""
 
@@ -66,6 +66,12 @@ class DocumentView:
     failures: Sequence[Failure]
     result: IngestionRow | None
     history: Sequence[IngestionRow]
+
+    @property
+    def other_failures(self) -> list[Failure]:
+        """The failed checks that no field shown tells of."""
+        told = {field.path for field in self.reading.every}
+        return [failure for failure in self.failures if not told.intersection(failure.fields)]
 
     @property
     def thumbnails(self) -> range:

@@ -124,6 +124,11 @@ def field_name(path: str) -> str:
     return FIELDS.get(path, path.replace("_", " ").replace(".", " ").capitalize())
 
 
+def sentence(text: str) -> str:
+    """An error's message as a sentence of its own."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
 def step_name(step: str | None) -> str:
     """What is being done now."""
     return STEPS.get(step or "", "Waiting for its turn")

@@ -1,0 +1,81 @@
+"""How values are shown."""
+
+import pytest
+
+from docmill.model import Failure
+from docmill.schemas.fields import Fields
+from docmill.schemas.registry import REGISTRY
+from docmill.web.view.fields import reading
+from docmill.web.view.words import FIELDS, TABLES
+
+
+def paths_of(fields: type[Fields], prefix: str = "") -> list[str]:
+    """Every path of a schema; a table's by the name of the table."""
+    paths: list[str] = []
+    for name, value in fields().model_dump().items():
+        nested = fields.model_fields[name].annotation
+        if isinstance(value, dict) and isinstance(nested, type) and issubclass(nested, Fields):
+            paths += paths_of(nested, f"{name}.")
+        else:
+            paths.append(prefix + name)
+    return paths
+
+
+@pytest.mark.parametrize("document_type", REGISTRY)
+def test_every_field_of_every_type_has_a_name(document_type: str) -> None:
+    schema = next(schema for name, schema in REGISTRY.items() if name == document_type)
+
+    assert [path for path in paths_of(schema.fields) if path not in FIELDS and path not in TABLES] == []
+
+
+def test_what_matters_and_is_missing_shows_as_not_found() -> None:
+    shown = reading("receipt", {"seller": {"name": None}}, {}, [])
+
+    assert [(field.path, field.how_sure, field.certainty) for field in shown.fields] == [
+        ("seller.name", "Not found", "low"),
+        ("issue_date", "Not found", "low"),
+        ("gross_total", "Not found", "low"),
+    ]
+    assert (shown.to_check, shown.checked_percent) == (3, 0)
+
+
+def test_a_document_of_no_known_type_shows_what_it_has() -> None:
+    shown = reading("poem", {"rhyme_scheme": "abab", "author": {"pen_name": "A"}}, None, [])
+
+    assert [(field.name, field.value) for field in shown.fields] == [
+        ("Rhyme scheme", "abab"),
+        ("Author pen name", "A"),
+    ]
+
+
+def test_nothing_read_is_nothing_to_check() -> None:
+    shown = reading(None, None, None, [])
+
+    assert (shown.every, shown.to_check, shown.checked_percent) == ([], 0, 100)
+
+
+def test_a_failed_check_of_a_cell_marks_the_cell() -> None:
+    evidence = {
+        "lines[1].net_amount": {
+            "page": 1,
+            "box": [0, 0, 1, 1],
+            "text": "1",
+            "match": "exact",
+            "confidence": 1,
+        }
+    }
+    data = {"lines": [{"net_amount": None}, {"net_amount": "1"}]}
+    failure = Failure(check="sums", message="It differs.", fields=("lines[1].net_amount", "lines"))
+
+    shown = reading("other", data, evidence, [failure])
+
+    ((first,), (second,)) = shown.tables[0].rows
+    assert first is None
+    assert second is not None
+    assert (second.name, second.certainty, second.problems) == (
+        "Net amount, row 2",
+        "invalid",
+        ("It differs.",),
+    )
+    assert second.element_id == "field-lines-1-net_amount"
+    assert [field.path for field in shown.fields] == []
