@@ -33,6 +33,7 @@ MAX_SOCKET_PATH = 103
 _STARTS = 4
 _START_TIMEOUT_S = 60
 _POLL_S = 0.05
+_LEFTOVERS_S = 10
 
 
 class EmbeddedPostgres:
@@ -145,16 +146,28 @@ class EmbeddedPostgres:
         return self._run("pg_ctl", *arguments, *wait, "start", check=False) == 0
 
     def _drop_stale_pid(self) -> None:
-        """PostgreSQL takes any living process with the number in its pid file for itself; we look."""
+        """Remove the pid file of a server that was killed, once nothing works on the data any more.
+
+        PostgreSQL takes any process with that number for the old server: one of another program, or a dead
+        one that nobody has waited for, as in a container without an init.
+        """
         file = self._data / "postmaster.pid"
-        try:
-            pid = int(file.read_text().split("\n", 1)[0])
-            name = psutil.Process(pid).name()
-        except (FileNotFoundError, ValueError, psutil.Error):
+        if not file.exists():
             return
-        if "postgres" not in name:
-            log.warning("removing a stale pid file", extra={"pid": pid})
-            file.unlink()
+        deadline = time.monotonic() + _LEFTOVERS_S
+        while any(self._works_here(process) for process in psutil.process_iter()):
+            if time.monotonic() > deadline:
+                return
+            time.sleep(_POLL_S)
+        log.warning("removing the pid file of a server that is gone", extra={"file": str(file)})
+        file.unlink(missing_ok=True)
+
+    def _works_here(self, process: psutil.Process) -> bool:
+        """Whether this is a living process of a server on our data."""
+        try:
+            return process.name().startswith("postgres") and Path(process.cwd()).samefile(self._data)
+        except (psutil.Error, OSError):
+            return False
 
     def _ensure_database(self) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as conn:
