@@ -1,0 +1,80 @@
+"""A receipt through the real vault: uploaded, read by OCR, shown with its values and their places."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from playwright.async_api import Page, expect
+
+from docmill.cli.serving import running_vault
+from docmill.service.settings import Settings, Web
+
+READING_MS = 120_000
+"""OCR takes seconds on a free core, and more on a busy machine."""
+
+
+@pytest.fixture
+async def vault(settings: Settings) -> AsyncIterator[str]:
+    """The address of a vault with a worker."""
+    async with running_vault(settings.model_copy(update={"web": Web(port=0)})) as running:
+        yield running.address
+
+
+async def test_an_uploaded_receipt_is_read_before_ones_eyes(page: Page, vault: str, receipt: bytes) -> None:
+    await page.goto(vault)
+    await expect(page.locator("#connection")).to_have_text("Live")
+    await page.locator("#upload input").set_input_files(
+        {"name": "till.png", "mimeType": "image/png", "buffer": receipt}
+    )
+    card = page.locator(".card")
+    await expect(card).to_have_attribute("data-state", "processing")
+
+    # No reload: the card becomes what the document has become.
+    await expect(card).to_have_attribute("data-state", "ready", timeout=READING_MS)
+    await expect(card.locator(".amount")).to_have_text("12.90 EUR")
+    await expect(card.locator("img")).to_have_js_property("complete", value=True)
+    assert await card.locator("img").evaluate("image => image.naturalWidth") == 200
+
+    await card.get_by_role("link").click()
+    total = page.get_by_label("Total", exact=True)
+    box = page.locator('.box[data-path="gross_total"]')
+    await expect(total).to_have_value("12.90")
+
+    # A field shows its box.
+    await total.click()
+    await expect(box).to_have_class("box sure selected")
+    await expect(page.locator(".box-name")).to_have_text("Total: 12.90")
+
+    # A box shows its field.
+    date = page.get_by_label("Date", exact=True)
+    await page.locator('.box[data-path="issue_date"]').click()
+    await expect(date).to_be_focused()
+    await expect(box).to_have_class("box sure")
+
+    # The boxes are one tab stop, and arrows move between them.
+    await page.locator(".box[tabindex='0']").focus()
+    await page.keyboard.press("Home")
+    first = page.locator(".box").first
+    await expect(first).to_be_focused()
+    await page.keyboard.press("ArrowDown")
+    await expect(page.locator(".box").nth(1)).to_be_focused()
+    await expect(page.locator(".box[tabindex='0']")).to_have_count(1)
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".field.selected")).to_have_count(1)
+
+    # Zoom, boxes and tabs.
+    await page.locator("h1").click()
+    await page.keyboard.press("+")
+    await expect(page.locator("#sheet")).to_have_attribute("data-zoom", "1")
+    await page.keyboard.press("0")
+    await expect(page.locator("#zoom")).to_have_text("Fit")
+    await page.keyboard.press("b")
+    await expect(page.locator(".boxes")).to_be_hidden()
+    await page.get_by_role("link", name="Text").click()
+    await expect(page.locator(".plain-text")).to_contain_text("BAKERY")
+    await expect(page).to_have_url(f"{page.url.partition('?')[0]}?tab=text")
+
+    # Processing again shows itself and ends as before.
+    await page.get_by_role("link", name="Fields").click()
+    await page.get_by_role("button", name="Process again").click()
+    await expect(page.locator(".title-row .pill")).to_have_text("Ready", timeout=READING_MS)
+    await expect(total).to_have_value("12.90")
