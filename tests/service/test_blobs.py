@@ -1,9 +1,9 @@
 from pathlib import Path
 
 import pytest
-from contracts.blobs import BlobsContract
 from obstore.store import LocalStore
 
+from contracts.blobs import BlobsContract
 from docmill.errors import ServerError
 from docmill.service.blobs import Blobs
 

@@ -146,21 +146,22 @@ class EmbeddedPostgres:
         return self._run("pg_ctl", *arguments, *wait, "start", check=False) == 0
 
     def _drop_stale_pid(self) -> None:
-        """Remove the pid file of a server that was killed, once nothing works on the data any more.
+        """Remove the pid files of a server that was killed, once nothing works on the data any more.
 
         PostgreSQL takes any process with that number for the old server: one of another program, or a dead
         one that nobody has waited for, as in a container without an init.
         """
-        file = self._data / "postmaster.pid"
-        if not file.exists():
+        files = (self._data / "postmaster.pid", self._socket_folder / f"{SOCKET_NAME}.lock")
+        if not any(file.exists() for file in files):
             return
         deadline = time.monotonic() + _LEFTOVERS_S
         while any(self._works_here(process) for process in psutil.process_iter()):
             if time.monotonic() > deadline:
                 return
             time.sleep(_POLL_S)
-        log.warning("removing the pid file of a server that is gone", extra={"file": str(file)})
-        file.unlink(missing_ok=True)
+        log.warning("removing the pid files of a server that is gone", extra={"folder": str(self._data)})
+        for file in files:
+            file.unlink(missing_ok=True)
 
     def _works_here(self, process: psutil.Process) -> bool:
         """Whether this is a living process of a server on our data."""
