@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -14,6 +16,7 @@ from rich.text import Text
 from docmill.cli.printing import MARKS, stderr, stdout
 from docmill.cli.serving import running_vault
 from docmill.cli.vault import UNFINISHED, file_chunks, load_settings
+from docmill.model import letters_and_digits
 from docmill.samples import Sample, generate
 from docmill.schemas.registry import REGISTRY
 from docmill.service.settings import Settings
@@ -56,14 +59,18 @@ async def _processed(service: Service, samples: Sequence[Sample]) -> list[Docume
         ).document_id
         for sample in samples
     ]
-    with _bar(len(samples)) as bar:
+    told: set[UUID] = set()
+    with _bar() as bar:
         task = bar.add_task("reading", total=len(samples))
         async with aclosing(service.feed.follow(service.default_tenant_id, 0)) as news:
             async for _ in news:
                 rows = await _rows(service, ids)
-                done = [row for row in rows if row.state not in UNFINISHED]
-                bar.update(task, completed=len(done))
-                if len(done) == len(rows):
+                for row in rows:
+                    if row.state not in UNFINISHED and row.id not in told:
+                        told.add(row.id)
+                        stdout.print(f"{MARKS[row.state]} {escape(row.file_name)}  {escape(row.title or '')}")
+                bar.update(task, completed=len(told))
+                if len(told) == len(rows):
                     return rows
     raise AssertionError("the feed of events never ends")
 
@@ -74,15 +81,16 @@ async def _rows(service: Service, ids: Sequence[UUID]) -> list[DocumentRow]:
     return [row for row in rows if row is not None]
 
 
-def _bar(total: int) -> Progress:
+def _bar() -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=stderr, disable=not stderr.is_terminal, transient=total > 0)
+    return Progress(*columns, console=stderr, disable=not stderr.is_terminal, transient=True)
 
 
 def _print_table(samples: Sequence[Sample], rows: Sequence[DocumentRow]) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("", "file", "form", "type", "counterparty", "number", "date", "total", "fields right"):
-        table.add_column(column, justify="right" if column in {"total", "fields right"} else "left")
+    for column in ("", "file", "form", "type", "counterparty", "number", "date", "total", "right"):
+        numeric = column in {"total", "right"}
+        table.add_column(column, no_wrap=True, max_width=34, justify="right" if numeric else "left")
     right_in_all = fields_in_all = 0
     for sample, row in zip(samples, rows, strict=True):
         read, truth = row.structured_data or {}, sample.truth.model_dump(mode="json")
@@ -96,12 +104,16 @@ def _print_table(samples: Sequence[Sample], rows: Sequence[DocumentRow]) -> None
             *(_compared(_value(read, path), _value(truth, path)) for path in _SHOWN),
             f"{right}/{count}",
         )
-    stdout.print(table)
+    wide = stdout if stdout.is_terminal else Console(width=_WIDTH, highlight=False)
+    wide.print(table)
     stdout.print(
         f"{len(rows)} documents, {right_in_all} of {fields_in_all} key fields right; "
         "red is what was read, [green]green[/green] what is printed on the paper"
     )
 
+
+_WIDTH = 170
+"""Of the table in a file or pipe, which have no width of their own."""
 
 _SHOWN = ("seller.name", "number", "issue_date", "gross_total")
 
@@ -110,7 +122,7 @@ def _right(sample: Sample, document_type: str | None, read: dict[str, Any]) -> t
     """How many critical fields of the document, and its type, were read right, and how many there are."""
     truth = sample.truth.model_dump(mode="json")
     critical = [path for path in REGISTRY[sample.document_type].critical if _value(truth, path)]
-    right = sum(_value(read, path) == _value(truth, path) for path in critical)
+    right = sum(_same(_value(read, path), _value(truth, path)) for path in critical)
     return right + (document_type == sample.document_type), len(critical) + 1
 
 
@@ -122,7 +134,11 @@ def _value(data: dict[str, Any], path: str) -> str | None:
     return None if value is None else str(value)
 
 
+def _same(read: str | None, truth: str | None) -> bool:
+    return letters_and_digits(read or "") == letters_and_digits(truth or "")
+
+
 def _compared(read: str | None, truth: str | None) -> Text:
-    if read == truth:
+    if _same(read, truth):
         return Text(read or "")
     return Text.assemble((read or "–", "red"), " ", (truth or "", "green"))  # noqa: RUF001  a dash for nothing
