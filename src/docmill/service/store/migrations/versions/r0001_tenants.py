@@ -26,9 +26,12 @@ def upgrade() -> None:
                 EXCEPTION WHEN duplicate_object OR unique_violation THEN
                     NULL;
                 END;
-                IF NOT pg_has_role(current_user, wanted, 'MEMBER') THEN
+                BEGIN
+                    -- Who made a role may grant it, but from PostgreSQL 16 on may not yet act as it.
                     EXECUTE format('GRANT %I TO %I', wanted, current_user);
-                END IF;
+                EXCEPTION WHEN insufficient_privilege THEN
+                    NULL;  -- an administrator made it, and granted it
+                END;
                 EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', wanted);
             END LOOP;
         END

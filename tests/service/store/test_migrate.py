@@ -1,0 +1,63 @@
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from docmill.errors import MisconfiguredError, ServerError
+from docmill.service.embedded import EmbeddedPostgres
+from docmill.service.store import documents
+from docmill.service.store.database import Database
+from docmill.service.store.migrate import migrate
+from docmill.service.store.tenants import DEFAULT_TENANT_ID
+
+
+@pytest.fixture
+def owner(postgres: EmbeddedPostgres) -> Iterator[str]:
+    """An ordinary user, as a hosted database gives one, with an empty database of the same name."""
+    name = f"owner_{uuid4().hex}"
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute(sql.SQL("CREATE ROLE {} LOGIN CREATEROLE").format(sql.Identifier(name)))
+        admin.execute(sql.SQL("CREATE DATABASE {0} OWNER {0}").format(sql.Identifier(name)))
+        yield name
+        admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+        admin.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(sql.Identifier(name)))
+
+
+def url_of(postgres: EmbeddedPostgres, user: str) -> str:
+    return postgres.url(user).replace("postgres@", f"{user}@", 1)
+
+
+async def test_an_ordinary_owner_can_migrate_and_work(postgres: EmbeddedPostgres, owner: str) -> None:
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute(sql.SQL("GRANT docmill_app, docmill_dispatch TO {}").format(sql.Identifier(owner)))
+
+    migrate(url_of(postgres, owner))
+
+    async with Database(url_of(postgres, owner)) as database, database.tenant(DEFAULT_TENANT_ID) as conn:
+        assert await documents.page(conn) == []
+
+
+def test_who_may_not_make_the_schema_is_told(postgres: EmbeddedPostgres, owner: str) -> None:
+    with psycopg.connect(postgres.url(owner), autocommit=True) as admin:
+        admin.execute("ALTER SCHEMA public OWNER TO postgres")
+
+    with pytest.raises(MisconfiguredError, match="schema"):
+        migrate(url_of(postgres, owner))
+
+
+def test_many_may_migrate_at_once(postgres: EmbeddedPostgres, owner: str) -> None:
+    url = postgres.url(owner)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(migrate, [url] * 3))
+
+    with psycopg.connect(url) as conn:
+        assert conn.execute("SELECT version_num FROM alembic_version").fetchall() == [("0004",)]
+
+
+def test_a_database_that_is_not_there_is_tried_again() -> None:
+    with pytest.raises(ServerError):
+        migrate("postgresql://postgres@/docmill?host=/nowhere")
