@@ -1,0 +1,73 @@
+import asyncio
+
+from docmill.errors import ServerError
+from docmill.ports import Message
+from docmill.service.lease import ClaimLostError, Lease
+from docmill.service.queue.memory import MemoryQueue
+from docmill.service.stack import Service
+from docmill.service.store import claims
+from scripted import Upload
+
+
+class FailingQueue(MemoryQueue):
+    """Cannot be reached for the first extensions."""
+
+    failures = 2
+    asked = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached_again = asyncio.Event()
+
+    async def extend(self, message: Message, *, visibility_s: float) -> bool:
+        self.asked += 1
+        if self.asked <= self.failures:
+            raise ServerError("gone for a moment")
+        self.reached_again.set()
+        return await super().extend(message, visibility_s=visibility_s)
+
+
+async def lease_on(service: Service, upload: Upload, queue: MemoryQueue, *, lease_s: float) -> Lease:
+    accepted = await upload()
+    assert accepted.ingestion_id
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        claim = await claims.take(
+            conn, accepted.ingestion_id, worker_id="me", lease_s=lease_s, max_attempts=3
+        )
+    assert claim
+    await queue.send([str(accepted.ingestion_id)])
+    (message,) = await queue.receive(limit=1, wait_s=0)
+    return Lease(service.database, queue, message, claim, lease_s=lease_s, heartbeat_s=0.01)
+
+
+async def test_a_moments_trouble_does_not_lose_the_lease(service: Service, upload: Upload) -> None:
+    queue = FailingQueue()
+    lease = await lease_on(service, upload, queue, lease_s=300)
+
+    async def work() -> str:
+        await queue.reached_again.wait()
+        return "done"
+
+    async with asyncio.timeout(20):
+        assert await lease.hold_during(work()) == "done"
+
+
+async def test_trouble_until_the_lease_ends_loses_it(service: Service, upload: Upload) -> None:
+    queue = FailingQueue()
+    queue.failures = 1_000_000
+    lease = await lease_on(service, upload, queue, lease_s=0.1)
+    cancelled = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    async with asyncio.timeout(20):
+        try:
+            await lease.hold_during(work())
+        except ClaimLostError:
+            assert cancelled.is_set()
+        else:
+            raise AssertionError
