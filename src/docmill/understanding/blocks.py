@@ -8,10 +8,10 @@ from docmill.understanding.candidates import Candidates
 from docmill.understanding.findings import Span
 from docmill.understanding.labels import Label
 from docmill.understanding.layout import Segment, Sheet
-from docmill.understanding.lettering import Lettering, lettering
+from docmill.understanding.lettering import NOT_LETTERHEAD, Lettering, lettering
 from docmill.understanding.vocabulary import Concept
 
-PARTY_CONCEPTS = (Concept.SELLER, Concept.BUYER, Concept.SHIP_TO)
+PARTY_CONCEPTS = (Concept.ADVERTISER, Concept.SELLER, Concept.BUYER, Concept.SHIP_TO)
 _LONGEST_BLOCK = 7
 _LINE_GAP = 1.4
 """Lines of a block are no farther apart than this many line heights."""
@@ -100,7 +100,9 @@ class _Reader:
     def _named(self, segment: Segment, label: Label[Concept]) -> Span | None:
         rest = segment.text[label.stop :]
         if sum(map(str.isalpha, rest)) > 2:  # noqa: PLR2004 - more than a stray mark
-            return Span(segment, label.stop + len(rest) - len(rest.lstrip(" :.)-#")), len(segment.text))
+            return self._until_next_label(
+                Span(segment, label.stop + len(rest) - len(rest.lstrip(" :.)-#")), len(segment.text))
+            )
         below = next(iter(self._sheet.below(segment.box)), None)
         right = next(iter(self._sheet.right_of(segment)), None)
         options = [right, below] if rest.strip().startswith(":") else [below, right]
@@ -108,6 +110,14 @@ class _Reader:
             if other is not None and self._can_be_named(segment, other):
                 return Span(other, 0, len(other.text))
         return None
+
+    def _until_next_label(self, span: Span) -> Span:
+        """The span, ended where a label of several words begins: the next column came too close."""
+        for label in self._candidates.labels(span.segment):
+            words = span.segment.text[label.start : label.stop].split()
+            if label.start > span.start and len(words) > 1 and NOT_LETTERHEAD.intersection(label.meanings):
+                return span._replace(stop=label.start)
+        return span
 
     def _can_be_named(self, label: Segment, other: Segment) -> bool:
         look = self._look(other)

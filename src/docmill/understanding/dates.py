@@ -88,11 +88,13 @@ def _month_names() -> dict[str, int]:
 
 
 _MONTH_NAMES = _month_names()
-_MONTH = "(?P<month>" + "|".join(sorted(map(re.escape, _MONTH_NAMES), key=len, reverse=True)) + r")\b\.?"
+_MONTH = (
+    "(?P<month>" + "|".join(sorted(map(re.escape, _MONTH_NAMES), key=len, reverse=True)) + r")(?![a-z])\.?"
+)
 _DAY = r"(?P<day>[0-3]?\d)"
 _YEAR4 = r"(?P<year>(?:19|20)\d\d)"
 _YEAR = r"(?P<year>(?:19|20)\d\d|\d\d)"
-_AFTER_SHORT_YEAR = r"(?=[^\d/.\-]|[/.\-](?!\d)|\d{1,2}:\d\d|$)"
+_AFTER_SHORT_YEAR = r"(?=[^\d/.\-]|[/.\-](?!\d)|-\d{1,2}/\d|\d{1,2}:\d\d|$)"
 _SEPARATOR = r"\s?(?P<sep>[/.\-])\s?"
 
 _PATTERNS = tuple(
@@ -130,7 +132,10 @@ _PATTERNS = tuple(
 _PLAIN = (6, 7)
 """The two patterns without any separator."""
 _UNTIL = r"\s*(?:-|\u2013|\u2014|~|to|thru|through|until|bis|au|al|a|hasta|tot|t/m|tot en met|till)\s*"
-_WEEKDAY = r"(?:[a-z]{2,3}\.?,?\s*)?"
+_WEEKDAY = (
+    r"(?:(?:mon|tue|wed|thu|fri|sat|sun|mo|di|mi|do|fr|sa|so|lun|mar|mer|jeu|ven|sam|dim|mie|jue|vie|sab|dom"
+    r"|gio|ma|wo|za|zo)[a-z]{0,7}\.?,?\s*)?"
+)
 RANGE_LINK = re.compile(_UNTIL + _WEEKDAY + "$")
 """What stands between the two dates of a period, on folded text."""
 _SHORT_START = re.compile(

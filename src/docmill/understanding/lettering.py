@@ -47,7 +47,7 @@ _NET = re.compile(r"@|www|https?:|\.(?:com|net|org|de|fr|es|it|nl|my|eu)\b")
 _REGISTRATION = re.compile(
     r"^\W*(?:\d{5,7}\s?-?\s?[a-z]|(?:19|20)\d{10}|[a-z]{0,3}\d{7,12}-?[a-z]?)\W*(?:\(.*)?$"
 )
-_NOT_LETTERHEAD = frozenset(
+NOT_LETTERHEAD = frozenset(
     {
         Concept.PHONE, Concept.TAX_NUMBER, Concept.VAT_NUMBER, Concept.REGISTRATION_NUMBER, Concept.DATE,
         Concept.INVOICE_DATE, Concept.INVOICE_NUMBER, Concept.RECEIPT_NUMBER, Concept.DOCUMENT_NUMBER,
@@ -101,7 +101,7 @@ def lettering(candidates: Candidates, segment: Segment) -> Lettering:
     text = segment.text
     folded = fold(text)
     words = [token.text for token in tokens(text)]
-    labels = [label for label in candidates.labels(segment) if _NOT_LETTERHEAD.intersection(label.meanings)]
+    labels = [label for label in candidates.labels(segment) if NOT_LETTERHEAD.intersection(label.meanings)]
     covered = sum(label.stop - label.start for label in labels)
     dates = find_dates(text)
     amounts = [one for one in find_amounts(text, misread=False) if one.has_cents or one.currency]

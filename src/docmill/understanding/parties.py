@@ -19,6 +19,21 @@ _PROVIDERS = frozenset("gmail googlemail hotmail outlook yahoo gmx web icloud ao
 _CONFIRMATION = re.compile(
     r"confirmation|bestatigung|acknowledg|conferma|bevestiging|confirmacion|accuse de reception"
 )
+_AS_SELLER = {
+    Concept.SELLER: 4.0,
+    Concept.BUYER: -4.0,
+    Concept.ADVERTISER: -6.0,
+    Concept.SHIP_TO: -4.0,
+    None: 0.0,
+}
+_AS_BUYER = {
+    Concept.SELLER: -4.0,
+    Concept.BUYER: 4.0,
+    Concept.ADVERTISER: 8.0,
+    Concept.SHIP_TO: -0.5,
+    None: 0.0,
+}
+"""An advertiser is the customer, whoever buys the air time for it."""
 _SAME_NAME = 88
 _NULL = 1.2
 _BOTTOM = 0.85
@@ -86,14 +101,14 @@ class _Weigher:
 
     def seller(self, block: Block) -> float:
         """How far `block` is the seller."""
-        score = {Concept.SELLER: 4.0, Concept.BUYER: -4.0, Concept.SHIP_TO: -4.0, None: 0.0}[block.label]
+        score = _AS_SELLER[block.label]
         return score * max(block.quality, 0.5) + (
             self._addressed(block, []) if self._buyer_writes else self._writer(block)
         )
 
     def buyer(self, block: Block, every: Sequence[Block]) -> float:
         """How far `block` is the buyer."""
-        score = {Concept.SELLER: -4.0, Concept.BUYER: 4.0, Concept.SHIP_TO: -0.5, None: 0.0}[block.label]
+        score = _AS_BUYER[block.label]
         return score * max(block.quality, 0.5) + (
             self._writer(block) if self._buyer_writes else self._addressed(block, every)
         )

@@ -15,7 +15,7 @@ _NULL = 0.0
 _SHORT_NAME = 9
 _REGISTRATION_TAIL = re.compile(
     r"[\s,]*[(\[{]?\s*(?:co\.?\s?(?:reg\.?)?\s*(?:no)?\.?\s*[:.]?\s*|reg\.?\s*(?:no)?\.?\s*:?\s*|roc\s*(?:no)?\s*:?\s*)?"
-    r"[a-z]{0,3}[\d ]{4,13}\s?-?\s?[a-z0-9]?\s*[)\]}]?\W*$",
+    r"(?<![a-z])[a-z]{0,3}\d[\d ]{4,12}\s?-?\s?[a-z0-9]?\s*[)\]}]?\W*$",
     re.IGNORECASE,
 )
 _HEAD_NOISE = re.compile(r"^(?:welcome to|bienvenue|willkommen bei|\W)+\s*", re.IGNORECASE)

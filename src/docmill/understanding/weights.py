@@ -89,6 +89,7 @@ _DATE_CONCEPTS = (
     Concept.DUE_DATE,
     Concept.OTHER_DATE,
     Concept.PERIOD,
+    Concept.SERVICE_PERIOD,
     Concept.PERIOD_START,
     Concept.PERIOD_END,
 )
@@ -125,8 +126,12 @@ def issue_date(document_type: DocumentType) -> Weights:
 DATES: Mapping[str, Weights] = {
     "due_date": _date({Concept.DUE_DATE: 4}),
     "delivery_date": _date({Concept.DELIVERY_DATE: 4}),
-    "period_start": _date({Concept.PERIOD: 2.5, Concept.PERIOD_START: 2.2, Concept.DATE: -0.5}),
-    "period_end": _date({Concept.PERIOD: 2.5, Concept.PERIOD_END: 2.2, Concept.DATE: -0.5}),
+    "period_start": _date(
+        {Concept.PERIOD: 2.5, Concept.SERVICE_PERIOD: 3.6, Concept.PERIOD_START: 2.2, Concept.DATE: -0.5}
+    ),
+    "period_end": _date(
+        {Concept.PERIOD: 2.5, Concept.SERVICE_PERIOD: 3.6, Concept.PERIOD_END: 2.2, Concept.DATE: -0.5}
+    ),
 }
 NULL_DATE = 1.5
 

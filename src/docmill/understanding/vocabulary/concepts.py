@@ -32,6 +32,7 @@ class Concept(StrEnum):
     DUE_DATE = auto()
     OTHER_DATE = auto()
     PERIOD = auto()
+    SERVICE_PERIOD = auto()
     PERIOD_START = auto()
     PERIOD_END = auto()
     TIME = auto()
@@ -59,6 +60,7 @@ class Concept(StrEnum):
     # parties
     SELLER = auto()
     BUYER = auto()
+    ADVERTISER = auto()
     SHIP_TO = auto()
     ADDRESS = auto()
     CONTACT = auto()
