@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from docmill import transcription
 from docmill.model import Document
@@ -13,7 +14,7 @@ from docmill.reading.options import ReadingOptions
 SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
 
 
-def labels() -> list[dict[str, dict[str, str]]]:
+def labels() -> list[dict[str, Any]]:
     return json.loads((SHARED / "data/adbuy/labels.json").read_text())
 
 

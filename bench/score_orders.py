@@ -1,4 +1,4 @@
-"""Accuracy on the orders and invoices of ../shared/data/adbuy, by the S2 rules of ../shared/eval, month first.
+"""Accuracy on the orders and invoices of ../shared/data/adbuy, by the S2 rules of ../shared/eval.
 
 Usage: python bench/score_orders.py [--errors FIELD]
 """

@@ -10,7 +10,6 @@ import json
 import time
 from collections import Counter
 from types import ModuleType
-from typing import Any
 
 from docmill.model import Classification, Document, Extraction
 from docmill.schemas.types import Receipt
@@ -19,6 +18,9 @@ from docmill.understanding.extractor import RuleExtractor
 from docmill.understanding.gate import RuleGate
 from receipt_documents import SHARED, documents
 
+Truth = dict[str, dict[str, str]]
+RARE = 2
+"""Receipts of one vendor, at most, for it to count as rare."""
 PATHS = {"company": "seller.name", "date": "issue_date", "address": "seller.address", "total": "gross_total"}
 
 
@@ -55,17 +57,17 @@ async def run(loaded: dict[str, Document], *, classify: bool) -> dict[str, tuple
     return results
 
 
-def rare(truth: dict[str, Any], score: ModuleType) -> list[str]:
+def rare(truth: Truth, score: ModuleType) -> list[str]:
     counts = Counter(score.s2_text(fields.get("company") or "") for fields in truth.values())
     return sorted(
-        name for name, fields in truth.items() if counts[score.s2_text(fields.get("company") or "")] <= 2
+        name for name, fields in truth.items() if counts[score.s2_text(fields.get("company") or "")] <= RARE
     )
 
 
 def report_gate(
     loaded: dict[str, Document],
     results: dict[str, tuple[Classification, Extraction]],
-    truth: Any,
+    truth: Truth,
     score: ModuleType,
 ) -> None:
     gate = RuleGate()
@@ -97,7 +99,7 @@ def report_gate(
     print("  failed checks:", dict(checks.most_common(12)))
 
 
-def coverage(results: dict[str, tuple[Classification, Extraction]], truth: Any, score: ModuleType) -> None:
+def coverage(results: dict[str, tuple[Classification, Extraction]], truth: Truth, score: ModuleType) -> None:
     """Per field: the share answered at the lowest confidence from which 99 and 95 % are right."""
     for field, path in PATHS.items():
         ranking: list[tuple[float, bool]] = []

@@ -20,6 +20,8 @@ _HEADING_GAP = 3.2
 _SEPARATOR = re.compile(r"\s+[·•|*●▪\u2013\u2014-]\s+|\s*[·•|●▪]\s*|,\s+|;\s+")
 _LONGEST_NAME_WORDS = 12
 _HEAD = 0.22
+_BESIDE = 0.12
+"""A value this near, in page widths, belongs to the label on its left."""
 _MOST_BLOCKS = 60
 
 
@@ -94,6 +96,7 @@ class _Reader:
         label = labels[0]
         rest = segment.text[label.stop :]
         set_off = not any(map(str.isalnum, rest)) or rest.lstrip(" )").startswith(":")
+        set_off = set_off or Concept.ADVERTISER in label.meanings
         several_words = " " in segment.text[: label.stop].strip()
         return label if set_off or (several_words and len(rest.split()) < _LONGEST_NAME_WORDS) else None
 
@@ -105,7 +108,8 @@ class _Reader:
             )
         below = next(iter(self._sheet.below(segment.box)), None)
         right = next(iter(self._sheet.right_of(segment)), None)
-        options = [right, below] if rest.strip().startswith(":") else [below, right]
+        beside = right is not None and right.box.x0 - segment.box.x1 < _BESIDE
+        options = [right, below] if beside or rest.strip().startswith(":") else [below, right]
         for other in options:
             if other is not None and self._can_be_named(segment, other):
                 return Span(other, 0, len(other.text))

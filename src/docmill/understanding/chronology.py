@@ -111,10 +111,10 @@ def _late(candidate: Candidate[date]) -> float:
     return 0.5 * candidate.segment.middle + 0.8 * min(2, candidate.segment.page_index)
 
 
-def time_of_day(candidates: Candidates, issued: Finding | None) -> Finding | None:
+def time_of_day(candidates: Candidates, issued: Finding | None) -> Iterator[tuple[str, Finding]]:
     """The time printed with the issue date, on its line or the next ones, or after a label."""
     if issued is None:
-        return None
+        return
     segment = issued.spans[0].segment
     sheet = candidates.layout.sheet(segment)
     after = Span(segment, issued.spans[0].stop, len(segment.text))
@@ -128,8 +128,8 @@ def time_of_day(candidates: Candidates, issued: Finding | None) -> Finding | Non
         match = _TIME.search(span.segment.text, span.start)
         if match and (":" in match[0] or rank < len(near)):
             where = Span(span.segment, match.start(), match.end())
-            return Finding(_clock(match), (where,), 0.95 if rank < len(near) else 0.8)
-    return None
+            yield "time", Finding(_clock(match), (where,), 0.95 if rank < len(near) else 0.8)
+            return
 
 
 def _clock(match: re.Match[str]) -> str:

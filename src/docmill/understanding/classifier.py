@@ -53,7 +53,7 @@ class RuleClassifier:
         return Classification(
             document_type=kind,
             title=_title(kind, found),
-            summary=None,
+            summary=_summary(kind, found),
             document_date=_date(found),
             language=document.language or convention.language,
             confidence=confidence,
@@ -111,6 +111,20 @@ def _title(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
     if party is not None:
         parts.append(str(party.value))
     return ", ".join(parts)
+
+
+def _summary(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
+    """One sentence from what was found, or None if nothing was."""
+    facts = {path: str(finding.value) for path, finding in found.items()}
+    words = [NAMES[kind]]
+    for path, preposition in (("number", ""), ("seller.name", "from "), ("buyer.name", "to ")):
+        if path in facts:
+            words.append(preposition + facts[path])
+    if "issue_date" in facts:
+        words.append(f"of {facts['issue_date']}")
+    if "gross_total" in facts:
+        words.append(f"over {facts['gross_total']} {facts.get('currency', '')}".rstrip())
+    return " ".join(words).rstrip(".") + "." if len(words) > 1 else None
 
 
 def _date(found: Mapping[str, Finding]) -> date | None:

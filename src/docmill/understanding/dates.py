@@ -199,7 +199,7 @@ def _with_short_starts(folded: str, found: list[WrittenDate]) -> Iterator[Writte
     for index, written in enumerate(found):
         begin = found[index - 1].stop if index else 0
         before = folded[begin : written.start]
-        match = _SHORT_START.search(before) or _SHORT_START_MONTH.search(before)
+        match = _SHORT_START_MONTH.search(before) or _SHORT_START.search(before)
         short = _short_start(match, written) if match else None
         if match and short:
             stop = begin + re.sub(_UNTIL + "$", "", before).__len__()

@@ -44,9 +44,7 @@ def findings(layout: Layout, kind: DocumentType) -> dict[str, Finding]:
     if kind == "receipt":
         found.update(tip(candidates))
         found.update(shop(candidates))
+        found.update(time_of_day(candidates, found.get("issue_date")))
     else:
         found.update(parties(candidates, kind))
-        time = time_of_day(candidates, found.get("issue_date"))
-        if time is not None:
-            found["time"] = time
     return found

@@ -40,6 +40,10 @@ _BOTTOM = 0.85
 _TOP = 0.45
 _NEAR_DOMAIN = 82
 _SHORTEST_DOMAIN = 4
+_LARGE = 1.3
+"""Print this many times as high as the page's usual text is large."""
+_BUYERS_OWN = 0.12
+"""How far below the buyer's name, in pages, an identifier is still the buyer's."""
 
 
 def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
@@ -120,7 +124,7 @@ class _Weigher:
         score += (
             0.9 * (1 - block.top)
             + 0.5 * (block.top > _BOTTOM)
-            + 0.6 * (size > 1.3)
+            + 0.6 * (size > _LARGE)
             + 0.5 * bool(block.address)
         )
         score += 2.0 * self._owns_domain(block)
@@ -217,7 +221,7 @@ def _is_buyers(vat_id: Candidate[str], seller: Block | None, buyer: Block | None
         return True
     if buyer is None or vat_id.segment.page_index != buyer.name.segment.page_index:
         return False
-    return _distance(vat_id, buyer) < 0.12 and (
+    return _distance(vat_id, buyer) < _BUYERS_OWN and (
         seller is None or _distance(vat_id, buyer) < _distance(vat_id, seller)
     )
 

@@ -1,0 +1,381 @@
+from collections.abc import Callable
+
+import pytest
+
+from docmill.model import Classification, Document
+from docmill.understanding.classifier import RuleClassifier
+from docmill.understanding.extractor import RuleExtractor
+from docmill.understanding.gate import leaves
+
+Typeset = Callable[..., Document]
+
+GERMAN_INVOICE = """
+Müller GmbH · Hauptstr. 1 · 10115 Berlin
+
+Beispiel AG                                   Rechnungsnr.:   RE-2026-104
+Frau Erika Muster                             Rechnungsdatum: 12.03.2026
+Industrieweg 5                                Kunden-Nr.:     4711
+80331 München                                 Bestellnummer:  B-99
+
+
+Rechnung
+
+Pos  Bezeichnung        Menge   Einzelpreis     Gesamt
+1    Schrauben          10      12,50           125,00
+2    Muttern            5       1.000,00        5.000,00
+
+                              Nettobetrag       5.125,00 EUR
+                              19% MwSt            973,75 EUR
+                              Gesamtbetrag      6.098,75 EUR
+
+Zahlbar bis 26.03.2026. IBAN: DE89 3704 0044 0532 0130 00 BIC: COBADEFFXXX
+USt-IdNr.: DE136695976
+"""
+BRITISH_INVOICE = """
+ACME SUPPLIES LTD                                            INVOICE
+12 High Street
+London SW1A 1AA                          Invoice No.   INV-00077
+Tel: 020 7946 0000                       Date          3 March 2026
+VAT Reg No: GB123456782                  Due Date      2 April 2026
+sales@acmesupplies.co.uk                 PO Number     PO-5512
+
+Bill to:                                 Ship to:
+Brown & Sons Limited                     Brown & Sons Limited
+4 Mill Lane                              Dock 3
+Leeds LS1 4AB                            Leeds LS1 4AB
+
+Description            Qty    Unit Price     VAT     Amount
+Paper                  10        £4.00       20%     £40.00
+Toner                   2       £60.00       20%     £120.00
+
+                                       Subtotal      £160.00
+                                       VAT 20%        £32.00
+                                       Total         £192.00
+                                       Amount Paid    £50.00
+                                       Balance Due   £142.00
+"""
+FRENCH_INVOICE = """
+Dupont SARL
+14 rue de la Paix
+75002 Paris
+Tél. 01 42 86 82 00
+SIRET 732 829 320 00074
+TVA intracommunautaire FR44732829320
+                                        FACTURE N° F-2026-0042
+                                        Date : 15 janvier 2026
+                                        Échéance : 14/02/2026
+Client :
+Société Martin SAS
+8 avenue Victor Hugo
+69002 Lyon
+
+Désignation                 Qté     PU HT      Montant HT
+Conseil                     3       450,00     1 350,00
+
+                            Total HT           1 350,00 €
+                            TVA 20 %             270,00 €
+                            Total TTC          1 620,00 €
+                            Net à payer        1 620,00 €
+"""
+ITALIAN_INVOICE = """
+Rossi S.r.l.
+Via Roma 12, 20121 Milano
+P.IVA 00743110157
+
+Spett.le
+Bianchi S.p.A.
+Corso Italia 5
+10121 Torino
+
+Fattura n. 2026/118 del 05/02/2026
+Scadenza: 07/03/2026
+
+Descrizione            Quantità    Prezzo       Importo
+Viti                   100         1,20         120,00
+
+Imponibile                                      120,00
+IVA 22%                                          26,40
+Totale documento                             € 146,40
+"""
+SPANISH_INVOICE = """
+Talleres García S.L.                          FACTURA
+Calle Mayor 3                                 Nº de factura: 2026-0031
+28013 Madrid                                  Fecha: 09/03/2026
+NIF: B58378431                                Vencimiento: 08/04/2026
+
+Facturar a:
+Construcciones Norte S.A.
+Avenida de la Constitución 10
+41001 Sevilla
+
+Concepto           Cantidad     Precio      Importe
+Reparación         1            1.200,00    1.200,00
+
+Base imponible                              1.200,00 €
+IVA 21 %                                      252,00 €
+Total                                       1.452,00 €
+"""
+AMERICAN_ORDER = """
+Globex Corporation                         PURCHASE ORDER
+500 Main St
+Springfield, IL 62701                      PO Number: 4500012345
+                                           Date: 11/20/2025
+Vendor:                                    Ship To:
+Initech LLC                                Globex Warehouse
+4120 Freidrich Ln                          77 Dock Rd
+Austin, TX 78744                           Springfield, IL 62702
+
+Item     Description      Qty    Unit Price    Total
+1        Stapler          100    $12.00        $1,200.00
+
+                                 Subtotal      $1,200.00
+                                 Tax             $99.00
+                                 Total         $1,299.00
+Delivery date: 12/15/2025
+"""
+STATEMENT = """
+Sparkasse Musterstadt
+Kontoauszug 3/2026
+Kontoinhaber: Max Mustermann
+IBAN: DE89 3704 0044 0532 0130 00
+Zeitraum: 01.03.2026 - 31.03.2026
+
+Buchungstag   Verwendungszweck            Betrag
+              Alter Kontostand            1.234,56
+02.03.2026    Miete                       -800,00
+              Neuer Kontostand              434,56
+"""
+DELIVERY_NOTE = """
+Meier GmbH & Co. KG                     Lieferschein
+Am Hafen 3
+20095 Hamburg                           Lieferschein-Nr.: LS-778
+                                        Datum: 04.03.2026
+An                                      Auftrags-Nr.: A-1002
+Schulze GmbH
+Ringstraße 4
+50667 Köln
+
+Pos  Artikel     gelieferte Menge
+1    Kabel       40
+"""
+RECEIPT = """
+       GREEN LEAF CAFE SDN BHD
+            (123456-K)
+     NO. 12, JALAN MAWAR 3,
+     TAMAN BUNGA, 81100 JOHOR BAHRU
+        TEL: 07-1234567
+         TAX INVOICE
+Invoice No: CS-00412   Date: 25/12/2018 8:13 PM
+Latte             2   7.55      15.10
+Cake              1   4.00       4.00
+Total                           19.12
+Rounding                        -0.02
+Total Rounded                   19.10
+Cash                            20.00
+Change                           0.90
+     THANK YOU, PLEASE COME AGAIN
+"""
+
+EXPECTED: list[tuple[str, str, str | None, dict[str, str]]] = [
+    (
+        GERMAN_INVOICE,
+        "invoice",
+        "de",
+        {
+            "number": "RE-2026-104",
+            "issue_date": "2026-03-12",
+            "due_date": "2026-03-26",
+            "customer_number": "4711",
+            "order_number": "B-99",
+            "seller.name": "Müller GmbH",
+            "seller.vat_id": "DE136695976",
+            "buyer.name": "Beispiel AG",
+            "buyer.address": "Industrieweg 5, 80331 München",
+            "currency": "EUR",
+            "net_total": "5125.00",
+            "tax_total": "973.75",
+            "gross_total": "6098.75",
+            "payment.iban": "DE89370400440532013000",
+            "payment.bic": "COBADEFFXXX",
+        },
+    ),
+    (
+        BRITISH_INVOICE,
+        "invoice",
+        "en",
+        {
+            "number": "INV-00077",
+            "issue_date": "2026-03-03",
+            "due_date": "2026-04-02",
+            "order_number": "PO-5512",
+            "seller.name": "ACME SUPPLIES LTD",
+            "seller.address": "12 High Street, London SW1A 1AA",
+            "seller.vat_id": "GB123456782",
+            "buyer.name": "Brown & Sons Limited",
+            "buyer.address": "4 Mill Lane, Leeds LS1 4AB",
+            "currency": "GBP",
+            "net_total": "160.00",
+            "tax_total": "32.00",
+            "gross_total": "192.00",
+            "amount_due": "142.00",
+        },
+    ),
+    (
+        FRENCH_INVOICE,
+        "invoice",
+        "fr",
+        {
+            "number": "F-2026-0042",
+            "issue_date": "2026-01-15",
+            "due_date": "2026-02-14",
+            "seller.name": "Dupont SARL",
+            "seller.address": "14 rue de la Paix, 75002 Paris",
+            "seller.vat_id": "FR44732829320",
+            "buyer.name": "Société Martin SAS",
+            "buyer.address": "8 avenue Victor Hugo, 69002 Lyon",
+            "currency": "EUR",
+            "net_total": "1350.00",
+            "tax_total": "270.00",
+            "gross_total": "1620.00",
+            "amount_due": "1620.00",
+        },
+    ),
+    (
+        ITALIAN_INVOICE,
+        "invoice",
+        "it",
+        {
+            "number": "2026/118",
+            "issue_date": "2026-02-05",
+            "due_date": "2026-03-07",
+            "seller.name": "Rossi S.r.l.",
+            "buyer.name": "Bianchi S.p.A.",
+            "buyer.address": "Corso Italia 5, 10121 Torino",
+            "net_total": "120.00",
+            "tax_total": "26.40",
+            "gross_total": "146.40",
+            "currency": "EUR",
+        },
+    ),
+    (
+        SPANISH_INVOICE,
+        "invoice",
+        "es",
+        {
+            "number": "2026-0031",
+            "issue_date": "2026-03-09",
+            "due_date": "2026-04-08",
+            "seller.name": "Talleres García S.L.",
+            "buyer.name": "Construcciones Norte S.A.",
+            "net_total": "1200.00",
+            "tax_total": "252.00",
+            "gross_total": "1452.00",
+        },
+    ),
+    (
+        AMERICAN_ORDER,
+        "purchase_order",
+        "en",
+        {
+            "number": "4500012345",
+            "issue_date": "2025-11-20",
+            "delivery_date": "2025-12-15",
+            "seller.name": "Initech LLC",
+            "seller.address": "4120 Freidrich Ln, Austin, TX 78744",
+            "buyer.name": "Globex Corporation",
+            "currency": "USD",
+            "net_total": "1200.00",
+            "tax_total": "99.00",
+            "gross_total": "1299.00",
+        },
+    ),
+    (
+        STATEMENT,
+        "bank_statement",
+        "de",
+        {
+            "iban": "DE89370400440532013000",
+            "period_start": "2026-03-01",
+            "period_end": "2026-03-31",
+            "opening_balance": "1234.56",
+            "closing_balance": "434.56",
+        },
+    ),
+    (
+        DELIVERY_NOTE,
+        "delivery_note",
+        "de",
+        {
+            "number": "LS-778",
+            "issue_date": "2026-03-04",
+            "order_number": "A-1002",
+            "seller.name": "Meier GmbH & Co. KG",
+            "buyer.name": "Schulze GmbH",
+        },
+    ),
+    (
+        RECEIPT,
+        "receipt",
+        "en",
+        {
+            "number": "CS-00412",
+            "issue_date": "2018-12-25",
+            "time": "20:13",
+            "seller.name": "GREEN LEAF CAFE SDN BHD",
+            "seller.address": "NO. 12, JALAN MAWAR 3, TAMAN BUNGA, 81100 JOHOR BAHRU",
+            "gross_total": "19.10",
+        },
+    ),
+]
+IDS = ["german", "british", "french", "italian", "spanish", "order", "statement", "delivery", "receipt"]
+
+
+@pytest.mark.parametrize(("text", "kind", "language", "expected"), EXPECTED, ids=IDS)
+async def test_a_documents_type_and_language_are_told(
+    typeset: Typeset, text: str, kind: str, language: str | None, expected: dict[str, str]
+) -> None:
+    classification = await RuleClassifier().classify(typeset(text))
+
+    assert (classification.document_type, classification.language) == (kind, language)
+    assert classification.title
+    assert expected.get("number", "") in classification.title
+    assert str(classification.document_date) in expected.values()
+
+
+@pytest.mark.parametrize(("text", "kind", "language", "expected"), EXPECTED, ids=IDS)
+async def test_a_documents_fields_are_read(
+    typeset: Typeset, text: str, kind: str, language: str | None, expected: dict[str, str]
+) -> None:
+    del language
+    classification = Classification.model_validate({"document_type": kind})
+
+    extraction = await RuleExtractor().extract(typeset(text), classification)
+
+    found = {path: str(value) for path, value in leaves(extraction.data)}
+    assert {path: found.get(path) for path in expected} == expected
+    assert set(found) == set(extraction.evidence)
+
+
+async def test_a_title_and_a_summary_name_number_and_parties(typeset: Typeset) -> None:
+    classification = await RuleClassifier().classify(typeset(GERMAN_INVOICE))
+
+    assert classification.title == "Invoice RE-2026-104, Müller GmbH"
+    assert classification.summary == (
+        "Invoice RE-2026-104 from Müller GmbH to Beispiel AG of 2026-03-12 over 6098.75 EUR."
+    )
+
+
+async def test_a_letter_is_of_no_known_type(typeset: Typeset) -> None:
+    classification = await RuleClassifier().classify(typeset("Dear Anna,\n\nthe weather is fine here."))
+
+    assert classification.document_type == "other"
+    assert classification.title is None
+
+
+async def test_only_the_first_and_last_pages_of_a_long_document_are_read(typeset: Typeset) -> None:
+    middle = ["Total 1,00" for _ in range(400)]
+    document = typeset("\f".join([BRITISH_INVOICE, *middle, "the end"]))
+
+    extraction = await RuleExtractor().extract(document, Classification(document_type="invoice"))
+
+    assert extraction.evidence["gross_total"].page == 1

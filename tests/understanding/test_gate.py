@@ -1,0 +1,154 @@
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from docmill.model import Document, Evidence, Extraction
+from docmill.schemas.fields import Fields, Line, Party, Payment
+from docmill.schemas.types import Invoice, Receipt
+from docmill.understanding.gate import RuleGate, leaves
+
+Typeset = Callable[..., Document]
+
+INVOICE: dict[str, Any] = {
+    "number": "R-1",
+    "issue_date": date(2026, 3, 1),
+    "due_date": date(2026, 3, 31),
+    "seller": Party(name="Beispiel AG", vat_id="DE136695976"),
+    "net_total": Decimal("100.00"),
+    "tax_total": Decimal("19.00"),
+    "gross_total": Decimal("119.00"),
+    "currency": "EUR",
+    "payment": Payment(iban="DE89370400440532013000", bic="COBADEFFXXX"),
+}
+
+
+def _extraction(document: Document, fields: Fields, *, confidence: float = 0.99) -> Extraction:
+    page = document.pages[0]
+    evidence = Evidence(
+        page=1, box=page.words.box(0, len(page.words)), text="anything", match="exact", confidence=confidence
+    )
+    return Extraction(
+        document_type="receipt" if isinstance(fields, Receipt) else "invoice",
+        data=fields,
+        evidence={path: evidence for path, _ in leaves(fields)},
+    )
+
+
+@pytest.fixture
+def document(typeset: Typeset) -> Document:
+    return typeset("anything at all")
+
+
+def _failed(document: Document, **changes: object) -> list[tuple[str, tuple[str, ...]]]:
+    fields = Invoice.model_validate({**INVOICE, **changes})
+    verdict = RuleGate().judge(document, _extraction(document, fields))
+    return [(failure.check, failure.fields) for failure in verdict.failures]
+
+
+def test_an_invoice_with_everything_in_order_passes(document: Document) -> None:
+    assert _failed(document) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "check", "fields"),
+    [
+        ({"number": None}, "critical_missing", ("number",)),
+        ({"seller": Party()}, "critical_missing", ("seller.name",)),
+        ({"tax_total": Decimal("19.02")}, "sum", ("net_total", "tax_total", "gross_total")),
+        ({"due_date": date(2026, 2, 1)}, "date_order", ("issue_date", "due_date")),
+        ({"due_date": date(2028, 2, 1)}, "date_distance", ("issue_date", "due_date")),
+        ({"due_date": None, "delivery_date": date(1812, 1, 1)}, "date_range", ("delivery_date",)),
+        (
+            {"period_start": date(2026, 2, 2), "period_end": date(2026, 2, 1)},
+            "date_order",
+            ("period_start", "period_end"),
+        ),
+        ({"payment": Payment(iban="DE89370400440532013001")}, "iban", ("payment.iban",)),
+        ({"payment": Payment(bic="NOBIC")}, "bic", ("payment.bic",)),
+        ({"buyer": Party(vat_id="DE1")}, "vat_id", ("buyer.vat_id",)),
+        ({"currency": "XQX"}, "currency", ("currency",)),
+        ({"amount_due": Decimal("119.02")}, "amount_due", ("amount_due", "gross_total")),
+        ({"amount_due": Decimal("-5.00")}, "amount_due", ("amount_due", "gross_total")),
+    ],
+)
+def test_each_wrong_value_fails_its_check(
+    document: Document, changes: dict[str, Any], check: str, fields: tuple[str, ...]
+) -> None:
+    assert (check, fields) in _failed(document, **changes)
+
+
+def test_tax_cannot_be_more_than_the_total(document: Document) -> None:
+    checks = [check for check, _ in _failed(document, net_total=None, tax_total=Decimal(200))]
+
+    assert checks == ["tax_above_total"]
+
+
+def test_part_of_the_total_may_be_left_to_pay(document: Document) -> None:
+    assert _failed(document, amount_due=Decimal("50.00")) == []
+
+
+@pytest.mark.parametrize(("net", "passes"), [("100.04", True), ("100.07", False)])
+def test_a_till_may_round_cash_to_five_cents(document: Document, net: str, *, passes: bool) -> None:
+    receipt = Receipt.model_validate({**INVOICE, "net_total": Decimal(net)})
+
+    assert RuleGate().judge(document, _extraction(document, receipt)).passed is passes
+
+
+def test_a_value_without_a_place_on_the_page_fails(document: Document) -> None:
+    extraction = _extraction(document, Invoice(**INVOICE))
+    known = extraction.evidence["number"]
+    changed = {
+        "number": known.model_copy(update={"text": "nowhere"}),
+        "issue_date": known.model_copy(update={"page": 7}),
+        "gross_total": known.model_copy(update={"match": "none"}),
+        "tax_total": known.model_copy(update={"match": "computed", "page": None, "box": None, "text": None}),
+        "due_date": known.model_copy(update={"box": None}),
+    }
+    evidence = {**extraction.evidence, **changed}
+    del evidence["currency"]
+
+    verdict = RuleGate().judge(document, extraction.model_copy(update={"evidence": evidence}))
+
+    failed = {path for failure in verdict.failures if failure.check == "evidence" for path in failure.fields}
+    assert failed == {"number", "issue_date", "gross_total", "due_date", "currency"}
+
+
+def test_an_uncertain_critical_field_is_shown_to_a_person(document: Document) -> None:
+    verdict = RuleGate().judge(document, _extraction(document, Invoice(**INVOICE), confidence=0.4))
+
+    assert [failure.fields for failure in verdict.failures] == [
+        ("number",),
+        ("issue_date",),
+        ("seller.name",),
+        ("gross_total",),
+    ]
+    assert all(failure.check == "confidence" for failure in verdict.failures)
+
+
+def test_a_recognised_page_must_be_surer_of_names_and_totals(typeset: Typeset) -> None:
+    document = typeset("anything at all", source="ocr")
+
+    verdict = RuleGate().judge(document, _extraction(document, Invoice(**INVOICE), confidence=0.8))
+
+    assert [failure.fields for failure in verdict.failures] == [("seller.name",), ("gross_total",)]
+
+
+def test_data_of_another_schema_is_refused(document: Document) -> None:
+    extraction = _extraction(document, Receipt(issue_date=date(2026, 1, 1)))
+
+    verdict = RuleGate().judge(document, extraction.model_copy(update={"document_type": "delivery_note"}))
+
+    assert verdict.failures[0].check == "schema"
+
+
+def test_values_in_lists_have_their_index_in_the_path() -> None:
+    fields = Invoice(number="1", lines=(Line(description="a"), Line(net_amount=Decimal(1))))
+
+    assert list(leaves(fields)) == [
+        ("number", "1"),
+        ("lines[0].description", "a"),
+        ("lines[1].net_amount", Decimal(1)),
+    ]
