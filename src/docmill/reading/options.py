@@ -9,7 +9,8 @@ class ReadingOptions:
 
     max_pixels: of one stored image, before it is decoded. max_dimension_px: to which images and rendered
     pages are fitted before they are read; small print can need more. open_limit_s: for looking into a file
-    and for a chunk of pages with text; ocr_limit_s: for recognising one page.
+    and for a chunk of pages with text; ocr_limit_s: for recognising one page;
+    render_limit_s: for a picture of one.
     """
 
     max_pages: int = 2000
@@ -17,4 +18,5 @@ class ReadingOptions:
     max_dimension_px: int = 2048
     open_limit_s: float = 8
     ocr_limit_s: float = 60
+    render_limit_s: float = 10
     pages_per_task: int = 16

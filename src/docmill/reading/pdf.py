@@ -11,7 +11,6 @@ import pypdfium2
 
 from docmill.errors import CorruptError, EncryptedError
 from docmill.reading.images import Picture
-from docmill.reading.options import ReadingOptions
 
 pdfium: Any = pypdfium2  # it carries no types
 raw: Any = pypdfium2.raw
@@ -19,6 +18,8 @@ PdfDocument: TypeAlias = Any
 PdfPage: TypeAlias = Any
 PdfTextPage: TypeAlias = Any
 
+HEADER_WITHIN = 1024
+"""PDF readers accept that many bytes of something else before the header."""
 MAX_SCALE = 300 / 72
 """Rendering a small page finer than 300 dpi shows no more."""
 
@@ -27,7 +28,7 @@ MAX_SCALE = 300 / 72
 def opened(path: Path) -> Generator[PdfDocument]:
     """The document. Raises EncryptedError, CorruptError."""
     try:
-        document = pdfium.PdfDocument(path)
+        document = _document(path)
     except pypdfium2.PdfiumError as error:
         if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):  # pyright: ignore[reportUnknownMemberType] - untyped
             raise EncryptedError(
@@ -38,6 +39,14 @@ def opened(path: Path) -> Generator[PdfDocument]:
         yield document
     finally:
         document.close()
+
+
+def _document(path: Path) -> PdfDocument:
+    with path.open("rb") as file:
+        head = file.read(2 * HEADER_WITHIN)
+    if b"%PDF" in head[: HEADER_WITHIN + 4]:
+        return pdfium.PdfDocument(path)
+    return pdfium.PdfDocument(b"%PDF-1.4\n" + path.read_bytes())  # PDFium insists, then repairs the rest
 
 
 @contextmanager
@@ -53,18 +62,20 @@ def opened_page(document: PdfDocument, page_number: int) -> Generator[PdfPage]:
         page.close()
 
 
-def render(page: PdfPage, options: ReadingOptions, *, rotation: int = 0) -> Picture:
-    """The page's picture, fitted into `max_dimension_px`, turned clockwise by `rotation` more degrees."""
+def render(page: PdfPage, fit: tuple[int, int], *, rotation: int | None = None) -> Picture:
+    """The page's picture, not larger than `fit`, turned by `rotation` or else as the file wants it."""
+    stored: int = page.get_rotation()
+    turn = stored if rotation is None else rotation
     width_pt, height_pt = page.get_size()
-    scale = min(MAX_SCALE, options.max_dimension_px / max(width_pt, height_pt, 1))
+    if (turn - stored) % 180:
+        width_pt, height_pt = height_pt, width_pt
+    scale = min(MAX_SCALE, fit[0] / max(width_pt, 1), fit[1] / max(height_pt, 1))
     width, height = max(1, round(width_pt * scale)), max(1, round(height_pt * scale))
-    if rotation % 180:
-        width, height, width_pt, height_pt = height, width, height_pt, width_pt
     pixels = np.full((height, width, 3), 255, np.uint8)
     bitmap = raw.FPDFBitmap_CreateEx(
         width, height, raw.FPDFBitmap_BGR, pixels.ctypes.data_as(ctypes.c_void_p), width * 3
     )
     flags = raw.FPDF_ANNOT | raw.FPDF_REVERSE_BYTE_ORDER
-    raw.FPDF_RenderPageBitmap(bitmap, page, 0, 0, width, height, rotation // 90, flags)
+    raw.FPDF_RenderPageBitmap(bitmap, page, 0, 0, width, height, (turn - stored) // 90 % 4, flags)
     raw.FPDFBitmap_Destroy(bitmap)
-    return Picture(pixels, width_pt, height_pt, (page.get_rotation() + rotation) % 360)
+    return Picture(pixels, width_pt, height_pt, turn)

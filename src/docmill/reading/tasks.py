@@ -11,6 +11,8 @@ from docmill.reading.ocr import page_words, quality
 from docmill.reading.options import ReadingOptions
 from docmill.reading.rapid import rapid_engine
 
+OVER_MEMORY = "the page needs more memory than is allowed; reduce its size"
+
 
 class Opened(NamedTuple):
     """A file after a first look. pages: its first pages, None for each that must be recognised."""
@@ -61,10 +63,13 @@ def recognise(path: Path, media_type: str, number: int, options: ReadingOptions)
     """One page by what can be seen on it."""
     try:
         picture = _picture(path, media_type, number, options)
+        recognised = rapid_engine().recognise(picture.pixels)
     except (CorruptError, TooLargeError) as error:
         return broken_page(number, error.message)
+    except MemoryError:
+        return broken_page(number, OVER_MEMORY)
     height_px, width_px = picture.pixels.shape[:2]
-    words = page_words(rapid_engine().recognise(picture.pixels), width_px=width_px, height_px=height_px)
+    words = page_words(recognised, width_px=width_px, height_px=height_px)
     return Page(
         number=number,
         width_pt=picture.width_pt,
@@ -77,10 +82,11 @@ def recognise(path: Path, media_type: str, number: int, options: ReadingOptions)
 
 
 def _picture(path: Path, media_type: str, number: int, options: ReadingOptions) -> Picture:
+    fit = (options.max_dimension_px, options.max_dimension_px)
     if media_type != sniff.PDF:
-        return images.load(path, number, options)
+        return images.load(path, number, fit, options)
     with pdf.opened(path) as document, pdf.opened_page(document, number) as page:
-        return pdf.render(page, options)
+        return pdf.render(page, fit)
 
 
 def broken_page(number: int, problem: str) -> Page:

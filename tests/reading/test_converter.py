@@ -1,0 +1,129 @@
+"""`LocalConverter` on real children: what a file becomes, and what becomes of a bad one."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+from reportlab.pdfgen.canvas import Canvas
+
+from docmill.errors import (
+    CorruptError,
+    EncryptedError,
+    TimeLimitError,
+    TooLargeError,
+    UnsupportedFileTypeError,
+)
+from docmill.model import Document
+from docmill.ports import Original
+from docmill.reading.converter import LocalConverter
+from docmill.reading.options import ReadingOptions
+from docmill.reading.pool import Pool
+
+MakePdf = Callable[..., Path]
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[Pool]:
+    async with Pool(1) as pool:
+        yield pool
+
+
+async def convert(pool: Pool, path: Path, options: ReadingOptions | None = None) -> Document:
+    return await LocalConverter(pool, options).convert(Original(path, path.name, "a" * 64))
+
+
+def draw_word(text: str) -> Callable[[Canvas], None]:
+    return lambda canvas: canvas.drawString(50, 700, text)
+
+
+async def test_pages_with_text_come_in_order_over_several_tasks(pool: Pool, make_pdf: MakePdf) -> None:
+    path = make_pdf(*(draw_word(f"page{number}") for number in range(1, 8)))
+
+    document = await convert(pool, path, ReadingOptions(pages_per_task=3))
+
+    assert document.text.split() == [f"page{number}" for number in range(1, 8)]
+    assert [page.number for page in document.pages] == list(range(1, 8))
+    assert (document.media_type, document.content_hash) == ("application/pdf", "a" * 64)
+
+
+@pytest.fixture
+def scan(tmp_path: Path) -> Path:
+    image = Image.new("RGB", (640, 240), "white")
+    draw = ImageDraw.Draw(image)
+    font = ImageFont.load_default(36)
+    draw.text((30, 40), "TOTAL", "black", font)
+    draw.text((450, 40), "12.50", "black", font)
+    draw.text((30, 140), "Thank you", "black", font)
+    path = tmp_path / "scan.png"
+    image.save(path)
+    return path
+
+
+async def test_a_picture_is_recognised_row_by_row(pool: Pool, scan: Path) -> None:
+    document = await convert(pool, scan)
+
+    (page,) = document.pages
+    assert [line.text.split() for line in page.lines] == [["TOTAL", "12.50"], ["Thank", "you"]]
+    assert (page.source, page.rotation) == ("ocr", 0)
+    assert page.quality > 0.8
+    x0, y0, x1, y1 = page.words.box(1, 2)
+    assert (x0, x1) == pytest.approx((450 / 640, 550 / 640), abs=0.03)
+    assert y0 < 60 / 240 < y1
+
+
+async def test_a_page_without_text_is_recognised_beside_pages_with_text(
+    pool: Pool, make_pdf: MakePdf, scan: Path
+) -> None:
+    def draw_scan(canvas: Canvas) -> None:
+        canvas.drawInlineImage(str(scan), 50, 500, 480, 180)
+
+    path = make_pdf(draw_word("typed"), draw_scan)
+
+    document = await convert(pool, path)
+
+    assert [page.source for page in document.pages] == ["text", "ocr"]
+    assert document.find("TOTAL 12.50")[0].page_number == 2
+
+
+async def test_a_broken_page_leaves_the_others_readable(pool: Pool, make_pdf: MakePdf) -> None:
+    path = make_pdf(draw_word("first"), draw_word("second"))
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"/Count 2", b"/Count 3"))
+
+    document = await convert(pool, path)
+
+    assert [page.source for page in document.pages] == ["text", "text", "none"]
+    assert document.pages[2].problem == "the page is damaged"
+
+
+async def test_a_file_of_which_no_page_can_be_read_is_corrupt(pool: Pool, make_pdf: MakePdf) -> None:
+    path = make_pdf(draw_word("lost"))
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"/Kids [ 3 0 R ]", b"/Kids [       ]"))
+
+    with pytest.raises(CorruptError, match="no page can be read: the page is damaged"):
+        await convert(pool, path)
+
+
+async def test_every_kind_of_refusal_has_its_type(pool: Pool, make_pdf: MakePdf, tmp_path: Path) -> None:
+    long = make_pdf(*[draw_word("page")] * 3)
+    locked = tmp_path / "locked.pdf"
+    canvas = Canvas(str(locked), encrypt="secret")
+    canvas.showPage()
+    canvas.save()
+    letter = tmp_path / "letter.pdf"
+    letter.write_bytes(b"{\\rtf1 Dear}")
+
+    with pytest.raises(TooLargeError, match="3 pages"):
+        await convert(pool, long, ReadingOptions(max_pages=2))
+    with pytest.raises(EncryptedError):
+        await convert(pool, locked)
+    with pytest.raises(UnsupportedFileTypeError) as refusal:
+        await convert(pool, letter)
+    assert refusal.value.media_type == "application/rtf"
+
+
+async def test_a_page_that_takes_too_long_ends_the_reading(pool: Pool, scan: Path) -> None:
+    with pytest.raises(TimeLimitError):
+        await convert(pool, scan, ReadingOptions(ocr_limit_s=0.001))

@@ -1,0 +1,151 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from docmill.errors import CorruptError, TooLargeError
+from docmill.reading import images
+from docmill.reading.options import ReadingOptions
+
+OPTIONS = ReadingOptions()
+FIT = (2048, 2048)
+
+
+def half_black(mode: str = "RGB", size: tuple[int, int] = (60, 40)) -> Image.Image:
+    """White with a black upper half."""
+    image = Image.new("L", size, 255)
+    image.paste(0, (0, 0, size[0], size[1] // 2))
+    return image.convert(mode)
+
+
+@pytest.mark.parametrize(
+    ("mode", "name"),
+    [
+        ("RGB", "a.jpg"),
+        ("L", "a.jpg"),
+        ("CMYK", "a.jpg"),
+        ("P", "a.png"),
+        ("RGBA", "a.png"),
+        ("LA", "a.png"),
+        ("1", "a.png"),
+        ("RGB", "a.webp"),
+        ("1", "a.tif"),
+        ("RGB", "a.heic"),
+    ],
+)
+def test_every_kind_of_picture_becomes_rgb(tmp_path: Path, mode: str, name: str) -> None:
+    half_black(mode).save(tmp_path / name)
+
+    pixels = images.load(tmp_path / name, 1, FIT, OPTIONS).pixels
+
+    assert pixels.shape == (40, 60, 3)
+    assert pixels[5].max() < 30
+    assert pixels[35].min() > 225
+
+
+def test_sixteen_bits_are_scaled_not_clipped(tmp_path: Path) -> None:
+    values = np.full((40, 60), 60000, np.uint16)
+    values[:20] = 2000
+    Image.fromarray(values).save(tmp_path / "a.png")
+
+    pixels = images.load(tmp_path / "a.png", 1, FIT, OPTIONS).pixels
+
+    assert pixels[5].max() < 30
+    assert pixels[35].min() > 225
+
+
+def test_transparent_is_white(tmp_path: Path) -> None:
+    Image.new("RGBA", (10, 10), (0, 0, 0, 0)).save(tmp_path / "a.png")
+
+    assert images.load(tmp_path / "a.png", 1, FIT, OPTIONS).pixels.min() == 255
+
+
+@pytest.mark.parametrize(
+    ("orientation", "rotation", "shape"),
+    [(1, 0, (40, 60)), (3, 180, (40, 60)), (6, 90, (60, 40)), (8, 270, (60, 40))],
+)
+def test_the_camera_s_orientation_is_applied(
+    tmp_path: Path, orientation: int, rotation: int, shape: tuple[int, int]
+) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    half_black().save(tmp_path / "a.jpg", exif=exif)
+
+    picture = images.load(tmp_path / "a.jpg", 1, FIT, OPTIONS)
+
+    assert (picture.rotation, picture.pixels.shape[:2]) == (rotation, shape)
+    dark = {
+        0: picture.pixels[5],
+        180: picture.pixels[-5],
+        90: picture.pixels[:, -5],
+        270: picture.pixels[:, 5],
+    }
+    assert dark[rotation].max() < 30
+
+
+def test_a_turn_asked_for_wins_over_the_camera_s(tmp_path: Path) -> None:
+    half_black().save(tmp_path / "a.png")
+
+    picture = images.load(tmp_path / "a.png", 1, FIT, OPTIONS, rotation=90)
+
+    assert picture.pixels.shape == (60, 40, 3)
+    assert picture.pixels[:, -5].max() < 30
+    assert (picture.width_pt, picture.height_pt) == pytest.approx((842 * 40 / 60, 842))
+
+
+def test_the_resolution_gives_the_size(tmp_path: Path) -> None:
+    half_black(size=(600, 300)).save(tmp_path / "a.png", dpi=(300, 300))
+
+    picture = images.load(tmp_path / "a.png", 1, FIT, OPTIONS)
+
+    assert (picture.width_pt, picture.height_pt) == pytest.approx((144, 72), abs=0.1)
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.jpg"])
+def test_large_pictures_are_fitted(tmp_path: Path, name: str) -> None:
+    half_black(size=(900, 600)).save(tmp_path / name)
+
+    assert images.load(tmp_path / name, 1, (90, 90), OPTIONS).pixels.shape == (60, 90, 3)
+
+
+def test_a_tiff_has_a_page_per_frame(tmp_path: Path) -> None:
+    first, second = half_black(), half_black(size=(30, 90))
+    first.save(tmp_path / "a.tif", save_all=True, append_images=[second])
+
+    assert images.count_frames(tmp_path / "a.tif", OPTIONS) == 2
+    assert images.load(tmp_path / "a.tif", 2, FIT, OPTIONS).pixels.shape == (90, 30, 3)
+
+
+def test_too_many_pixels_are_refused_before_they_are_decoded(tmp_path: Path) -> None:
+    half_black().save(tmp_path / "a.png")
+    strict = ReadingOptions(max_pixels=100)
+
+    with pytest.raises(TooLargeError, match="60 x 40"):
+        images.count_frames(tmp_path / "a.png", strict)
+
+
+def test_a_broken_picture_is_corrupt(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n and nothing else")
+
+    with pytest.raises(CorruptError, match="damaged"):
+        images.load(tmp_path / "a.png", 1, FIT, OPTIONS)
+
+
+def test_what_is_there_of_a_cut_off_picture_is_read(tmp_path: Path) -> None:
+    noise = np.random.default_rng(1).integers(0, 255, (200, 200, 3), np.uint8)
+    Image.fromarray(noise).save(tmp_path / "a.jpg")
+    whole = (tmp_path / "a.jpg").read_bytes()
+    (tmp_path / "a.jpg").write_bytes(whole[: len(whole) // 2])
+
+    assert images.load(tmp_path / "a.jpg", 1, FIT, OPTIONS).pixels.shape == (200, 200, 3)
+
+
+def test_a_thumbnail_is_a_small_webp(tmp_path: Path) -> None:
+    half_black(size=(600, 900)).save(tmp_path / "a.png")
+
+    picture = images.load(tmp_path / "a.png", 1, (320, 1280), OPTIONS)
+
+    webp = images.webp(picture)
+    assert webp[8:12] == b"WEBP"
+    assert len(webp) < 20_000
