@@ -76,7 +76,9 @@ async def test_a_page_without_text_is_recognised_beside_pages_with_text(
     pool: Pool, make_pdf: MakePdf, scan: Path
 ) -> None:
     def draw_scan(canvas: Canvas) -> None:
-        canvas.drawInlineImage(str(scan), 50, 500, 480, 180)
+        canvas.drawInlineImage(  # pyright: ignore[reportUnknownMemberType] - its picture may be many things
+            str(scan), 50, 500, 480, 180
+        )
 
     path = make_pdf(draw_word("typed"), draw_scan)
 
