@@ -7,7 +7,14 @@ import pytest
 
 from docmill import transcription
 from docmill.batch.memory import MemoryExporter, MemoryJournal, MemoryReader
-from docmill.errors import CorruptError, NetworkError, ServerError, TimeLimitError, UnsupportedFileTypeError
+from docmill.errors import (
+    CorruptError,
+    NetworkError,
+    ServerError,
+    TimeLimitError,
+    UnauthorizedError,
+    UnsupportedFileTypeError,
+)
 from docmill.model import Classification, Document, Evidence, Extraction, Failure, Verdict
 from docmill.pipeline import Steps, TimeLimits, process
 from docmill.ports import Original, Ref
@@ -124,6 +131,13 @@ async def test_a_failed_classification_leaves_the_document_without_title(steps: 
 
     assert result.classification == Classification()
     assert result.extraction is not None
+
+
+async def test_a_setup_that_cannot_classify_is_for_a_person_to_mend(steps: Steps) -> None:
+    failing = replace(steps, classifier=Classifying(error=UnauthorizedError("no key")))
+
+    with pytest.raises(UnauthorizedError):
+        await process(REF, failing, MemoryJournal())
 
 
 async def test_an_unsupported_type_is_completed_under_its_file_name(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Verdict,
         Words,
     )
+    from docmill.offline import offline_steps, process_file, reading_pool
     from docmill.pipeline import Steps, TimeLimits, process
     from docmill.ports import Original, Ref
 
@@ -34,6 +35,7 @@ _HOME = {
         "Verdict",
         "Words",
     ),
+    "docmill.offline": ("offline_steps", "process_file", "reading_pool"),
     "docmill.pipeline": ("Steps", "TimeLimits", "process"),
     "docmill.ports": ("Original", "Ref"),
 }
@@ -58,7 +60,10 @@ __all__ = [
     "TransientError",
     "Verdict",
     "Words",
+    "offline_steps",
     "process",
+    "process_file",
+    "reading_pool",
 ]
 
 

@@ -1,10 +1,15 @@
 """The pipeline that needs nothing but this machine: no network, no key, no server."""
 
+import asyncio
 import os
+from pathlib import Path
 
-from docmill.pipeline import Steps, TimeLimits
+from docmill.batch.folder import FolderReader
+from docmill.batch.memory import MemoryExporter, MemoryJournal
+from docmill.model import Result
+from docmill.pipeline import Steps, TimeLimits, process
 from docmill.pooled import PooledClassifier, PooledExtractor
-from docmill.ports import Exporter, Reader
+from docmill.ports import Exporter, Reader, Ref
 from docmill.reading.converter import LocalConverter
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
@@ -37,3 +42,17 @@ def offline_steps(
         exporter=exporter,
         limits=limits,
     )
+
+
+def process_file(path: Path | str) -> Result:
+    """One file through the pipeline, in a child process, with nothing but this machine.
+
+    For many files, keep a pool: see `reading_pool`, `offline_steps` and `process`. Raises DocmillError.
+    """
+    return asyncio.run(_processed(Path(path)))
+
+
+async def _processed(path: Path) -> Result:
+    async with reading_pool(1) as pool:
+        steps = offline_steps(pool, reader=FolderReader(path), exporter=MemoryExporter())
+        return await process(Ref(path.name, path.name), steps, MemoryJournal())

@@ -8,7 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from docmill import transcription
-from docmill.errors import DocmillError, TimeLimitError, UnsupportedFileTypeError
+from docmill.errors import (
+    DocmillError,
+    DocumentError,
+    TimeLimitError,
+    TransientError,
+    UnsupportedFileTypeError,
+)
 from docmill.model import Classification, Document, Result
 from docmill.ports import (
     Classifier,
@@ -100,7 +106,7 @@ async def _classification(document: Document, steps: Steps, clock: "_Clock") -> 
     try:
         async with clock.step("classify", steps.limits.classify_s):
             return await steps.classifier.classify(document)
-    except DocmillError as error:
+    except (TransientError, DocumentError) as error:
         log.warning("classification failed", extra={"code": error.code})
         return Classification()
 

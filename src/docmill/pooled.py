@@ -6,8 +6,6 @@ import json
 from docmill.model import Classification, Document, Evidence, Extraction, Usage
 from docmill.reading.pool import Pool
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.classifier import RuleClassifier
-from docmill.understanding.extractor import RuleExtractor
 
 LIMIT_S = 60.0
 
@@ -45,12 +43,17 @@ class PooledExtractor:
 
 
 # JSON and not objects: what comes out of a process that saw a hostile document is checked before it is used.
+# The rules' vocabularies take a second to load, which only the processes that use them should spend.
 
 
 def _classified(document: Document) -> str:
+    from docmill.understanding.classifier import RuleClassifier  # noqa: PLC0415
+
     return asyncio.run(RuleClassifier().classify(document)).model_dump_json()
 
 
 def _extracted(document: Document, classification: str) -> str:
+    from docmill.understanding.extractor import RuleExtractor  # noqa: PLC0415
+
     known = Classification.model_validate_json(classification)
     return asyncio.run(RuleExtractor().extract(document, known)).model_dump_json()

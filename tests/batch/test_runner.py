@@ -223,7 +223,7 @@ async def test_a_waiting_document_leaves_its_slot_to_others(
         while delay_s and len(run.done) < 2:
             await real_sleep(0)
 
-    monkeypatch.setattr(runner_module.asyncio, "sleep", until_the_others_are_done)
+    monkeypatch.setattr(asyncio, "sleep", until_the_others_are_done)
 
     report = await asyncio.wait_for(run("a", "b", "c", policy=one_slot), timeout=10)
 

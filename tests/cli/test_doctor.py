@@ -1,0 +1,62 @@
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from docmill.cli import doctor as doctor_module
+from docmill.cli.doctor import Finding, doctor
+
+
+def test_a_machine_with_everything_is_told_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCMILL_DATA_DIR", str(tmp_path))
+
+    code = doctor(None)
+
+    printed = capsys.readouterr().out
+    assert code == 0, printed
+    assert "everything needed is here" in printed
+    assert "PostgreSQL: embedded, postgres (PostgreSQL)" in printed
+    assert "recognition models: 3 in the package" in printed
+
+
+def test_what_is_missing_is_named_with_how_to_get_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_opencv(name: str) -> object:
+        if name == "cv2":
+            raise ImportError("libGL.so.1: cannot open shared object file")
+        return import_module(name)
+
+    monkeypatch.setattr(doctor_module, "import_module", without_opencv)
+
+    code = doctor(None)
+
+    printed = capsys.readouterr().out
+    assert code == 1
+    assert "libGL.so.1: cannot open shared object file; run: pip install" in printed
+
+
+def test_wrong_settings_are_a_finding_and_not_a_crash(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    config = tmp_path / "docmill.toml"
+    config.write_text("[worker]\nlease_s = 'long'\n")
+
+    code = doctor(config)
+
+    assert code == 1
+    assert "worker.lease_s" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("finding", "mark"),
+    [
+        (Finding("a", "there"), "✓"),
+        (Finding("a", "gone", "get it"), "✗"),
+        (Finding("a", "gone", "get it", needed=False), "!"),
+    ],
+)
+def test_a_finding_is_told_by_its_mark(finding: Finding, mark: str) -> None:
+    assert mark in finding.mark

@@ -1,0 +1,103 @@
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+DOCMILL = Path(sys.executable).with_name("docmill")
+WritePdf = Callable[..., Path]
+
+
+class Vault:
+    """A data folder and the commands on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        command = [DOCMILL, *arguments, "--data-dir", self.folder]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+    def up(self) -> subprocess.Popen[str]:
+        command = [DOCMILL, "up", "--port", "0", "--data-dir", self.folder]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+@pytest.fixture
+def vault() -> Iterator[Vault]:
+    # Not pytest's folder: it is closed to the user under whom the server runs when tests run as root.
+    with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
+        yield Vault(Path(folder))
+
+
+def test_a_document_goes_through_a_vault_from_add_to_show(
+    vault: Vault, tmp_path: Path, write_pdf: WritePdf
+) -> None:
+    invoice = write_pdf(tmp_path / "invoice.pdf")
+    running = vault.up()
+    with running:
+        assert running.stdout is not None
+        try:
+            address = running.stdout.readline()
+            added = vault("add", invoice, "--wait")
+            document_id = added.stdout.split()[0]
+            again = vault("add", invoice)
+            shown = vault("show", document_id)
+            content = vault("show", document_id, "--json")
+            status = vault("status")
+        finally:
+            running.send_signal(signal.SIGTERM)
+            last_words = running.stdout.read()
+
+    assert "docmill is at http://127.0.0.1:" in address
+    assert "this machine only" in last_words
+    assert running.returncode == 0
+    assert added.returncode == 0, added.stderr
+    assert "INV-104" in added.stdout
+    assert "already here" in again.stdout
+    assert "119.00" in shown.stdout
+    assert json.loads(content.stdout)["structured_data"]["gross_total"] == "119.00"
+    assert address.split()[-1] in status.stdout
+    assert "documents: 1" in status.stdout
+
+
+def test_a_file_added_while_no_vault_runs_waits_for_one(
+    vault: Vault, tmp_path: Path, write_pdf: WritePdf
+) -> None:
+    added = vault("add", write_pdf(tmp_path / "a.pdf"), tmp_path / "absent.pdf")
+    status = vault("status")
+    shown = vault("show", "ffffffff")
+
+    assert added.returncode == 1
+    assert "a.pdf" in added.stdout
+    assert "absent.pdf: cannot read" in added.stderr
+    assert "docmill up" in added.stderr
+    assert "not running" in status.stdout
+    assert "queue: 1 due" in status.stdout
+    assert shown.returncode == 2
+    assert "no document has an id that begins with 'ffffffff'" in shown.stderr
+
+
+def test_a_vault_does_not_open_itself_to_other_machines(vault: Vault, tmp_path: Path) -> None:
+    config = tmp_path / "docmill.toml"
+    config.write_text('[web]\nhost = "0.0.0.0"\n')
+
+    done = vault("up", "--config", config)
+
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "sign" in done.stderr
+
+
+def test_a_setting_that_does_not_exist_is_named(tmp_path: Path, vault: Vault) -> None:
+    config = tmp_path / "docmill.toml"
+    config.write_text("[wbe]\nport = 1\n")
+
+    done = vault("status", "--config", config)
+
+    assert done.returncode == 2
+    assert "wbe" in done.stderr
