@@ -5,6 +5,7 @@ import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -66,14 +67,18 @@ async def address(service: Service, renderer: PageRenderer, settings: Settings) 
 
 
 @pytest.fixture
-async def context(tmp_path: Path) -> AsyncIterator[BrowserContext]:
-    """A browser without a past."""
+def launch_options() -> dict[str, Any]:
+    """How to start Chromium."""
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed: scripts/system-packages chromium fonts-liberation")
+    return {"executable_path": CHROMIUM, "headless": True, "args": FLAGS}
+
+
+@pytest.fixture
+async def context(launch_options: dict[str, Any], tmp_path: Path) -> AsyncIterator[BrowserContext]:
+    """A browser without a past."""
     async with async_playwright() as playwright:
-        context = await playwright.chromium.launch_persistent_context(
-            tmp_path / "browser", executable_path=CHROMIUM, headless=True, args=FLAGS
-        )
+        context = await playwright.chromium.launch_persistent_context(tmp_path / "browser", **launch_options)
         context.set_default_timeout(15_000)
         yield context
         await context.close()

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 import pytest
-from playwright.async_api import FileChooser, FilePayload, Page, expect
+from playwright.async_api import BrowserContext, FileChooser, FilePayload, Page, expect
 
 from docmill.service.stack import Service
 from docmill.web.painted_pages import PaintedPages
@@ -171,3 +171,19 @@ async def test_nothing_is_wider_than_a_phone(page: Page, address: str, add: Add,
     for path in ["", f"docs/{document_id}", f"docs/{document_id}?tab=history"]:
         await page.goto(f"{address}{path}")
         assert await page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+async def test_a_lost_connection_is_told_and_found_again(
+    context: BrowserContext, address: str, add: Add
+) -> None:
+    page = await context.new_page()
+    await page.route("**/api/v1/events*", lambda route: route.abort())
+
+    await page.goto(address)
+    banner = page.get_by_text("No connection to the vault.")
+    await expect(banner).to_be_visible()
+    await add("meanwhile.txt")
+    await page.unroute_all()
+
+    await expect(banner).to_be_hidden()
+    await expect(page.locator("#arrivals")).to_have_text("1 new document")

@@ -14,6 +14,7 @@ WIDTHS_PX = (200, 1000, 2000)
 VIEWABLE = frozenset({"application/pdf", "image/heic", "image/jpeg", "image/png", "image/tiff", "image/webp"})
 
 _ENDINGS = frozenset({"heic", "heif", "jpeg", "jpg", "pdf", "png", "tif", "tiff", "webp"})
+_UNREADABLE = frozenset({"corrupt", "encrypted", "too_large", "unsupported_file_type"})
 _UNKNOWN = "application/octet-stream"
 
 
@@ -57,6 +58,8 @@ class PageImages:
 
 def is_viewable(row: DocumentRow) -> bool:
     """Whether pictures of its pages can be made; by its file name until somebody has looked inside."""
+    if row.page_count is None and row.error_code in _UNREADABLE:
+        return False
     if row.media_type == _UNKNOWN:
         return row.file_name.rpartition(".")[2].lower() in _ENDINGS
     return row.media_type in VIEWABLE

@@ -161,7 +161,7 @@ async def test_a_document_can_be_downloaded_whatever_failed(
     assert f'href="/api/v1/documents/{document_id}/file">Download' in page
     assert "It is damaged." in page
     assert "Retry processing" in page
-    assert "no page to look at" in page
+    assert "No page of this file can be shown" in page
     assert "It is damaged. (corrupt" in history
 
 

@@ -39,7 +39,7 @@ function select(path, scrollTo) {
   if (scrollTo === "box" && box) box.scrollIntoView({ block: "nearest", inline: "nearest" });
   if (scrollTo === "field" && place) {
     place.scrollIntoView({ block: "nearest" });
-    (place.matches("a") ? place : place.querySelector("input"))?.focus({ preventScroll: true });
+    (place.matches("a") ? place : place.querySelector("input, textarea"))?.focus({ preventScroll: true });
   }
 }
 
@@ -74,7 +74,7 @@ async function showBoxOf(place) {
   if (pageNumber && pageNumber !== $("#viewer").dataset.page) {
     const tab = new URLSearchParams(location.search).get("tab");
     const query = new URLSearchParams({ page: pageNumber, ...(tab && { tab }) });
-    await visit(`${location.pathname}?${query}`, ["#viewer"], { replace: true });
+    await visit(`${location.pathname}?${query}`, ["#viewer", "#panel"], { replace: true });
   }
   select(path, "box");
 }

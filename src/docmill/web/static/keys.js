@@ -15,7 +15,7 @@ function enabled() {
 }
 
 function isTyping(element) {
-  return element.matches?.("input:not([type=checkbox]):not([readonly]), textarea, select, [contenteditable]");
+  return element.matches?.("input:not([type=checkbox]):not([readonly]), textarea:not([readonly]), select");
 }
 
 /** Listen for keys, and wire the list of shortcuts. */

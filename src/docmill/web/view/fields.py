@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import floor
 from typing import Any, Literal, cast
 
 from docmill.model import Evidence, Failure
@@ -13,6 +14,9 @@ SURE = 0.9
 UNSURE = 0.7
 
 Certainty = Literal["sure", "unsure", "low", "invalid"]
+_LINE = 38
+"""Letters that fit into one line of the panel."""
+
 _ITEM = re.compile(r"(?P<table>\w+)\[(?P<row>\d+)\]\.(?P<column>\w+)")
 
 
@@ -36,6 +40,11 @@ class Field:
     def element_id(self) -> str:
         """The path as the id of an element."""
         return "field-" + re.sub(r"\W+", "-", self.path).strip("-")
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it needs more than one line."""
+        return len(self.value) > _LINE or "\n" in self.value
 
     @property
     def page(self) -> int | None:
@@ -134,7 +143,7 @@ def _field(path: str, value: str | None, evidence: Evidence | None, problems: tu
         name=_name(path),
         value=value or "",
         certainty=_certainty(confidence, is_missing=not value, has_problem=bool(problems)),
-        percent=None if computed or not value else round(100 * confidence),
+        percent=None if computed or not value else floor(100 * confidence),
         evidence=evidence,
         problems=problems,
     )
