@@ -1,0 +1,66 @@
+"""Header fields of the born-digital samples against their truth. Usage: python bench/score_samples.py FOLDER [--errors]
+
+FOLDER is where `docmill.samples.generate` wrote. Text is compared by letters and digits, dates and amounts as values.
+"""
+
+import argparse
+import asyncio
+import hashlib
+from collections import Counter
+from pathlib import Path
+
+from docmill.model import Document, letters_and_digits
+from docmill.reading import tasks
+from docmill.reading.options import ReadingOptions
+from docmill.samples import load_truth
+from docmill.understanding.classifier import RuleClassifier
+from docmill.understanding.extractor import RuleExtractor
+from docmill.understanding.gate import RuleGate, leaves
+
+NOT_READ = ("lines", "transactions", "payment.terms", "payment.method")
+"""Fields that the rules do not look for."""
+
+
+def read(path: Path) -> Document:
+    opened = tasks.open_original(path, ReadingOptions())
+    pages = [page for page in opened.pages if page is not None]
+    return Document(hashlib.sha256(path.read_bytes()).hexdigest(), opened.media_type, pages)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--errors", action="store_true")
+    arguments = parser.parse_args()
+    counts: Counter[str] = Counter()
+    for sample in load_truth(arguments.folder):
+        if sample.form != "born-digital":
+            continue
+        document = read(sample.path)
+        classification = asyncio.run(RuleClassifier().classify(document))
+        counts["documents"] += 1
+        counts["type right"] += classification.document_type == sample.document_type
+        counts["language right"] += classification.language == sample.language
+        sure = classification.model_copy(update={"document_type": sample.document_type})
+        extraction = asyncio.run(RuleExtractor().extract(document, sure))
+        counts["gate passed"] += RuleGate().judge(document, extraction).passed
+        truth = {path: value for path, value in leaves(sample.truth) if not path.startswith(NOT_READ)}
+        given = {path: value for path, value in leaves(extraction.data) if not path.startswith(NOT_READ)}
+        for path in sorted({*truth, *given}):
+            wanted, found = truth.get(path), given.get(path)
+            if isinstance(wanted, str) and isinstance(found, str):
+                right = letters_and_digits(wanted) == letters_and_digits(found)
+            else:
+                right = wanted == found
+            outcome = "right" if right else "missing" if found is None else "wrong" if wanted else "invented"
+            counts[outcome] += 1
+            if arguments.errors and not right:
+                print(sample.name, classification.document_type, path, "|", wanted, "|", found)
+    print(dict(counts))
+    answered = counts["right"] + counts["wrong"] + counts["invented"]
+    labelled = counts["right"] + counts["wrong"] + counts["missing"]
+    print(f"precision {counts['right'] / answered:.3f}, recall {counts['right'] / labelled:.3f}")
+
+
+if __name__ == "__main__":
+    main()
