@@ -1,6 +1,7 @@
-"""Header fields of the born-digital samples against their truth. Usage: python bench/score_samples.py FOLDER [--errors]
+"""Header fields of the born-digital samples against their truth.
 
-FOLDER is where `docmill.samples.generate` wrote. Text is compared by letters and digits, dates and amounts as values.
+Usage: python bench/score_samples.py FOLDER [--errors]. FOLDER is where `docmill.samples.generate` wrote.
+Text is compared by letters and digits, dates and amounts as values.
 """
 
 import argparse

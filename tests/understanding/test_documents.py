@@ -379,3 +379,21 @@ async def test_only_the_first_and_last_pages_of_a_long_document_are_read(typeset
     extraction = await RuleExtractor().extract(document, Classification(document_type="invoice"))
 
     assert extraction.evidence["gross_total"].page == 1
+
+
+async def test_a_block_may_be_flush_right_and_a_number_look_like_a_date(typeset: Typeset) -> None:
+    document = typeset("""
+Factuur 20260815                             De Zwevende Tulp B.V.
+                                                  Wolkengracht 101
+                                                 1099 ZZ Amsterdam
+Datum: 15-08-2026
+
+Totaal                                                     353,93
+""")
+
+    extraction = await RuleExtractor().extract(document, Classification(document_type="invoice"))
+
+    found = {path: str(value) for path, value in leaves(extraction.data)}
+    assert found["number"] == "20260815"
+    assert found["seller.name"] == "De Zwevende Tulp B.V."
+    assert found["seller.address"] == "Wolkengracht 101, 1099 ZZ Amsterdam"

@@ -12,6 +12,7 @@ from docmill.understanding.lettering import NOT_LETTERHEAD, Lettering, lettering
 from docmill.understanding.vocabulary import Concept
 
 PARTY_CONCEPTS = (Concept.ADVERTISER, Concept.SELLER, Concept.BUYER, Concept.SHIP_TO)
+_CONTACTS = (Concept.VAT_NUMBER, Concept.TAX_NUMBER, Concept.PHONE, Concept.IBAN)
 _LONGEST_BLOCK = 7
 _LINE_GAP = 1.4
 """Lines of a block are no farther apart than this many line heights."""
@@ -137,6 +138,8 @@ class _Reader:
                 continue
             rest = segment.text[match.end() :]
             name = Span(segment, 0, match.start())
+            if re.search(r"\s\d+\s?\w?$", name.text):
+                continue  # a street with its number
             if sum(map(str.isdecimal, name.text)) > 2 or not _SEPARATOR.search(rest):  # noqa: PLR2004 - a street
                 continue
             address = Span(segment, match.end(), match.end() + _address_end(rest))
@@ -164,19 +167,22 @@ class _Reader:
     def _belongs(self, segment: Segment) -> bool:
         """Whether a line can be part of a name or address."""
         look = self._look(segment)
+        if self._speaks_of(segment, Concept.REGISTRATION_NUMBER):
+            return False
         if look.label > 0.4 or look.value or look.registration or self._party_label(segment):  # noqa: PLR2004 - much of it
             return False
         return not look.contact and (look.name_like or look.address > 0 or look.postcode)
 
     def _neighbour(self, segment: Segment, others: Sequence[Segment], *, upwards: bool) -> Segment | None:
-        """The next line of the same block: close, and begun at the same edge or centred."""
+        """The next line of the same block: close, and flush on either side or centred."""
         for other in others:
             gap = segment.box.y0 - other.box.y1 if upwards else other.box.y0 - segment.box.y1
             if gap > _LINE_GAP * max(segment.height, self._sheet.text_height):
                 return None
             left = abs(other.box.x0 - segment.box.x0)
             centre = abs(other.box.x0 + other.box.x1 - segment.box.x0 - segment.box.x1) / 2
-            if min(left, centre) <= _ALIGNED + 0.5 * segment.height:
+            right = abs(other.box.x1 - segment.box.x1)
+            if min(left, centre, right) <= _ALIGNED + 0.5 * segment.height:
                 return other
         return None
 
@@ -185,7 +191,12 @@ class _Reader:
         for segment in self._sheet.segments:
             look = self._look(segment)
             head = segment.middle < _HEAD and look.name_like and look.label < 0.3  # noqa: PLR2004 - hardly labelled
-            if (look.legal or head) and not look.value and len(segment.text.split()) < _LONGEST_NAME_WORDS:
+            registered = self._speaks_of(segment, Concept.REGISTRATION_NUMBER)
+            if (
+                (look.legal or head)
+                and not (look.value or registered)
+                and len(segment.text.split()) < _LONGEST_NAME_WORDS
+            ):
                 start = 0
                 labels = self._candidates.labels(segment)
                 if (
@@ -210,7 +221,7 @@ class _Reader:
             if below is None:
                 break
             if not self._belongs(below):
-                contact = self._look(below).contact or bool(self._tax(below))
+                contact = self._look(below).contact or self._speaks_of(below, *_CONTACTS)
                 break
             if complete and not self._look(below).region:
                 break
@@ -220,9 +231,8 @@ class _Reader:
         block = Block(name, tuple(address), contact=contact, legal=bool(look.legal), firm=look.firm)
         return block if complete else replace(block, address=_only_addresses(address, self._look))
 
-    def _tax(self, segment: Segment) -> bool:
-        concepts = {concept for label in self._candidates.labels(segment) for concept in label.meanings}
-        return not concepts.isdisjoint({Concept.VAT_NUMBER, Concept.TAX_NUMBER, Concept.PHONE, Concept.IBAN})
+    def _speaks_of(self, segment: Segment, *concepts: Concept) -> bool:
+        return any(not set(concepts).isdisjoint(label.meanings) for label in self._candidates.labels(segment))
 
 
 def _only_addresses(spans: Sequence[Span], look: Callable[[Segment], Lettering]) -> tuple[Span, ...]:

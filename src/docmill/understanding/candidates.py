@@ -142,7 +142,12 @@ class Candidates:
         """Words with digits that are neither dates nor money nor codes of a known form."""
         found: list[Candidate[str]] = []
         for segment in self.layout.segments:
-            taken = [*self._written_dates[segment.index]]
+            # Eight digits can be a date and a number; the labels decide.
+            taken = [
+                one
+                for one in self._written_dates[segment.index]
+                if not segment.text[one.start : one.stop].isdecimal()
+            ]
             money = [one for one in self._written_amounts[segment.index] if one.has_cents or one.percent]
             begin = 0
             for code in find_identifiers(segment.text):

@@ -14,7 +14,7 @@ _VAT = re.compile(
     r"(?<![A-Z0-9])(?:AT\s?U|BE|BG|CY|CZ|DE|DK|EE|EL|ES|FI|FR|GB|HR|HU|IE|IT|LT|LU|LV|MT|NL|PL|PT|RO|SE|SI|SK|XI|CHE)"
     r"[\s\-.]?[A-Z0-9](?:[\s.\-]?[A-Z0-9]){6,13}"
 )
-_IDENTIFIER = re.compile(r"[^\W_](?:[^\W_]|[\-/._#](?=[^\W_]))*")
+_IDENTIFIER = re.compile(r"(?<![^\s:])\d{3,4}(?: \d{3,4})+$|[^\W_](?:[^\W_]|[\-/._#](?=[^\W_]))*")
 _MISREAD = str.maketrans("OQIlSB", "001158")
 _SHORTEST_IBAN = 15
 _LONGEST_IDENTIFIER = 30

@@ -66,7 +66,8 @@ def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Fi
     for role, chosen, scored in (("seller", seller, sellers), ("buyer", buyer, buyers)):
         if chosen is not None:
             result.update(_party(role, chosen, scored, candidates))
-    result.update(_vat_ids(candidates, seller, buyer))
+    writer = "buyer" if weigher.buyer_writes else "seller"
+    result.update(_vat_ids(candidates, seller, buyer, writer=writer))
     return result
 
 
@@ -101,20 +102,20 @@ class _Weigher:
         self._height = sheets[0].text_height if sheets else 0.01
         # A plain order is written by the buyer; everything else on the writer's own paper is the seller's.
         confirmed = any(_CONFIRMATION.search(text) for text in texts)
-        self._buyer_writes = document_type == "purchase_order" and not confirmed
+        self.buyer_writes = document_type == "purchase_order" and not confirmed
 
     def seller(self, block: Block) -> float:
         """How far `block` is the seller."""
         score = _AS_SELLER[block.label]
         return score * max(block.quality, 0.5) + (
-            self._addressed(block, []) if self._buyer_writes else self._writer(block)
+            self._addressed(block, []) if self.buyer_writes else self._writer(block)
         )
 
     def buyer(self, block: Block, every: Sequence[Block]) -> float:
         """How far `block` is the buyer."""
         score = _AS_BUYER[block.label]
         return score * max(block.quality, 0.5) + (
-            self._writer(block) if self._buyer_writes else self._addressed(block, every)
+            self._writer(block) if self.buyer_writes else self._addressed(block, every)
         )
 
     def _writer(self, block: Block) -> float:
@@ -202,16 +203,16 @@ def _is_address(candidates: Candidates, span: Span) -> bool:
 
 
 def _vat_ids(
-    candidates: Candidates, seller: Block | None, buyer: Block | None
+    candidates: Candidates, seller: Block | None, buyer: Block | None, *, writer: str
 ) -> Iterator[tuple[str, Finding]]:
-    """Whose VAT identifier is whose: the buyer's stands in or below the buyer's block or says so."""
+    """Whose VAT identifier is whose: the writer's, unless it stands below the buyer's name or says so."""
     by_value: dict[str, Candidate[str]] = {}
     for candidate in candidates.vat_ids:
         by_value.setdefault(candidate.value, candidate)
-    buyers = [one for one in by_value.values() if _is_buyers(one, seller, buyer)]
+    buyers = [one for one in by_value.values() if writer == "seller" and _is_buyers(one, seller, buyer)]
     others = [one for one in by_value.values() if one not in buyers]
     if others:
-        yield "seller.vat_id", found(others[0], 0.9 / len(others))
+        yield f"{writer}.vat_id", found(others[0], 0.9 / len(others))
     if buyers:
         yield "buyer.vat_id", found(buyers[0], 0.9 / len(buyers))
 
