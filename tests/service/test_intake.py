@@ -131,6 +131,23 @@ async def test_pressing_retry_ten_times_makes_one(
     assert (await service.queue.depth()).due == 1
 
 
+async def test_retry_revives_a_stuck_document_whose_message_is_gone(service: Service, upload: Upload) -> None:
+    accepted = await upload(b"%PDF stuck")
+    (message,) = await service.queue.receive(limit=10, wait_s=5)
+    await service.queue.delete(message)
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("UPDATE ingestion SET progress_at = progress_at - interval '11 minutes'")
+
+    revived = [
+        await service.intake.reprocess(accepted.document_id, tenant_id=service.default_tenant_id)
+        for _ in range(10)
+    ]
+
+    assert revived == [accepted.ingestion_id] * 10
+    (again,) = await service.queue.receive(limit=10, wait_s=5)
+    assert again.body == str(accepted.ingestion_id)
+
+
 async def test_a_redriven_document_starts_from_its_first_attempt(
     service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
 ) -> None:

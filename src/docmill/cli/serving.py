@@ -60,8 +60,13 @@ async def running_vault(settings: Settings) -> AsyncGenerator[RunningVault]:
     Raises SetupError if it cannot start.
     """
     with stop_signals() as (stop, abort):
-        async with open_service(settings) as service, Pool(pool_workers(settings)) as pool:
-            app = create_app(service, LocalRenderer(pool), settings)
+        # Pages are drawn in a process of their own: a person who looks must not wait behind recognition.
+        async with (
+            open_service(settings) as service,
+            Pool(pool_workers(settings)) as pool,
+            Pool(1) as drawing,
+        ):
+            app = create_app(service, LocalRenderer(drawing), settings)
             ready = asyncio.get_running_loop().create_future()
             try:
                 async with asyncio.TaskGroup() as tasks:

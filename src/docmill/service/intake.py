@@ -87,7 +87,8 @@ class Intake:
     ) -> UUID | None:
         """Have a document processed again; the ingestion under way, None if there is no such document.
 
-        While one is under way no other is begun, however often this is called.
+        While one is under way no other is begun, however often this is called; one that is stuck is sent to
+        the workers again, whatever became of its message.
         """
         async with self._database.tenant(tenant_id) as conn:
             if not await documents.lock(conn, document_id):
@@ -135,6 +136,8 @@ class Intake:
             document_id=document_id,
             uploaded_by=uploaded_by or DEFAULT_USER_ID,
         )
+        if ingestion_id is None:
+            ingestion_id = await ingestions.revive(conn, document_id)
         if ingestion_id is None:
             return await ingestions.live_id(conn, document_id)
         await self._queue.send_in(conn, [str(ingestion_id)])

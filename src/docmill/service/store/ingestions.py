@@ -95,6 +95,26 @@ async def live_id(conn: Conn, document_id: UUID) -> UUID | None:
     return row[0] if row else None
 
 
+async def revive(conn: Conn, document_id: UUID) -> UUID | None:
+    """The ingestion of the document that is under way but that nobody works on and nothing has moved for
+    10 minutes; it counts as moved now. The time is that of the state `stale`.
+    """
+    cur = await conn.execute(
+        """
+        UPDATE ingestion
+           SET progress_at = clock_timestamp()
+         WHERE document_id = %(document_id)s
+           AND status = 'in-progress'
+           AND progress_at < clock_timestamp() - interval '10 minutes'
+           AND (lease_until IS NULL OR lease_until < clock_timestamp())
+        RETURNING id
+        """,
+        {"document_id": document_id},
+    )
+    row = await cur.fetchone()
+    return row[0] if row else None
+
+
 async def has_result(conn: Conn, document_id: UUID) -> bool:
     """Whether the document's newest ingestion completed."""
     cur = await conn.execute(
