@@ -40,6 +40,7 @@ _BOTTOM = 0.85
 _TOP = 0.45
 _NEAR_DOMAIN = 82
 _SHORTEST_DOMAIN = 4
+_LONELY = 1.5
 _LARGE = 1.3
 """Print this many times as high as the page's usual text is large."""
 _BUYERS_OWN = 0.12
@@ -59,8 +60,9 @@ def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Fi
         for buyer, buyer_score in [(None, _NULL), *buyers_best]:
             if seller is not None and buyer is not None and _same(seller, buyer):
                 continue
-            if seller_score + buyer_score > best[0]:
-                best = (seller_score + buyer_score, seller, buyer)
+            score = seller_score + buyer_score - weigher.lonely(seller, buyer)
+            if score > best[0]:
+                best = (score, seller, buyer)
     _, seller, buyer = best
     result: dict[str, Finding] = {}
     for role, chosen, scored in (("seller", seller, sellers), ("buyer", buyer, buyers)):
@@ -117,6 +119,12 @@ class _Weigher:
         return score * max(block.quality, 0.5) + (
             self._writer(block) if self.buyer_writes else self._addressed(block, every)
         )
+
+    def lonely(self, seller: Block | None, buyer: Block | None) -> float:
+        """What it costs to name the one addressed and not the writer, whom every paper names."""
+        writer, addressed = (buyer, seller) if self.buyer_writes else (seller, buyer)
+        alone = writer is None and addressed is not None and addressed.label is None
+        return _LONELY if alone else 0.0
 
     def _writer(self, block: Block) -> float:
         """Signs of the paper's owner: letterhead, sender line, footer, domain."""
