@@ -14,7 +14,7 @@ from docmill.understanding.lettering import lettering
 from docmill.understanding.shops import trimmed
 from docmill.understanding.vocabulary import Concept
 
-_DOMAIN = re.compile(r"(?:@|www\.|https?://)([\w\-]+(?:\.[\w\-]+)*)\.[a-z]{2,4}\b")
+_DOMAIN = re.compile(r"(?:@|www\.|https?://)([\w\-]+(?:\.[\w\-]+)*)\.[a-z]{2,12}\b")
 _PROVIDERS = frozenset("gmail googlemail hotmail outlook yahoo gmx web icloud aol live t-online".split())  # noqa: SIM905 - a list of names
 _CONFIRMATION = re.compile(
     r"confirmation|bestatigung|acknowledg|conferma|bevestiging|confirmacion|accuse de reception"
