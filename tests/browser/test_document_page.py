@@ -1,5 +1,6 @@
 """A receipt through the real vault: uploaded, read by OCR, shown with its values and their places."""
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -29,7 +30,9 @@ async def test_an_uploaded_receipt_is_read_before_ones_eyes(page: Page, vault: s
     await expect(card).to_have_attribute("data-state", "processing")
 
     # No reload: the card becomes what the document has become.
-    await expect(card).to_have_attribute("data-state", "ready", timeout=READING_MS)
+    # Whether a person must look is the gate's to say and not this test's.
+    read = re.compile("^(ready|needs_review)$")
+    await expect(card).to_have_attribute("data-state", read, timeout=READING_MS)
     await expect(card.locator(".amount")).to_have_text("12.90 EUR")
     await expect(card.locator("img")).to_have_js_property("complete", value=True)
     assert await card.locator("img").evaluate("image => image.naturalWidth") == 200

@@ -96,8 +96,9 @@ async def live_id(conn: Conn, document_id: UUID) -> UUID | None:
 
 
 async def revive(conn: Conn, document_id: UUID) -> UUID | None:
-    """The ingestion of the document that is under way but that nobody works on and nothing has moved for
-    10 minutes; it counts as moved now. The time is that of the state `stale`.
+    """The document's live ingestion if nobody works on it and it is `stale`; it counts as moved now.
+
+    The 10 minutes are those of the view `document_state`.
     """
     cur = await conn.execute(
         """
