@@ -1,4 +1,5 @@
 import json
+import os
 import resource
 from pathlib import Path
 
@@ -59,6 +60,38 @@ def test_a_file_that_holds_something_else_is_left_alone(tmp_path: Path, line: st
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     with pytest.raises(MisconfiguredError, match="cannot write"):
         RecordFile(tmp_path).open(keep=lambda _: True)
+
+
+def test_a_pipe_or_device_is_written_to_and_stays_what_it_is(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    records = RecordFile(pipe)
+
+    known = records.open(keep=lambda _: True)
+    records.write(_record("a"))
+    records.close()
+
+    assert known == {}
+    assert json.loads(os.read(reader, 10_000))["source"] == "a"
+    assert pipe.is_fifo()
+    os.close(reader)
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "runs" / "1.jsonl", tmp_path / "latest.jsonl"
+    target.parent.mkdir()
+    target.write_text(json.dumps(_record("a")) + "\n")
+    link.symlink_to(target)
+    records = RecordFile(link)
+
+    known = records.open(keep=lambda _: True)
+    records.write(_record("b"))
+    records.close()
+
+    assert set(known) == {"a"}
+    assert link.is_symlink()
+    assert _written(target) == ["a", "b"]
 
 
 def test_a_full_disk_is_an_error_that_can_be_tried_again(tmp_path: Path) -> None:

@@ -81,21 +81,27 @@ class RecordFile:
 
         Raises MisconfiguredError if the file cannot be written or holds something else.
         """
-        kept: dict[str, Known] = {}
-        draft = self._path.with_name(self._path.name + ".draft")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with draft.open("w", encoding="utf-8") as file:
-                for line, record in self._records():
-                    if keep(record):
-                        kept[record["source"]] = Known(record["content_hash"], record["status"])
-                        file.write(line)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self._path)
+            kept = self._sifted(keep) if self._path.is_file() else {}
             self._file = self._path.open("a", encoding="utf-8")
         except OSError as error:
             raise MisconfiguredError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
+        return kept
+
+    def _sifted(self, keep: Callable[[Record], bool]) -> dict[str, Known]:
+        """Write the file anew with the records to keep. It must be a regular one: a device would be lost."""
+        kept: dict[str, Known] = {}
+        target = self._path.resolve()
+        draft = target.with_name(target.name + ".draft")
+        with draft.open("w", encoding="utf-8") as file:
+            for line, record in self._records():
+                if keep(record):
+                    kept[record["source"]] = Known(record["content_hash"], record["status"])
+                    file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
         return kept
 
     def write(self, record: Record) -> None:
@@ -119,8 +125,6 @@ class RecordFile:
             self._file = None
 
     def _records(self) -> Iterator[tuple[str, Record]]:
-        if not self._path.exists():
-            return
         with self._path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith("\n"):
