@@ -15,10 +15,15 @@ PARAMETERS = {
     "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
 }
-MAX_AREA = 3_300_000
-"""Pixels recognised at once: memory grows with them, 1.0 GB at this size."""
-MAX_ELONGATION = 8
-"""Long over short side: RapidOCR scales the short side up to 736 pixels, whatever becomes of the other."""
+DETECTION_AREA = 1_800_000
+"""Pixels among which lines are searched, to be recognised from all. More words are found than among all, in
+less time and memory (docs/decisions/013)."""
+DETECTION_SIDE = 736
+"""RapidOCR's own: pictures whose short side is shorter are enlarged before lines are searched."""
+LONGEST = 2000
+"""RapidOCR's own: longer pictures are reduced first."""
+MAX_ELONGATION = 5
+"""Long over short side that is read as it is: beyond, enlarging the short side takes too much memory."""
 
 
 class RapidEngine:
@@ -32,34 +37,42 @@ class RapidEngine:
         self._failure = ONNXRuntimeError
         self._read: Any = RapidOCR(params=PARAMETERS)
         logging.getLogger("RapidOCR").setLevel(logging.CRITICAL)
+        self._read(np.full((DETECTION_SIDE, DETECTION_SIDE, 3), 255, np.uint8))  # loads the detector
 
     def recognise(self, pixels: NDArray[np.uint8]) -> Recognised:
-        """See `Engine.recognise`."""
-        height, width = pixels.shape[:2]
-        scale = min(1.0, math.sqrt(MAX_AREA / (height * width)))
+        """See `Engine.recognise`. Raises MemoryError."""
+        bgr = _not_too_long(np.ascontiguousarray(pixels[:, :, ::-1]))
+        detector = self._read.text_det
+        detector.limit_type, detector.limit_side_len = detection_limit(*bgr.shape[:2])
         try:
-            found = self._read(_prepared(pixels, scale))
+            found = self._read(bgr)
         except self._failure as error:
             # The models are fixed and sound, so that what fails inside them is the allocation of memory.
             raise MemoryError from error
         if found.boxes is None or found.txts is None:
             return Recognised([], np.zeros((0, 4, 2), np.float32), np.zeros(0, np.float32))
-        corners = np.asarray(found.boxes, np.float32) / scale
-        return Recognised(list(found.txts), corners, np.asarray(found.scores, np.float32))
+        return Recognised(
+            list(found.txts), np.asarray(found.boxes, np.float32), np.asarray(found.scores, np.float32)
+        )
 
 
-def _prepared(pixels: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
-    """The picture as BGR, scaled, and with white added to what is all too narrow or flat."""
-    import cv2  # noqa: PLC0415 - see RapidEngine
-
-    bgr = np.ascontiguousarray(pixels[:, :, ::-1])
+def detection_limit(height: int, width: int) -> tuple[str, int]:
+    """RapidOCR's `limit_type` and `limit_side_len` for the search of lines."""
+    reduced = min(1.0, LONGEST / max(height, width))
+    height, width = round(height * reduced), round(width * reduced)
+    scale = max(math.sqrt(DETECTION_AREA / (height * width)), DETECTION_SIDE / min(height, width))
     if scale < 1:
-        bgr = cv2.resize(bgr, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA).astype(np.uint8)
-    height, width = bgr.shape[:2]
+        return "max", round(max(height, width) * scale)
+    return "min", DETECTION_SIDE
+
+
+def _not_too_long(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The picture, with white added to a side that is all too short."""
+    height, width = pixels.shape[:2]
     below, right = max(0, width // MAX_ELONGATION - height), max(0, height // MAX_ELONGATION - width)
     if not below and not right:
-        return bgr
-    return np.pad(bgr, ((0, below), (0, right), (0, 0)), constant_values=255)
+        return pixels
+    return np.pad(pixels, ((0, below), (0, right), (0, 0)), constant_values=255)
 
 
 @cache
