@@ -8,7 +8,7 @@ from docmill.errors import DocmillError, NetworkError, RateLimitedError, retry_d
 
 
 def _leaves(error: type[DocmillError] = DocmillError) -> Iterator[type[DocmillError]]:
-    children = error.__subclasses__()
+    children = [child for child in error.__subclasses__() if child.__module__ == errors.__name__]
     if not children:
         yield error
     for child in children:
