@@ -1,6 +1,7 @@
 """Real children that misbehave in every way we know of."""
 
 import asyncio
+import copy
 import logging
 import os
 import signal
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from docmill.errors import CrashedError, DocmillError, InternalError, TimeLimitError, TooLargeError
+from docmill.model import Words
 from docmill.reading.pool import Pool
 
 Hang = Callable[[Pool], Awaitable[asyncio.Task[bytes]]]
@@ -108,6 +110,17 @@ async def test_cancelling_kills_the_work(pool: Pool, hang: Hang) -> None:
     assert await pool.run(len, "four", limit_s=30) == 4
 
 
+async def test_cancelling_while_a_child_starts_leaves_nothing_behind(pool: Pool) -> None:
+    starting = asyncio.create_task(pool.run(os.getpid, limit_s=30))
+    await asyncio.sleep(0)  # the task gets as far as the thread that starts the child
+
+    starting.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert await pool.run(len, "four", limit_s=30) == 4
+
+
 async def test_a_child_killed_between_tasks_is_replaced(pool: Pool) -> None:
     pid = await child_pid(pool)
     os.kill(pid, signal.SIGKILL)
@@ -134,6 +147,20 @@ async def test_log_records_of_a_child_reach_the_parent(pool: Pool, caplog: pytes
     assert "from afar" in caplog.messages
 
 
-async def test_a_child_cannot_make_its_parent_build_what_it_likes(pool: Pool) -> None:
+@pytest.mark.parametrize("reply", [Path("/tmp"), os.abort, len, TypeError("a class of others")])
+async def test_a_child_cannot_make_its_parent_build_what_it_likes(pool: Pool, reply: object) -> None:
     with pytest.raises(CrashedError):
-        await pool.run(Path, "/tmp", limit_s=30)
+        await pool.run(copy.copy, reply, limit_s=30)
+
+
+async def test_an_endless_reply_is_not_waited_for(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmill.reading.pool.MAX_REPLY_BYTES", 100)
+
+    with pytest.raises(CrashedError):
+        await pool.run(bytes, 1000, limit_s=30)
+
+
+async def test_words_cross_the_border_unchanged(pool: Pool) -> None:
+    words = await pool.run(Words.none, limit_s=30)
+
+    assert words.boxes.shape == (0, 4)

@@ -25,8 +25,18 @@ FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "HEIF")
 LONG_SIDE_PT = 842.0
 """Of pictures that do not say how large they are: A4."""
 PLAUSIBLE_DPI = (50.0, 1200.0)
-DAMAGED = (OSError, SyntaxError, ValueError, EOFError, LookupError, TypeError, ArithmeticError, struct.error)
-"""What Pillow's decoders raise on files that are not what they should be."""
+DAMAGED = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    LookupError,
+    TypeError,
+    ArithmeticError,
+    RuntimeError,
+    struct.error,
+)
+"""What Pillow's and libheif's decoders raise on files that are not what they should be."""
 TURNS = {3: 180, 4: 180, 5: 90, 6: 90, 7: 270, 8: 270}
 """EXIF orientation to degrees clockwise."""
 

@@ -20,6 +20,16 @@ from docmill.reading.child import LENGTH
 MEMORY_BYTES = 1_200_000_000
 """What a child may allocate; with the code it maps and its parent it stays below 1.5 GB."""
 MAX_REPLY_BYTES = 512_000_000
+MALFORMED = (
+    pickle.UnpicklingError,
+    AttributeError,
+    EOFError,
+    ImportError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+"""What unpickling raises on a reply that was made to harm."""
 
 _Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")
@@ -108,7 +118,7 @@ def _explained(error: BaseException, child: "_Child", limit_s: float) -> BaseExc
         return TimeLimitError(
             f"reading took longer than {limit_s:g} s and was stopped; it will be tried again"
         )
-    if isinstance(error, (EOFError, OSError, pickle.UnpicklingError)):
+    if isinstance(error, (EOFError, OSError)):
         log.warning("a reading process died", extra={"exit_status": child.exit_status})
         return CrashedError(
             f"the process reading this file died (status {child.exit_status}); it will be tried again"
@@ -166,7 +176,12 @@ class _Child:
         (length,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
         if length > MAX_REPLY_BYTES:
             raise EOFError("the reply is too long to be meant")
-        return _Unpickler(io.BytesIO(await self._reader.readexactly(length))).load()
+        content = await self._reader.readexactly(length)
+        try:
+            kind, reply = _Unpickler(io.BytesIO(content)).load()
+        except MALFORMED as error:
+            raise EOFError("the reply makes no sense") from error
+        return kind, reply
 
     async def kill(self) -> None:
         """End it at once. Its work is lost; nothing it holds needs saving."""
@@ -206,6 +221,7 @@ def _launch(connection: socket.socket, memory_bytes: int) -> subprocess.Popen[by
 class _Unpickler(pickle.Unpickler):
     """Builds only what readers return: a child taken over by a hostile file must not take over its parent."""
 
+    _OURS = ("docmill.model", "docmill.errors", "docmill.reading.")
     _NUMPY = frozenset(
         {
             ("numpy", "dtype"),
@@ -218,7 +234,7 @@ class _Unpickler(pickle.Unpickler):
     def find_class(self, module_name: str, global_name: str, /) -> type:
         if (module_name, global_name) in self._NUMPY:
             return super().find_class(module_name, global_name)
-        if module_name.startswith("docmill.") and "." not in global_name:
+        if module_name.startswith(self._OURS) and "." not in global_name:
             found = super().find_class(module_name, global_name)
             if isinstance(found, type) and found.__module__ == module_name:
                 return found
