@@ -33,9 +33,7 @@ def open_original(path: Path, options: ReadingOptions) -> Opened:
         _check_pages(count, options)
         return Opened(media_type, count, [None] * min(count, options.pages_per_task))
     with pdf.opened(path) as document:
-        count = len(document)
-        if not count:
-            raise CorruptError("the PDF has no pages that can be found; print or scan it again")
+        count = len(document)  # at least 1: PDFium refuses a file without pages
         _check_pages(count, options)
     return Opened(media_type, count, read_text(path, 1, min(count, options.pages_per_task)))
 
