@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from reportlab.pdfgen.canvas import Canvas
 
 from docmill.errors import CorruptError, EncryptedError
@@ -134,6 +135,21 @@ def test_a_page_without_anything_on_it_is_empty_text(make_pdf: MakePdf) -> None:
 
 def test_a_page_of_lines_alone_must_be_recognised(make_pdf: MakePdf) -> None:
     assert read(make_pdf(a_box)) is None
+
+
+@pytest.mark.parametrize(("side", "recognised"), [(600, True), (100, False)])
+def test_a_stamp_on_a_scan_does_not_stand_for_its_text(
+    make_pdf: MakePdf,
+    side: int,
+    recognised: bool,  # noqa: FBT001 - a column of the table above
+) -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.drawInlineImage(  # pyright: ignore[reportUnknownMemberType] - its picture may be many things
+            Image.new("L", (10, 10), 200), 0, 100, side, side
+        )
+        canvas.drawString(50, 50, "Received 2026-11-21")
+
+    assert (read(make_pdf(draw)) is None) == recognised
 
 
 def test_a_password_is_asked_for(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """PDF: the text that comes with it, and pictures of its pages, both through PDFium."""
 
+import contextlib
 import ctypes
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -51,15 +52,12 @@ def _document(path: Path) -> PdfDocument:
 
 @contextmanager
 def opened_page(document: PdfDocument, page_number: int) -> Generator[PdfPage]:
-    """One page. Raises CorruptError."""
+    """One page. Raises CorruptError, also for what PDFium finds wrong with it later."""
     try:
-        page = document[page_number - 1]
+        with contextlib.closing(document[page_number - 1]) as page:
+            yield page
     except pypdfium2.PdfiumError as error:
         raise CorruptError("the page is damaged") from error
-    try:
-        yield page
-    finally:
-        page.close()
 
 
 def render(page: PdfPage, fit: tuple[int, int], *, rotation: int | None = None) -> Picture:

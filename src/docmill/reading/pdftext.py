@@ -25,6 +25,10 @@ UPRIGHT = 0.5
 """Share of neighbours that follow each other from left to right on a page that stands upright."""
 MAX_GARBAGE = 0.3
 """Share of characters without meaning from which on the layer is not to be believed."""
+FEW = 100
+"""Fewer characters may be a stamp on a scan."""
+PICTURE_SHARE = 0.5
+"""Of the page, covered by one picture: a scan."""
 SAMPLE = 200
 """How many characters are asked what only a costly call can tell."""
 SURROGATES = range(0xD800, 0xE000)
@@ -61,6 +65,8 @@ def text_page(page: PdfPage, number: int) -> Page | None:
     try:
         characters = _characters(text, page)
         if _garbage_share(text, characters) > MAX_GARBAGE:
+            return None
+        if len(characters.codes) < FEW and _is_picture(page):
             return None
         rotation = _rotation(text, page, characters)
     finally:
@@ -144,6 +150,16 @@ def _boxes(text: PdfTextPage, count: int) -> NDArray[np.float32]:
     for index, box in zip(range(count), boxes, strict=False):
         box_of(handle, index, box)
     return np.frombuffer(boxes, np.float32).reshape(-1, 4)[:count]
+
+
+def _is_picture(page: PdfPage) -> bool:
+    """Whether a picture covers the page."""
+    width, height = page.get_size()
+    for picture in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=2):
+        left, bottom, right, top = picture.get_bounds()
+        if (right - left) * (top - bottom) > PICTURE_SHARE * width * height:
+            return True
+    return False
 
 
 def _garbage_share(text: PdfTextPage, characters: Characters) -> float:
