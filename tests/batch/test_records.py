@@ -46,6 +46,33 @@ def test_the_line_a_killed_run_was_writing_is_dropped(tmp_path: Path) -> None:
     assert _written(path) == ["a"]
 
 
+def test_a_run_that_was_killed_within_a_letter_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes((json.dumps(_record("a")) + "\n" + '{"source": "ä').encode()[:-1])
+
+    records = RecordFile(path)
+    known = records.open(keep=lambda _: True)
+    records.close()
+
+    assert known == {"a": Known("hash of a", "completed")}
+
+
+def test_a_name_that_is_no_text_is_known_again(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    name = os.fsdecode(b"sk\xe4nk.pdf")
+    first = RecordFile(path)
+    first.open(keep=lambda _: True)
+    first.write(_record(name))
+    first.close()
+
+    again = RecordFile(path)
+    known = again.open(keep=lambda _: True)
+    again.close()
+
+    assert set(known) == {name}
+    assert _written(path) == [name]
+
+
 @pytest.mark.parametrize("line", ["no json", "{}", "[]", '{"source": "a"}'])
 def test_a_file_that_holds_something_else_is_left_alone(tmp_path: Path, line: str) -> None:
     path = tmp_path / "letters.txt"
@@ -55,6 +82,7 @@ def test_a_file_that_holds_something_else_is_left_alone(tmp_path: Path, line: st
         RecordFile(path).open(keep=lambda _: True)
 
     assert path.read_text() == line + "\n"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:

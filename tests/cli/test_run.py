@@ -1,4 +1,5 @@
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -124,3 +125,20 @@ def test_an_interrupted_run_keeps_what_is_done_and_says_how_to_go_on(folder: Pat
     assert "scan.png" not in _records(out)
     assert docmill("run", folder, "--out", out, "--jobs", "1").returncode == 1
     assert len(_records(out)) == 4
+
+
+def test_files_may_have_any_name(tmp_path: Path) -> None:
+    folder, out = tmp_path / "inbox", tmp_path / "out.jsonl"
+    folder.mkdir()
+    names = [
+        os.fsdecode(name) for name in (b"sk\xe4nk.txt", b"two\nlines.txt", b"\x1b[31mred.txt", b"[b]bold.txt")
+    ]
+    for name in names:
+        (folder / name).write_text("hello")
+
+    done = docmill("run", folder, "--out", out, "--jobs", "1")
+
+    assert done.returncode == 0, done.stderr
+    assert set(_records(out)) == set(names)
+    printed = {line.split("  ")[0][2:] for line in done.stdout.splitlines() if line.startswith("✓")}
+    assert printed == {r"sk\udce4nk.txt", r"two\nlines.txt", r"\x1b[31mred.txt", "[b]bold.txt"}

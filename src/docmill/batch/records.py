@@ -14,6 +14,9 @@ from docmill.ports import Ref
 
 Record = dict[str, Any]
 
+_AS_JSON = "backslashreplace"
+"""Writes half a character, which UTF-8 does not have, in the way in which JSON reads it back."""
+
 
 def result_record(ref: Ref, result: Result) -> Record:
     """The record of a document that went through the pipeline."""
@@ -68,7 +71,8 @@ class Known(NamedTuple):
 class RecordFile:
     """A JSON Lines file that a run appends to, and a later run goes on from.
 
-    Lines are flushed as they are written: a killed run loses the record being written and no other.
+    Lines are flushed as they are written: a killed run loses the record being written and no other. Bytes of
+    a file's name that are no UTF-8 are kept, by the escape that JSON has for them.
     """
 
     def __init__(self, path: Path) -> None:
@@ -84,7 +88,7 @@ class RecordFile:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             kept = self._sifted(keep) if self._path.is_file() else {}
-            self._file = self._path.open("a", encoding="utf-8")
+            self._file = self._path.open("a", encoding="utf-8", errors=_AS_JSON)
         except OSError as error:
             raise MisconfiguredError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
         return kept
@@ -94,14 +98,17 @@ class RecordFile:
         kept: dict[str, Known] = {}
         target = self._path.resolve()
         draft = target.with_name(target.name + ".draft")
-        with draft.open("w", encoding="utf-8") as file:
-            for line, record in self._records():
-                if keep(record):
-                    kept[record["source"]] = Known(record["content_hash"], record["status"])
-                    file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
+        try:
+            with draft.open("w", encoding="utf-8", errors=_AS_JSON) as file:
+                for line, record in self._records():
+                    if keep(record):
+                        kept[record["source"]] = Known(record["content_hash"], record["status"])
+                        file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
         return kept
 
     def write(self, record: Record) -> None:
@@ -125,7 +132,8 @@ class RecordFile:
             self._file = None
 
     def _records(self) -> Iterator[tuple[str, Record]]:
-        with self._path.open(encoding="utf-8") as file:
+        # A killed run may have stopped within a letter.
+        with self._path.open(encoding="utf-8", errors="surrogateescape") as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith("\n"):
                     return  # the line a killed run was writing

@@ -1,6 +1,7 @@
 """The commands and their options. What each does stands in a module of its own, loaded when it is called."""
 
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +29,9 @@ SettingsFile = Annotated[
 
 def main() -> None:
     """The program. Our own errors become one sentence and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # names of files need not be text, nor terminals know ours
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except DocmillError as error:
@@ -82,7 +86,9 @@ def run(
 def up(
     config: SettingsFile = None,
     data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
-    port: Annotated[int | None, typer.Option(help="Where the vault listens on this machine.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Where the vault listens on this machine.")
+    ] = None,
 ) -> None:
     """Start the vault: web pages, API and worker, until Ctrl-C."""
     from docmill.cli.vault import load_settings, up

@@ -16,3 +16,8 @@ MARKS = {
     "unchanged": "[dim]=[/dim]",
 }
 """A document's outcome or state, told by shape and colour."""
+
+
+def shown(name: str) -> str:
+    """`name` on one line, without what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in name)

@@ -19,7 +19,7 @@ from rich.progress import (
 from docmill.batch.folder import FolderLister, FolderReader
 from docmill.batch.records import Known, Record, RecordExporter, RecordFile
 from docmill.batch.runner import Done, Policy, Report, Runner
-from docmill.cli.printing import MARKS, stderr, stdout
+from docmill.cli.printing import MARKS, shown, stderr, stdout
 from docmill.offline import offline_steps, reading_pool
 from docmill.pipeline import TimeLimits
 from docmill.ports import Ref
@@ -52,7 +52,7 @@ def run_folder(options: Options) -> int:
     refs = [ref for ref in FolderLister(options.folder).list() if (options.folder / ref.key).resolve() != out]
     if options.dry_run:
         for ref in refs:
-            stdout.print(ref.key, markup=False)
+            stdout.print(shown(ref.key), markup=False)
         stdout.print(f"{len(refs)} documents would be processed; nothing was written")
         return 0
     records = RecordFile(options.out)
@@ -111,7 +111,9 @@ def _progress(total: int, *, quiet: bool) -> Generator[Callable[[Done], None]]:
         def on_done(done: Done) -> None:
             bar.advance(task)
             if not quiet:
-                stdout.print(f"{MARKS[done.status]} {escape(done.ref.key)}  {escape(done.title)}")
+                stdout.print(
+                    f"{MARKS[done.status]} {escape(shown(done.ref.key))}  {escape(shown(done.title))}"
+                )
 
         yield on_done
 

@@ -47,9 +47,9 @@ async def _content(events: AsyncIterator[_Event]) -> AsyncGenerator[bytes]:
 
 
 async def _events(request: Request) -> AsyncGenerator[_Event]:
-    parts = _Parts()
-    parser = MultipartParser(_boundary(request), parts.callbacks)  # pyright: ignore[reportArgumentType]  its types are narrower than what it takes
+    parts, boundary = _Parts(), _boundary(request)
     try:
+        parser = MultipartParser(boundary, parts.callbacks)  # pyright: ignore[reportArgumentType]  its types are narrower than what it takes
         async for chunk in request.stream():
             parser.write(chunk)
             while parts.events:

@@ -95,6 +95,7 @@ async def test_large_files_pass_in_pieces(client: httpx.AsyncClient, service: Se
     [
         ("application/json", b"{}"),
         ("multipart/form-data", b""),
+        ("multipart/form-data; boundary=" + 300 * "b", b"--b"),
         ("multipart/form-data; boundary=b", b"no form at all"),
         (
             "multipart/form-data; boundary=b",
@@ -140,6 +141,7 @@ async def test_the_list_can_be_filtered(client: httpx.AsyncClient, add: Add, fin
     await finish(done)
 
     for query, expected in [
+        ("q=%00new", new),
         ("state=ready", done),
         ("state=processing", new),
         ("document_type=receipt", done),

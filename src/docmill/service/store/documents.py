@@ -7,6 +7,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
+from docmill.service.store.claims import storable
 from docmill.service.store.database import Conn
 from docmill.service.store.ids import new_id
 
@@ -117,7 +118,13 @@ async def page(
              ORDER BY document.id DESC
              LIMIT %(limit)s
             """,
-            {"state": state, "document_type": document_type, "query": query, "after": after, "limit": limit},
+            {
+                "state": state,
+                "document_type": document_type,
+                "query": storable(query),
+                "after": after,
+                "limit": limit,
+            },
         )
         return await cur.fetchall()
 
