@@ -90,9 +90,9 @@ def _resident(pid: str) -> int:
         return 0
 
 
-async def run(files: list[Path], good: Path) -> list[Outcome]:
+async def run(files: list[Path], good: Path, workers: int) -> list[Outcome]:
     outcomes: list[Outcome] = []
-    async with Pool(1) as pool:
+    async with Pool(workers) as pool:
         converter = LocalConverter(pool)
         for path in files:
             outcome = await measure(converter, path)
@@ -112,6 +112,7 @@ def main() -> None:
     parser.add_argument("folders", nargs="*", type=Path, default=[DATA / "hostile", DATA / "formats"])
     parser.add_argument("--list", action="store_true", help="print every file")
     parser.add_argument("--part", default="1/1", help="K/N: only every N-th file, starting with the K-th")
+    parser.add_argument("--workers", type=int, default=1)
     arguments = parser.parse_args()
     if not DATA.exists():
         sys.exit(f"{DATA} is absent: nothing to measure")
@@ -120,7 +121,9 @@ def main() -> None:
         path for folder in arguments.folders for path in ([folder] if folder.is_file() else folder.rglob("*"))
     }
     files = sorted((path for path in found if path.is_file()), key=lambda path: path.stat().st_size)
-    outcomes = asyncio.run(run(files[part - 1 :: parts], DATA / "sroie" / "img" / "000.jpg"))
+    outcomes = asyncio.run(
+        run(files[part - 1 :: parts], DATA / "sroie" / "img" / "000.jpg", arguments.workers)
+    )
     if arguments.list:
         for outcome in outcomes:
             print(outcome)

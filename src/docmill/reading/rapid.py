@@ -10,10 +10,15 @@ from numpy.typing import NDArray
 
 from docmill.reading.ocr import Recognised
 
-PARAMETERS = {
-    "Global.log_level": "critical",
+ONE_THREAD = {
     "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+}
+PARAMETERS = {
+    **ONE_THREAD,
+    "Global.log_level": "critical",
+    # In a batch the shorter lines are filled up to the longest, which costs time, memory and words.
+    "Rec.rec_batch_num": 1,
 }
 DETECTION_AREA = 1_800_000
 """Pixels among which lines are searched, to be recognised from all. More words are found than among all, in
