@@ -18,6 +18,7 @@ up: $(STAMP) ## Start the vault on this machine
 test: check unit ## Every check and every test
 
 check: $(STAMP) ## Formatting, lint, types, layers, dependencies
+	command -v node >/dev/null || scripts/system-packages nodejs npm # for pyright
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright

@@ -1,6 +1,5 @@
 """The way of one document, from original bytes to data that can be believed, or not. Read this first."""
 
-import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator
@@ -15,6 +14,7 @@ from docmill.errors import (
     TransientError,
     UnsupportedFileTypeError,
 )
+from docmill.limits import TimeLimit
 from docmill.model import Classification, Document, Result
 from docmill.ports import (
     Classifier,
@@ -143,12 +143,12 @@ class _Clock:
 @asynccontextmanager
 async def _limited(step: str, limit_s: float | None) -> AsyncGenerator[None]:
     """Cancels what takes longer than `limit_s`, and marks every error with the step it came from."""
-    limit = asyncio.timeout(limit_s)
+    limit = TimeLimit(limit_s)
     try:
         async with limit:
             yield
     except TimeoutError as error:
-        if not limit.expired():
+        if not limit.expired:
             raise
         late = TimeLimitError(
             f"{step!r} took longer than {limit_s:g} s and was stopped; it will be tried again"

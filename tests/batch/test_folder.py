@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,34 @@ def test_a_folder_is_listed_in_order_without_hidden_files(tmp_path: Path) -> Non
         (tmp_path / name).write_bytes(b"x")
 
     assert [ref.key for ref in FolderLister(tmp_path).list()] == ["a.pdf", "b/2.pdf"]
+
+
+def test_a_folder_that_cannot_be_looked_into_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "closed").mkdir()
+    real = os.scandir
+
+    def scandir(path: str) -> object:
+        if path.endswith("closed"):
+            raise PermissionError(13, "Permission denied", path)
+        return real(path)
+
+    monkeypatch.setattr(
+        os, "scandir", scandir
+    )  # root may look anywhere, so the system cannot be made to refuse
+
+    with pytest.raises(MisconfiguredError, match="closed': Permission denied"):
+        list(FolderLister(tmp_path).list())
+
+
+def test_a_linked_folder_is_followed_once(tmp_path: Path) -> None:
+    inbox, elsewhere = tmp_path / "inbox", tmp_path / "elsewhere"
+    inbox.mkdir()
+    elsewhere.mkdir()
+    (elsewhere / "a.pdf").write_bytes(b"x")
+    (inbox / "linked").symlink_to(elsewhere)
+    (elsewhere / "loop").symlink_to(inbox)
+
+    assert [ref.key for ref in FolderLister(inbox).list()] == ["linked/a.pdf"]
 
 
 def test_a_single_file_is_a_folder_of_one(tmp_path: Path) -> None:
@@ -50,7 +79,7 @@ async def test_a_file_that_went_away_is_gone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raised", "expected"), [(PermissionError, MisconfiguredError), (IsADirectoryError, ServerError)]
+    ("raised", "expected"), [(PermissionError, CorruptError), (IsADirectoryError, ServerError)]
 )
 async def test_the_systems_errors_become_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: type[OSError], expected: type[Exception]

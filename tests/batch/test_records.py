@@ -90,6 +90,19 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
         RecordFile(tmp_path).open(keep=lambda _: True)
 
 
+def test_two_runs_do_not_write_one_file(tmp_path: Path) -> None:
+    first, second = RecordFile(tmp_path / "run.jsonl"), RecordFile(tmp_path / "run.jsonl")
+    first.open(keep=lambda _: True)
+
+    with pytest.raises(MisconfiguredError, match="another run"):
+        second.open(keep=lambda _: True)
+
+    first.write(_record("a"))
+    first.close()
+    assert set(second.open(keep=lambda _: True)) == {"a"}
+    second.close()
+
+
 def test_a_pipe_or_device_is_written_to_and_stays_what_it_is(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -48,12 +48,15 @@ def test_a_document_goes_through_a_vault_from_add_to_show(
             again = vault("add", invoice)
             shown = vault("show", document_id)
             content = vault("show", document_id, "--json")
+            second = vault("up", "--port", "0")
             status = vault("status")
         finally:
             running.send_signal(signal.SIGTERM)
             last_words = running.stdout.read()
 
     assert "docmill is at http://127.0.0.1:" in address
+    assert second.returncode == 2
+    assert address.split()[-1] in second.stderr
     assert "this machine only" in last_words
     assert running.returncode == 0
     assert added.returncode == 0, added.stderr

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,9 +20,10 @@ class FolderLister:
         self._root = root
 
     def list(self) -> Iterator[Ref]:
-        """One reference per file; hidden files and folders are left out.
+        """One reference per file; hidden files and folders are left out, linked ones are followed once.
 
-        Raises MisconfiguredError if the folder is not there.
+        Raises MisconfiguredError if the folder is not there or one in it cannot be looked into: what it
+        holds would be missing without a word.
         """
         if self._root.is_file():
             yield Ref(key=self._root.name, name=self._root.name)
@@ -30,10 +32,29 @@ class FolderLister:
             raise MisconfiguredError(
                 f"there is no folder {str(self._root)!r}; give a folder or a file that exists"
             )
-        for path in sorted(self._root.rglob("*")):
-            key = path.relative_to(self._root)
-            if path.is_file() and not any(part.startswith(".") for part in key.parts):
-                yield Ref(key=key.as_posix(), name=path.name)
+        for path in sorted(_files(self._root)):
+            yield Ref(key=path.relative_to(self._root).as_posix(), name=path.name)
+
+
+def _files(root: Path) -> Iterator[Path]:
+    seen: set[str] = set()
+    for folder, folders, files in os.walk(root, onerror=_refuse, followlinks=True):
+        seen.add(os.path.realpath(folder))
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith(".") and os.path.realpath(os.path.join(folder, name)) not in seen  # noqa: PTH118  os.walk gives strings
+        ]
+        for name in files:
+            path = Path(folder, name)
+            if not name.startswith(".") and path.is_file():
+                yield path
+
+
+def _refuse(error: OSError) -> None:
+    raise MisconfiguredError(
+        f"cannot look into {error.filename!r}: {error.strerror}; change its mode or move it away"
+    ) from error
 
 
 class FolderReader:
@@ -66,6 +87,7 @@ def _translated(ref: Ref) -> Generator[None]:
     except FileNotFoundError as error:
         raise CorruptError(f"{ref.key!r} is gone") from error
     except PermissionError as error:
-        raise MisconfiguredError(f"no permission to read {ref.key!r}; change its mode or owner") from error
+        # Not a SetupError: one closed file must not keep all the others from being read.
+        raise CorruptError(f"no permission to read {ref.key!r}; change its mode or owner") from error
     except OSError as error:
         raise ServerError(f"cannot read {ref.key!r}: {error.strerror}") from error

@@ -1,9 +1,11 @@
 """The output of a run: one JSON line per document, failed ones too, and never two for the same document."""
 
 import asyncio
+import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, TextIO
@@ -61,6 +63,17 @@ def _rounded(timings_s: dict[str, float]) -> dict[str, float]:
     return {step: round(seconds, 4) for step, seconds in timings_s.items()}
 
 
+@contextmanager
+def _alone(path: Path) -> Generator[None]:
+    """Two runs on one file would lose records. Raises BlockingIOError while another holds it."""
+    if not path.is_file():
+        yield
+        return
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
 class Known(NamedTuple):
     """What an earlier run says of a document."""
 
@@ -87,8 +100,14 @@ class RecordFile:
         """
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            kept = self._sifted(keep) if self._path.is_file() else {}
-            self._file = self._path.open("a", encoding="utf-8", errors=_AS_JSON)
+            with _alone(self._path):
+                kept = self._sifted(keep) if self._path.is_file() else {}
+                self._file = self._path.open("a", encoding="utf-8", errors=_AS_JSON)
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise MisconfiguredError(
+                f"another run is writing {str(self._path)!r}; wait for it or give another --out"
+            ) from error
         except OSError as error:
             raise MisconfiguredError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
         return kept

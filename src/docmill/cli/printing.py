@@ -1,9 +1,15 @@
 """What all commands print with."""
 
+import logging
+import traceback
+from types import TracebackType
+
 from rich.console import Console
 
 stdout = Console(highlight=False, soft_wrap=True)
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
+
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 MARKS = {
     "completed": "[green]✓[/green]",
@@ -21,3 +27,13 @@ MARKS = {
 def shown(name: str) -> str:
     """`name` on one line, without what a terminal would obey."""
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in name)
+
+
+class PlacesFormatter(logging.Formatter):
+    """Faults as types and places: what an exception says may quote the document it failed on."""
+
+    def formatException(self, ei: ExcInfo) -> str:  # noqa: N802  the library's name
+        """See `logging.Formatter.formatException`."""
+        kind, _, trace = ei
+        places = (f"  {frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace))
+        return "\n".join([kind.__name__ if kind else "", *places])

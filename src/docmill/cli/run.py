@@ -1,6 +1,7 @@
 """`docmill run`: a folder in, one JSON line per document out."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from rich.progress import (
 from docmill.batch.folder import FolderLister, FolderReader
 from docmill.batch.records import Known, Record, RecordExporter, RecordFile
 from docmill.batch.runner import Done, Policy, Report, Runner
-from docmill.cli.printing import MARKS, shown, stderr, stdout
+from docmill.cli.printing import MARKS, PlacesFormatter, shown, stderr, stdout
 from docmill.offline import offline_steps, reading_pool
 from docmill.pipeline import TimeLimits
 from docmill.ports import Ref
@@ -55,6 +56,9 @@ def run_folder(options: Options) -> int:
             stdout.print(shown(ref.key), markup=False)
         stdout.print(f"{len(refs)} documents would be processed; nothing was written")
         return 0
+    warnings = logging.StreamHandler()
+    warnings.setFormatter(PlacesFormatter())
+    logging.basicConfig(level="WARNING", handlers=[warnings])
     records = RecordFile(options.out)
     known = records.open(keep=lambda record: _keep(record, options))
     try:

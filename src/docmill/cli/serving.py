@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from docmill.errors import DocmillError
+from docmill.errors import DocmillError, MisconfiguredError
 from docmill.pooled import PooledClassifier, PooledExtractor
 from docmill.reading.converter import LocalConverter
 from docmill.reading.options import ReadingOptions
@@ -23,6 +23,7 @@ from docmill.service.stack import Service, open_service
 from docmill.service.worker import run_worker
 from docmill.understanding.gate import RuleGate
 from docmill.web.app import create_app
+from docmill.web.security import check_host
 from docmill.web.serve import serve
 
 T = TypeVar("T")
@@ -57,8 +58,13 @@ class RunningVault:
 async def running_vault(settings: Settings) -> AsyncGenerator[RunningVault]:
     """A vault that ends with the block; SIGTERM and SIGINT set `stop`, a second one drops running work.
 
-    Raises SetupError if it cannot start.
+    Raises SetupError if it cannot start, or if one runs on this data folder already.
     """
+    check_host(settings.web.host)
+    if running := await asyncio.to_thread(address_of, settings):
+        raise MisconfiguredError(
+            f"a vault on {str(settings.folder)!r} runs already, at {running}; give another --data-dir"
+        )
     with stop_signals() as (stop, abort):
         # Pages are drawn in a process of their own: a person who looks must not wait behind recognition.
         async with (

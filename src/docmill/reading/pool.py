@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar, TypeVarTuple
 
 from docmill.errors import CrashedError, DocmillError, TimeLimitError
+from docmill.limits import waiting_for_a_turn
 from docmill.reading.child import LENGTH
 
 MEMORY_BYTES = 1_200_000_000
@@ -74,20 +75,28 @@ class Pool:
         Cancelling kills the work.
         """
         request = pickle.dumps((function, args), protocol=5)
-        async with self._turns:
-            child = await self._child()
-            self._busy.add(child)
-            try:
-                async with asyncio.timeout(limit_s):
-                    reply = await child.ask(request)
-            except BaseException as error:
-                await child.kill()
-                raise _explained(error, child, limit_s) from error
-            finally:
-                self._busy.discard(child)
-            await self._put_back(child)
+        with waiting_for_a_turn():
+            await self._turns.acquire()
+        try:
+            reply = await self._answer(request, limit_s)
+        finally:
+            self._turns.release()
         if isinstance(reply, DocmillError):
             raise reply
+        return reply
+
+    async def _answer(self, request: bytes, limit_s: float) -> Any:  # noqa: ANN401  the function's result
+        child = await self._child()
+        self._busy.add(child)
+        try:
+            async with asyncio.timeout(limit_s):
+                reply = await child.ask(request)
+        except BaseException as error:
+            await child.kill()
+            raise _explained(error, child, limit_s) from error
+        finally:
+            self._busy.discard(child)
+        await self._put_back(child)
         return reply
 
     async def close(self) -> None:

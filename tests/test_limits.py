@@ -1,0 +1,61 @@
+import asyncio
+
+import pytest
+
+from docmill.limits import TimeLimit, waiting_for_a_turn
+
+
+async def test_work_over_its_limit_is_cancelled() -> None:
+    limit = TimeLimit(0.01)
+
+    with pytest.raises(TimeoutError):
+        async with limit:
+            await asyncio.Event().wait()
+
+    assert limit.expired
+
+
+async def test_waiting_for_a_turn_does_not_count() -> None:
+    async with TimeLimit(60) as limit:
+        with waiting_for_a_turn():
+            assert not limit.running
+        assert limit.running
+
+    assert not limit.expired
+
+
+async def test_what_was_left_is_left_after_waiting() -> None:
+    async def wait_and_work() -> None:
+        async with TimeLimit(0.01):
+            with waiting_for_a_turn():
+                await asyncio.sleep(0)
+            await asyncio.Event().wait()
+
+    with pytest.raises(TimeoutError):
+        await wait_and_work()
+
+
+async def test_the_clock_stands_until_the_last_part_has_its_turn() -> None:
+    async with TimeLimit(60) as limit:
+        with waiting_for_a_turn():
+            with waiting_for_a_turn():
+                assert not limit.running
+            assert not limit.running
+        assert limit.running
+
+
+async def test_every_limit_around_the_wait_stands() -> None:
+    async with TimeLimit(60) as outer, TimeLimit(30) as inner:
+        with waiting_for_a_turn():
+            assert not outer.running
+            assert not inner.running
+        assert outer.running
+        assert inner.running
+
+
+async def test_work_without_limit_may_wait_too() -> None:
+    async with TimeLimit(None) as limit:
+        with waiting_for_a_turn():
+            pass
+
+        assert not limit.running
