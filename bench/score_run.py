@@ -84,7 +84,7 @@ def order_prediction(record: dict[str, Any] | None) -> dict[str, str | None]:
     data: dict[str, Any] = (record and record["data"]) or {}
     buyer: dict[str, Any] = data.get("buyer") or {}
     return {
-        "contract_num": data.get("number") or data.get("contract_number"),
+        "contract_num": data.get("contract_number") or data.get("number"),
         "advertiser": buyer.get("name"),
         "gross_amount": data.get("gross_total"),
         "flight_from": data.get("period_start"),

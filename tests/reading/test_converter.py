@@ -1,7 +1,9 @@
 """`LocalConverter` on real children: what a file becomes, and what becomes of a bad one."""
 
+import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import TypeVar, TypeVarTuple
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
@@ -16,11 +18,15 @@ from docmill.errors import (
 )
 from docmill.model import Document
 from docmill.ports import Original
+from docmill.reading import tasks
 from docmill.reading.converter import LocalConverter
+from docmill.reading.memory import OutOfMemoryError
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 
 MakePdf = Callable[..., Path]
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
 
 
 @pytest.fixture
@@ -129,3 +135,41 @@ async def test_every_kind_of_refusal_has_its_type(pool: Pool, make_pdf: MakePdf,
 async def test_a_page_that_takes_too_long_ends_the_reading(pool: Pool, scan: Path) -> None:
     with pytest.raises(TimeLimitError):
         await convert(pool, scan, ReadingOptions(ocr_limit_s=0.001))
+
+
+class Forgetful(Pool):
+    """A pool whose processes run out of memory as often as told when they recognise."""
+
+    def __init__(self, *, times: int) -> None:
+        super().__init__(1)
+        self.times = times
+
+    async def run(
+        self, function: Callable[[*Arguments], Result], *args: *Arguments, limit_s: float
+    ) -> Result:
+        if function is tasks.recognise and self.times:
+            self.times -= 1
+            raise OutOfMemoryError("too much")
+        return await super().run(function, *args, limit_s=limit_s)
+
+
+async def test_a_page_is_read_again_in_a_fresh_process_when_memory_ran_out(scan: Path) -> None:
+    async with Forgetful(times=1) as pool:
+        document = await convert(pool, scan)
+
+    assert document.pages[0].source == "ocr"
+
+
+async def test_a_page_that_needs_too_much_memory_says_so(scan: Path) -> None:
+    async with Forgetful(times=2) as pool:
+        with pytest.raises(CorruptError, match="more memory than is allowed"):
+            await convert(pool, scan)
+
+
+async def test_a_process_that_ran_out_of_memory_is_replaced(pool: Pool) -> None:
+    before = await pool.run(os.getpid, limit_s=30)
+
+    with pytest.raises(OutOfMemoryError):
+        await pool.run(bytearray, 10**11, limit_s=30)
+
+    assert await pool.run(os.getpid, limit_s=30) != before

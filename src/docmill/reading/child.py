@@ -17,7 +17,8 @@ import threading
 import traceback
 from typing import BinaryIO
 
-from docmill.errors import DocmillError, InternalError, TooLargeError
+from docmill.errors import DocmillError, InternalError
+from docmill.reading.memory import OutOfMemoryError
 
 LENGTH = struct.Struct("!Q")
 """Goes before every pickled message."""
@@ -80,7 +81,7 @@ def _outcome(request: bytes) -> tuple[str, object]:
     except DocmillError as error:
         return "error", error
     except MemoryError:
-        return "error", TooLargeError(OUT_OF_MEMORY)
+        return "error", OutOfMemoryError(OUT_OF_MEMORY)
     except BaseException as error:  # noqa: BLE001 - this loop is the outermost of its process
         # The error's own text may quote the document; where it happened does not.
         where = "".join(traceback.format_tb(error.__traceback__))

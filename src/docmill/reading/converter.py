@@ -1,14 +1,20 @@
 """The `Converter` of this machine: text layers as they are, everything else by OCR."""
 
 import asyncio
+import logging
 from pathlib import Path
 
 from docmill.errors import CorruptError, DocmillError
 from docmill.model import Document, Page
 from docmill.ports import Original
 from docmill.reading import tasks
+from docmill.reading.memory import OutOfMemoryError
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
+
+OVER_MEMORY = "the page needs more memory than is allowed; reduce its size"
+
+log = logging.getLogger(__name__)
 
 
 class LocalConverter:
@@ -31,6 +37,18 @@ class LocalConverter:
             raise CorruptError(f"no page can be read: {read[0].problem}")
         return Document(original.content_hash, opened.media_type, read)
 
+    async def _recognised_page(self, path: Path, media_type: str, number: int) -> Page:
+        """One page; a second time in a fresh process if one that has done much else runs out of memory."""
+        arguments = (path, media_type, number, self._options)
+        try:
+            return await self._pool.run(tasks.recognise, *arguments, limit_s=self._options.ocr_limit_s)
+        except OutOfMemoryError:
+            log.info("reading a page again in a fresh process")
+        try:
+            return await self._pool.run(tasks.recognise, *arguments, limit_s=self._options.ocr_limit_s)
+        except OutOfMemoryError:
+            return tasks.broken_page(number, OVER_MEMORY)
+
     async def _recognised(self, path: Path, media_type: str, pages: list[Page | None]) -> list[Page]:
         """The pages, those that are missing recognised, as many at a time as there are processes."""
         ahead = asyncio.Semaphore(self._pool.workers)
@@ -39,10 +57,7 @@ class LocalConverter:
             if page is not None:
                 return page
             async with ahead:
-                return await self._pool.run(
-                    tasks.recognise, path, media_type, number, self._options,
-                    limit_s=self._options.ocr_limit_s,
-                )  # fmt: skip
+                return await self._recognised_page(path, media_type, number)
 
         try:
             async with asyncio.TaskGroup() as group:

@@ -17,6 +17,7 @@ from typing import Any, Self, TypeAlias, TypeVar, TypeVarTuple
 from docmill.errors import CrashedError, DocmillError, TimeLimitError
 from docmill.limits import waiting_for_a_turn
 from docmill.reading.child import LENGTH
+from docmill.reading.memory import OutOfMemoryError
 
 MEMORY_BYTES = 1_200_000_000
 """What a child may allocate; with the code it maps and its parent it stays below 1.5 GB."""
@@ -96,7 +97,10 @@ class Pool:
             raise _explained(error, child, limit_s) from error
         finally:
             self._busy.discard(child)
-        await self._put_back(child)
+        if isinstance(reply, OutOfMemoryError):
+            await child.kill()  # what it holds is not given back, and the next task would miss it
+        else:
+            await self._put_back(child)
         return reply
 
     async def close(self) -> None:

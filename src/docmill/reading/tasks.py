@@ -11,8 +11,6 @@ from docmill.reading.ocr import page_words, quality
 from docmill.reading.options import ReadingOptions
 from docmill.reading.rapid import rapid_engine
 
-OVER_MEMORY = "the page needs more memory than is allowed; reduce its size"
-
 
 class Opened(NamedTuple):
     """A file after a first look. pages: its first pages, None for each that must be recognised."""
@@ -64,8 +62,6 @@ def recognise(path: Path, media_type: str, number: int, options: ReadingOptions)
         recognised = rapid_engine().recognise(picture.pixels)
     except (CorruptError, TooLargeError) as error:
         return broken_page(number, error.message)
-    except MemoryError:
-        return broken_page(number, OVER_MEMORY)
     height_px, width_px = picture.pixels.shape[:2]
     words = page_words(recognised, width_px=width_px, height_px=height_px)
     return Page(
