@@ -23,7 +23,7 @@ DocmillError
     └── MisconfiguredError      misconfigured
 """
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 
 class DocmillError(Exception):
@@ -185,3 +185,12 @@ def retry_delay_s(error: TransientError, *, attempt: int, jitter: float) -> floa
     if not error.doubles:
         return error.delay_s
     return error.delay_s * 2 ** (attempt - 1) * (1 + jitter / 2)
+
+
+E = TypeVar("E", bound=DocmillError)
+
+
+def first_of(errors: BaseExceptionGroup[E]) -> E:
+    """The first error of a task group, however deep: it is the one that cancelled the others."""
+    error = errors.exceptions[0]
+    return first_of(error) if isinstance(error, BaseExceptionGroup) else error

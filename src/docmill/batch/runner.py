@@ -11,7 +11,7 @@ from typing import Literal
 
 from docmill.batch.memory import MemoryJournal
 from docmill.batch.records import Known, RecordFile, failure_record
-from docmill.errors import DocmillError, InternalError, SetupError, TransientError, retry_delay_s
+from docmill.errors import DocmillError, InternalError, SetupError, TransientError, first_of, retry_delay_s
 from docmill.model import Result
 from docmill.pipeline import Steps, process
 from docmill.ports import Original, Reader, Ref
@@ -91,7 +91,7 @@ class Runner:
                     await slots.acquire()
                     tasks.create_task(self._document(ref, (known or {}).get(ref.key), slots, waiting))
         except* SetupError as errors:
-            raise _first(errors) from errors
+            raise first_of(errors) from errors
         self._report.seconds = time.perf_counter() - started
         return self._report
 
@@ -178,8 +178,3 @@ class _RememberingReader:
         original = await self._reader.read(ref)
         self.content_hash = original.content_hash
         return original
-
-
-def _first(errors: BaseExceptionGroup[SetupError]) -> SetupError:
-    error = errors.exceptions[0]
-    return _first(error) if isinstance(error, BaseExceptionGroup) else error

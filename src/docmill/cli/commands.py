@@ -7,11 +7,9 @@ from typing import Annotated
 
 import typer
 
+from docmill.cli.exits import USAGE
 from docmill.cli.printing import stderr
 from docmill.errors import DocmillError
-
-USAGE_EXIT = 2
-"""Nothing was done: a person must change something first."""
 
 app = typer.Typer(
     name="docmill",
@@ -36,12 +34,12 @@ def main() -> None:
         app()
     except DocmillError as error:
         stderr.print(f"docmill: {error.message}", style="red", markup=False)
-        sys.exit(USAGE_EXIT)
+        sys.exit(USAGE)
     except ModuleNotFoundError as error:
         stderr.print(
             f"docmill: this command needs {error.name!r}; run: pip install 'docmill[all]'", style="red"
         )
-        sys.exit(USAGE_EXIT)
+        sys.exit(USAGE)
 
 
 @app.command()

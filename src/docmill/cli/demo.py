@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from docmill.cli.exits import FAILED
 from docmill.cli.printing import MARKS, stderr, stdout
 from docmill.cli.serving import running_vault
 from docmill.cli.vault import UNFINISHED, file_chunks, load_settings
@@ -25,7 +26,6 @@ from docmill.service.store import documents
 from docmill.service.store.documents import DocumentRow
 
 FOLDER = Path("~/.local/share/docmill-demo")
-FAILED_EXIT = 1
 
 
 def demo(data_dir: Path | None, *, serve: bool) -> int:
@@ -46,7 +46,7 @@ async def _demo(settings: Settings, *, serve: bool) -> int:
             await vault.stop.wait()
         else:
             stdout.print(f"to see them: docmill up --data-dir {settings.data_dir}", markup=False)
-    return FAILED_EXIT if any(row.state == "failed" for row in rows) else 0
+    return FAILED if any(row.state == "failed" for row in rows) else 0
 
 
 async def _processed(service: Service, samples: Sequence[Sample]) -> list[DocumentRow]:

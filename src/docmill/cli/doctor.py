@@ -12,10 +12,9 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+from docmill.cli.exits import FAILED
 from docmill.cli.printing import stdout
 from docmill.errors import DocmillError
-
-MISSING_EXIT = 1
 
 _GIB = 1024**3
 _CHILD_BYTES = 1.5 * _GIB
@@ -58,7 +57,7 @@ def doctor(config: Path | None) -> int:
             stdout.print(f"    {finding.remedy}", markup=False)
     missing = [finding for finding in findings if finding.remedy and finding.needed]
     stdout.print("everything needed is here" if not missing else f"{len(missing)} missing")
-    return MISSING_EXIT if missing else 0
+    return FAILED if missing else 0
 
 
 def _machine() -> Iterator[Finding]:

@@ -20,13 +20,11 @@ from rich.progress import (
 from docmill.batch.folder import FolderLister, FolderReader
 from docmill.batch.records import Known, Record, RecordExporter, RecordFile
 from docmill.batch.runner import Done, Policy, Report, Runner
+from docmill.cli.exits import FAILED, INTERRUPTED
 from docmill.cli.printing import MARKS, PlacesFormatter, shown, stderr, stdout
 from docmill.offline import offline_steps, reading_pool
 from docmill.pipeline import TimeLimits
 from docmill.ports import Ref
-
-FAILED_EXIT = 1
-INTERRUPTED_EXIT = 130
 
 _AHEAD = 2
 """Documents in flight per reading process, so that none waits for the next."""
@@ -66,12 +64,12 @@ def run_folder(options: Options) -> int:
             report = asyncio.run(_run(options, refs, records, known=known, on_done=on_done))
     except KeyboardInterrupt:
         stderr.print(f"interrupted; what was done is in {options.out}: run it again to go on", markup=False)
-        return INTERRUPTED_EXIT
+        return INTERRUPTED
     finally:
         records.close()
     failed_before = sum(record.status == "failed" for record in known.values())
     _summarise(report, options.out, failed_before=failed_before)
-    return FAILED_EXIT if report.by_status["failed"] or failed_before else 0
+    return FAILED if report.by_status["failed"] or failed_before else 0
 
 
 def _keep(record: Record, options: Options) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from docmill.errors import DocmillError, MisconfiguredError
+from docmill.errors import DocmillError, MisconfiguredError, first_of
 from docmill.pooled import PooledClassifier, PooledExtractor
 from docmill.reading.converter import LocalConverter
 from docmill.reading.options import ReadingOptions
@@ -83,7 +83,7 @@ async def running_vault(settings: Settings) -> AsyncGenerator[RunningVault]:
                         yield RunningVault(address, service, stop)
                     stop.set()
             except* DocmillError as errors:
-                raise _first(errors) from errors
+                raise first_of(errors) from errors
 
 
 def address_of(settings: Settings) -> str | None:
@@ -119,8 +119,3 @@ def pool_workers(settings: Settings) -> int:
     """All cores but the reserved ones; at least half of them, and one."""
     cores = os.cpu_count() or 1
     return max(1, cores // 2, cores - settings.worker.reserved_cores)
-
-
-def _first(errors: BaseExceptionGroup[DocmillError]) -> DocmillError:
-    error = errors.exceptions[0]
-    return _first(error) if isinstance(error, BaseExceptionGroup) else error

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from docmill.cli.exits import FAILED
 from docmill.cli.printing import MARKS, stderr, stdout
 from docmill.cli.serving import address_of, running_vault
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
@@ -23,8 +24,6 @@ from docmill.service.stack import Service, open_service
 from docmill.service.store import documents, ingestions
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
-
-FAILED_EXIT = 1
 
 UNFINISHED = ("processing", "stale")
 
@@ -75,7 +74,7 @@ async def _add(settings: Settings, files: Sequence[Path], *, force: bool, wait: 
                 )
             except DocmillError as error:
                 stderr.print(f"✗ {file.name}: {error.message}", style="red", markup=False)
-                code = FAILED_EXIT
+                code = FAILED
                 continue
             added.append(accepted.document_id)
             note = "" if accepted.is_new else "  (already here)"
@@ -199,7 +198,7 @@ async def _wait(service: Service, added: Sequence[UUID]) -> int:
                 open_ids.discard(row.id)
                 stdout.print(f"{MARKS[row.state]} {escape(row.file_name)}  {escape(row.title or '')}")
                 if row.state == "failed":
-                    code = FAILED_EXIT
+                    code = FAILED
                     stderr.print(f"    {row.error_message}", style="red", markup=False)
             if not open_ids:
                 break

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from pathlib import Path
 
-from docmill.errors import CorruptError, DocmillError
+from docmill.errors import CorruptError, DocmillError, first_of
 from docmill.model import Document, Page
 from docmill.ports import Original
 from docmill.reading import tasks
@@ -63,5 +63,5 @@ class LocalConverter:
             async with asyncio.TaskGroup() as group:
                 filling = [group.create_task(fill(number, page)) for number, page in enumerate(pages, 1)]
         except* DocmillError as errors:
-            raise errors.exceptions[0] from errors  # the first to fail has cancelled the others
+            raise first_of(errors) from errors
         return [task.result() for task in filling]
