@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from docmill.errors import CorruptError, ServerError, TooLargeError
 from docmill.service.blobs import Blobs
 
+CLOCKS_DIFFER = timedelta(seconds=5)
 LARGE = bytes(range(256)) * 20_000
 
 
@@ -76,6 +78,18 @@ class BlobsContract(ABC):
         with pytest.raises(CorruptError):
             await anext(blobs.stream("missing"))
         assert await blobs.find("missing") is None
+
+    async def test_a_listing_tells_size_and_time(self, blobs: Blobs) -> None:
+        before = datetime.now(UTC) - CLOCKS_DIFFER
+        await blobs.put_once("a/b", b"x")
+        await blobs.put_once("a/c/d", b"xyz")
+        await blobs.put_once("ab", b"not below a")
+
+        entries = sorted([entry async for entry in blobs.entries("a")], key=lambda entry: entry.key)
+
+        assert [(entry.key, entry.byte_size) for entry in entries] == [("a/b", 1), ("a/c/d", 3)]
+        assert all(before <= entry.modified_at <= datetime.now(UTC) + CLOCKS_DIFFER for entry in entries)
+        assert [entry async for entry in blobs.entries("nothing")] == []
 
     async def test_deleting_twice_is_deleting_once(self, blobs: Blobs) -> None:
         await blobs.put_once("a", b"x")

@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,15 @@ class Stored:
 
     byte_size: int
     content_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file in a listing. modified_at: when it was written (in a bucket also: moved), by the store's clock."""
+
+    key: str
+    modified_at: datetime
+    byte_size: int
 
 
 class Blobs:
@@ -124,12 +134,18 @@ class Blobs:
             return (await obstore.head_async(self._store, _checked(key)))["size"]
 
     async def keys(self, prefix: str) -> list[str]:
-        """The keys below `prefix`."""
+        """The keys below `prefix`, sorted."""
+        return sorted([entry.key async for entry in self.entries(prefix)])
+
+    async def entries(self, prefix: str) -> AsyncGenerator[Entry]:
+        """The files below `prefix` as they are found, in no order; one that is still written is not."""
         with _translated(prefix):
             batches = obstore.list(  # pyright: ignore[reportUnknownMemberType]  of Arrow, which is not installed
                 self._store, _checked(prefix)
             )
-            return sorted([entry["path"] async for batch in batches for entry in batch])
+            async for batch in batches:
+                for entry in batch:
+                    yield Entry(entry["path"], entry["last_modified"], entry["size"])
 
     async def delete(self, key: str) -> None:
         """Remove a file, if it is there."""
