@@ -59,6 +59,18 @@ async def test_a_child_is_replaced_after_its_last_task() -> None:
         assert await child_pid(pool) != await child_pid(pool)
 
 
+async def test_it_says_how_many_tasks_run_and_wait(pool: Pool, hang: Hang) -> None:
+    running = await hang(pool)
+    waiting = asyncio.create_task(child_pid(pool))
+    await asyncio.sleep(0)
+
+    assert (pool.busy, pool.waiting) == (1, 1)
+
+    running.cancel()
+    await waiting
+    assert (pool.busy, pool.waiting) == (0, 0)
+
+
 @pytest.mark.parametrize(
     ("function", "arguments", "error"),
     [

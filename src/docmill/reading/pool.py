@@ -56,6 +56,7 @@ class Pool:
         self._turns = asyncio.Semaphore(workers)
         self._idle: list[_Child] = []
         self._busy: set[_Child] = set()
+        self._waiting = 0
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -76,8 +77,7 @@ class Pool:
         Cancelling kills the work.
         """
         request = pickle.dumps((function, args), protocol=5)
-        with waiting_for_a_turn():
-            await self._turns.acquire()
+        await self._turn()
         try:
             reply = await self._answer(request, limit_s)
         finally:
@@ -85,6 +85,24 @@ class Pool:
         if isinstance(reply, DocmillError):
             raise reply
         return reply
+
+    @property
+    def busy(self) -> int:
+        """How many tasks run now."""
+        return len(self._busy)
+
+    @property
+    def waiting(self) -> int:
+        """How many tasks wait for their turn."""
+        return self._waiting
+
+    async def _turn(self) -> None:
+        self._waiting += 1
+        try:
+            with waiting_for_a_turn():
+                await self._turns.acquire()
+        finally:
+            self._waiting -= 1
 
     async def _answer(self, request: bytes, limit_s: float) -> Any:  # noqa: ANN401  the function's result
         child = await self._child()
