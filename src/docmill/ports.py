@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
-from uuid import UUID
 
 from docmill.model import Classification, Document, Extraction, Result, Verdict
 
@@ -119,19 +118,18 @@ class Message:
     receipt: names this delivery; a later delivery of the same message has another. receive_count: from 1.
     """
 
-    id: UUID
+    id: str
     body: str
-    receipt: UUID
+    receipt: str
     receive_count: int
 
 
 @dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """A message that was given up. reason: `max_receives`, or the code of the error that ended it."""
+class DeadMessage:
+    """A message that was received too often without ever being deleted."""
 
-    id: UUID
+    id: str
     body: str
-    reason: str
     receive_count: int
 
 
@@ -146,7 +144,10 @@ class Depth:
 
 
 class Queue(Protocol):
-    """Delivers each message at least once, to one receiver at a time.
+    """Delivers each message at least once, as a rule to one receiver at a time.
+
+    A delivery ends when it is deleted or released, or its time is over. What a receiver does with one that is
+    over may still take effect (SQS lets a stale receipt delete): never rely on the queue for exclusion.
 
     All methods raise NetworkError or ServerError if the queue cannot be reached.
     """
@@ -158,7 +159,7 @@ class Queue(Protocol):
     async def receive(self, *, limit: int, wait_s: float) -> list[Message]:
         """Up to `limit` due messages, invisible to others for the queue's visibility time.
 
-        Waits up to `wait_s` for the first. Messages at the maximum of receives go to the dead letters.
+        Waits up to `wait_s` for the first. Messages at the maximum of receives go to the dead messages.
         Cancelled, it ends once it has given back what it took.
         """
         ...
@@ -167,30 +168,30 @@ class Queue(Protocol):
         """Keep the message for `visibility_s` from now. False if this delivery is over: stop working."""
         ...
 
-    async def delete(self, message: Message) -> bool:
-        """The message is done. False if this delivery was over before."""
+    async def delete(self, messages: Sequence[Message]) -> None:
+        """The messages are done."""
         ...
 
-    async def release(self, message: Message, *, delay_s: float = 0) -> bool:
-        """Give the message back, due after `delay_s`. False if this delivery was over before."""
+    async def release(self, message: Message, *, delay_s: float = 0) -> None:
+        """Give the message back, due after `delay_s`."""
         ...
 
     async def depth(self) -> Depth:
         """What the queue holds now."""
         ...
 
-    async def bury(self, message: Message, *, reason: str) -> bool:
-        """Move the message to the dead letters. False if this delivery was over before."""
+    async def unsent(self, bodies: Sequence[str]) -> list[str]:
+        """Those of `bodies` that no message carries, as far as the queue can tell; some may be carried."""
         ...
 
-    async def dead_letters(self, *, limit: int) -> list[DeadLetter]:
-        """The newest dead letters first."""
+    async def dead_messages(self, *, limit: int) -> list[DeadMessage]:
+        """The newest dead messages first."""
         ...
 
-    async def redrive(self, ids: Sequence[UUID]) -> int:
-        """Put dead letters back into the queue, due at once, with a fresh count; how many there were."""
+    async def redrive(self, ids: Sequence[str]) -> int:
+        """Put dead messages back into the queue, due at once, with a fresh count; how many there were."""
         ...
 
-    async def purge_dead_letters(self, ids: Sequence[UUID]) -> int:
-        """Forget dead letters; how many there were."""
+    async def purge(self, ids: Sequence[str]) -> int:
+        """Forget dead messages; how many there were."""
         ...

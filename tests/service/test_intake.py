@@ -7,7 +7,6 @@ from docmill.errors import CorruptError, ServerError, TooLargeError
 from docmill.ports import Original
 from docmill.service.stack import Service
 from docmill.service.store import documents
-from docmill.service.store.ids import new_id
 from scripted import Eyes, Running, Script, Upload
 
 
@@ -134,7 +133,7 @@ async def test_pressing_retry_ten_times_makes_one(
 async def test_retry_revives_a_stuck_document_whose_message_is_gone(service: Service, upload: Upload) -> None:
     accepted = await upload(b"%PDF stuck")
     (message,) = await service.queue.receive(limit=10, wait_s=5)
-    await service.queue.delete(message)
+    await service.queue.delete([message])
     async with service.database.tenant(service.default_tenant_id) as conn:
         await conn.execute("UPDATE ingestion SET progress_at = progress_at - interval '11 minutes'")
 
@@ -146,45 +145,6 @@ async def test_retry_revives_a_stuck_document_whose_message_is_gone(service: Ser
     assert revived == [accepted.ingestion_id] * 10
     (again,) = await service.queue.receive(limit=10, wait_s=5)
     assert again.body == str(accepted.ingestion_id)
-
-
-async def test_a_redriven_document_starts_from_its_first_attempt(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
-) -> None:
-    async def convert(_original: Original) -> None:
-        raise CorruptError("broken")
-
-    script.convert = convert
-    accepted = await upload()
-    async with working():
-        await eyes.until(accepted, "failed")
-    script.convert = None
-
-    letters = await service.queue.dead_letters(limit=10)
-    assert await service.intake.redrive(letters, tenant_id=new_id()) == 0
-    assert await service.intake.redrive(letters, tenant_id=service.default_tenant_id) == 1
-    async with working():
-        await eyes.until(accepted, "ready")
-
-    assert (await eyes.ingestion(accepted)).attempt_count == 1
-
-
-async def test_a_letter_whose_document_was_processed_anew_is_forgotten(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
-) -> None:
-    async def convert(_original: Original) -> None:
-        raise CorruptError("broken")
-
-    script.convert = convert
-    accepted = await upload()
-    async with working():
-        await eyes.until(accepted, "failed")
-    await service.intake.reprocess(accepted.document_id, tenant_id=service.default_tenant_id)
-
-    letters = await service.queue.dead_letters(limit=10)
-
-    assert await service.intake.redrive(letters, tenant_id=service.default_tenant_id) == 0
-    assert await service.queue.dead_letters(limit=10) == []
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ async def test_a_transient_error_is_tried_again(
 
 
 async def test_after_the_last_attempt_a_person_must_look(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: Script, upload: Upload, working: Running, eyes: Eyes
 ) -> None:
     script.convert = failing(AtOnceError("down"))
     accepted = await upload()
@@ -134,12 +134,10 @@ async def test_after_the_last_attempt_a_person_must_look(
         "transcribe",
     )
     assert document.needs_human_review
-    (letter,) = await service.queue.dead_letters(limit=10)
-    assert (letter.body, letter.reason) == (str(accepted.ingestion_id), "server_error")
 
 
 async def test_a_document_error_is_final_at_once(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: Script, upload: Upload, working: Running, eyes: Eyes
 ) -> None:
     script.convert = failing(CorruptError("the file ends too early"))
     accepted = await upload()
@@ -149,7 +147,6 @@ async def test_a_document_error_is_final_at_once(
 
     assert (document.error_code, document.error_message) == ("corrupt", "the file ends too early")
     assert (await eyes.ingestion(accepted)).attempt_count == 1
-    assert len(await service.queue.dead_letters(limit=10)) == 1
 
 
 async def test_a_fault_of_ours_costs_one_document_and_not_the_worker(

@@ -6,10 +6,10 @@ from typing import Protocol
 from uuid import UUID
 
 from docmill.errors import CorruptError
-from docmill.ports import DeadLetter, Queue
+from docmill.ports import Queue
 from docmill.service.blobs import Blobs, Stored
 from docmill.service.feed import EventFeed
-from docmill.service.store import claims, documents, ingestions
+from docmill.service.store import documents, ingestions
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.ids import new_id
 from docmill.service.store.tenants import DEFAULT_USER_ID
@@ -96,25 +96,6 @@ class Intake:
             ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by)
         self._announce()
         return ingestion_id
-
-    async def redrive(self, letters: Sequence[DeadLetter], *, tenant_id: UUID) -> int:
-        """Try dead letters of this tenant again from their first attempt; how many there were.
-
-        A letter whose document has been processed anew since is forgotten instead.
-        """
-        reopened: list[UUID] = []
-        outdated: list[UUID] = []
-        for letter in letters:
-            async with self._database.tenant(tenant_id) as conn:
-                status = await ingestions.status(conn, UUID(letter.body))
-                if status is None:
-                    continue
-                alive = status == "in-progress" or await claims.reopen(conn, UUID(letter.body))
-            (reopened if alive else outdated).append(letter.id)
-        await self._queue.purge_dead_letters(outdated)
-        count = await self._queue.redrive(reopened)
-        self._feed.announce()
-        return count
 
     async def _store(self, chunks: AsyncIterator[bytes], tenant_id: UUID) -> tuple[str, Stored]:
         """The file under a key that its content gives, complete before any row speaks of it."""

@@ -113,14 +113,14 @@ class Worker:
             ingestion_id = UUID(message.body)
         except ValueError:
             log.error("message is not an ingestion id", extra={"message_id": str(message.id)})  # noqa: TRY400  its text may be anything
-            await self._queue.delete(message)
+            await self._queue.delete([message])
             return
         with bound_contextvars(ingestion_id=str(ingestion_id)):
             async with self._service.database.connection() as conn:
                 tenant_id = await claims.tenant_of(conn, ingestion_id)
             if tenant_id is None:
                 log.info("ingestion is unknown")
-                await self._queue.delete(message)
+                await self._queue.delete([message])
                 return
             claim = await self._claim(ingestion_id, tenant_id, message)
             if claim is not None:
@@ -152,7 +152,7 @@ class Worker:
             case Obstacle(status="in-progress"):
                 await self._queue.release(message)
             case _:
-                await self._queue.delete(message)
+                await self._queue.delete([message])
 
     async def _bury_crashed(self, ingestion_id: UUID, tenant_id: UUID, message: Message) -> None:
         error = CrashedError("every attempt ended with the death of its worker; the file may be harmful")
@@ -163,7 +163,7 @@ class Worker:
         if ended:
             log.error("ingestion failed", extra={"code": error.code, "status": "failed"})
             self._service.feed.announce()
-            await self._queue.bury(message, reason=error.code)
+            await self._queue.delete([message])
         else:
             await self._queue.release(message)
 
@@ -200,7 +200,7 @@ class Worker:
     async def _settle(self, lease: Lease, error: DocmillError | ClaimLostError | None) -> str:
         """Do what follows from an attempt's outcome, and name it for the log."""
         if error is None:
-            await self._queue.delete(lease.message)
+            await self._queue.delete([lease.message])
             return "completed"
         if isinstance(error, ClaimLostError):
             log.warning("claim lost: nothing is written or deleted")
@@ -238,7 +238,7 @@ class Worker:
             held = await claims.fail(conn, lease.claim, error)
         if not held:
             return "lost"
-        await self._queue.bury(lease.message, reason=error.code)
+        await self._queue.delete([lease.message])
         return "failed"
 
     async def _let_go(self, lease: Lease) -> None:

@@ -48,8 +48,21 @@ async def test_queues_do_not_see_each_other(database: Database, notices: Notices
     await mine.send(["a"])
 
     assert await other.receive(limit=1, wait_s=0) == []
-    assert await other.purge_dead_letters([]) == 0
+    assert await other.purge([]) == 0
     assert (await other.depth()).due == 0
+
+
+async def test_a_stale_receipt_neither_deletes_nor_releases(database: Database, notices: Notices) -> None:
+    queue = PostgresQueue(database, notices, "test", visibility_s=0)
+    await queue.send(["a"])
+    (stale,) = await queue.receive(limit=1, wait_s=0)
+    patient = PostgresQueue(database, notices, "test")
+    (current,) = await patient.receive(limit=1, wait_s=0)
+
+    await queue.delete([stale])
+    await queue.release(stale)
+
+    assert await patient.extend(current, visibility_s=60)
 
 
 async def test_a_message_is_not_sent_when_the_transaction_fails(database: Database, notices: Notices) -> None:

@@ -5,19 +5,19 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from uuid import UUID, uuid4
+from uuid import uuid4
 
-from docmill.ports import DeadLetter, Depth, Message
+from docmill.ports import DeadMessage, Depth, Message
 from docmill.service.store.ids import new_id
 
 
 @dataclass
 class _Entry:
-    id: UUID
+    id: str
     body: str
     visible_at: float
     sent_at: float
-    receipt: UUID | None = None
+    receipt: str | None = None
     receive_count: int = 0
 
 
@@ -34,15 +34,15 @@ class MemoryQueue:
         self._visibility_s = visibility_s
         self._max_receives = max_receives
         self._clock = clock
-        self._entries: dict[UUID, _Entry] = {}
-        self._dead: dict[UUID, DeadLetter] = {}
+        self._entries: dict[str, _Entry] = {}
+        self._dead: dict[str, DeadMessage] = {}
         self._changed = asyncio.Event()
 
     async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
         """See `Queue.send`."""
         now = self._clock()
         for body in bodies:
-            entry = _Entry(new_id(), body, visible_at=now + delay_s, sent_at=now)
+            entry = _Entry(str(new_id()), body, visible_at=now + delay_s, sent_at=now)
             self._entries[entry.id] = entry
         self._changed.set()
 
@@ -68,9 +68,10 @@ class MemoryQueue:
             if len(messages) == limit:
                 break
             if entry.receive_count >= self._max_receives:
-                self._die(entry, "max_receives")
+                del self._entries[entry.id]
+                self._dead[entry.id] = DeadMessage(entry.id, entry.body, entry.receive_count)
                 continue
-            entry.receipt = uuid4()
+            entry.receipt = str(uuid4())
             entry.receive_count += 1
             entry.visible_at = now + self._visibility_s
             messages.append(Message(entry.id, entry.body, entry.receipt, entry.receive_count))
@@ -79,10 +80,6 @@ class MemoryQueue:
     def _delivery(self, message: Message) -> _Entry | None:
         entry = self._entries.get(message.id)
         return entry if entry and entry.receipt == message.receipt else None
-
-    def _die(self, entry: _Entry, reason: str) -> None:
-        del self._entries[entry.id]
-        self._dead[entry.id] = DeadLetter(entry.id, entry.body, reason, entry.receive_count)
 
     async def extend(self, message: Message, *, visibility_s: float) -> bool:
         """See `Queue.extend`."""
@@ -93,23 +90,20 @@ class MemoryQueue:
         entry.visible_at = now + visibility_s
         return True
 
-    async def delete(self, message: Message) -> bool:
+    async def delete(self, messages: Sequence[Message]) -> None:
         """See `Queue.delete`."""
-        entry = self._delivery(message)
-        if entry is None:
-            return False
-        del self._entries[entry.id]
-        return True
+        for message in messages:
+            if self._delivery(message):
+                del self._entries[message.id]
 
-    async def release(self, message: Message, *, delay_s: float = 0) -> bool:
+    async def release(self, message: Message, *, delay_s: float = 0) -> None:
         """See `Queue.release`."""
         entry = self._delivery(message)
         if entry is None:
-            return False
+            return
         entry.receipt = None
         entry.visible_at = self._clock() + delay_s
         self._changed.set()
-        return True
 
     async def depth(self) -> Depth:
         """See `Queue.depth`."""
@@ -120,19 +114,16 @@ class MemoryQueue:
         oldest = min((entry.sent_at for entry in due), default=now)
         return Depth(len(due), len(hidden) - in_flight, in_flight, now - oldest)
 
-    async def bury(self, message: Message, *, reason: str) -> bool:
-        """See `Queue.bury`."""
-        entry = self._delivery(message)
-        if entry is None:
-            return False
-        self._die(entry, reason)
-        return True
+    async def unsent(self, bodies: Sequence[str]) -> list[str]:
+        """See `Queue.unsent`."""
+        carried = {entry.body for entry in self._entries.values()}
+        return [body for body in bodies if body not in carried]
 
-    async def dead_letters(self, *, limit: int) -> list[DeadLetter]:
-        """See `Queue.dead_letters`."""
+    async def dead_messages(self, *, limit: int) -> list[DeadMessage]:
+        """See `Queue.dead_messages`."""
         return list(reversed(self._dead.values()))[:limit]
 
-    async def redrive(self, ids: Sequence[UUID]) -> int:
+    async def redrive(self, ids: Sequence[str]) -> int:
         """See `Queue.redrive`."""
         letters = [letter for id_ in ids if (letter := self._dead.pop(id_, None))]
         now = self._clock()
@@ -141,6 +132,6 @@ class MemoryQueue:
         self._changed.set()
         return len(letters)
 
-    async def purge_dead_letters(self, ids: Sequence[UUID]) -> int:
-        """See `Queue.purge_dead_letters`."""
+    async def purge(self, ids: Sequence[str]) -> int:
+        """See `Queue.purge`."""
         return sum(self._dead.pop(id_, None) is not None for id_ in ids)

@@ -3,11 +3,10 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from uuid import UUID
 
 from psycopg.rows import class_row
 
-from docmill.ports import DeadLetter, Depth, Message
+from docmill.ports import DeadMessage, Depth, Message
 from docmill.service.notices import Notices
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.ids import new_id
@@ -103,8 +102,8 @@ class PostgresQueue:
                      WHERE message.id = due.id AND receive_count >= %(max_receives)s
                     RETURNING message.id, queue, body, receive_count, sent_at
                 ), buried AS (
-                    INSERT INTO dead_letter (id, queue, body, reason, receive_count, sent_at)
-                    SELECT id, queue, body, 'max_receives', receive_count, sent_at FROM died
+                    INSERT INTO dead_message (id, queue, body, receive_count, sent_at)
+                    SELECT id, queue, body, receive_count, sent_at FROM died
                     RETURNING id
                 ), taken AS (
                     UPDATE message
@@ -113,7 +112,7 @@ class PostgresQueue:
                            visible_at = clock_timestamp() + make_interval(secs => %(visibility_s)s)
                       FROM due
                      WHERE message.id = due.id AND receive_count < %(max_receives)s
-                    RETURNING message.id, body, receipt, receive_count
+                    RETURNING message.id::text, body, receipt::text, receive_count
                 )
                 SELECT died, id, body, receipt, receive_count
                   FROM (SELECT count(*) AS died FROM buried) AS dead
@@ -142,19 +141,25 @@ class PostgresQueue:
             )
             return cur.rowcount == 1
 
-    async def delete(self, message: Message) -> bool:
-        """See `Queue.delete`."""
+    async def delete(self, messages: Sequence[Message]) -> None:
+        """See `Queue.delete`. A delivery that is over deletes nothing."""
         async with self._database.connection() as conn:
-            cur = await conn.execute(
-                "DELETE FROM message WHERE id = %(id)s AND receipt = %(receipt)s",
-                {"id": message.id, "receipt": message.receipt},
+            await conn.execute(
+                """
+                DELETE FROM message
+                 USING unnest(%(ids)s::uuid[], %(receipts)s::uuid[]) AS done (id, receipt)
+                 WHERE message.id = done.id AND message.receipt = done.receipt
+                """,
+                {
+                    "ids": [message.id for message in messages],
+                    "receipts": [message.receipt for message in messages],
+                },
             )
-            return cur.rowcount == 1
 
-    async def release(self, message: Message, *, delay_s: float = 0) -> bool:
-        """See `Queue.release`."""
+    async def release(self, message: Message, *, delay_s: float = 0) -> None:
+        """See `Queue.release`. A delivery that is over releases nothing."""
         async with self._database.connection() as conn:
-            cur = await conn.execute(
+            await conn.execute(
                 """
                 UPDATE message
                    SET visible_at = clock_timestamp() + make_interval(secs => %(delay_s)s), receipt = NULL
@@ -164,7 +169,6 @@ class PostgresQueue:
             )
         if not delay_s:
             self.announce()
-        return cur.rowcount == 1
 
     async def depth(self) -> Depth:
         """See `Queue.depth`."""
@@ -186,46 +190,47 @@ class PostgresQueue:
         assert depth is not None  # an aggregate without GROUP BY has one row
         return depth
 
-    async def bury(self, message: Message, *, reason: str) -> bool:
-        """See `Queue.bury`."""
+    async def unsent(self, bodies: Sequence[str]) -> list[str]:
+        """See `Queue.unsent`."""
         async with self._database.connection() as conn:
             cur = await conn.execute(
                 """
-                WITH died AS (
-                    DELETE FROM message
-                     WHERE id = %(id)s AND receipt = %(receipt)s
-                    RETURNING id, queue, body, receive_count, sent_at
-                )
-                INSERT INTO dead_letter (id, queue, body, reason, receive_count, sent_at)
-                SELECT id, queue, body, %(reason)s, receive_count, sent_at FROM died
+                SELECT body
+                  FROM unnest(%(bodies)s::text[]) AS wanted (body)
+                 WHERE NOT EXISTS (
+                           SELECT FROM message WHERE queue = %(queue)s AND message.body = wanted.body
+                       )
                 """,
-                {"id": message.id, "receipt": message.receipt, "reason": reason},
+                {"queue": self._name, "bodies": list(bodies)},
             )
-            return cur.rowcount == 1
+            return [body for (body,) in await cur.fetchall()]
 
-    async def dead_letters(self, *, limit: int) -> list[DeadLetter]:
-        """See `Queue.dead_letters`."""
-        async with self._database.connection() as conn, conn.cursor(row_factory=class_row(DeadLetter)) as cur:
+    async def dead_messages(self, *, limit: int) -> list[DeadMessage]:
+        """See `Queue.dead_messages`."""
+        async with (
+            self._database.connection() as conn,
+            conn.cursor(row_factory=class_row(DeadMessage)) as cur,
+        ):
             await cur.execute(
                 """
-                SELECT id, body, reason, receive_count
-                  FROM dead_letter
+                SELECT id::text AS id, body, receive_count
+                  FROM dead_message
                  WHERE queue = %(queue)s
-                 ORDER BY died_at DESC, id DESC
+                 ORDER BY died_at DESC, dead_message.id DESC
                  LIMIT %(limit)s
                 """,
                 {"queue": self._name, "limit": limit},
             )
             return await cur.fetchall()
 
-    async def redrive(self, ids: Sequence[UUID]) -> int:
+    async def redrive(self, ids: Sequence[str]) -> int:
         """See `Queue.redrive`."""
         async with self._database.connection() as conn:
             cur = await conn.execute(
                 """
                 WITH revived AS (
-                    DELETE FROM dead_letter
-                     WHERE queue = %(queue)s AND id = ANY(%(ids)s)
+                    DELETE FROM dead_message
+                     WHERE queue = %(queue)s AND id = ANY(%(ids)s::uuid[])
                     RETURNING id, queue, body
                 )
                 INSERT INTO message (id, queue, body, visible_at)
@@ -236,11 +241,11 @@ class PostgresQueue:
         self.announce()
         return cur.rowcount
 
-    async def purge_dead_letters(self, ids: Sequence[UUID]) -> int:
-        """See `Queue.purge_dead_letters`."""
+    async def purge(self, ids: Sequence[str]) -> int:
+        """See `Queue.purge`."""
         async with self._database.connection() as conn:
             cur = await conn.execute(
-                "DELETE FROM dead_letter WHERE queue = %(queue)s AND id = ANY(%(ids)s)",
+                "DELETE FROM dead_message WHERE queue = %(queue)s AND id = ANY(%(ids)s::uuid[])",
                 {"queue": self._name, "ids": list(ids)},
             )
             return cur.rowcount
