@@ -27,6 +27,7 @@ check: $(STAMP) ## Formatting, lint, types, layers, dependencies
 
 unit: $(STAMP)
 	scripts/system-packages chromium fonts-liberation
+	scripts/emulators
 	$(BIN)/pytest
 
 bench: $(STAMP) ## Measure every speed we claim; results are printed, not kept

@@ -18,6 +18,7 @@ from docmill.service.embedded import EmbeddedPostgres
 from docmill.service.settings import Settings
 from docmill.service.stack import Service, open_service
 from docmill.service.store.migrate import migrate
+from emulators import Emulator, running
 
 MakeDocument = Callable[..., Document]
 
@@ -83,6 +84,20 @@ def postgres() -> Iterator[EmbeddedPostgres]:
             yield server
         finally:
             server.stop()
+
+
+@pytest.fixture(scope="session")
+def ministack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    """AWS on this machine, by the emulator that forgets stale receipt handles."""
+    with running("ministack", tmp_path_factory.mktemp("ministack")) as emulator:
+        yield emulator
+
+
+@pytest.fixture(scope="session")
+def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    """AWS on this machine, by the emulator that takes stale receipt handles."""
+    with running("moto", tmp_path_factory.mktemp("moto")) as emulator:
+        yield emulator
 
 
 @pytest.fixture

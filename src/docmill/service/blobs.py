@@ -32,7 +32,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file in a listing. modified_at: when it was written (in a bucket also: moved), by the store's clock."""
+    """A file in a listing. modified_at: when it was written (in a bucket also: moved), by its clock."""
 
     key: str
     modified_at: datetime

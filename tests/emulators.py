@@ -1,0 +1,104 @@
+"""AWS on this machine: emulators as processes of their own, one per test process."""
+
+import mmap
+import os
+import socket
+import struct
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import IO, Literal
+
+REPOSITORY = Path(__file__).parents[1]
+LAUNCHER = Path(__file__).with_name("emulated.py")
+READY = {"ministack": "/_ministack/ready", "moto": "/moto-api/"}
+STARTS_WITHIN_S = 60
+LOOKS_EVERY_S = 0.05
+
+Name = Literal["ministack", "moto"]
+
+
+class Emulator:
+    """One emulator. It forgets everything when it is stopped."""
+
+    def __init__(self, name: Name, folder: Path) -> None:
+        self.name = name
+        self.port = _free_port()
+        self.endpoint = f"http://127.0.0.1:{self.port}"
+        self._folder = folder
+        self._clock_file = folder / "clock"
+        self._clock_file.write_bytes(bytes(8))
+        with self._clock_file.open("r+b") as file:
+            self._clock = mmap.mmap(file.fileno(), 8)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log: IO[bytes] | None = None
+
+    @property
+    def ahead_s(self) -> float:
+        """How far its clock is ahead of ours."""
+        return struct.unpack_from("d", self._clock)[0]
+
+    @ahead_s.setter
+    def ahead_s(self, seconds: float) -> None:
+        struct.pack_into("d", self._clock, 0, seconds)
+
+    def start(self) -> None:
+        """Return when it answers."""
+        python = REPOSITORY / ".emulators" / self.name / "bin" / "python"
+        command = [python, LAUNCHER, self.name, str(self.port), self._clock_file]
+        self._log = (self._folder / "log").open("ab")
+        self._process = subprocess.Popen(
+            command,
+            cwd=self._folder,
+            env={"PATH": os.environ["PATH"], "TMPDIR": str(self._folder), "HOME": str(self._folder)},
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+        )
+        for _ in range(round(STARTS_WITHIN_S / LOOKS_EVERY_S)):
+            if self._answers():
+                return
+            try:
+                self._process.wait(LOOKS_EVERY_S)
+            except subprocess.TimeoutExpired:
+                continue
+            break
+        raise AssertionError(f"{self.name} does not start: {(self._folder / 'log').read_text()}")
+
+    def stop(self) -> None:
+        """End it as a crash would: at once."""
+        if self._process is not None and self._log is not None:
+            self._process.kill()
+            self._process.wait()
+            self._log.close()
+            self._process = None
+
+    def _answers(self) -> bool:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            connection.request("GET", READY[self.name])
+            return connection.getresponse().status == 200
+        except (OSError, HTTPException):
+            return False
+        finally:
+            connection.close()
+
+
+@contextmanager
+def running(name: Name, folder: Path) -> Generator[Emulator]:
+    """The emulator, installed if it is not yet, for the length of the block."""
+    subprocess.run([REPOSITORY / "scripts" / "emulators"], check=True)
+    emulator = Emulator(name, folder)
+    emulator.start()
+    try:
+        yield emulator
+    finally:
+        emulator.stop()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
