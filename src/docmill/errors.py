@@ -46,14 +46,16 @@ class TransientError(DocmillError):
     """Trying again later may work.
 
     `delay_s` is the wait before the second attempt; with `doubles` each further wait is twice the last.
+    `attempted` is false when it was known beforehand that an attempt could not work: none is counted then.
     """
 
     delay_s: ClassVar[float] = 5.0
     doubles: ClassVar[bool] = True
 
-    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+    def __init__(self, message: str, *, retry_after_s: float | None = None, attempted: bool = True) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+        self.attempted = attempted
 
 
 class NetworkError(TransientError):

@@ -2,7 +2,8 @@ import asyncio
 
 from docmill.errors import ServerError
 from docmill.ports import Message
-from docmill.service.lease import ClaimLostError, Lease
+from docmill.service.lease import Lease
+from docmill.service.protocol import ClaimLostError
 from docmill.service.queue.memory import MemoryQueue
 from docmill.service.stack import Service
 from docmill.service.store import claims

@@ -11,7 +11,8 @@ from docmill.model import Result
 from docmill.pipeline import Steps, TimeLimits, process
 from docmill.ports import Classifier, Converter, Extractor, Gate, Original, Ref
 from docmill.service.blobs import Blobs
-from docmill.service.lease import ClaimLostError, Lease
+from docmill.service.lease import Lease
+from docmill.service.protocol import ClaimLostError
 from docmill.service.store import claims
 from docmill.service.store.claims import Claim, Outcome
 from docmill.service.store.database import Database

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from docmill.errors import TransientError
 from docmill.ports import Message, Queue
+from docmill.service.protocol import ClaimLostError
 from docmill.service.store import claims
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Database
@@ -19,13 +20,6 @@ log = logging.getLogger(__name__)
 Value = TypeVar("Value")
 
 _RETRY_S = 5.0
-
-
-class ClaimLostError(Exception):
-    """Another worker has the ingestion, or it is gone. Whoever sees this writes nothing and deletes nothing.
-
-    Not a `DocmillError`: nothing is wrong with the document, and no step of the pipeline may handle it.
-    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,22 @@ from structlog.contextvars import bound_contextvars
 
 from docmill.errors import CrashedError, DocmillError, InternalError
 from docmill.ports import Message
-from docmill.service.failures import GiveUp, Retry, decide
 from docmill.service.ingest import Stages, ingest
-from docmill.service.lease import ClaimLostError, Lease
+from docmill.service.lease import Lease
+from docmill.service.protocol import (
+    ClaimLostError,
+    Delete,
+    GiveUp,
+    GiveUpCrashed,
+    Leave,
+    Retry,
+    Wait,
+    settlement,
+    turned_away,
+)
 from docmill.service.stack import Service
 from docmill.service.store import claims
-from docmill.service.store.claims import Claim, Obstacle
+from docmill.service.store.claims import Claim
 from docmill.service.store.ids import new_id
 from docmill.service.tasks import end
 from docmill.service.workplace import folder_for, workplace
@@ -143,16 +153,13 @@ class Worker:
         """What to do with a message whose ingestion was not to be had."""
         async with self._service.database.tenant(tenant_id) as conn:
             obstacle = await claims.obstacle(conn, ingestion_id, max_attempts=self._settings.max_attempts)
-        match obstacle:
-            case Obstacle(status="in-progress", lease_left_s=left_s) if left_s > 0:
-                # Not deleted: should that worker die, this message is what brings the ingestion back.
-                await self._queue.release(message, delay_s=left_s)
-            case Obstacle(status="in-progress", attempts_used_up=True):
-                await self._bury_crashed(ingestion_id, tenant_id, message)
-            case Obstacle(status="in-progress"):
-                await self._queue.release(message)
-            case _:
+        match turned_away(obstacle):
+            case Delete():
                 await self._queue.delete([message])
+            case Wait(delay_s=delay_s):
+                await self._queue.release(message, delay_s=delay_s)
+            case GiveUpCrashed():
+                await self._bury_crashed(ingestion_id, tenant_id, message)
 
     async def _bury_crashed(self, ingestion_id: UUID, tenant_id: UUID, message: Message) -> None:
         error = CrashedError("every attempt ended with the death of its worker; the file may be harmful")
@@ -199,24 +206,24 @@ class Worker:
 
     async def _settle(self, lease: Lease, error: DocmillError | ClaimLostError | None) -> str:
         """Do what follows from an attempt's outcome, and name it for the log."""
-        if error is None:
-            await self._queue.delete([lease.message])
-            return "completed"
-        if isinstance(error, ClaimLostError):
-            log.warning("claim lost: nothing is written or deleted")
-            return "lost"
-        decision = decide(
+        follows = settlement(
             error,
             attempt=lease.claim.attempt,
             max_attempts=self._settings.max_attempts,
             pause_s=self._settings.pause_s,
             jitter=random.random(),  # noqa: S311  spreads load, guards nothing
         )
-        match decision:
-            case Retry():
-                return await self._retry(lease, error, decision)
-            case GiveUp():
-                return await self._give_up(lease, error)
+        match follows:
+            case Delete():
+                await self._queue.delete([lease.message])
+                return "completed"
+            case Leave():
+                log.warning("claim lost: nothing is written or deleted")
+                return "lost"
+            case Retry(error=reason):
+                return await self._retry(lease, reason, follows)
+            case GiveUp(error=reason):
+                return await self._give_up(lease, reason)
 
     async def _retry(self, lease: Lease, error: DocmillError, retry: Retry) -> str:
         log.warning("attempt failed", extra={"code": error.code, "step": error.step})

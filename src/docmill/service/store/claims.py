@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 from pydantic import JsonValue
 
 from docmill.errors import DocmillError
+from docmill.service.protocol import Obstacle
 from docmill.service.store.database import Conn
 
 Text = TypeVar("Text", str, str | None)
@@ -29,15 +30,6 @@ class Claim:
     attempt: int
     file_path: str
     file_name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """Why an ingestion could not be claimed. lease_left_s: how long another worker may hold it, at most."""
-
-    status: str
-    lease_left_s: float
-    attempts_used_up: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,166 @@
+"""The worker's protocol as decisions: who may claim, who may write, and what follows from what happened.
+
+Pure functions; the SQL of `store/claims.py` says the same, the worker does what they answer, and
+`tests/simulation` tries them against crashes, delays and duplicates. docs/protocol.md explains them.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from docmill.errors import DocmillError, SetupError, TransientError, retry_delay_s
+
+
+class ClaimLostError(Exception):
+    """Another worker has the ingestion, or it is gone. Whoever sees this writes nothing and deletes nothing.
+
+    Not a `DocmillError`: nothing is wrong with the document, and no step of the pipeline may handle it.
+    """
+
+
+class Row(Protocol):
+    """What the protocol needs to know of an ingestion. lease_until: seconds on the clock of the rows."""
+
+    @property
+    def status(self) -> str:
+        """`in-progress`, `completed` or `failed`."""
+        ...
+
+    @property
+    def fence(self) -> int:
+        """Grows with every claim and with every end of one that did not end the ingestion."""
+        ...
+
+    @property
+    def attempt_count(self) -> int:
+        """How often it was claimed, less the attempts that could not count."""
+        ...
+
+    @property
+    def lease_until(self) -> float | None:
+        """Until when its claim is good, None while nobody has one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why an ingestion could not be claimed. lease_left_s: how long another worker may hold it, at most."""
+
+    status: str
+    lease_left_s: float
+    attempts_used_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Delete the message: nothing remains to be done for its ingestion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Give the message back, due after `delay_s`. It is what brings the ingestion back if its worker dies."""
+
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUpCrashed:
+    """Fail the ingestion: every attempt ended with its worker. Then delete the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Do nothing at all: the ingestion and its message are somebody else's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Give up the claim, then give the message back, both due after `delay_s`.
+
+    counts: whether this was an attempt. pauses_intake: nothing else will work either until a person acts.
+    """
+
+    error: DocmillError
+    delay_s: float
+    counts: bool = True
+    pauses_intake: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Fail the ingestion; a person must look. Then delete the message."""
+
+    error: DocmillError
+
+
+TurnedAway: TypeAlias = Delete | Wait | GiveUpCrashed
+Settlement: TypeAlias = Delete | Leave | Retry | GiveUp
+
+
+def may_claim(row: Row, now: float, max_attempts: int) -> bool:
+    """Whether a worker may take the ingestion: it is unfinished, nobody holds it, and a try is left."""
+    return row.status == "in-progress" and row.attempt_count < max_attempts and not is_leased(row, now)
+
+
+def may_give_up(row: Row, now: float, max_attempts: int) -> bool:
+    """Whether all attempts ended with their worker, so that nobody is left to fail the ingestion."""
+    return row.status == "in-progress" and row.attempt_count >= max_attempts and not is_leased(row, now)
+
+
+def is_leased(row: Row, now: float) -> bool:
+    """Whether somebody's claim is still good."""
+    return row.lease_until is not None and row.lease_until > now
+
+
+def holds(row: Row, fence: int) -> bool:
+    """Whether the claim that got `fence` may still write. A lease that is over but not taken still holds."""
+    return row.status == "in-progress" and row.fence == fence
+
+
+def obstacle_of(row: Row, now: float, max_attempts: int) -> Obstacle:
+    """What stands in the way of a claim."""
+    left_s = row.lease_until - now if row.lease_until is not None and row.lease_until > now else 0.0
+    return Obstacle(row.status, left_s, row.attempt_count >= max_attempts)
+
+
+def turned_away(obstacle: Obstacle | None) -> TurnedAway:
+    """What becomes of a message whose ingestion was not to be had. obstacle: None if it does not exist."""
+    if obstacle is None or obstacle.status != "in-progress":
+        return Delete()
+    if obstacle.lease_left_s > 0:
+        return Wait(obstacle.lease_left_s)
+    if obstacle.attempts_used_up:
+        return GiveUpCrashed()
+    return Wait(0)
+
+
+def settlement(
+    outcome: DocmillError | ClaimLostError | None,
+    *,
+    attempt: int,
+    max_attempts: int,
+    pause_s: float,
+    jitter: float,
+) -> Settlement:
+    """What follows from the outcome of attempt number `attempt` (from 1); None is a stored result."""
+    match outcome:
+        case None:
+            return Delete()
+        case ClaimLostError():
+            return Leave()
+        case _:
+            return decide(outcome, attempt=attempt, max_attempts=max_attempts, pause_s=pause_s, jitter=jitter)
+
+
+def decide(
+    error: DocmillError, *, attempt: int, max_attempts: int, pause_s: float, jitter: float
+) -> Retry | GiveUp:
+    """What follows from `error`, by its class alone. jitter: in [0, 1)."""
+    match error:
+        case SetupError():
+            return Retry(error, pause_s, counts=False, pauses_intake=True)
+        case TransientError(attempted=False):
+            return Retry(error, retry_delay_s(error, attempt=attempt, jitter=jitter), counts=False)
+        case TransientError() if attempt < max_attempts:
+            return Retry(error, retry_delay_s(error, attempt=attempt, jitter=jitter))
+        case _:
+            return GiveUp(error)
