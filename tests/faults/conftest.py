@@ -1,0 +1,138 @@
+import asyncio
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docmill.service.intake import Accepted
+from docmill.service.settings import Settings
+from docmill.service.stack import Service
+from docmill.service.worker import run_worker
+from faults.control import Control
+from faults.ledger import examine, is_quiet, open_ledger
+from faults.processes import Mother, WorkerProcess
+from faults.roles import AllIsWell, Heir, Put, StartWorker
+from faults.steps import obedient_stages
+from scripted import Eyes
+
+# What a worker's life is measured in; no test waits for anything but the end of a lease.
+WORKER: dict[str, Any] = {
+    "lease_s": 1.5,
+    "heartbeat_s": 0.4,
+    "wait_s": 1.0,
+    "pause_s": 0.05,
+    "concurrency": 4,
+    "max_attempts": 5,
+}
+
+
+@pytest.fixture(scope="session")
+def mother() -> Iterator[Mother]:
+    mother = Mother()
+    yield mother
+    mother.close()
+
+
+@pytest.fixture
+def worker_settings() -> dict[str, Any]:
+    return WORKER
+
+
+@pytest.fixture
+def orders(database_url: str, tmp_path: Path, worker_settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as plain values: they cross into other processes."""
+    return {"data_dir": str(tmp_path), "database_url": database_url, "worker": worker_settings}
+
+
+@pytest.fixture
+def settings(orders: dict[str, Any]) -> Settings:
+    open_ledger(orders["database_url"])
+    return Settings(**orders)
+
+
+@pytest.fixture
+async def control() -> AsyncIterator[Control]:
+    # Not pytest's folder: the path of a socket must be short.
+    with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
+        async with Control(Path(folder) / "control") as control:
+            yield control
+
+
+@pytest.fixture
+async def start_worker(
+    mother: Mother, orders: dict[str, Any], control: Control
+) -> AsyncIterator[StartWorker]:
+    """Worker processes, none of which outlives the test."""
+    started: list[WorkerProcess] = []
+
+    async def start(*points: str, **options: Any) -> WorkerProcess:  # noqa: ANN401  those of WorkerProcess.start
+        process = await WorkerProcess.start(mother, orders, control.path, points=points, **options)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        await process.kill()
+
+
+@pytest.fixture
+def heir(service: Service, control: Control) -> Heir:
+    """A healthy worker in this process for the length of a `with`, stopped as by a signal."""
+
+    @asynccontextmanager
+    async def run() -> AsyncGenerator[None]:
+        stop = asyncio.Event()
+        task = asyncio.create_task(run_worker(service, obedient_stages(control.path), stop))
+        try:
+            yield
+        finally:
+            stop.set()
+            async with asyncio.timeout(20):
+                await task
+
+    return run
+
+
+@pytest.fixture
+def put(service: Service, accepted: list[Accepted]) -> Put:
+    """Uploads a paper."""
+
+    async def put(paper: bytes) -> Accepted:
+        one = await service.intake.accept(
+            _once(paper), tenant_id=service.default_tenant_id, file_name="paper.pdf"
+        )
+        accepted.append(one)
+        return one
+
+    return put
+
+
+@pytest.fixture
+def accepted() -> list[Accepted]:
+    """What `put` has uploaded."""
+    return []
+
+
+async def _once(data: bytes) -> AsyncIterator[bytes]:
+    yield data
+
+
+@pytest.fixture
+def eyes(service: Service) -> Eyes:
+    return Eyes(service)
+
+
+@pytest.fixture
+def all_is_well(service: Service, database_url: str, accepted: list[Accepted]) -> AllIsWell:
+    """Fails unless everything uploaded has come to exactly one end and nothing is left over."""
+
+    async def check() -> None:
+        assert await is_quiet(database_url, service.queue)
+        ids = [one.ingestion_id for one in accepted if one.ingestion_id]
+        assert ids
+        assert examine(database_url, service.settings.folder, ids).wrong == {}
+
+    return check

@@ -1,0 +1,123 @@
+"""What must hold when all is over, told from the database, the queue and the files alone."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID
+
+import psycopg
+from psycopg import sql
+
+from docmill.ports import Queue
+
+
+def open_ledger(database_url: str) -> None:
+    """Have the database write down every end of an ingestion, beside and independent of docmill."""
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        conn.execute(
+            "CREATE TABLE ending (ingestion_id uuid, fence bigint, status text, holder text, writer text)"
+        )
+        conn.execute(
+            """
+            CREATE FUNCTION write_ending() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+            BEGIN
+                INSERT INTO ending VALUES (
+                    NEW.id, NEW.fence, NEW.status, NEW.worker_id, NEW.structured_data ->> 'number'
+                );
+                RETURN NULL;
+            END
+            $$
+            """
+        )
+        conn.execute(
+            """
+            CREATE TRIGGER write_ending AFTER UPDATE ON ingestion
+                FOR EACH ROW WHEN (NEW.status <> 'in-progress') EXECUTE FUNCTION write_ending()
+            """
+        )
+
+
+@dataclass
+class Findings:
+    """What is wrong, and how much was right."""
+
+    completed: int = 0
+    failed: int = 0
+    lost: list[UUID] = field(default_factory=list[UUID])
+    unfinished: list[UUID] = field(default_factory=list[UUID])
+    duplicated: list[UUID] = field(default_factory=list[UUID])
+    written_by_strangers: list[UUID] = field(default_factory=list[UUID])
+    left_over: list[str] = field(default_factory=list[str])
+
+    @property
+    def wrong(self) -> dict[str, list[UUID] | list[str]]:
+        """Every kind of fault that was found."""
+        kinds = {
+            "lost": self.lost,
+            "unfinished": self.unfinished,
+            "duplicated": self.duplicated,
+            "written by strangers": self.written_by_strangers,
+            "left over": self.left_over,
+        }
+        return {kind: found for kind, found in kinds.items() if found}
+
+
+def examine(database_url: str, folder: Path, accepted: Iterable[UUID]) -> Findings:
+    """Compare what was accepted (ingestion ids) with what became of it. folder: the data folder."""
+    findings = Findings()
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        statuses: dict[UUID, str] = dict(conn.execute("SELECT id, status FROM ingestion").fetchall())
+        endings = conn.execute("SELECT ingestion_id, holder, status, writer FROM ending").fetchall()
+        count = Counter(row[0] for row in endings)
+        findings.lost = [id_ for id_ in accepted if id_ not in statuses]
+        findings.unfinished = [id_ for id_, status in statuses.items() if status == "in-progress"]
+        findings.duplicated = [id_ for id_, times in count.items() if times > 1]
+        findings.written_by_strangers = [
+            id_
+            for id_, holder, status, writer in endings
+            if status == "completed" and f"-{writer}-" not in holder
+        ]
+        findings.completed = sum(status == "completed" for status in statuses.values())
+        findings.failed = sum(status == "failed" for status in statuses.values())
+        findings.left_over = [*_rows_left(conn), *_files_left(conn, folder)]
+    return findings
+
+
+def _rows_left(conn: psycopg.Connection) -> list[str]:
+    left: list[str] = []
+    for table in ("message", "dead_message", "outbox"):
+        exists = conn.execute("SELECT to_regclass(%s)", [table]).fetchone()
+        if exists == (None,):
+            continue
+        rows = conn.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))).fetchone()
+        if rows != (0,):
+            left.append(f"{rows} rows of {table}")
+    return left
+
+
+def _files_left(conn: psycopg.Connection, folder: Path) -> list[str]:
+    """Files that no row names, files a row names that are not there or differ, and places of dead workers."""
+    blobs = folder / "blobs"
+    named = dict(conn.execute("SELECT file_path, content_hash FROM document").fetchall())
+    ingestions = {str(row[0]) for row in conn.execute("SELECT id FROM ingestion").fetchall()}
+    kept = {str(path.relative_to(blobs)): path for path in blobs.rglob("*") if path.is_file()}
+    left = [f"the file {key} is gone" for key in named if key not in kept]
+    for key, path in kept.items():
+        place, _, rest = key.partition("/")
+        if place == "documents" and key in named:
+            if hashlib.sha256(path.read_bytes()).hexdigest() != named[key]:
+                left.append(f"the file {key} is not what was stored")
+        elif place != "ingestions" or rest.partition("/")[0] not in ingestions:
+            left.append(f"nothing names the file {key}")
+    left += [f"the place {path.name}" for path in (folder / "work").glob("*") if path.name != "lock"]
+    return left
+
+
+async def is_quiet(database_url: str, queue: Queue) -> bool:
+    """Whether nothing is under way."""
+    depth = await queue.depth()
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        row = conn.execute("SELECT count(*) FROM ingestion WHERE status = 'in-progress'").fetchone()
+    return depth.due + depth.delayed + depth.in_flight == 0 and row == (0,)

@@ -1,0 +1,110 @@
+"""A pipeline that does what the document says, so that every process does the same with it."""
+
+import asyncio
+import json
+import os
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from docmill.errors import CorruptError, ServerError
+from docmill.model import Classification, Document, Evidence, Extraction, Page, Usage, Verdict, Words
+from docmill.ports import Original
+from docmill.reading.pool import Pool
+from docmill.schemas.types import Invoice
+from docmill.service.ingest import Stages
+from faults.control import stop_here
+
+
+class AtOnceError(ServerError):
+    """A transient error that is tried again without a wait."""
+
+    delay_s = 0.0
+
+
+def paper(name: str, **orders: Any) -> bytes:  # noqa: ANN401  whatever JSON takes
+    """A document that is obeyed: `work_s` to take, `error` to raise, `in_child` to be read in the pool."""
+    return json.dumps({"name": name, **orders}).encode()
+
+
+@dataclass
+class ObedientConverter:
+    """`Converter` that does as the paper says. pool: for papers to be read in a child."""
+
+    control: str
+    pool: Pool = field(default_factory=lambda: Pool(1))
+
+    async def convert(self, original: Original) -> Document:
+        orders = json.loads(await asyncio.to_thread(original.path.read_bytes))
+        await asyncio.sleep(orders.get("work_s", 0))
+        if orders.get("in_child"):
+            await self.pool.run(read_in_child, self.control, limit_s=60)
+        match orders.get("error"):
+            case "corrupt":
+                raise CorruptError("the paper says that it is broken")
+            case "server":
+                raise AtOnceError("the paper says that the server is down")
+            case _:
+                return _document(original, orders["name"])
+
+
+def read_in_child(control: str) -> str:
+    stop_here(control, "in the pool's child", os.getpid())
+    return "read"
+
+
+def _document(original: Original, name: str) -> Document:
+    words = Words(
+        texts=[name],
+        boxes=np.array([[0.1, 0.1, 0.2, 0.2]], np.float32),
+        confidences=np.ones(1, np.float32),
+        lines=np.zeros(1, np.int32),
+        blocks=np.zeros(1, np.int32),
+    )
+    page = Page(number=1, width_pt=595, height_pt=842, words=words, source="text", quality=1.0)
+    return Document(content_hash=original.content_hash, media_type="application/pdf", pages=[page])
+
+
+class NamingClassifier:
+    """`Classifier` whose title is the paper's first word."""
+
+    async def classify(self, document: Document) -> Classification:
+        return Classification(document_type="invoice", title=document.text.strip() or None, confidence=0.9)
+
+
+@dataclass
+class SigningExtractor:
+    """`Extractor` that leaves the number of its process in the result: who wrote it can be told."""
+
+    pid: int
+
+    async def extract(self, document: Document, classification: Classification) -> Extraction:
+        assert document.pages
+        return Extraction(
+            document_type=classification.document_type,
+            data=Invoice(number=str(self.pid), gross_total=Decimal(119)),
+            evidence={"number": Evidence(page=1, box=None, text="7", match="exact", confidence=0.9)},
+            usage=Usage(input_tokens=10, output_tokens=5, model="scripted", cost=Decimal("0.001")),
+        )
+
+
+class ContentGate:
+    """`Gate` that believes everything."""
+
+    def judge(self, document: Document, extraction: Extraction) -> Verdict:
+        assert document.pages
+        assert extraction.data
+        return Verdict(failures=())
+
+
+def obedient_stages(control: str | Path) -> Stages:
+    """Stages of this process."""
+    return Stages(
+        converter=ObedientConverter(str(control)),
+        classifier=NamingClassifier(),
+        extractor=SigningExtractor(os.getpid()),
+        gate=ContentGate(),
+    )

@@ -1,0 +1,170 @@
+"""The real worker in a process of its own, which stops where it is told to.
+
+Nothing in docmill knows of this: the points are laid around its objects from outside.
+Run as a module it is a mother of such processes: they are forked, so that each is there at once and need not
+load everything again.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import random
+import signal
+import socket
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+from docmill.errors import TransientError
+from docmill.service import stack, worker
+from docmill.service.ingest import Stages
+from docmill.service.logs import configure_logs
+from docmill.service.settings import Settings
+from docmill.service.signals import stop_signals
+from docmill.service.store.database import Conn, Database
+from faults.control import stop_at
+from faults.steps import obedient_stages
+
+CLAIMED = "after the claim"
+BEFORE_COMMIT = "before the commit"
+AFTER_COMMIT = "after the commit"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Where this process stops."""
+
+    control: str
+    armed: Collection[str]
+
+    async def __call__(self, point: str) -> None:
+        if point in self.armed:
+            await stop_at(self.control, point, os.getpid())
+
+
+class ObservedDatabase(Database):
+    """Tells what a transaction has done to ingestions by looking at their rows, not at our statements."""
+
+    points: Points
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncGenerator[Conn]:
+        async with super().transaction() as conn:
+            yield conn
+            changes = await self._changes(conn)
+            if changes & {"completed", "failed"}:
+                await self.points(BEFORE_COMMIT)
+        if changes & {"completed", "failed"}:
+            await self.points(AFTER_COMMIT)
+        if "claim" in changes:
+            await self.points(CLAIMED)
+
+    async def _changes(self, conn: Conn) -> set[str]:
+        cur = await conn.execute(
+            """
+            SELECT CASE WHEN status = 'in-progress' THEN coalesce(step, '') ELSE status END
+              FROM ingestion
+             WHERE xmin = pg_current_xact_id_if_assigned()::xid
+            """
+        )
+        return {row[0] for row in await cur.fetchall()}
+
+
+def around(
+    subject: object,
+    method: str,
+    *,
+    before: Callable[[], Awaitable[None]] | None = None,
+    after: Callable[[Any], Awaitable[None]] | None = None,
+) -> None:
+    """Have something done before, or with the result after, each call of an object's method."""
+    original = cast("Callable[..., Awaitable[Any]]", getattr(subject, method))
+
+    async def wrapped(*args: object, **kwargs: object) -> object:
+        if before is not None:
+            await before()
+        result = await original(*args, **kwargs)
+        if after is not None:
+            await after(result)
+        return result
+
+    setattr(subject, method, wrapped)
+
+
+def lay_points(service: stack.Service, stages: Stages, points: Points) -> None:
+    """Put the points around the objects of a process."""
+
+    async def received(messages: list[object]) -> None:
+        if messages:
+            await points("after receive")
+
+    async def always(point: str) -> None:
+        await points(point)
+
+    around(service.queue, "receive", after=received)
+    around(service.queue, "delete", before=lambda: always("before the delete"))
+    around(service.queue, "delete", after=lambda _: always("after the delete"))
+    around(service.queue, "extend", before=lambda: always("before a heartbeat"))
+    around(service.blobs, "put_once", after=lambda _: always("after the transcription"))
+    around(stages.converter, "convert", before=lambda: always("after read"))
+
+
+def hurry(factor: float) -> None:
+    """Shorten the waits that no setting shortens."""
+    assert hasattr(worker, "_POLL_RETRY_S")
+    worker.__dict__["_POLL_RETRY_S"] *= factor
+    for error in (TransientError, *TransientError.__subclasses__()):
+        if "delay_s" in vars(error):
+            error.delay_s *= factor
+
+
+async def work(orders: dict[str, Any]) -> None:
+    """Be a worker until stopped by a signal."""
+    points = Points(orders["control"], frozenset(orders["points"]))
+    ObservedDatabase.points = points
+    if points.armed:
+        stack.__dict__["Database"] = ObservedDatabase
+    stages = obedient_stages(orders["control"])
+    with stop_signals() as (stop, abort):
+        async with stack.open_service(Settings(**orders["settings"])) as service:
+            lay_points(service, stages, points)
+            await worker.run_worker(service, stages, stop, abort)
+
+
+def main(orders: dict[str, Any], log_fd: int) -> None:
+    """The life of one worker process."""
+    random.seed()
+    os.setsid()
+    configure_logs(stream=os.fdopen(log_fd, "w", buffering=1))
+    hurry(orders["hurry"])
+    asyncio.run(work(orders))
+
+
+def mother(requests: socket.socket) -> tuple[dict[str, Any], int] | None:
+    """Fork for every request. Returns in each child with its orders and log, in the mother with None at the end.
+
+    The mother makes no ids: the state of their generator would be inherited.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        request, fds, _, _ = socket.recv_fds(requests, 65536, 1)
+        if not request:
+            return None
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            requests.close()
+            return json.loads(request), fds[0]
+        os.close(fds[0])
+        requests.sendall(f"{pid}\n".encode())
+
+
+if __name__ == "__main__":
+    given = mother(socket.socket(fileno=int(sys.argv[1])))
+    if given is not None:
+        main(*given)
