@@ -146,7 +146,7 @@ def main(orders: dict[str, Any], log_fd: int) -> None:
 
 
 def mother(requests: socket.socket) -> tuple[dict[str, Any], int] | None:
-    """Fork for every request. Returns in each child with its orders and log, in the mother with None at the end.
+    """Fork at every request. Returns in each child, with its orders and log, and in the mother at the end.
 
     The mother makes no ids: the state of their generator would be inherited.
     """
