@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from docmill.reading.pool import Pool
 from docmill.service.intake import Accepted
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
@@ -14,7 +15,7 @@ from docmill.service.worker import run_worker
 from faults.control import Control
 from faults.ledger import examine, is_quiet, open_ledger
 from faults.processes import Mother, WorkerProcess
-from faults.roles import AllIsWell, Heir, Put, StartWorker
+from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker
 from faults.steps import obedient_stages
 from scripted import Eyes
 
@@ -85,13 +86,15 @@ def heir(service: Service, control: Control) -> Heir:
     @asynccontextmanager
     async def run() -> AsyncGenerator[None]:
         stop = asyncio.Event()
-        task = asyncio.create_task(run_worker(service, obedient_stages(control.path), stop))
-        try:
-            yield
-        finally:
-            stop.set()
-            async with asyncio.timeout(20):
-                await task
+        async with Pool(1) as pool:
+            stages = obedient_stages(control.path, pool)
+            task = asyncio.create_task(run_worker(service, stages, stop))
+            try:
+                yield
+            finally:
+                stop.set()
+                async with asyncio.timeout(20):
+                    await task
 
     return run
 
@@ -123,6 +126,18 @@ async def _once(data: bytes) -> AsyncIterator[bytes]:
 @pytest.fixture
 def eyes(service: Service) -> Eyes:
     return Eyes(service)
+
+
+@pytest.fixture
+def settled(service: Service, database_url: str) -> Settled:
+    """Waits until nothing is under way; for use while somebody works."""
+
+    async def wait() -> None:
+        async with asyncio.timeout(30):
+            while not await is_quiet(database_url, service.queue):
+                await service.notices.wait(service.notices.next("queue:ingestion"), timeout_s=0.1)
+
+    return wait
 
 
 @pytest.fixture

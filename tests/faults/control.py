@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import socket
 from collections import defaultdict
 from dataclasses import dataclass
@@ -23,6 +24,17 @@ class Stop:
     def go(self) -> None:
         """Let it go on."""
         self.writer.write(b"go\n")
+
+    async def ended(self) -> None:
+        """Wait until the process is dead."""
+        ended = asyncio.Event()
+        process = os.pidfd_open(self.pid)
+        asyncio.get_running_loop().add_reader(process, ended.set)
+        try:
+            await asyncio.wait_for(ended.wait(), _PATIENCE_S)
+        finally:
+            asyncio.get_running_loop().remove_reader(process)
+            os.close(process)
 
 
 class Control:

@@ -72,6 +72,11 @@ class WorkerProcess:
         if not self._over:
             os.kill(self.pid, number)
 
+    async def stop(self) -> None:
+        """Ask it to end, and wait until it has."""
+        self.send(signal.SIGTERM)
+        await self.ended()
+
     async def kill(self) -> None:
         """End it on the spot, and wait until the kernel has cleaned up after it."""
         self.send(signal.SIGKILL)

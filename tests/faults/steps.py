@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ class ObedientConverter:
     """`Converter` that does as the paper says. pool: for papers to be read in a child."""
 
     control: str
-    pool: Pool = field(default_factory=lambda: Pool(1))
+    pool: Pool
 
     async def convert(self, original: Original) -> Document:
         orders = json.loads(await asyncio.to_thread(original.path.read_bytes))
@@ -100,10 +100,10 @@ class ContentGate:
         return Verdict(failures=())
 
 
-def obedient_stages(control: str | Path) -> Stages:
+def obedient_stages(control: str | Path, pool: Pool) -> Stages:
     """Stages of this process."""
     return Stages(
-        converter=ObedientConverter(str(control)),
+        converter=ObedientConverter(str(control), pool),
         classifier=NamingClassifier(),
         extractor=SigningExtractor(os.getpid()),
         gate=ContentGate(),

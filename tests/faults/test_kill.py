@@ -1,9 +1,12 @@
 """A worker that is killed at any point of its work costs time and nothing else."""
 
+import os
+import signal
+
 import pytest
 
 from faults.control import Control
-from faults.roles import AllIsWell, Heir, Put, StartWorker
+from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker
 from faults.steps import paper
 from scripted import Eyes
 
@@ -27,6 +30,7 @@ async def test_a_document_survives_the_kill_of_its_worker(
     control: Control,
     heir: Heir,
     eyes: Eyes,
+    settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
     accepted = await put(paper("kept"))
@@ -36,16 +40,53 @@ async def test_a_document_survives_the_kill_of_its_worker(
     await victim.kill()
     async with heir():
         await eyes.until(accepted, "ready")
-        await until_quiet(eyes)
+        await settled()
 
     await all_is_well()
 
 
-async def until_quiet(eyes: Eyes) -> None:
-    """Until the heir has deleted what is left of the message."""
-    while True:
-        heard = eyes.service.notices.next("queue:ingestion")
-        depth = await eyes.service.queue.depth()
-        if depth.due + depth.delayed + depth.in_flight == 0:
-            return
-        await eyes.service.notices.wait(heard)
+async def test_a_child_of_the_pool_that_dies_costs_one_attempt(
+    put: Put,
+    start_worker: StartWorker,
+    control: Control,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+) -> None:
+    accepted = await put(paper("child", in_child=True))
+    worker = await start_worker()
+
+    first = await control.reached("in the pool's child")
+    os.kill(first.pid, signal.SIGKILL)
+    second = await control.reached("in the pool's child")
+    second.go()
+    await eyes.until(accepted, "ready")
+    await settled()
+
+    assert second.pid != first.pid
+    assert (await eyes.ingestion(accepted)).attempt_count == 2
+    await worker.stop()
+    await all_is_well()
+
+
+async def test_the_child_of_a_killed_worker_ends_and_its_document_is_read_by_another(
+    put: Put,
+    start_worker: StartWorker,
+    control: Control,
+    heir: Heir,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+) -> None:
+    accepted = await put(paper("child", in_child=True))
+    victim = await start_worker()
+
+    orphan = await control.reached("in the pool's child")
+    await victim.kill()
+    await orphan.ended()
+    async with heir():
+        (await control.reached("in the pool's child")).go()
+        await eyes.until(accepted, "ready")
+        await settled()
+
+    await all_is_well()

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from docmill.errors import TransientError
+from docmill.reading.pool import Pool
 from docmill.service import stack, worker
 from docmill.service.ingest import Stages
 from docmill.service.logs import configure_logs
@@ -129,9 +130,9 @@ async def work(orders: dict[str, Any]) -> None:
     ObservedDatabase.points = points
     if points.armed:
         stack.__dict__["Database"] = ObservedDatabase
-    stages = obedient_stages(orders["control"])
     with stop_signals() as (stop, abort):
-        async with stack.open_service(Settings(**orders["settings"])) as service:
+        async with stack.open_service(Settings(**orders["settings"])) as service, Pool(1) as pool:
+            stages = obedient_stages(orders["control"], pool)
             lay_points(service, stages, points)
             await worker.run_worker(service, stages, stop, abort)
 

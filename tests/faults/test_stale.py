@@ -1,0 +1,123 @@
+"""A worker that was away for longer than its lease does no harm when it comes back."""
+
+import signal
+from collections.abc import Callable
+
+import pytest
+
+from faults.control import Control
+from faults.processes import WorkerProcess
+from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker
+from faults.steps import paper
+from scripted import Eyes
+
+LOST = "claim lost: nothing is written or deleted"
+
+
+@pytest.mark.parametrize("point", ["after the claim", "after read", "after the transcription"])
+async def test_a_worker_that_slept_past_its_lease_writes_and_deletes_nothing(
+    point: str,
+    put: Put,
+    start_worker: StartWorker,
+    control: Control,
+    heir: Heir,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+) -> None:
+    accepted = await put(paper("taken over"))
+    sleeper = await start_worker(point)
+
+    stop = await control.reached(point)
+    sleeper.send(signal.SIGSTOP)
+    stop.go()
+    async with heir():
+        await eyes.until(accepted, "ready")
+        await settled()
+    before = await eyes.ingestion(accepted)
+    sleeper.send(signal.SIGCONT)
+    await sleeper.logged(LOST)
+    await sleeper.stop()
+
+    assert await eyes.ingestion(accepted) == before
+    await all_is_well()
+
+
+async def test_a_worker_that_slept_after_its_commit_finds_its_message_gone(
+    put: Put,
+    start_worker: StartWorker,
+    control: Control,
+    heir: Heir,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+) -> None:
+    accepted = await put(paper("committed"))
+    sleeper = await start_worker("before the delete")
+
+    stop = await control.reached("before the delete")
+    sleeper.send(signal.SIGSTOP)
+    stop.go()
+    async with heir():
+        await settled()
+    sleeper.send(signal.SIGCONT)
+    await sleeper.logged("attempt ended")
+    await sleeper.stop()
+
+    assert written_by(sleeper)((await eyes.ingestion(accepted)).worker_id or "")
+    await all_is_well()
+
+
+def written_by(process: WorkerProcess) -> Callable[[str], bool]:
+    return lambda worker_id: f"-{process.pid}-" in worker_id
+
+
+async def test_a_long_job_keeps_its_message_and_its_claim(
+    put: Put,
+    start_worker: StartWorker,
+    control: Control,
+    heir: Heir,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+) -> None:
+    accepted = await put(paper("long"))
+    worker = await start_worker("after read", "before a heartbeat")
+
+    reading = await control.reached("after read")
+    async with heir():
+        for _ in range(6):  # more than a lease, by a half
+            (await control.reached("before a heartbeat")).go()
+        reading.go()
+        await eyes.until(accepted, "ready")
+        await settled()
+
+    ingestion = await eyes.ingestion(accepted)
+    assert ingestion.attempt_count == 1
+    assert written_by(worker)(ingestion.worker_id or "")
+    await worker.stop()
+    await all_is_well()
+
+
+async def test_a_job_whose_heartbeat_is_blocked_is_given_up_and_taken_by_another(
+    put: Put,
+    start_worker: StartWorker,
+    control: Control,
+    heir: Heir,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+) -> None:
+    accepted = await put(paper("without a pulse"))
+    worker = await start_worker("after read", "before a heartbeat")
+
+    await control.reached("after read")
+    await control.reached("before a heartbeat")
+    await worker.logged(LOST)
+    await worker.kill()
+    async with heir():
+        await eyes.until(accepted, "ready")
+        await settled()
+
+    assert (await eyes.ingestion(accepted)).attempt_count == 2
+    await all_is_well()
