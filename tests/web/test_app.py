@@ -46,7 +46,7 @@ async def test_names_of_this_machine_are_answered(app: FastAPI, host: str) -> No
     async with client_of(app) as client:
         response = await client.get("/healthz", headers={"host": host})
 
-    assert response.json() == {"status": "ok"}
+    assert response.json()["status"] == "ok"
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "192.0.2.1", ""])

@@ -95,6 +95,37 @@ def up(
 
 
 @app.command()
+def web(
+    config: SettingsFile = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Where the vault listens on this machine.")
+    ] = None,
+) -> None:
+    """Start web pages and API without a worker, until Ctrl-C. Any number may run on one database."""
+    from docmill.cli.vault import load_settings, web
+
+    raise typer.Exit(web(load_settings(config, data_dir, port)))
+
+
+@app.command()
+def worker(
+    config: SettingsFile = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65535, help="Where it answers /healthz, /readyz, /metrics.", show_default="nowhere"
+        ),
+    ] = None,
+) -> None:
+    """Start a worker without web pages, until Ctrl-C. Any number may run on one database."""
+    from docmill.cli.vault import load_settings, worker
+
+    raise typer.Exit(worker(load_settings(config, data_dir, worker_port=port)))
+
+
+@app.command()
 def demo(
     *,
     serve: Annotated[

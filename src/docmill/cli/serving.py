@@ -1,15 +1,13 @@
-"""A vault running in this process: pages, API and worker in one event loop, reading in a pool beside it."""
+"""Processes that serve: web server, worker, or both in one event loop, reading in a pool beside it."""
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Coroutine, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any, TypeVar
-from urllib.error import URLError
-from urllib.request import urlopen
 
+from docmill.cli.addresses import address_of, announced
 from docmill.errors import DocmillError, MisconfiguredError, first_of
 from docmill.pooled import PooledClassifier, PooledExtractor
 from docmill.reading.converter import LocalConverter
@@ -17,19 +15,20 @@ from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.reading.render import LocalRenderer
 from docmill.service.ingest import Stages
+from docmill.service.probes import Probes
 from docmill.service.settings import Settings
 from docmill.service.signals import stop_signals
 from docmill.service.stack import Service, open_service
 from docmill.service.worker import run_worker
 from docmill.understanding.gate import RuleGate
 from docmill.web.app import create_app
+from docmill.web.probes import create_probe_app
 from docmill.web.security import check_host
-from docmill.web.serve import serve
+from docmill.web.serve import answer, listen, serve
 
 T = TypeVar("T")
 
-_ADDRESS_FILE = "address"
-_ANSWER_S = 2
+_LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,57 +53,111 @@ class RunningVault:
             stopping.cancel()
 
 
+@dataclass(frozen=True, slots=True)
+class _Process:
+    """What the parts of this process share. stop, abort: see `stop_signals`."""
+
+    settings: Settings
+    service: Service
+    probes: Probes
+    stop: asyncio.Event
+    abort: asyncio.Event
+
+
 @asynccontextmanager
 async def running_vault(settings: Settings) -> AsyncGenerator[RunningVault]:
-    """A vault that ends with the block; SIGTERM and SIGINT set `stop`, a second one drops running work.
+    """Web server and worker, ending with the block; SIGTERM and SIGINT set `stop`, a second one drops work.
 
-    Raises SetupError if it cannot start, or if one runs on this data folder already.
+    Raises SetupError if it cannot start, or if a web server runs on this data folder already.
     """
     check_host(settings.web.host)
-    if running := await asyncio.to_thread(address_of, settings):
+    if running := await asyncio.to_thread(address_of, settings.folder):
         raise MisconfiguredError(
             f"a vault on {str(settings.folder)!r} runs already, at {running}; give another --data-dir"
         )
+    async with _process(settings) as process, _web(process) as address, _worker(process):
+        yield RunningVault(address, process.service, process.stop)
+        process.stop.set()
+
+
+async def run_web_alone(settings: Settings, on_ready: Callable[[str], None]) -> None:
+    """A web server until a signal; any number may run on one database.
+
+    on_ready: called with the address. Raises SetupError if it cannot start.
+    """
+    check_host(settings.web.host)
+    async with _process(settings) as process, _web(process) as address:
+        on_ready(address)
+        await process.stop.wait()
+
+
+async def run_worker_alone(settings: Settings, on_ready: Callable[[str | None], None]) -> None:
+    """A worker until a signal; any number may run on one database.
+
+    on_ready: called with the address of its probes, which answer until the last document is done; None
+    without `worker.port`. Raises SetupError if it cannot start.
+    """
+    async with _process(settings) as process, _probes(process) as address, _worker(process):
+        on_ready(address)
+        await process.stop.wait()
+
+
+@asynccontextmanager
+async def _process(settings: Settings) -> AsyncGenerator[_Process]:
     with stop_signals() as (stop, abort):
-        # Pages are drawn in a process of their own: a person who looks must not wait behind recognition.
-        async with (
-            open_service(settings) as service,
-            Pool(pool_workers(settings)) as pool,
-            Pool(1) as drawing,
-        ):
-            app = create_app(service, LocalRenderer(drawing), settings)
-            ready = asyncio.get_running_loop().create_future()
-            try:
-                async with asyncio.TaskGroup() as tasks:
-                    tasks.create_task(serve(app, settings, stop, ready.set_result))
-                    address = await ready
-                    tasks.create_task(run_worker(service, stages(settings, pool), stop, abort))
-                    with _announced(settings, address):
-                        yield RunningVault(address, service, stop)
-                    stop.set()
-            except* DocmillError as errors:
-                raise first_of(errors) from errors
+        async with open_service(settings) as service:
+            probes = Probes.of(service, stop)
+            async with probes.metrics.watching_the_loop():
+                yield _Process(settings, service, probes, stop, abort)
 
 
-def address_of(settings: Settings) -> str | None:
-    """Where a vault on the same data folder listens now, or None."""
+@asynccontextmanager
+async def _web(process: _Process) -> AsyncGenerator[str]:
+    """The web server during the block, which must not end before `stop`; its address."""
+    # Pages are drawn in a process of their own: a person who looks must not wait behind recognition.
+    async with Pool(1) as drawing:
+        process.probes.metrics.watch_pool("drawing", drawing)
+        app = create_app(process.service, LocalRenderer(drawing), process.settings, process.probes)
+        ready = asyncio.get_running_loop().create_future()
+        async with _alongside(serve(app, process.settings, process.stop, ready.set_result, process.abort)):
+            address = await ready
+            with announced(process.settings.folder, address):
+                yield address
+
+
+@asynccontextmanager
+async def _worker(process: _Process) -> AsyncGenerator[None]:
+    """A worker during the block, which must not end before `stop`."""
+    async with Pool(pool_workers(process.settings)) as pool:
+        process.probes.metrics.watch_pool("reading", pool)
+        parts = stages(process.settings, pool)
+        async with _alongside(run_worker(process.service, parts, process.stop, process.abort)):
+            yield
+
+
+@asynccontextmanager
+async def _probes(process: _Process) -> AsyncGenerator[str | None]:
+    """The routes that a worker is watched by, during the block; their address."""
+    port = process.settings.worker.port
+    if port is None:
+        yield None
+        return
+    listener = listen(_LOOPBACK, port, setting="worker.port")
+    over, ready = asyncio.Event(), asyncio.get_running_loop().create_future()
+    async with _alongside(answer(create_probe_app(process.probes), listener, over, ready.set_result)):
+        yield await ready
+        over.set()
+
+
+@asynccontextmanager
+async def _alongside(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
+    """`work` during the block, whose end waits for it; an error of either ends both."""
     try:
-        address = (settings.folder / _ADDRESS_FILE).read_text()
-        with urlopen(f"{address}healthz", timeout=_ANSWER_S) as answer:  # noqa: S310  written by ourselves
-            return address if answer.status == HTTPStatus.OK else None
-    except (FileNotFoundError, URLError, OSError):
-        return None
-
-
-@contextmanager
-def _announced(settings: Settings, address: str) -> Generator[None]:
-    """Other commands find the vault by this file; one that outlives its vault does no harm."""
-    file = settings.folder / _ADDRESS_FILE
-    file.write_text(address)
-    try:
-        yield
-    finally:
-        file.unlink(missing_ok=True)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(work)
+            yield
+    except* DocmillError as errors:
+        raise first_of(errors) from errors
 
 
 def stages(settings: Settings, pool: Pool) -> Stages:

@@ -1,4 +1,4 @@
-"""The commands that work on a vault: `up`, `add`, `show`, `status`."""
+"""The commands that work on a vault: `up`, `web`, `worker`, `add`, `show`, `status`."""
 
 import asyncio
 import json
@@ -13,9 +13,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from docmill.cli.addresses import address_of
 from docmill.cli.exits import FAILED
 from docmill.cli.printing import MARKS, stderr, stdout
-from docmill.cli.serving import address_of, running_vault
+from docmill.cli.serving import run_web_alone, run_worker_alone, running_vault
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.ports import Depth
 from docmill.service.logs import configure_logs
@@ -30,7 +31,13 @@ UNFINISHED = ("processing", "stale")
 _CHUNK_BYTES = 1 << 20
 
 
-def load_settings(config: Path | None, data_dir: Path | None = None, port: int | None = None) -> Settings:
+def load_settings(
+    config: Path | None,
+    data_dir: Path | None = None,
+    port: int | None = None,
+    *,
+    worker_port: int | None = None,
+) -> Settings:
     """The settings of file and environment, with what the command line says on top."""
     settings = Settings.load(config)
     changes: dict[str, Any] = {}
@@ -38,6 +45,8 @@ def load_settings(config: Path | None, data_dir: Path | None = None, port: int |
         changes["data_dir"] = data_dir
     if port is not None:
         changes["web"] = settings.web.model_copy(update={"port": port})
+    if worker_port is not None:
+        changes["worker"] = settings.worker.model_copy(update={"port": worker_port})
     return settings.model_copy(update=changes)
 
 
@@ -45,6 +54,28 @@ def up(settings: Settings) -> int:
     """Run the vault until it is told to stop; the exit code."""
     configure_logs(level="WARNING" if stderr.is_terminal else "INFO")
     asyncio.run(_up(settings))
+    return 0
+
+
+def web(settings: Settings) -> int:
+    """Run pages and API until told to stop; the exit code."""
+    configure_logs(level="WARNING" if stderr.is_terminal else "INFO")
+
+    def on_ready(address: str) -> None:
+        stdout.print(f"docmill is at {address}", markup=False)
+
+    asyncio.run(run_web_alone(settings, on_ready))
+    return 0
+
+
+def worker(settings: Settings) -> int:
+    """Run a worker until told to stop; the exit code."""
+    configure_logs(level="WARNING" if stderr.is_terminal else "INFO")
+
+    def on_ready(address: str | None) -> None:
+        stdout.print(f"the worker takes documents{f', and is watched at {address}' if address else ''}")
+
+    asyncio.run(run_worker_alone(settings, on_ready))
     return 0
 
 
@@ -79,7 +110,7 @@ async def _add(settings: Settings, files: Sequence[Path], *, force: bool, wait: 
             added.append(accepted.document_id)
             note = "" if accepted.is_new else "  (already here)"
             stdout.print(f"{accepted.document_id}  {file.name}{note}", markup=False)
-        if address_of(settings) is None:
+        if address_of(settings.folder) is None:
             stderr.print("no vault is running; start it with: docmill up")
             return code
         if wait:
@@ -165,7 +196,9 @@ def _leaves(data: object, path: str = "") -> Iterator[tuple[str, Any]]:
 def status(settings: Settings) -> int:
     """Print how the vault is doing; the exit code."""
     counts, depth = asyncio.run(_counted(settings))
-    stdout.print(f"vault: {address_of(settings) or 'not running; start it with: docmill up'}", markup=False)
+    stdout.print(
+        f"vault: {address_of(settings.folder) or 'not running; start it with: docmill up'}", markup=False
+    )
     stdout.print(f"kept in: {settings.folder}", markup=False)
     stdout.print(f"documents: {sum(counts.values())}")
     for state, count in counts.items():

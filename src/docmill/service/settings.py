@@ -35,6 +35,7 @@ class Worker(_Section):
     grace_s: float = Field(default=600, ge=0)
     concurrency: int = Field(default=8, ge=1)
     pause_s: float = Field(default=60, gt=0)
+    port: int | None = Field(default=None, ge=0, le=65535)
 
 
 class Ocr(_Section):

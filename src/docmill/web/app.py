@@ -1,18 +1,22 @@
 """The web application, put together."""
 
+import asyncio
+
 from fastapi import APIRouter, FastAPI
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from docmill.service.probes import Probes
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.web import problems
-from docmill.web.api import documents, events, files, health, ingestions
+from docmill.web.api import documents, events, files, ingestions
 from docmill.web.page_images import PageImages, PageRenderer
 from docmill.web.pages import document as document_page
 from docmill.web.pages import documents as documents_page
+from docmill.web.probes import ProbeRoutes
 from docmill.web.security import OnlyFromHere, SecurityHeaders, check_host
 from docmill.web.templating import STATIC, Templates, static_version
 from docmill.web.vault import Vault
@@ -20,11 +24,13 @@ from docmill.web.vault import Vault
 _SMALLEST_GZIP = 500
 
 
-def create_app(service: Service, renderer: PageRenderer, settings: Settings) -> FastAPI:
+def create_app(
+    service: Service, renderer: PageRenderer, settings: Settings, probes: Probes | None = None
+) -> FastAPI:
     """The vault's web pages and API.
 
-    Raises MisconfiguredError if it is to listen to other machines: that needs a sign-in, which does not
-    exist yet.
+    probes: what the process is watched by; the vault's own unless given. Raises MisconfiguredError if it is
+    to listen to other machines: that needs a sign-in, which does not exist yet.
     """
     check_host(settings.web.host)
     templates = Templates()
@@ -36,9 +42,13 @@ def create_app(service: Service, renderer: PageRenderer, settings: Settings) -> 
         docs_url=None,  # their pages load scripts of others
         redoc_url=None,
     )
-    app.state.vault = Vault(service, settings, PageImages(service.blobs, renderer), templates)
+    closing = asyncio.Event()
+    probes = probes or Probes.of(service, closing)
+    app.state.vault = Vault(
+        service, settings, PageImages(service.blobs, renderer), templates, probes.metrics, closing
+    )
     app.include_router(_api())
-    app.include_router(health.router)
+    app.include_router(ProbeRoutes(probes).router())
     app.include_router(documents_page.router)
     app.include_router(document_page.router)
     app.mount(f"/static/{static_version()}", _Kept(directory=STATIC))

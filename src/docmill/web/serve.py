@@ -10,7 +10,6 @@ from fastapi import FastAPI
 
 from docmill.errors import MisconfiguredError
 from docmill.service.settings import Settings
-from docmill.web.vault import Vault
 
 _BACKLOG = 128
 
@@ -19,14 +18,33 @@ _LAST_WORDS_S = 5
 
 
 async def serve(
-    app: FastAPI, settings: Settings, stop: asyncio.Event, on_ready: Callable[[str], None]
+    app: FastAPI,
+    settings: Settings,
+    stop: asyncio.Event,
+    on_ready: Callable[[str], None],
+    abort: asyncio.Event | None = None,
 ) -> None:
-    """Answer requests until `stop` is set; `on_ready` is called with the address once they are answered.
+    """Serve the vault until `stop` is set; `on_ready` is called with the address once it answers.
 
-    Signals are the caller's. Open event streams end at once. Raises MisconfiguredError if the address is
-    taken.
+    Signals are the caller's. Open event streams end at once, other requests have some seconds to finish, or
+    none when `abort` is set. Raises MisconfiguredError if the address is taken.
     """
-    listener = _listen(settings.web.host, settings.web.port)
+    closing: asyncio.Event = app.state.vault.closing
+    listener = listen(settings.web.host, settings.web.port, setting="web.port")
+    # The server waits for open answers: streams would keep it for ever.
+    await answer(app, listener, stop, on_ready, abort=abort, on_stop=closing.set)
+
+
+async def answer(
+    app: FastAPI,
+    listener: socket.socket,
+    stop: asyncio.Event,
+    on_ready: Callable[[str], None],
+    *,
+    abort: asyncio.Event | None = None,
+    on_stop: Callable[[], None] = lambda: None,
+) -> None:
+    """Answer requests on `listener` with `app`, as `serve` does. on_stop: called when the end begins."""
     server = _Server(
         uvicorn.Config(
             app,
@@ -37,8 +55,17 @@ async def serve(
             timeout_graceful_shutdown=_LAST_WORDS_S,
         )
     )
+
+    async def ending() -> None:
+        await stop.wait()
+        on_stop()
+        server.should_exit = True
+        if abort is not None:
+            await abort.wait()
+            server.force_exit = True
+
     async with asyncio.TaskGroup() as tasks:
-        stopping = tasks.create_task(_stop_when(stop, server, app.state.vault))
+        stopping = tasks.create_task(ending())
         serving = tasks.create_task(server.serve([listener]))
         await server.answers.wait()
         on_ready(_address(listener))
@@ -46,21 +73,15 @@ async def serve(
         stopping.cancel()
 
 
-async def _stop_when(stop: asyncio.Event, server: uvicorn.Server, vault: Vault) -> None:
-    """The server waits for open answers: streams would keep it for ever."""
-    await stop.wait()
-    vault.closing.set()
-    server.should_exit = True
-
-
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, *, setting: str) -> socket.socket:
+    """A socket that takes connections; port 0 is any free one. Raises MisconfiguredError if it is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         raise MisconfiguredError(
             f"cannot listen on {host!r}, port {port}: {error.strerror}. Is docmill running already? "
-            "Otherwise set web.port to a free port"
+            f"Otherwise set {setting} to a free port"
         ) from error
 
 

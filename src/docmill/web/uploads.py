@@ -40,6 +40,7 @@ async def receive(request: Request, vault: Vault, *, force: bool = False) -> lis
         else:
             status = "accepted" if accepted.is_new else "already_here"
             results.append(Uploaded(part.file_name, status, accepted.document_id, accepted.ingestion_id))
+        vault.metrics.upload_ended(results[-1].status)
     if not results:
         raise ValidationError("the form holds no file; choose at least one")
     return results

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from starlette.requests import Request
 from docmill import transcription
 from docmill.errors import CorruptError
 from docmill.model import Document
+from docmill.service.metrics import Metrics
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.service.store import documents, ingestions
@@ -32,7 +33,8 @@ class Vault:
     settings: Settings
     images: PageImages
     templates: Templates
-    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    metrics: Metrics
+    closing: asyncio.Event
 
     @property
     def tenant_id(self) -> UUID:

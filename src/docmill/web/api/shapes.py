@@ -152,9 +152,10 @@ class IngestionList(_Shape):
 
 
 class Health(_Shape):
-    """The vault answers and reaches its database."""
+    """Whether all is well, and what was asked to find out."""
 
-    status: Literal["ok"] = "ok"
+    status: Literal["ok", "failing", "stopping"]
+    checks: dict[str, Literal["ok", "failing", "silent"]]
 
 
 def _fault(row: DocumentRow | IngestionRow) -> Fault | None:

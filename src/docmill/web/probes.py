@@ -1,0 +1,55 @@
+"""Routes for those who watch a process: an orchestrator, Prometheus."""
+
+from fastapi import APIRouter, FastAPI
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.responses import JSONResponse, Response
+
+from docmill.service.health import Report
+from docmill.service.probes import Probes
+from docmill.web.api.shapes import Health
+from docmill.web.security import OnlyFromHere
+
+_NOT_NOW = 503
+
+
+class ProbeRoutes:
+    """`/healthz`, `/readyz` and `/metrics` of a process."""
+
+    def __init__(self, probes: Probes) -> None:
+        self._probes = probes
+
+    def router(self) -> APIRouter:
+        """The routes, for an application."""
+        failing = {_NOT_NOW: {"model": Health}}
+        router = APIRouter(tags=["health"])
+        router.add_api_route("/healthz", self.healthz, response_model=Health, responses={**failing})
+        router.add_api_route("/readyz", self.readyz, response_model=Health, responses={**failing})
+        router.add_api_route("/metrics", self.metrics, response_class=Response)
+        return router
+
+    async def healthz(self) -> JSONResponse:
+        """Whether this process can work at all: its database answers."""
+        return _answer(await self._probes.health.alive())
+
+    async def readyz(self) -> JSONResponse:
+        """Whether to send work here: database, queue and files answer, and this process is not stopping."""
+        return _answer(await self._probes.health.ready())
+
+    async def metrics(self) -> Response:
+        """What this process counts, in Prometheus' text format."""
+        return Response(await self._probes.scrape(), headers={"content-type": CONTENT_TYPE_LATEST})
+
+
+def create_probe_app(probes: Probes) -> FastAPI:
+    """The three routes alone, for a process that has no others."""
+    app = FastAPI(title="docmill", openapi_url=None, docs_url=None, redoc_url=None)
+    app.include_router(ProbeRoutes(probes).router())
+    app.add_middleware(OnlyFromHere)
+    return app
+
+
+def _answer(report: Report) -> JSONResponse:
+    content = Health(status=report.status, checks=dict(report.checks))
+    return JSONResponse(
+        content.model_dump(), 200 if report.ok else _NOT_NOW, headers={"cache-control": "no-store"}
+    )

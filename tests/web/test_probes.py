@@ -1,0 +1,125 @@
+"""What a process answers to those who watch it."""
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from prometheus_client.parser import text_string_to_metric_families
+
+from docmill.errors import ServerError
+from docmill.ports import Depth
+from docmill.service.blobs import Blobs
+from docmill.service.health import Health
+from docmill.service.metrics import Metrics
+from docmill.service.probes import Probes
+from docmill.service.queue.memory import MemoryQueue
+from docmill.service.stack import Service
+from docmill.web.probes import create_probe_app
+
+FILE = {"file": ("bill.pdf", b"%PDF-1.7 bill")}
+
+
+class BrokenQueue(MemoryQueue):
+    async def depth(self) -> Depth:
+        raise ServerError("the queue is gone")
+
+
+class Alone:
+    """The routes of a process without pages, and the parts a test breaks."""
+
+    def __init__(self, database_url: str, queue: MemoryQueue) -> None:
+        self.stopping = asyncio.Event()
+        self.metrics = Metrics()
+        health = Health(database_url, queue, Blobs.in_memory(), self.stopping, limit_s=20)
+        self.app = create_probe_app(Probes(health, self.metrics))
+
+    async def get(self, path: str, host: str = "localhost") -> httpx.Response:
+        transport = httpx.ASGITransport(self.app)
+        async with httpx.AsyncClient(transport=transport, base_url=f"http://{host}") as client:
+            return await client.get(path)
+
+
+@pytest.fixture
+def worker(database_url: str) -> Alone:
+    return Alone(database_url, MemoryQueue())
+
+
+def samples(text: str) -> dict[tuple[str, ...], float]:
+    """Every sample by its name and the values of its labels."""
+    return {
+        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+async def test_a_worker_that_is_well_says_so(worker: Alone) -> None:
+    healthy, ready = await worker.get("/healthz"), await worker.get("/readyz")
+
+    assert (healthy.status_code, ready.status_code) == (200, 200)
+    assert healthy.json() == {"status": "ok", "checks": {"database": "ok"}}
+    assert ready.json() == {"status": "ok", "checks": {"database": "ok", "queue": "ok", "files": "ok"}}
+    assert ready.headers["cache-control"] == "no-store"
+
+
+async def test_a_worker_that_stops_is_alive_and_takes_nothing(worker: Alone) -> None:
+    worker.stopping.set()
+
+    assert (await worker.get("/healthz")).status_code == 200
+    ready = await worker.get("/readyz")
+    assert (ready.status_code, ready.json()["status"]) == (503, "stopping")
+
+
+async def test_without_a_database_nothing_is_well_and_metrics_still_answer() -> None:
+    worker = Alone("postgresql://user:hunter2@127.0.0.1:1/none", BrokenQueue())
+    worker.metrics.attempt_started()
+
+    healthy, ready, metrics = [await worker.get(path) for path in ("/healthz", "/readyz", "/metrics")]
+
+    assert (healthy.status_code, ready.status_code, metrics.status_code) == (503, 503, 200)
+    assert ready.json()["checks"] == {"database": "failing", "queue": "failing", "files": "ok"}
+    seen = samples(metrics.text)
+    assert seen["docmill_up", "database"] == 0
+    assert seen["docmill_up", "files"] == 1
+    assert seen["docmill_jobs_in_flight",] == 1
+    assert ("docmill_queue_messages", "due") not in seen
+    assert "hunter2" not in healthy.text + ready.text + metrics.text
+
+
+async def test_other_names_and_other_routes_are_not_answered(worker: Alone) -> None:
+    assert (await worker.get("/metrics", host="evil.example")).status_code == 421
+    assert (await worker.get("/")).status_code == 404
+    assert (await worker.get("/docs")).status_code == 404
+
+
+async def test_the_vault_tells_what_it_took_in_and_what_waits(client: httpx.AsyncClient) -> None:
+    for _ in range(2):
+        await client.post("/api/v1/documents", files=FILE)
+
+    response = await client.get("/metrics")
+
+    seen = samples(response.text)
+    assert response.headers["content-type"].startswith("text/plain; version=")
+    assert seen["docmill_uploads_total", "accepted"] == 1
+    assert seen["docmill_uploads_total", "already_here"] == 1
+    assert seen["docmill_queue_messages", "due"] == 1
+    assert seen["docmill_queue_oldest_age_seconds",] > 0
+    assert seen["docmill_up", "queue"] == 1
+
+
+async def test_no_label_tells_whose_documents_they_are(
+    client: httpx.AsyncClient, service: Service, tmp_path: Path
+) -> None:
+    await client.post("/api/v1/documents", files=FILE)
+
+    text = (await client.get("/metrics")).text
+
+    assert str(service.default_tenant_id) not in text
+    assert str(tmp_path) not in text
+    assert "bill" not in text
+
+
+async def test_every_metric_is_in_the_api_description(app: FastAPI) -> None:
+    assert {"/healthz", "/readyz", "/metrics"} <= set(app.openapi()["paths"])
