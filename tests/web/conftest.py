@@ -82,6 +82,7 @@ def finish(service: Service) -> Callable[..., Awaitable[None]]:
             "transcription_quality_score": 0.93,
             "media_type": "image/png",
             "page_count": 1,
+            "pipeline_fingerprint": service.fingerprint,
             **columns,
         }
         plain = {key: Jsonb(value) if isinstance(value, dict) else value for key, value in values.items()}
@@ -100,6 +101,7 @@ def finish(service: Service) -> Callable[..., Awaitable[None]]:
                        error_message = %(error_message)s,
                        transcription_file_path = %(transcription_file_path)s,
                        transcription_quality_score = %(transcription_quality_score)s,
+                       pipeline_fingerprint = %(pipeline_fingerprint)s,
                        attempt_count = 1, started_at = created_at, completed_at = clock_timestamp()
                  WHERE document_id = %(id)s AND status = 'in-progress'
                 """,

@@ -28,8 +28,10 @@ class Stages:
     gate: Gate
 
 
-async def ingest(lease: Lease, blobs: Blobs, stages: Stages, *, folder: Path, limits: TimeLimits) -> None:
-    """Process the claimed document and store what was found. folder: to work in.
+async def ingest(
+    lease: Lease, blobs: Blobs, stages: Stages, *, folder: Path, limits: TimeLimits, fingerprint: str
+) -> None:
+    """Process the claimed document and store what was found. folder: to work in; fingerprint: of the stages.
 
     Raises what `process` raises, and ClaimLostError.
     """
@@ -40,7 +42,7 @@ async def ingest(lease: Lease, blobs: Blobs, stages: Stages, *, folder: Path, li
         classifier=stages.classifier,
         extractor=stages.extractor,
         gate=stages.gate,
-        exporter=StoreExporter(lease.database, claim),
+        exporter=StoreExporter(lease.database, claim, fingerprint),
         limits=limits,
     )
     await process(Ref(claim.file_path, claim.file_name), steps, BlobJournal(blobs, claim.ingestion_id), lease)
@@ -94,21 +96,22 @@ def journal_key(ingestion_id: UUID, step: str) -> str:
 class StoreExporter:
     """`Exporter` that completes the ingestion, for the holder of its claim only."""
 
-    def __init__(self, database: Database, claim: Claim) -> None:
+    def __init__(self, database: Database, claim: Claim, fingerprint: str) -> None:
         self._database = database
         self._claim = claim
+        self._fingerprint = fingerprint
 
     async def export(self, ref: Ref, result: Result) -> None:
         """See `Exporter.export`. Raises ClaimLostError if another worker holds the claim."""
         del ref
-        outcome = _outcome(result, self._claim.ingestion_id)
+        outcome = _outcome(result, self._claim.ingestion_id, self._fingerprint)
         async with self._database.tenant(self._claim.tenant_id) as conn:
             held = await claims.finish(conn, self._claim, outcome)
         if not held:
             raise ClaimLostError
 
 
-def _outcome(result: Result, ingestion_id: UUID) -> Outcome:
+def _outcome(result: Result, ingestion_id: UUID, fingerprint: str) -> Outcome:
     document, extraction, verdict = result.document, result.extraction, result.verdict
     classification = result.classification
     if classification.language is None and document is not None:
@@ -133,6 +136,7 @@ def _outcome(result: Result, ingestion_id: UUID) -> Outcome:
         output_tokens=usage.output_tokens if usage else None,
         model=usage.model if usage else None,
         cost=usage.cost if usage else None,
+        pipeline_fingerprint=fingerprint,
         error_code="unsupported_file_type" if result.refusal else None,
         error_message=result.refusal,
     )

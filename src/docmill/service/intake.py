@@ -1,29 +1,34 @@
 """Taking documents in: each content once, and nothing that was accepted is lost."""
 
-from collections.abc import AsyncIterator, Sequence
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from docmill.errors import CorruptError
-from docmill.ports import Queue
+from docmill.errors import CorruptError, DocmillError
 from docmill.service.blobs import Blobs, Stored
 from docmill.service.feed import EventFeed
-from docmill.service.store import documents, ingestions
+from docmill.service.store import dead_letters, documents, ingestions
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.ids import new_id
+from docmill.service.store.locks import lock_file
 from docmill.service.store.tenants import DEFAULT_USER_ID
+from docmill.service.tasks import see_through
+
+log = logging.getLogger(__name__)
 
 
-class TransactionalQueue(Queue, Protocol):
-    """A queue that takes messages within the caller's transaction."""
+class Sender(Protocol):
+    """Sends messages with the caller's transaction: all of it happens, or nothing."""
 
     async def send_in(self, conn: Conn, bodies: Sequence[str], *, delay_s: float = 0) -> None:
-        """Enqueue if the transaction commits."""
+        """Have messages sent if the transaction commits; each falls due `delay_s` from now."""
         ...
 
     def announce(self) -> None:
-        """Tell receivers, after the commit."""
+        """Say after the commit that there is something new."""
         ...
 
 
@@ -41,16 +46,27 @@ class Accepted:
 
 
 class Intake:
-    """Where documents enter the service."""
+    """Where documents enter the service.
+
+    fingerprint: of the pipeline that processes documents now; a result of another is not used again.
+    """
 
     def __init__(
-        self, database: Database, blobs: Blobs, queue: TransactionalQueue, feed: EventFeed, *, max_bytes: int
+        self,
+        database: Database,
+        blobs: Blobs,
+        sender: Sender,
+        feed: EventFeed,
+        *,
+        max_bytes: int,
+        fingerprint: str,
     ) -> None:
         self._database = database
         self._blobs = blobs
-        self._queue = queue
+        self._sender = sender
         self._feed = feed
         self._max_bytes = max_bytes
+        self._fingerprint = fingerprint
 
     async def accept(
         self,
@@ -66,8 +82,9 @@ class Intake:
         force: process it again even so. Raises TooLargeError, CorruptError for an empty file, ServerError if
         it could not be stored: try again.
         """
-        path, stored = await self._store(chunks, tenant_id)
-        async with self._database.tenant(tenant_id) as conn:
+        async with self._arrived(chunks) as (incoming, stored), self._database.tenant(tenant_id) as conn:
+            path = f"documents/{tenant_id}/{stored.content_hash}"
+            await lock_file(conn, path)
             document_id, is_new = await documents.upsert(
                 conn,
                 tenant_id=tenant_id,
@@ -76,9 +93,12 @@ class Intake:
                 file_name=_plain_name(file_name),
                 file_path=path,
             )
-            if not is_new and not force and await ingestions.has_result(conn, document_id):
-                return Accepted(document_id, await ingestions.live_id(conn, document_id), is_new)
-            ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by)
+            ingestion_id = None
+            if force or is_new or not await ingestions.has_result(conn, document_id, self._fingerprint):
+                ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by)
+            # Last, so that what fails before leaves no file without a row.
+            if is_new or not await self._is_stored(path, stored):
+                await self._blobs.move(incoming, path)
         self._announce()
         return Accepted(document_id, ingestion_id, is_new)
 
@@ -97,35 +117,54 @@ class Intake:
         self._announce()
         return ingestion_id
 
-    async def _store(self, chunks: AsyncIterator[bytes], tenant_id: UUID) -> tuple[str, Stored]:
-        """The file under a key that its content gives, complete before any row speaks of it."""
+    @asynccontextmanager
+    async def _arrived(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[tuple[str, Stored]]:
+        """A complete file under a key that nobody else knows. It is gone after the block, unless moved."""
         incoming = f"incoming/{new_id()}"
-        stored = await self._blobs.put_stream(incoming, chunks, max_bytes=self._max_bytes)
-        if not stored.byte_size:
-            await self._blobs.delete(incoming)
-            raise CorruptError("the file is empty")
-        path = f"documents/{tenant_id}/{stored.content_hash}"
-        await self._blobs.move(incoming, path)
-        return path, stored
+        try:
+            stored = await self._blobs.put_stream(incoming, chunks, max_bytes=self._max_bytes)
+            if not stored.byte_size:
+                raise CorruptError("the file is empty")
+            yield incoming, stored
+        finally:
+            await see_through(self._drop(incoming))
 
-    async def _begin(
-        self, conn: Conn, document_id: UUID, tenant_id: UUID, uploaded_by: UUID | None
-    ) -> UUID | None:
-        ingestion_id = await ingestions.begin(
+    async def _drop(self, incoming: str) -> None:
+        try:
+            await self._blobs.delete(incoming)
+        except DocmillError as error:  # the sweeper removes it
+            log.warning("could not remove an incoming file", extra={"key": incoming, "code": error.code})
+
+    async def _is_stored(self, path: str, stored: Stored) -> bool:
+        """Whether the file is really where its row says: a new upload mends a lost one."""
+        try:
+            return await self._blobs.size(path) == stored.byte_size
+        except CorruptError:
+            return False
+
+    async def _begin(self, conn: Conn, document_id: UUID, tenant_id: UUID, uploaded_by: UUID | None) -> UUID:
+        """The ingestion under way, a new one if there is none. The caller has locked the document.
+
+        Looking first, and not at what an insertion says, means never waiting for a worker that is just
+        ending the ingestion: it waits for our lock on the document.
+        """
+        live = await ingestions.live_id(conn, document_id)
+        if live is not None:
+            if await ingestions.revive(conn, live):
+                await self._sender.send_in(conn, [str(live)])
+            return live
+        begun = await ingestions.begin(
             conn,
             tenant_id=tenant_id,
             document_id=document_id,
             uploaded_by=uploaded_by or DEFAULT_USER_ID,
         )
-        if ingestion_id is None:
-            ingestion_id = await ingestions.revive(conn, document_id)
-        if ingestion_id is None:
-            return await ingestions.live_id(conn, document_id)
-        await self._queue.send_in(conn, [str(ingestion_id)])
-        return ingestion_id
+        await dead_letters.forget_document(conn, document_id)
+        await self._sender.send_in(conn, [str(begun)])
+        return begun
 
     def _announce(self) -> None:
-        self._queue.announce()
+        self._sender.announce()
         self._feed.announce()
 
 

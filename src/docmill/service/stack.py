@@ -9,7 +9,8 @@ from uuid import UUID
 from docmill.service.blobs import Blobs
 from docmill.service.embedded import EmbeddedPostgres
 from docmill.service.feed import EventFeed
-from docmill.service.intake import Intake
+from docmill.service.fingerprint import pipeline_fingerprint
+from docmill.service.intake import Intake, Sender
 from docmill.service.notices import Notices
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.settings import Settings
@@ -22,15 +23,20 @@ INGESTION_QUEUE = "ingestion"
 
 @dataclass(frozen=True)
 class Service:
-    """Everything a web or worker process needs."""
+    """Everything a web or worker process needs.
+
+    sender: into `queue`, within a transaction. fingerprint: of the pipeline, see `pipeline_fingerprint`.
+    """
 
     settings: Settings
     database: Database
     blobs: Blobs
     queue: PostgresQueue
+    sender: Sender
     intake: Intake
     notices: Notices
     feed: EventFeed
+    fingerprint: str
     default_tenant_id: UUID = DEFAULT_TENANT_ID
 
 
@@ -61,5 +67,8 @@ def _service(settings: Settings, database: Database, notices: Notices) -> Servic
     blobs = Blobs.in_folder(settings.folder / "blobs")
     feed = EventFeed(database, notices)
     queue = PostgresQueue(database, notices, INGESTION_QUEUE, visibility_s=settings.worker.lease_s)
-    intake = Intake(database, blobs, queue, feed, max_bytes=settings.limits.file_bytes)
-    return Service(settings, database, blobs, queue, intake, notices, feed)
+    fingerprint = pipeline_fingerprint(settings)
+    intake = Intake(
+        database, blobs, queue, feed, max_bytes=settings.limits.file_bytes, fingerprint=fingerprint
+    )
+    return Service(settings, database, blobs, queue, queue, intake, notices, feed, fingerprint)

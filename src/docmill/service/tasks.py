@@ -1,8 +1,63 @@
-"""Ending tasks."""
+"""Tasks that go on through every outage, work that is not left half done, and ending tasks."""
 
 import asyncio
-from collections.abc import Collection
+import logging
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from typing import Any
+
+from docmill.errors import DocmillError
+
+log = logging.getLogger(__name__)
+
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 30.0
+
+
+async def keep_doing(work: Callable[[], Awaitable[None]], *, what: str) -> None:
+    """Do `work` again and again, for ever; it waits by itself when there is nothing to do.
+
+    When it fails, it is tried again after a pause that doubles. That is logged when it begins and when it is
+    over, and not each time. what: the work's name in the log.
+    """
+    pause_s = 0.0
+    while True:
+        fault = await _fault_of(work)
+        if fault is None:
+            if pause_s:
+                log.warning("works again", extra={"what": what})
+            pause_s = 0.0
+            continue
+        if not pause_s:
+            foreseen = isinstance(fault, DocmillError | TimeoutError)
+            log.error(
+                "does not work now",
+                extra={"what": what, "reason": type(fault).__name__},
+                exc_info=None if foreseen else fault,
+            )
+        pause_s = min(2 * pause_s or FIRST_PAUSE_S, LONGEST_PAUSE_S)
+        await asyncio.sleep(pause_s)
+
+
+async def _fault_of(work: Callable[[], Awaitable[None]]) -> Exception | None:
+    """What made `work` fail, None if it did not.
+
+    Any fault, also one of our own: this is the outermost loop of what repairs the others.
+    """
+    try:
+        await work()
+    except Exception as error:  # noqa: BLE001  it is logged by the caller
+        return error
+    return None
+
+
+async def see_through(work: Coroutine[Any, Any, None]) -> None:
+    """Do `work` to its end even when this task is cancelled, and only then be cancelled."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise
 
 
 async def end(tasks: Collection[asyncio.Task[Any]], *, again_s: float = 5.0) -> None:

@@ -165,7 +165,11 @@ class Worker:
         error = CrashedError("every attempt ended with the death of its worker; the file may be harmful")
         async with self._service.database.tenant(tenant_id) as conn:
             ended = await claims.give_up(
-                conn, ingestion_id, max_attempts=self._settings.max_attempts, error=error
+                conn,
+                ingestion_id,
+                max_attempts=self._settings.max_attempts,
+                error=error,
+                receive_count=message.receive_count,
             )
         if ended:
             log.error("ingestion failed", extra={"code": error.code, "status": "failed"})
@@ -201,7 +205,14 @@ class Worker:
         settings = self._service.settings
         async with folder_for(self._place, str(lease.claim.ingestion_id)) as folder:
             await lease.hold_during(
-                ingest(lease, self._service.blobs, self._stages, folder=folder, limits=settings.limits.times)
+                ingest(
+                    lease,
+                    self._service.blobs,
+                    self._stages,
+                    folder=folder,
+                    limits=settings.limits.times,
+                    fingerprint=self._service.fingerprint,
+                )
             )
 
     async def _settle(self, lease: Lease, error: DocmillError | ClaimLostError | None) -> str:
@@ -242,7 +253,7 @@ class Worker:
     async def _give_up(self, lease: Lease, error: DocmillError) -> str:
         log.error("ingestion failed", extra={"code": error.code, "step": error.step})
         async with self._service.database.tenant(lease.claim.tenant_id) as conn:
-            held = await claims.fail(conn, lease.claim, error)
+            held = await claims.fail(conn, lease.claim, error, receive_count=lease.message.receive_count)
         if not held:
             return "lost"
         await self._queue.delete([lease.message])

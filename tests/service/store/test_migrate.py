@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pkgutil import iter_modules
 from uuid import uuid4
 
@@ -11,9 +12,11 @@ from docmill.errors import MisconfiguredError, ServerError
 from docmill.service.embedded import EmbeddedPostgres
 from docmill.service.store import documents
 from docmill.service.store.database import Database
+from docmill.service.store.ids import new_id
 from docmill.service.store.migrate import migrate
 from docmill.service.store.migrations import versions
 from docmill.service.store.tenants import DEFAULT_TENANT_ID
+from docmill.service.store.upgrade import upgrade
 
 NEWEST = max(module.name[1:5] for module in iter_modules(versions.__path__))
 
@@ -75,3 +78,55 @@ def test_a_database_of_a_later_release_is_left_alone(postgres: EmbeddedPostgres,
 
     with pytest.raises(MisconfiguredError, match="install the newer docmill"):
         migrate(url)
+
+
+def test_dead_letters_of_before_are_kept_where_their_ingestion_still_counts(
+    postgres: EmbeddedPostgres, owner: str
+) -> None:
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute(sql.SQL("GRANT docmill_app, docmill_dispatch TO {}").format(sql.Identifier(owner)))
+    upgrade(url_of(postgres, owner), "0005")
+    failed, outdated, newer, living = (new_id() for _ in range(4))
+    with psycopg.connect(postgres.url(owner), autocommit=True) as conn:  # a superuser sees every tenant
+        for number, ingestion_ids in enumerate([[failed], [outdated, newer], [living]]):
+            document_id = new_id()
+            conn.execute(
+                """
+                INSERT INTO document (id, tenant_id, content_hash, byte_size, file_name, file_path)
+                VALUES (%s, %s, repeat(%s, 64), 1, 'a', 'a')
+                """,
+                [document_id, DEFAULT_TENANT_ID, str(number)],
+            )
+            for ingestion_id in ingestion_ids:
+                is_over = ingestion_id != living
+                conn.execute(
+                    """
+                    INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by, status, completed_at,
+                                           error_code, error_message, failed_step, attempt_count)
+                    VALUES (%s, %s, %s, %s, %s, %s, 'corrupt', 'broken', 'transcribe', 1)
+                    """,
+                    [
+                        ingestion_id,
+                        DEFAULT_TENANT_ID,
+                        document_id,
+                        new_id(),
+                        "failed" if is_over else "in-progress",
+                        datetime.now(UTC) if is_over else None,
+                    ],
+                )
+        for body in (failed, outdated, living, "not a uuid"):
+            conn.execute(
+                """
+                INSERT INTO dead_message (id, queue, body, receive_count, sent_at)
+                VALUES (%s, 'ingestion', %s, 1, now())
+                """,
+                [new_id(), str(body)],
+            )
+
+    migrate(url_of(postgres, owner))
+
+    with psycopg.connect(postgres.url(owner)) as conn:
+        letters = conn.execute("SELECT body, error_code, error_message, step FROM dead_letter").fetchall()
+        left = conn.execute("SELECT body FROM dead_message").fetchall()
+    assert letters == [(failed, "corrupt", "broken", "transcribe")]
+    assert sorted(left) == sorted([(str(living),), ("not a uuid",)])

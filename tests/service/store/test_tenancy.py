@@ -11,7 +11,7 @@ from docmill.service.store import documents, events, ingestions
 from docmill.service.store.ids import new_id
 from scripted import Upload
 
-WITHOUT_TENANT = {"alembic_version", "message", "dead_message"}
+WITHOUT_TENANT = {"alembic_version", "message", "dead_message", "outbox", "chore"}
 
 
 async def test_every_table_is_of_a_tenant_or_known_to_be_of_none(service: Service) -> None:
@@ -31,7 +31,7 @@ async def test_every_table_is_of_a_tenant_or_known_to_be_of_none(service: Servic
         )
         tables = await cur.fetchall()
 
-    assert {"tenant", "document", "ingestion", "event"} <= {name for name, _, _ in tables}
+    assert {"tenant", "document", "ingestion", "event", "dead_letter"} <= {name for name, _, _ in tables}
     for name, is_guarded, has_tenant in tables:
         assert name in WITHOUT_TENANT or (is_guarded and has_tenant), name
 

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from docmill.errors import DocmillError
 from docmill.service.protocol import Obstacle
+from docmill.service.store import dead_letters
 from docmill.service.store.database import Conn
 
 Text = TypeVar("Text", str, str | None)
@@ -50,6 +51,7 @@ class Outcome:
     output_tokens: int | None
     model: str | None
     cost: Decimal | None
+    pipeline_fingerprint: str
     error_code: str | None
     error_message: str | None
 
@@ -112,8 +114,13 @@ async def obstacle(conn: Conn, ingestion_id: UUID, *, max_attempts: int) -> Obst
         return await cur.fetchone()
 
 
-async def give_up(conn: Conn, ingestion_id: UUID, *, max_attempts: int, error: DocmillError) -> bool:
-    """Fail an ingestion all of whose attempts ended with their worker. False if it is not like that."""
+async def give_up(
+    conn: Conn, ingestion_id: UUID, *, max_attempts: int, error: DocmillError, receive_count: int = 0
+) -> bool:
+    """Fail an ingestion all of whose attempts ended with their worker. False if it is not like that.
+
+    receive_count: of the message that led here, for the dead letter.
+    """
     cur = await conn.execute(
         """
         UPDATE ingestion
@@ -138,7 +145,10 @@ async def give_up(conn: Conn, ingestion_id: UUID, *, max_attempts: int, error: D
             "message": storable(error.message),
         },
     )
-    return cur.rowcount == 1
+    if cur.rowcount == 0:
+        return False
+    await dead_letters.write(conn, ingestion_id, receive_count=receive_count)
+    return True
 
 
 async def extend(conn: Conn, claim: Claim, *, lease_s: float) -> bool:
@@ -189,6 +199,7 @@ async def finish(conn: Conn, claim: Claim, outcome: Outcome) -> bool:
                extraction_output_tokens = %(output_tokens)s,
                extraction_model = %(model)s,
                cost = %(cost)s,
+               pipeline_fingerprint = %(pipeline_fingerprint)s,
                error_code = %(error_code)s,
                error_message = %(error_message)s
          WHERE id = %(id)s AND fence = %(fence)s AND status = 'in-progress'
@@ -207,6 +218,7 @@ async def finish(conn: Conn, claim: Claim, outcome: Outcome) -> bool:
             "output_tokens": outcome.output_tokens,
             "model": outcome.model,
             "cost": outcome.cost,
+            "pipeline_fingerprint": outcome.pipeline_fingerprint,
             "error_code": outcome.error_code,
             "error_message": storable(outcome.error_message),
         },
@@ -235,8 +247,11 @@ async def _copy_text(conn: Conn, claim: Claim, outcome: Outcome) -> None:
     )
 
 
-async def fail(conn: Conn, claim: Claim, error: DocmillError) -> bool:
-    """End the ingestion; a person must look. False if the claim is lost."""
+async def fail(conn: Conn, claim: Claim, error: DocmillError, *, receive_count: int = 0) -> bool:
+    """End the ingestion with a dead letter; a person must look. False if the claim is lost.
+
+    receive_count: of the message that led here.
+    """
     cur = await conn.execute(
         """
         UPDATE ingestion
@@ -258,7 +273,10 @@ async def fail(conn: Conn, claim: Claim, error: DocmillError) -> bool:
             "step": error.step,
         },
     )
-    return cur.rowcount == 1
+    if cur.rowcount == 0:
+        return False
+    await dead_letters.write(conn, claim.ingestion_id, receive_count=receive_count)
+    return True
 
 
 async def set_back(
@@ -294,32 +312,6 @@ async def set_back(
             "message": storable(error.message) if error else None,
             "step": error.step if error else None,
         },
-    )
-    return cur.rowcount == 1
-
-
-async def reopen(conn: Conn, ingestion_id: UUID) -> bool:
-    """Let a failed ingestion be tried again from its first attempt.
-
-    False if it has not failed, or if its document has been processed anew since.
-    """
-    cur = await conn.execute(
-        """
-        UPDATE ingestion
-           SET status = 'in-progress',
-               completed_at = NULL,
-               progress_at = clock_timestamp(),
-               attempt_count = 0,
-               fence = fence + 1
-         WHERE id = %(id)s
-           AND status = 'failed'
-           AND NOT EXISTS (
-               SELECT FROM ingestion newer
-                WHERE newer.document_id = ingestion.document_id
-                  AND (newer.created_at, newer.id) > (ingestion.created_at, ingestion.id)
-           )
-        """,
-        {"id": ingestion_id},
     )
     return cur.rowcount == 1
 

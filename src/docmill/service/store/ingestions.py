@@ -70,19 +70,17 @@ async def of_document(conn: Conn, document_id: UUID) -> list[IngestionRow]:
         return await cur.fetchall()
 
 
-async def begin(conn: Conn, *, tenant_id: UUID, document_id: UUID, uploaded_by: UUID) -> UUID | None:
-    """A new ingestion of the document, or None if one is under way."""
-    cur = await conn.execute(
+async def begin(conn: Conn, *, tenant_id: UUID, document_id: UUID, uploaded_by: UUID) -> UUID:
+    """A new ingestion of the document. The caller has locked the document and seen that none is under way."""
+    ingestion_id = new_id()
+    await conn.execute(
         """
         INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by)
         VALUES (%(id)s, %(tenant_id)s, %(document_id)s, %(uploaded_by)s)
-        ON CONFLICT (tenant_id, document_id) WHERE status = 'in-progress' DO NOTHING
-        RETURNING id
         """,
-        {"id": new_id(), "tenant_id": tenant_id, "document_id": document_id, "uploaded_by": uploaded_by},
+        {"id": ingestion_id, "tenant_id": tenant_id, "document_id": document_id, "uploaded_by": uploaded_by},
     )
-    row = await cur.fetchone()
-    return row[0] if row else None
+    return ingestion_id
 
 
 async def live_id(conn: Conn, document_id: UUID) -> UUID | None:
@@ -95,47 +93,42 @@ async def live_id(conn: Conn, document_id: UUID) -> UUID | None:
     return row[0] if row else None
 
 
-async def revive(conn: Conn, document_id: UUID) -> UUID | None:
-    """The document's live ingestion if nobody works on it and it is `stale`; it counts as moved now.
+async def revive(conn: Conn, ingestion_id: UUID) -> bool:
+    """Whether a live ingestion is `stale` and nobody works on it; it counts as moved now.
 
-    The 10 minutes are those of the view `document_state`.
+    The 10 minutes are those of the view `document_state`. One whose row is locked is being ended, by a worker
+    who waits for its document: not waiting for that worker is what keeps the two from waiting for ever.
     """
     cur = await conn.execute(
         """
         UPDATE ingestion
            SET progress_at = clock_timestamp()
-         WHERE document_id = %(document_id)s
-           AND status = 'in-progress'
-           AND progress_at < clock_timestamp() - interval '10 minutes'
-           AND (lease_until IS NULL OR lease_until < clock_timestamp())
-        RETURNING id
+         WHERE id = (
+               SELECT id
+                 FROM ingestion
+                WHERE id = %(ingestion_id)s
+                  AND status = 'in-progress'
+                  AND progress_at < clock_timestamp() - interval '10 minutes'
+                  AND (lease_until IS NULL OR lease_until < clock_timestamp())
+                  FOR UPDATE SKIP LOCKED
+           )
         """,
-        {"document_id": document_id},
+        {"ingestion_id": ingestion_id},
     )
-    row = await cur.fetchone()
-    return row[0] if row else None
+    return cur.rowcount == 1
 
 
-async def has_result(conn: Conn, document_id: UUID) -> bool:
-    """Whether the document's newest ingestion completed."""
+async def has_result(conn: Conn, document_id: UUID, fingerprint: str) -> bool:
+    """Whether the document's newest ingestion was completed by the pipeline of this fingerprint."""
     cur = await conn.execute(
         """
-        SELECT status = 'completed'
+        SELECT status = 'completed' AND pipeline_fingerprint IS NOT DISTINCT FROM %(fingerprint)s
           FROM ingestion
          WHERE document_id = %(document_id)s
          ORDER BY created_at DESC, id DESC
          LIMIT 1
         """,
-        {"document_id": document_id},
+        {"document_id": document_id, "fingerprint": fingerprint},
     )
     row = await cur.fetchone()
     return bool(row and row[0])
-
-
-async def status(conn: Conn, ingestion_id: UUID) -> str | None:
-    """The ingestion's status, or None if this tenant has none of that id."""
-    cur = await conn.execute(
-        "SELECT status FROM ingestion WHERE id = %(ingestion_id)s", {"ingestion_id": ingestion_id}
-    )
-    row = await cur.fetchone()
-    return row[0] if row else None

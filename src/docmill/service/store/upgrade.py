@@ -18,8 +18,8 @@ from docmill.service.store.faults import translated
 _LOCK = 0x646F636D696C6C  # "docmill"
 
 
-def upgrade(database_url: str) -> None:
-    """Apply the revisions that are missing. Any number of processes may call this at once.
+def upgrade(database_url: str, revision: str = "head") -> None:
+    """Apply the revisions that are missing up to `revision`. Any number of processes may call this at once.
 
     Raises MisconfiguredError if the database refuses us, ServerError if it cannot be reached or is too busy
     to be changed now.
@@ -34,7 +34,7 @@ def upgrade(database_url: str) -> None:
         guard.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
         with _unwrapped(), engine.connect() as connection:
             config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            command.upgrade(config, revision)
 
 
 @contextmanager

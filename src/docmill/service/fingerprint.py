@@ -1,0 +1,25 @@
+"""What a result depends on besides the file."""
+
+import hashlib
+import json
+from importlib.metadata import version
+
+from docmill.schemas.registry import REGISTRY
+from docmill.service.settings import Settings
+
+
+def pipeline_fingerprint(settings: Settings) -> str:
+    """Changes when the same file may give another result: docmill's version, its schemas, how it reads.
+
+    Settings of speed, limits of time and places are no part of it.
+    """
+    parts = {
+        "docmill": version("docmill"),
+        "schemas": {
+            name: [schema.fields.model_json_schema(), schema.critical] for name, schema in REGISTRY.items()
+        },
+        "settings": settings.model_dump(
+            mode="json", include={"ocr": True, "image": True, "limits": {"pages"}}
+        ),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,156 @@
+"""What failed for good and waits for a person: one letter per failed ingestion, for every queue."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from docmill.service.store.database import Conn
+from docmill.service.store.ids import new_id
+
+
+@dataclass(frozen=True)
+class DeadLetterRow:
+    """A letter and the document it speaks of. step: of the pipeline that failed."""
+
+    id: UUID
+    queue: str
+    ingestion_id: UUID
+    document_id: UUID
+    file_name: str
+    error_code: str
+    error_message: str
+    step: str | None
+    attempts: int
+    receive_count: int
+    died_at: datetime
+
+
+async def write(conn: Conn, ingestion_id: UUID, *, receive_count: int) -> None:
+    """A letter about an ingestion that this transaction has failed."""
+    await conn.execute(
+        """
+        INSERT INTO dead_letter
+            (id, tenant_id, body, error_code, error_message, step, attempts, receive_count)
+        SELECT %(id)s, tenant_id, id, error_code, error_message, failed_step, attempt_count, %(receive_count)s
+          FROM ingestion
+         WHERE id = %(ingestion_id)s
+            ON CONFLICT (body) DO NOTHING
+        """,
+        {"id": new_id(), "ingestion_id": ingestion_id, "receive_count": receive_count},
+    )
+
+
+async def page(
+    conn: Conn,
+    *,
+    code: str | None = None,
+    step: str | None = None,
+    after: UUID | None = None,
+    limit: int,
+) -> list[DeadLetterRow]:
+    """Up to `limit` letters, newest first, that are older than letter `after`."""
+    async with conn.cursor(row_factory=class_row(DeadLetterRow)) as cur:
+        await cur.execute(
+            """
+            SELECT dead_letter.id, queue, body AS ingestion_id, document_id, file_name,
+                   dead_letter.error_code, dead_letter.error_message, dead_letter.step, attempts,
+                   receive_count, died_at
+              FROM dead_letter
+              JOIN ingestion ON ingestion.id = body
+              JOIN document ON document.id = document_id
+             WHERE (%(code)s::text IS NULL OR dead_letter.error_code = %(code)s)
+               AND (%(step)s::text IS NULL OR dead_letter.step = %(step)s)
+               AND (%(after)s::uuid IS NULL OR dead_letter.id < %(after)s)
+             ORDER BY dead_letter.id DESC
+             LIMIT %(limit)s
+            """,
+            {"code": code, "step": step, "after": after, "limit": limit},
+        )
+        return await cur.fetchall()
+
+
+async def ids(conn: Conn, *, code: str | None, up_to: UUID, after: UUID | None, limit: int) -> list[UUID]:
+    """Up to `limit` letters, newest first, from letter `up_to` on that are older than letter `after`."""
+    cur = await conn.execute(
+        """
+        SELECT id
+          FROM dead_letter
+         WHERE (%(code)s::text IS NULL OR error_code = %(code)s)
+           AND id <= %(up_to)s
+           AND (%(after)s::uuid IS NULL OR id < %(after)s)
+         ORDER BY id DESC
+         LIMIT %(limit)s
+        """,
+        {"code": code, "up_to": up_to, "after": after, "limit": limit},
+    )
+    return [letter_id for (letter_id,) in await cur.fetchall()]
+
+
+async def lock_documents(conn: Conn, letter_ids: Sequence[UUID]) -> None:
+    """Keep the documents of these letters for this transaction, always in one order."""
+    await conn.execute(
+        """
+        SELECT FROM document
+         WHERE id IN (
+               SELECT document_id
+                 FROM dead_letter
+                 JOIN ingestion ON ingestion.id = body
+                WHERE dead_letter.id = ANY(%(ids)s)
+               )
+         ORDER BY id
+           FOR NO KEY UPDATE
+        """,
+        {"ids": list(letter_ids)},
+    )
+
+
+async def remove(conn: Conn, letter_ids: Sequence[UUID]) -> list[UUID]:
+    """Forget letters; the ingestions they spoke of."""
+    cur = await conn.execute(
+        "DELETE FROM dead_letter WHERE id = ANY(%(ids)s) RETURNING body", {"ids": list(letter_ids)}
+    )
+    return [ingestion_id for (ingestion_id,) in await cur.fetchall()]
+
+
+async def forget_document(conn: Conn, document_id: UUID) -> None:
+    """Forget the letters of a document that is processed anew."""
+    await conn.execute(
+        """
+        DELETE FROM dead_letter
+         USING ingestion
+         WHERE ingestion.id = body AND document_id = %(document_id)s
+        """,
+        {"document_id": document_id},
+    )
+
+
+async def reopen(conn: Conn, ingestion_ids: Sequence[UUID]) -> list[UUID]:
+    """Let failed ingestions be tried again from their first attempt; those for which that is possible.
+
+    Not for one whose document has been processed anew since. The caller has locked the documents.
+    """
+    cur = await conn.execute(
+        """
+        UPDATE ingestion
+           SET status = 'in-progress',
+               completed_at = NULL,
+               progress_at = clock_timestamp(),
+               next_attempt_at = NULL,
+               sent_at = NULL,
+               attempt_count = 0,
+               fence = fence + 1
+         WHERE id = ANY(%(ids)s)
+           AND status = 'failed'
+           AND NOT EXISTS (
+               SELECT FROM ingestion newer
+                WHERE newer.document_id = ingestion.document_id
+                  AND (newer.created_at, newer.id) > (ingestion.created_at, ingestion.id)
+           )
+        RETURNING id
+        """,
+        {"ids": list(ingestion_ids)},
+    )
+    return [ingestion_id for (ingestion_id,) in await cur.fetchall()]
