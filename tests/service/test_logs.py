@@ -1,6 +1,9 @@
 import io
 import json
 import logging
+import subprocess
+import sys
+import warnings
 from collections.abc import Iterator
 
 import pytest
@@ -24,6 +27,8 @@ def stream() -> Iterator[io.StringIO]:
     configure_logs(stream=stream)
     yield stream
     root.handlers, root.level = handlers, level
+    logging.captureWarnings(capture=False)
+    sys.excepthook = sys.__excepthook__
 
 
 def test_a_record_is_a_json_line_with_the_work_it_belongs_to(stream: io.StringIO) -> None:
@@ -49,3 +54,48 @@ def test_an_exception_tells_its_type_and_place_and_no_words(stream: io.StringIO)
     links = json.loads(stream.getvalue())["exception"]
     assert [link["type"] for link in links] == ["KeyError", "ValueError"]
     assert "test_logs.py" in links[0]["at"][0]
+
+
+def test_warnings_of_libraries_are_records_too(stream: io.StringIO) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logging.captureWarnings(capture=True)
+        warnings.warn("old", DeprecationWarning, stacklevel=1)
+
+    record = json.loads(stream.getvalue())
+    assert (record["logger"], record["level"]) == ("py.warnings", "warning")
+
+
+def test_libraries_that_talk_of_themselves_are_heard_from_warnings_on(stream: io.StringIO) -> None:
+    logging.getLogger("alembic.runtime.migration").info("Context impl PostgresqlImpl.")
+    logging.getLogger("uvicorn.error").warning("too many")
+
+    (line,) = stream.getvalue().splitlines()
+    assert json.loads(line)["event"] == "too many"
+
+
+def test_a_forgotten_task_is_told_without_what_it_raised(stream: io.StringIO) -> None:
+    logging.getLogger("asyncio").error(
+        "Task exception was never retrieved\nfuture: <Task exception=ValueError('text of a document')>"
+    )
+
+    assert json.loads(stream.getvalue())["event"] == "Task exception was never retrieved"
+
+
+def test_the_fault_that_ends_a_process_tells_no_words() -> None:
+    code = (
+        "import asyncio; from docmill.service.logs import configure_logs; configure_logs()\n"
+        "async def work(): raise {}('text of a document')\n"
+        "asyncio.run(work())"
+    )
+
+    fault, interrupted = (
+        subprocess.run([sys.executable, "-c", code.format(kind)], capture_output=True, text=True, check=False)
+        for kind in ("ValueError", "KeyboardInterrupt")
+    )
+
+    assert fault.returncode == 1
+    record = json.loads(fault.stderr)
+    assert (record["level"], record["exception"][0]["type"]) == ("critical", "ValueError")
+    assert "text" not in fault.stderr
+    assert interrupted.stderr.startswith("Traceback")

@@ -98,3 +98,14 @@ def test_settings_do_not_change_and_hide_the_password(monkeypatch: pytest.Monkey
     assert "secret" not in repr(settings)
     with pytest.raises(ValidationError):
         settings.data_dir = Path("/other")
+
+
+def test_a_database_address_that_makes_no_sense_is_refused_without_its_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DOCMILL_DATABASE_URL", "postgresql://user:hunter2@[broken/")
+
+    with pytest.raises(MisconfiguredError, match=r"database_url: .*not the address") as refused:
+        Settings.load()
+
+    assert "hunter2" not in refused.value.message

@@ -9,12 +9,17 @@ from typing import TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+log = logging.getLogger(__name__)
+
+_TALKATIVE = ("alembic", "uvicorn")
+"""Libraries that tell at level INFO what concerns their own developers."""
+
 
 def configure_logs(*, level: str = "INFO", stream: TextIO = sys.stderr) -> None:
     """Send all records of this process to `stream`.
 
     What is bound with `structlog.contextvars` (ingestion_id, document_id, tenant_id, worker_id, attempt) and
-    what is in `extra` become keys.
+    what is in `extra` become keys. Warnings of libraries and the fault that ends the process are among them.
     """
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -37,12 +42,27 @@ def configure_logs(*, level: str = "INFO", stream: TextIO = sys.stderr) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
+    for library in _TALKATIVE:
+        logging.getLogger(library).setLevel(logging.WARNING)
+    logging.captureWarnings(capture=True)
+    sys.excepthook = _last_words
+
+
+def _last_words(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """The fault that ends this process, in the place of a traceback that quotes it."""
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+    else:
+        log.critical("a fault in docmill ends this process", exc_info=(kind, error, trace))
 
 
 def _without_words(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """An exception as its types and places: its message may quote the document it failed on."""
     event.pop("exc_info", None)
     record: logging.LogRecord = event["_record"]
+    if record.name == "asyncio":
+        # Its further lines show tasks with what they returned or raised.
+        event["event"] = str(event["event"]).partition("\n")[0]
     if record.exc_info:
         event["exception"] = _chain(record.exc_info[1])
     return event

@@ -3,7 +3,9 @@
 import os
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -101,6 +103,17 @@ class Settings(BaseSettings):
     image: Image = Image()
     limits: Limits = Limits()
     web: Web = Web()
+
+    @field_validator("database_url")
+    @classmethod
+    def _is_an_address(cls, url: SecretStr | None) -> SecretStr | None:
+        """Refuse what is no address here: what the driver would say of it quotes the password."""
+        if url is not None:
+            try:
+                conninfo_to_dict(url.get_secret_value())
+            except ProgrammingError:
+                raise ValueError("is not the address of a PostgreSQL database") from None
+        return url
 
     @property
     def folder(self) -> Path:

@@ -1,5 +1,6 @@
 """The database brought to this release's schema."""
 
+import logging
 from pathlib import Path
 
 import psycopg
@@ -7,6 +8,8 @@ from psycopg.errors import UndefinedTable
 
 from docmill.errors import MisconfiguredError
 from docmill.service.store.faults import translated
+
+log = logging.getLogger(__name__)
 
 _VERSIONS = Path(__file__).parent / "migrations" / "versions"
 
@@ -29,6 +32,7 @@ def migrate(database_url: str) -> None:
     from docmill.service.store.upgrade import upgrade  # noqa: PLC0415
 
     upgrade(database_url)
+    log.info("the schema was brought to this release", extra={"revision": newest, "before": found})
 
 
 def _revision(database_url: str) -> str | None:
