@@ -12,7 +12,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, Protocol
 
 
 def main() -> None:
@@ -33,7 +34,34 @@ def run_ministack(port: str, ahead_s: Callable[[], float]) -> None:
 def run_moto(port: str, ahead_s: Callable[[], float]) -> None:
     utils: Any = import_module("moto.core.utils")
     utils.utcnow = lambda: datetime.now(UTC).replace(tzinfo=None) + timedelta(seconds=ahead_s())
+    _receive_one_at_a_time(import_module("moto.sqs.models").SQSBackend, utils.unix_time)
     import_module("moto.server").main(["-H", "127.0.0.1", "-p", port])
+
+
+class Backend(Protocol):
+    """Of SQS in moto."""
+
+    receive_message: Callable[..., list[object]]
+    get_queue: Callable[[str], Any]
+
+
+def _receive_one_at_a_time(backend: type["Backend"], now: Callable[[], float]) -> None:
+    """Moto 5.2 takes no lock here: two receivers at the same time got the same message."""
+    receive = backend.receive_message
+    lock = Lock()
+
+    def receive_message(
+        self: "Backend", queue_name: str, count: int, wait_s: int, *rest: object
+    ) -> list[object]:
+        until = now() + wait_s
+        while True:
+            with lock:
+                messages = receive(self, queue_name, count, 0, *rest)
+            if messages or now() >= until:
+                return messages
+            self.get_queue(queue_name).wait_for_messages(0.05)
+
+    backend.receive_message = receive_message
 
 
 RUN = {"ministack": run_ministack, "moto": run_moto}

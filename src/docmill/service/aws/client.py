@@ -1,0 +1,92 @@
+"""Calls to AWS: who we are, how long we wait, and what went wrong in our words."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any, Protocol, cast
+
+from aiobotocore.config import AioConfig
+from aiobotocore.session import AioSession
+
+from docmill.service.aws.faults import translated
+
+_CONNECT_S = 5
+_READ_S = 30
+"""Longer than the longest poll of SQS, 20 seconds."""
+
+_CALL_S = 15.0
+"""The most one call may take, its own retries included."""
+
+_TRIES = 3
+_CONNECTIONS = 100
+"""Polls, heartbeats and deletions of hundreds of documents at a time; more wait for a free one."""
+
+
+class FrozenCredentials(Protocol):
+    """Who we are at this moment. token: of credentials that expire."""
+
+    access_key: str
+    secret_key: str
+    token: str | None
+
+
+class Credentials(Protocol):
+    """Who we are, renewed as needed."""
+
+    async def get_frozen_credentials(self) -> FrozenCredentials:
+        """What to sign with now."""
+        ...
+
+
+class Session(Protocol):
+    """What we use of aiobotocore's session, which has no types."""
+
+    def create_client(self, service: str, /, **options: object) -> AbstractAsyncContextManager[object]:
+        """A client that is open within a block."""
+        ...
+
+    async def get_credentials(self) -> Credentials | None:
+        """What the usual places hold: environment, profile, container or machine role."""
+        ...
+
+
+def new_session() -> Session:
+    """A session of this process's own."""
+    return cast("Session", AioSession())
+
+
+class Operations:
+    """The operations of one AWS service."""
+
+    def __init__(self, client: object) -> None:
+        self._client = client
+
+    async def call(self, operation: str, *, waits_s: float = 0, **parameters: object) -> dict[str, Any]:
+        """What AWS answers. operation: `send_message`, for example; waits_s: how long AWS is asked to wait.
+
+        Raises NetworkError, ServerError, RateLimitedError, UnauthorizedError, or RefusedError for what AWS
+        will not do however often it is asked.
+        """
+        with translated(operation):
+            async with asyncio.timeout(_CALL_S + waits_s):
+                return await getattr(self._client, operation)(**parameters)
+
+
+@asynccontextmanager
+async def opened(
+    session: Session, service: str, *, region: str, endpoint: str | None
+) -> AsyncGenerator[Operations]:
+    """A service's operations, for the length of the block. endpoint: of an emulator, instead of AWS."""
+    config = AioConfig(
+        connect_timeout=_CONNECT_S,
+        read_timeout=_READ_S,
+        retries={"mode": "standard", "total_max_attempts": _TRIES},
+        max_pool_connections=_CONNECTIONS,
+        s3={"addressing_style": "path"} if endpoint else None,
+    )
+    async with AsyncExitStack() as stack:
+        with translated(service):
+            client = await stack.enter_async_context(
+                session.create_client(service, region_name=region, endpoint_url=endpoint, config=config)
+            )
+        yield Operations(client)

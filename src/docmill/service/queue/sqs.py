@@ -1,0 +1,218 @@
+"""The queue of Amazon. It knows less than a table does; the ingestion's claim makes that safe."""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from docmill.errors import DocmillError
+from docmill.ports import DeadMessage, Depth, Message
+from docmill.service.queue.channel import LONGEST_VISIBILITY_S, LONGEST_WAIT_S, Channel, Received
+
+_SLACK_S = 60
+"""SQS hides no message for longer than twelve hours after it was received; we stay so far below."""
+
+_DEAD_HELD_S = 60
+_DEAD_WAIT_S = 1
+"""A poll that waits asks every server of SQS; one that does not may miss messages."""
+
+_DEAD_LOOKED_AT = 1000
+
+
+@dataclass(slots=True)
+class _Delivery:
+    taken_at: float
+    over_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Dead:
+    message: DeadMessage
+    receipt: str
+    sent_at: float
+    over_at: float
+
+
+class SqsQueue:
+    """`Queue` on Amazon SQS, with its native dead-letter queue.
+
+    visibility_s: how long a delivery is hidden, whatever the queue's own setting. max_receives: that of the
+    queue's redrive policy. clock: seconds since 1970.
+
+    Times are whole seconds for SQS; a fraction counts as one more. It delays a message by up to fifteen
+    minutes: a longer delay travels with the message, and who receives it early hides it again (up to twelve
+    hours at a time). A message released for more than twelve hours comes back after about twelve.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        dead: Channel,
+        *,
+        visibility_s: float = 300,
+        max_receives: int = 1000,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._channel = channel
+        self._dead = dead
+        self._visibility_s = visibility_s
+        self._max_receives = max_receives
+        self._clock = clock
+        self._deliveries: dict[str, _Delivery] = {}
+        self._held: dict[str, _Dead] = {}
+        self._nothing_older_than = clock()
+
+    async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
+        """See `Queue.send`. Raises ValueError for a body that SQS cannot carry."""
+        await self._channel.send(bodies, delay_s=delay_s)
+
+    async def receive(self, *, limit: int, wait_s: float) -> list[Message]:
+        """See `Queue.receive`. Never more than ten.
+
+        Cancelled, it first lets the running poll end, up to 20 seconds: breaking it off could leave what SQS
+        was about to deliver hidden from everybody.
+        """
+        deadline = time.monotonic() + wait_s
+        left_s = wait_s
+        while True:
+            messages = await self._poll_or_give_back(limit, min(math.ceil(left_s), LONGEST_WAIT_S))
+            left_s = deadline - time.monotonic()
+            if messages or left_s <= 0:
+                return messages
+
+    async def _poll_or_give_back(self, limit: int, wait_s: int) -> list[Message]:
+        polling = asyncio.create_task(self._poll(limit, wait_s))
+        if not await _cancelled_before_end_of(polling):
+            return polling.result()
+        with suppress(DocmillError):  # what cannot be given back comes back when its time is over
+            giving_back = asyncio.create_task(self._give_back(polling.result()))
+            await _cancelled_before_end_of(giving_back)
+            giving_back.result()
+        raise asyncio.CancelledError
+
+    async def _poll(self, limit: int, wait_s: int) -> list[Message]:
+        received = await self._channel.receive(limit=limit, wait_s=wait_s, visibility_s=self._visibility_s)
+        now = self._clock()
+        early = [message for message in received if message.due_at > now]
+        due = [message for message in received if message.due_at <= now]
+        for message in early:
+            await self._channel.hide([message.receipt], message.due_at - now)
+        self._note(due, now)
+        return [Message(message.id, message.body, message.receipt, message.receive_count) for message in due]
+
+    def _note(self, due: Sequence[Received], now: float) -> None:
+        self._deliveries = {
+            receipt: delivery for receipt, delivery in self._deliveries.items() if delivery.over_at > now
+        }
+        for message in due:
+            self._deliveries[message.receipt] = _Delivery(now, now + self._visibility_s)
+            self._nothing_older_than = max(self._nothing_older_than, message.sent_at)
+
+    async def _give_back(self, messages: Sequence[Message]) -> None:
+        for message in messages:
+            self._deliveries.pop(message.receipt, None)
+        await self._channel.hide([message.receipt for message in messages], 0)
+
+    async def extend(self, message: Message, *, visibility_s: float) -> bool:
+        """See `Queue.extend`. Only for a delivery of this object; when its time is over, SQS is not asked."""
+        now = self._clock()
+        delivery = self._deliveries.get(message.receipt)
+        if delivery is None or delivery.over_at <= now:
+            return False
+        if not await self._channel.extend(message.receipt, visibility_s):
+            self._deliveries.pop(message.receipt, None)
+            return False
+        delivery.over_at = now + visibility_s
+        return True
+
+    async def delete(self, messages: Sequence[Message]) -> None:
+        """See `Queue.delete`."""
+        await self._channel.delete([message.receipt for message in messages])
+        for message in messages:
+            self._deliveries.pop(message.receipt, None)
+
+    async def release(self, message: Message, *, delay_s: float = 0) -> None:
+        """See `Queue.release`. A delivery whose time is over is left alone: another may have the message."""
+        now = self._clock()
+        delivery = self._deliveries.pop(message.receipt, None)
+        if delivery is not None and delivery.over_at > now:
+            longest_s = LONGEST_VISIBILITY_S - _SLACK_S - (now - delivery.taken_at)
+            await self._channel.hide([message.receipt], max(0, min(delay_s, longest_s)))
+
+    async def depth(self) -> Depth:
+        """See `Queue.depth`. The counts are those of SQS, which lag behind by up to a minute.
+
+        SQS does not tell the age of what waits. What waits now was sent, as a rule, after the last message
+        received here, and after this object last saw nothing waiting; oldest_age_s is the time since then.
+        """
+        due, delayed, in_flight = await self._channel.counts()
+        now = self._clock()
+        if not due:
+            self._nothing_older_than = now
+        return Depth(due, delayed, in_flight, max(0, now - self._nothing_older_than))
+
+    async def unsent(self, bodies: Sequence[str]) -> list[str]:
+        """See `Queue.unsent`. SQS can only be asked how many messages wait: with too few, all are named."""
+        if not bodies:
+            return []
+        due, delayed, _ = await self._channel.counts()
+        return list(bodies) if due + delayed < len(bodies) else []
+
+    async def dead_messages(self, *, limit: int) -> list[DeadMessage]:
+        """See `Queue.dead_messages`. For a minute no other process sees them; newest means sent last."""
+        await self._look_for_dead(enough=max(limit, _DEAD_LOOKED_AT))
+        newest = sorted(self._held.values(), key=lambda dead: dead.sent_at, reverse=True)
+        return [dead.message for dead in newest[:limit]]
+
+    async def redrive(self, ids: Sequence[str]) -> int:
+        """See `Queue.redrive`. They get new ids."""
+        found = await self._dead_with(ids)
+        await self._channel.send([dead.message.body for dead in found])
+        await self._bury(found)
+        return len(found)
+
+    async def purge(self, ids: Sequence[str]) -> int:
+        """See `Queue.purge`."""
+        found = await self._dead_with(ids)
+        await self._bury(found)
+        return len(found)
+
+    async def _dead_with(self, ids: Sequence[str]) -> list[_Dead]:
+        self._forget_released_dead()
+        if any(id_ not in self._held for id_ in ids):
+            await self._look_for_dead(enough=_DEAD_LOOKED_AT)
+        return [self._held[id_] for id_ in dict.fromkeys(ids) if id_ in self._held]
+
+    async def _look_for_dead(self, *, enough: int) -> None:
+        """Take hold of dead messages: they are hidden for a minute, in which their receipts are good."""
+        self._forget_released_dead()
+        while len(self._held) < enough:
+            asked_at = self._clock()
+            received = await self._dead.receive(limit=enough, wait_s=_DEAD_WAIT_S, visibility_s=_DEAD_HELD_S)
+            if not received:
+                return
+            for dead in received:
+                message = DeadMessage(dead.id, dead.body, self._max_receives)
+                self._held[dead.id] = _Dead(message, dead.receipt, dead.sent_at, asked_at + _DEAD_HELD_S)
+
+    def _forget_released_dead(self) -> None:
+        now = self._clock()
+        self._held = {id_: dead for id_, dead in self._held.items() if dead.over_at > now}
+
+    async def _bury(self, found: Sequence[_Dead]) -> None:
+        await self._dead.delete([dead.receipt for dead in found])
+        for dead in found:
+            self._held.pop(dead.message.id, None)
+
+
+async def _cancelled_before_end_of(task: asyncio.Task[object]) -> bool:
+    """Wait until `task` has ended, come what may; whether we were cancelled meanwhile."""
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            cancelled = True
+    return cancelled
