@@ -22,7 +22,8 @@ def client_of(app: FastAPI, host: str = "localhost") -> httpx.AsyncClient:
 async def test_it_refuses_to_listen_to_other_machines_without_a_sign_in(
     service: Service, renderer: PageRenderer, tmp_path: Path
 ) -> None:
-    settings = Settings(data_dir=tmp_path, database_url=SecretStr("postgresql:///unused"), web=Web(host="0.0.0.0"))  # noqa: S104  the address under test
+    web = Web(host="0.0.0.0")  # noqa: S104  the address under test
+    settings = Settings(data_dir=tmp_path, database_url=SecretStr("postgresql:///unused"), web=web)
 
     with pytest.raises(MisconfiguredError, match="no sign-in"):
         create_app(service, renderer, settings)
