@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-WritePdf = Callable[[Path, str], Path]
+WritePdf = Callable[..., Path]
 
 INVOICE = """\
 Halden Freight GmbH
@@ -25,12 +25,14 @@ Total due           119.00 EUR
 def write_pdf() -> WritePdf:
     """Writes monospaced text as a PDF with a text layer."""
 
-    def write(path: Path, text: str = INVOICE) -> Path:
+    def write(path: Path, text: str = INVOICE, *, pages: int = 1) -> Path:
         canvas = Canvas(str(path), invariant=True)
-        lines = canvas.beginText(60, 780)
-        lines.setFont("Courier", 11)
-        lines.textLines(text, trim=0)
-        canvas.drawText(lines)
+        for _ in range(pages):
+            lines = canvas.beginText(60, 780)
+            lines.setFont("Courier", 11)
+            lines.textLines(text, trim=0)
+            canvas.drawText(lines)
+            canvas.showPage()
         canvas.save()
         return path
 

@@ -1,0 +1,105 @@
+"""Web servers and workers as processes of their own, which come and go."""
+
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from cli.processes import PATIENCE_S, Machine
+
+WritePdf = Callable[..., Path]
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    # Not pytest's folder: it is closed to the user under whom the server runs when tests run as root.
+    with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
+        machine = Machine(Path(folder))
+        yield machine
+        machine.close()
+
+
+def test_two_web_servers_and_a_worker_share_a_folder_and_outlive_each_other(
+    machine: Machine, tmp_path: Path, write_pdf: WritePdf
+) -> None:
+    started = [
+        machine.start("web", "--port", "0"),
+        machine.start("web", "--port", "0"),
+        machine.start("worker", "--port", "0"),
+    ]
+    first, second, worker = (process.until_ready() for process in started)
+
+    document_id = first.upload(write_pdf(tmp_path / "private name.pdf"))
+    second.until(document_id, "finished")
+    ready = [process.get("readyz").json()["status"] for process in started]
+    first.process.kill()
+    first.exit_code()
+    worker.send(signal.SIGTERM)
+    worker_code = worker.exit_code()
+    left = second.get("healthz").json()["status"]
+    state = second.get(f"api/v1/documents/{document_id}").json()["state"]
+    second.send(signal.SIGINT)
+
+    assert first.address != second.address
+    assert ready == ["ok", "ok", "ok"]
+    assert worker_code == 0
+    assert (left, state) == ("ok", "ready")
+    assert second.exit_code() == 0
+    assert not machine.database_runs
+
+
+def test_a_stream_of_events_ends_with_its_server(machine: Machine) -> None:
+    web = machine.start("web", "--port", "0").until_ready()
+
+    with web.events() as events:
+        web.send(signal.SIGTERM)
+        assert list(events) == []
+
+    assert web.exit_code() == 0
+
+
+def test_an_upload_that_runs_when_the_server_is_told_to_stop_is_taken(machine: Machine) -> None:
+    web = machine.start("web", "--port", "0").until_ready()
+    with web.events() as events, ThreadPoolExecutor() as beside:
+        told = beside.submit(list[dict[str, str]], events)
+
+        def body() -> Iterator[bytes]:
+            yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="bill.pdf"\r\n\r\n%PDF-1.7'
+            web.send(signal.SIGTERM)
+            told.result(PATIENCE_S)  # streams end when the server begins to stop
+            yield b" bill\r\n--x--\r\n"
+
+        answer = httpx.post(
+            f"{web.address}api/v1/documents",
+            content=body(),
+            headers={"content-type": "multipart/form-data; boundary=x"},
+            timeout=PATIENCE_S,
+        )
+
+    assert answer.status_code == 201
+    assert web.exit_code() == 0
+
+
+def test_a_second_signal_gives_back_what_a_worker_holds(
+    machine: Machine, tmp_path: Path, write_pdf: WritePdf
+) -> None:
+    started = machine.start("web", "--port", "0"), machine.start("worker")
+    web, worker = (process.until_ready() for process in started)
+
+    with web.events() as events:
+        document_id = web.upload(write_pdf(tmp_path / "long.pdf", pages=500))
+        next(event for event in events if event["kind"] == "step")
+        worker.send(signal.SIGTERM)
+        worker.send(signal.SIGINT)
+        code = worker.exit_code()
+    machine.start("worker")
+    web.until(document_id, "finished")
+    (ingestion,) = web.get(f"api/v1/documents/{document_id}/ingestions").json()["ingestions"]
+
+    assert code == 0
+    assert [line for line in worker.log() if line.get("status") == "completed"] == []
+    assert ingestion["attempt_count"] == 1
