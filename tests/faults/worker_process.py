@@ -68,7 +68,8 @@ class ObservedDatabase(Database):
     async def _changes(self, conn: Conn) -> set[str]:
         cur = await conn.execute(
             """
-            SELECT CASE WHEN status = 'in-progress' THEN coalesce(step, '') ELSE status END
+            SELECT CASE WHEN status = 'in-progress' AND lease_until IS NOT NULL AND step IS NULL THEN 'claim'
+                        ELSE status END
               FROM ingestion
              WHERE xmin = pg_current_xact_id_if_assigned()::xid
             """

@@ -1,12 +1,14 @@
 import asyncio
+import time
 
 from docmill.errors import ServerError
 from docmill.ports import Message
 from docmill.service.lease import Lease
+from docmill.service.ledger import Ledger
 from docmill.service.protocol import ClaimLostError
 from docmill.service.queue.memory import MemoryQueue
 from docmill.service.stack import Service
-from docmill.service.store import claims
+from docmill.service.store.claims import Claim
 from scripted import Upload
 
 
@@ -31,14 +33,13 @@ class FailingQueue(MemoryQueue):
 async def lease_on(service: Service, upload: Upload, queue: MemoryQueue, *, lease_s: float) -> Lease:
     accepted = await upload()
     assert accepted.ingestion_id
-    async with service.database.tenant(service.default_tenant_id) as conn:
-        claim = await claims.take(
-            conn, accepted.ingestion_id, worker_id="me", lease_s=lease_s, max_attempts=3
-        )
-    assert claim
+    ledger = Ledger(service.database, "me", lease_s=lease_s, max_attempts=3)
+    since = time.monotonic()
+    claim = await ledger.claim(accepted.ingestion_id)
+    assert isinstance(claim, Claim)
     await queue.send([str(accepted.ingestion_id)])
     (message,) = await queue.receive(limit=1, wait_s=0)
-    return Lease(service.database, queue, message, claim, lease_s=lease_s, heartbeat_s=0.01)
+    return Lease(ledger, queue, message, claim, since, lease_s=lease_s, heartbeat_s=0.01)
 
 
 async def test_a_moments_trouble_does_not_lose_the_lease(service: Service, upload: Upload) -> None:

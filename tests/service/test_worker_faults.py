@@ -49,10 +49,9 @@ async def change(service: Service, statement: LiteralString) -> None:
 async def claim_as_another(service: Service, accepted: Accepted) -> Claim:
     assert accepted.ingestion_id
     async with service.database.tenant(service.default_tenant_id) as conn:
-        claim = await claims.take(
-            conn, accepted.ingestion_id, worker_id="another", lease_s=300, max_attempts=3
+        (claim,) = await claims.take(
+            conn, [accepted.ingestion_id], worker_id="another", lease_s=300, max_attempts=3
         )
-    assert claim
     return claim
 
 
@@ -80,6 +79,7 @@ async def test_the_attempt_is_counted_when_it_begins(
 
     async with working():
         await gate.until_reached()
+        await eyes.when(accepted, lambda document: document.step == "transcribe")
         ingestion = await eyes.ingestion(accepted)
         gate.open.set()
 

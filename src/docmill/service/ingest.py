@@ -12,10 +12,8 @@ from docmill.pipeline import Steps, TimeLimits, process
 from docmill.ports import Classifier, Converter, Extractor, Gate, Original, Ref
 from docmill.service.blobs import Blobs
 from docmill.service.lease import Lease
-from docmill.service.protocol import ClaimLostError
-from docmill.service.store import claims
-from docmill.service.store.claims import Claim, Outcome
-from docmill.service.store.database import Database
+from docmill.service.store.claims import Outcome
+from docmill.service.workplace import folder_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +26,34 @@ class Stages:
     gate: Gate
 
 
-async def ingest(
-    lease: Lease, blobs: Blobs, stages: Stages, *, folder: Path, limits: TimeLimits, fingerprint: str
-) -> None:
-    """Process the claimed document and store what was found. folder: to work in; fingerprint: of the stages.
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """Where a worker's documents are processed. place: a folder of its own; fingerprint: of the stages."""
 
-    Raises what `process` raises, and ClaimLostError.
-    """
-    claim = lease.claim
-    steps = Steps(
-        reader=BlobReader(blobs, folder),
-        converter=stages.converter,
-        classifier=stages.classifier,
-        extractor=stages.extractor,
-        gate=stages.gate,
-        exporter=StoreExporter(lease.database, claim, fingerprint),
-        limits=limits,
-    )
-    await process(Ref(claim.file_path, claim.file_name), steps, BlobJournal(blobs, claim.ingestion_id), lease)
+    blobs: Blobs
+    stages: Stages
+    place: Path
+    limits: TimeLimits
+    fingerprint: str
+
+    async def process(self, lease: Lease) -> None:
+        """Process the claimed document and store what was found.
+
+        Raises what `pipeline.process` raises, and ClaimLostError.
+        """
+        claim, stages = lease.claim, self.stages
+        async with folder_for(self.place, str(claim.ingestion_id)) as folder:
+            steps = Steps(
+                reader=BlobReader(self.blobs, folder),
+                converter=stages.converter,
+                classifier=stages.classifier,
+                extractor=stages.extractor,
+                gate=stages.gate,
+                exporter=LeaseExporter(lease, self.fingerprint),
+                limits=self.limits,
+            )
+            journal = BlobJournal(self.blobs, claim.ingestion_id)
+            await process(Ref(claim.file_path, claim.file_name), steps, journal, lease)
 
 
 class BlobReader:
@@ -93,22 +101,17 @@ def journal_key(ingestion_id: UUID, step: str) -> str:
     return f"ingestions/{ingestion_id}/{step}.json.zst"
 
 
-class StoreExporter:
+class LeaseExporter:
     """`Exporter` that completes the ingestion, for the holder of its claim only."""
 
-    def __init__(self, database: Database, claim: Claim, fingerprint: str) -> None:
-        self._database = database
-        self._claim = claim
+    def __init__(self, lease: Lease, fingerprint: str) -> None:
+        self._lease = lease
         self._fingerprint = fingerprint
 
     async def export(self, ref: Ref, result: Result) -> None:
         """See `Exporter.export`. Raises ClaimLostError if another worker holds the claim."""
         del ref
-        outcome = _outcome(result, self._claim.ingestion_id, self._fingerprint)
-        async with self._database.tenant(self._claim.tenant_id) as conn:
-            held = await claims.finish(conn, self._claim, outcome)
-        if not held:
-            raise ClaimLostError
+        await self._lease.finish(_outcome(result, self._lease.claim.ingestion_id, self._fingerprint))
 
 
 def _outcome(result: Result, ingestion_id: UUID, fingerprint: str) -> Outcome:

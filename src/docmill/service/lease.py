@@ -3,16 +3,15 @@
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine
+from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from docmill.errors import TransientError
 from docmill.ports import Message, Queue
+from docmill.service.ledger import Ledger
 from docmill.service.protocol import ClaimLostError
-from docmill.service.store import claims
-from docmill.service.store.claims import Claim
-from docmill.service.store.database import Database
+from docmill.service.store.claims import Claim, Outcome
 from docmill.service.tasks import end
 
 log = logging.getLogger(__name__)
@@ -24,60 +23,96 @@ _RETRY_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """One claim and the message that led to it, kept together."""
+    """One claim and the message that led to it, kept together.
 
-    database: Database
+    since: when the claim was asked for, by our monotonic clock.
+    """
+
+    ledger: Ledger
     queue: Queue
     message: Message
     claim: Claim
+    since: float
     lease_s: float
     heartbeat_s: float
 
     async def step_started(self, step: str) -> None:
         """See `Observer.step_started`."""
-        async with self.database.tenant(self.claim.tenant_id) as conn:
-            held = await claims.progress(conn, self.claim, step)
-        if not held:
+        self.ledger.step_started(self.claim, step)
+
+    async def finish(self, outcome: Outcome) -> None:
+        """Complete the ingestion. Raises ClaimLostError if another worker holds it."""
+        if not await self.ledger.finish(self.claim, outcome):
             raise ClaimLostError
 
     async def extend(self) -> None:
         """Keep message and claim for another `lease_s`. Raises ClaimLostError if either is lost."""
         if not await self.queue.extend(self.message, visibility_s=self.lease_s):
             raise ClaimLostError
-        async with self.database.tenant(self.claim.tenant_id) as conn:
-            held = await claims.extend(conn, self.claim, lease_s=self.lease_s)
-        if not held:
+        if not await self.ledger.extend(self.claim):
             raise ClaimLostError
 
-    async def hold_during(self, work: Coroutine[Any, Any, Value]) -> Value:
+    async def hold_during(self, work: Awaitable[Value]) -> Value:
         """What `work` returns or raises; ClaimLostError, and `work` is cancelled, when the hold is lost."""
-        working = asyncio.create_task(work)
-        beating = asyncio.create_task(self._beat())
+        beats = _Heartbeats(self)
         try:
-            await asyncio.wait({working, beating}, return_when=asyncio.FIRST_COMPLETED)
-            if not working.done():
-                await beating
-            return await working
+            async with beats.lost:
+                return await work
+        except TimeoutError as error:
+            if not beats.lost.expired():
+                raise
+            raise ClaimLostError from error
         finally:
-            await end([working, beating])
+            await beats.end()
+
+
+class _Heartbeats:
+    """Extends a lease until it is lost. lost: a timeout around the work that expires at that moment.
+
+    Most documents are done before the first heartbeat is due; until then there is no task, only a timer.
+    """
+
+    def __init__(self, lease: Lease) -> None:
+        self.lost = asyncio.timeout(None)
+        self._lease = lease
+        self._held_until = lease.since + lease.lease_s
+        self._beating: asyncio.Task[None] | None = None
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(min(lease.heartbeat_s, lease.lease_s), self._start)
+
+    async def end(self) -> None:
+        """No more of them."""
+        self._timer.cancel()
+        if self._beating is not None:
+            await end([self._beating])
+
+    def _start(self) -> None:
+        self._beating = asyncio.create_task(self._beat())
 
     async def _beat(self) -> None:
-        """Extend until the hold is lost.
+        try:
+            pause_s = 0.0
+            while True:
+                await asyncio.sleep(pause_s)
+                pause_s = await self._extend()
+        except ClaimLostError:
+            self.lost.reschedule(asyncio.get_running_loop().time())
+
+    async def _extend(self) -> float:
+        """Seconds until the next try.
 
         While the database cannot be reached, nothing is lost before the lease ends by our own clock.
         """
-        held_until = time.monotonic() + self.lease_s
-        pause_s = self.heartbeat_s
-        while True:
-            await asyncio.sleep(min(pause_s, max(0, held_until - time.monotonic())))
-            asked_at = time.monotonic()
-            if asked_at >= held_until:
-                raise ClaimLostError
-            try:
-                async with asyncio.timeout(held_until - asked_at):
-                    await self.extend()
-            except (TransientError, TimeoutError) as error:
-                log.warning("cannot extend the lease", extra={"reason": type(error).__name__})
-                pause_s = min(_RETRY_S, self.heartbeat_s)
-            else:
-                held_until, pause_s = asked_at + self.lease_s, self.heartbeat_s
+        asked_at = time.monotonic()
+        pause_s = self._lease.heartbeat_s
+        if asked_at >= self._held_until:
+            raise ClaimLostError
+        try:
+            async with asyncio.timeout(self._held_until - asked_at):
+                await self._lease.extend()
+        except (TransientError, TimeoutError) as error:
+            log.warning("cannot extend the lease", extra={"reason": type(error).__name__})
+            pause_s = min(_RETRY_S, pause_s)
+        else:
+            self._held_until = asked_at + self._lease.lease_s
+        return min(pause_s, max(0, self._held_until - time.monotonic()))

@@ -2,10 +2,11 @@ import asyncio
 
 import psycopg
 
+from docmill.ports import Original
 from docmill.service.stack import Service
 from docmill.service.store import events
 from docmill.service.store.events import EventRow
-from scripted import Eyes, Running, Upload
+from scripted import Eyes, Running, Script, Upload
 
 
 async def seen(service: Service, after: int = 0, limit: int = 100) -> list[EventRow]:
@@ -14,9 +15,14 @@ async def seen(service: Service, after: int = 0, limit: int = 100) -> list[Event
 
 
 async def test_a_documents_way_is_told_in_order(
-    service: Service, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
 ) -> None:
     accepted = await upload()
+
+    async def convert(_original: Original) -> None:
+        await eyes.when(accepted, lambda document: document.step == "transcribe")
+
+    script.convert = convert
     async with working():
         await eyes.until(accepted, "ready")
 

@@ -1,6 +1,8 @@
 """A worker's hold on an ingestion. Every write names its fence: who lost the hold writes nothing."""
 
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Any, TypeVar
 from uuid import UUID
@@ -56,17 +58,18 @@ class Outcome:
     error_message: str | None
 
 
-async def tenant_of(conn: Conn, ingestion_id: UUID) -> UUID | None:
-    """Whose ingestion this is. The one question that may be asked across tenants."""
-    cur = await conn.execute("SELECT tenant_of_ingestion(%(id)s)", {"id": ingestion_id})
-    row = await cur.fetchone()
-    return row[0] if row else None
+async def tenants_of(conn: Conn, ingestion_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+    """Whose ingestions these are; unknown ones are absent. It may be asked across tenants."""
+    cur = await conn.execute(
+        "SELECT id, tenant_id FROM tenants_of_ingestions(%(ids)s)", {"ids": list(ingestion_ids)}
+    )
+    return dict(await cur.fetchall())
 
 
 async def take(
-    conn: Conn, ingestion_id: UUID, *, worker_id: str, lease_s: float, max_attempts: int
-) -> Claim | None:
-    """The claim, or None if the ingestion is not to be had.
+    conn: Conn, ingestion_ids: Sequence[UUID], *, worker_id: str, lease_s: float, max_attempts: int
+) -> list[Claim]:
+    """Claims on those of one tenant's ingestions that are to be had.
 
     The attempt is counted here and not at its end, so that a document that kills its worker cannot do so for
     ever.
@@ -74,6 +77,17 @@ async def take(
     async with conn.cursor(row_factory=class_row(Claim)) as cur:
         await cur.execute(
             """
+            WITH free AS (
+                SELECT id
+                  FROM ingestion
+                 WHERE id = ANY(%(ids)s)
+                   AND status = 'in-progress'
+                   AND attempt_count < %(max_attempts)s
+                   AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+                   -- Whoever holds the lock is changing it: two workers with the same ids must not wait for
+                   -- each other in a circle.
+                   FOR UPDATE SKIP LOCKED
+            )
             UPDATE ingestion
                SET started_at = clock_timestamp(),
                    lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
@@ -81,37 +95,36 @@ async def take(
                    fence = fence + 1,
                    attempt_count = attempt_count + 1,
                    next_attempt_at = NULL,
-                   step = 'claim',
                    progress_at = clock_timestamp()
-              FROM document
-             WHERE ingestion.id = %(id)s
-               AND document.id = ingestion.document_id
-               AND status = 'in-progress'
-               AND attempt_count < %(max_attempts)s
-               AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+              FROM free, document
+             WHERE ingestion.id = free.id AND document.id = ingestion.document_id
             RETURNING ingestion.id AS ingestion_id, ingestion.tenant_id, document_id, fence,
                       attempt_count AS attempt, file_path, file_name
             """,
-            {"id": ingestion_id, "worker_id": worker_id, "lease_s": lease_s, "max_attempts": max_attempts},
+            {
+                "ids": list(ingestion_ids),
+                "worker_id": worker_id,
+                "lease_s": lease_s,
+                "max_attempts": max_attempts,
+            },
         )
-        return await cur.fetchone()
+        return await cur.fetchall()
 
 
-async def obstacle(conn: Conn, ingestion_id: UUID, *, max_attempts: int) -> Obstacle | None:
-    """Why it could not be claimed; None if it does not exist."""
-    async with conn.cursor(row_factory=class_row(Obstacle)) as cur:
-        await cur.execute(
-            """
-            SELECT status,
-                   greatest(coalesce(extract(epoch FROM lease_until - clock_timestamp()), 0), 0)::float8
-                       AS lease_left_s,
-                   attempt_count >= %(max_attempts)s AS attempts_used_up
-              FROM ingestion
-             WHERE id = %(id)s
-            """,
-            {"id": ingestion_id, "max_attempts": max_attempts},
-        )
-        return await cur.fetchone()
+async def obstacles(conn: Conn, ingestion_ids: Sequence[UUID], *, max_attempts: int) -> dict[UUID, Obstacle]:
+    """Why one tenant's ingestions could not be claimed; those that do not exist are absent."""
+    cur = await conn.execute(
+        """
+        SELECT id,
+               status,
+               greatest(coalesce(extract(epoch FROM lease_until - clock_timestamp()), 0), 0)::float8,
+               attempt_count >= %(max_attempts)s
+          FROM ingestion
+         WHERE id = ANY(%(ids)s)
+        """,
+        {"ids": list(ingestion_ids), "max_attempts": max_attempts},
+    )
+    return {id_: Obstacle(*facts) for id_, *facts in await cur.fetchall()}
 
 
 async def give_up(
@@ -121,6 +134,7 @@ async def give_up(
 
     receive_count: of the message that led here, for the dead letter.
     """
+    await lock_documents(conn, [ingestion_id])
     cur = await conn.execute(
         """
         UPDATE ingestion
@@ -129,7 +143,7 @@ async def give_up(
                progress_at = clock_timestamp(),
                fence = fence + 1,
                lease_until = NULL,
-               failed_step = step,
+               failed_step = coalesce(step, 'claim'),
                step = NULL,
                error_code = %(code)s,
                error_message = %(message)s
@@ -164,21 +178,41 @@ async def extend(conn: Conn, claim: Claim, *, lease_s: float) -> bool:
     return cur.rowcount == 1
 
 
-async def progress(conn: Conn, claim: Claim, step: str) -> bool:
-    """Note that `step` begins. False if the claim is lost."""
-    cur = await conn.execute(
+async def progress(conn: Conn, steps: Sequence[tuple[Claim, str]]) -> None:
+    """Note which step of each of one tenant's ingestions is under way; nothing where the claim is lost."""
+    await conn.execute(
         """
         UPDATE ingestion
-           SET step = %(step)s, progress_at = clock_timestamp()
-         WHERE id = %(id)s AND fence = %(fence)s AND status = 'in-progress'
+           SET step = now.step, progress_at = clock_timestamp()
+          FROM unnest(%(ids)s::uuid[], %(fences)s::bigint[], %(steps)s::text[]) AS now (id, fence, step)
+         WHERE ingestion.id = now.id AND ingestion.fence = now.fence AND status = 'in-progress'
         """,
-        {"id": claim.ingestion_id, "fence": claim.fence, "step": step},
+        {
+            "ids": [claim.ingestion_id for claim, _ in steps],
+            "fences": [claim.fence for claim, _ in steps],
+            "steps": [step for _, step in steps],
+        },
     )
-    return cur.rowcount == 1
 
 
-async def finish(conn: Conn, claim: Claim, outcome: Outcome) -> bool:
-    """Complete the ingestion; a trigger copies its result to the document. False if the claim is lost."""
+async def finish(conn: Conn, finished: Sequence[tuple[Claim, Outcome]]) -> set[UUID]:
+    """Complete ingestions of one tenant; a trigger copies each result to its document.
+
+    The ids of those that are complete; the claims of the others are lost.
+    """
+    await lock_documents(conn, [claim.ingestion_id for claim, _ in finished])
+    results = _json([_columns(claim) | _columns(outcome, but="text") for claim, outcome in finished])
+    texts = _json(
+        [
+            _columns(claim)
+            | {
+                "text": outcome.text,
+                "page_count": outcome.page_count,
+                "media_type": outcome.media_type,
+            }
+            for claim, outcome in finished
+        ]
+    )
     cur = await conn.execute(
         """
         UPDATE ingestion
@@ -188,62 +222,60 @@ async def finish(conn: Conn, claim: Claim, outcome: Outcome) -> bool:
                lease_until = NULL,
                step = NULL,
                failed_step = NULL,
-               classification = %(classification)s,
-               structured_data = %(structured_data)s,
-               evidence = %(evidence)s,
-               verdict = %(verdict)s,
-               valid_structured_data = %(valid)s,
-               transcription_file_path = %(transcription_file_path)s,
-               transcription_quality_score = %(quality)s,
-               extraction_input_tokens = %(input_tokens)s,
-               extraction_output_tokens = %(output_tokens)s,
-               extraction_model = %(model)s,
-               cost = %(cost)s,
-               pipeline_fingerprint = %(pipeline_fingerprint)s,
-               error_code = %(error_code)s,
-               error_message = %(error_message)s
-         WHERE id = %(id)s AND fence = %(fence)s AND status = 'in-progress'
+               classification = done.classification,
+               structured_data = done.structured_data,
+               evidence = done.evidence,
+               verdict = done.verdict,
+               valid_structured_data = done.valid_structured_data,
+               transcription_file_path = done.transcription_file_path,
+               transcription_quality_score = done.quality,
+               extraction_input_tokens = done.input_tokens,
+               extraction_output_tokens = done.output_tokens,
+               extraction_model = done.model,
+               cost = done.cost,
+               pipeline_fingerprint = done.pipeline_fingerprint,
+               error_code = done.error_code,
+               error_message = done.error_message
+          FROM jsonb_to_recordset(%(results)s) AS done (
+                   ingestion_id uuid, fence bigint, classification jsonb, structured_data jsonb,
+                   evidence jsonb, verdict jsonb, valid_structured_data boolean,
+                   transcription_file_path text, quality double precision, input_tokens bigint,
+                   output_tokens bigint, model text, cost numeric, pipeline_fingerprint text,
+                   error_code text, error_message text
+               )
+         WHERE ingestion.id = done.ingestion_id
+           AND ingestion.fence = done.fence
+           AND status = 'in-progress'
+        RETURNING ingestion.id
         """,
-        {
-            "id": claim.ingestion_id,
-            "fence": claim.fence,
-            "classification": _json(outcome.classification),
-            "structured_data": _json(outcome.structured_data),
-            "evidence": _json(outcome.evidence),
-            "verdict": _json(outcome.verdict),
-            "valid": outcome.valid_structured_data,
-            "transcription_file_path": outcome.transcription_file_path,
-            "quality": outcome.quality,
-            "input_tokens": outcome.input_tokens,
-            "output_tokens": outcome.output_tokens,
-            "model": outcome.model,
-            "cost": outcome.cost,
-            "pipeline_fingerprint": outcome.pipeline_fingerprint,
-            "error_code": outcome.error_code,
-            "error_message": storable(outcome.error_message),
-        },
+        {"results": results},
     )
-    if cur.rowcount == 0:
-        return False
-    await _copy_text(conn, claim, outcome)
-    return True
-
-
-async def _copy_text(conn: Conn, claim: Claim, outcome: Outcome) -> None:
-    """The text goes to the document only: it is large, and an older result must not replace a newer one's."""
+    held = {row[0] for row in await cur.fetchall()}
     await conn.execute(
         """
+        -- The text goes to the document only, for it is large; an older result's must not replace a newer's.
         UPDATE document
-           SET text = %(text)s, page_count = %(page_count)s, media_type = %(media_type)s
-         WHERE id = %(document_id)s AND result_ingestion_id = %(ingestion_id)s
+           SET text = done.text, page_count = done.page_count, media_type = done.media_type
+          FROM jsonb_to_recordset(%(texts)s) AS done (
+                   ingestion_id uuid, document_id uuid, text text, page_count integer, media_type text
+               )
+         WHERE document.id = done.document_id AND document.result_ingestion_id = done.ingestion_id
         """,
-        {
-            "document_id": claim.document_id,
-            "ingestion_id": claim.ingestion_id,
-            "text": storable(outcome.text),
-            "page_count": outcome.page_count,
-            "media_type": outcome.media_type,
-        },
+        {"texts": texts},
+    )
+    return held
+
+
+async def lock_documents(conn: Conn, ingestion_ids: Sequence[UUID]) -> None:
+    """Lock the documents before their ingestions, as intake does: the other order could be a circle."""
+    await conn.execute(
+        """
+        SELECT FROM document
+         WHERE id IN (SELECT document_id FROM ingestion WHERE ingestion.id = ANY(%(ids)s))
+         ORDER BY id
+           FOR NO KEY UPDATE
+        """,
+        {"ids": list(ingestion_ids)},
     )
 
 
@@ -252,6 +284,7 @@ async def fail(conn: Conn, claim: Claim, error: DocmillError, *, receive_count: 
 
     receive_count: of the message that led here.
     """
+    await lock_documents(conn, [claim.ingestion_id])
     cur = await conn.execute(
         """
         UPDATE ingestion
@@ -323,8 +356,16 @@ def storable(text: Text) -> Text:
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
-def _json(value: dict[str, Any] | None) -> Jsonb | None:
-    return None if value is None else Jsonb(_storable_values(value))
+def _columns(row: Claim | Outcome, *, but: str = "") -> dict[str, Any]:
+    return {field.name: getattr(row, field.name) for field in fields(row) if field.name != but}
+
+
+def _json(value: JsonValue) -> Jsonb:
+    return Jsonb(_storable_values(value), dumps=_dumps)
+
+
+def _dumps(value: JsonValue) -> str:
+    return json.dumps(value, default=str)
 
 
 def _storable_values(value: JsonValue) -> JsonValue:

@@ -1,0 +1,55 @@
+"""Many small requests as few large ones."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Generic, TypeVar
+
+from docmill.errors import DocmillError
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+class Batches(Generic[Item, Answer]):
+    """Gathers what is asked for while the last batch is under way.
+
+    work: answers a batch, in its order. With nothing under way an item goes at once, so that nobody waits for
+    company; under load a batch holds up to `limit` items.
+    """
+
+    def __init__(
+        self, work: Callable[[Sequence[Item]], Coroutine[Any, Any, Sequence[Answer]]], *, limit: int = 100
+    ) -> None:
+        self._work = work
+        self._limit = limit
+        self._waiting: list[tuple[Item, asyncio.Future[Answer]]] = []
+        self._running: asyncio.Task[None] | None = None
+
+    async def ask(self, item: Item) -> Answer:
+        """The answer for `item`, or what `work` raised. Cancelled, the item may be worked on even so."""
+        answer = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, answer))
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(self._run())
+        return await answer
+
+    async def _run(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting[: self._limit], self._waiting[self._limit :]
+            await self._answer(batch)
+
+    async def _answer(self, batch: Sequence[tuple[Item, asyncio.Future[Answer]]]) -> None:
+        working = asyncio.create_task(self._work([item for item, _ in batch]))  # noqa: RUF006  awaited in the next line
+        await asyncio.wait({working})
+        error = working.exception()
+        if error is None:
+            for (_, answer), value in zip(batch, working.result(), strict=True):
+                if not answer.done():
+                    answer.set_result(value)
+        elif len(batch) > 1 and not isinstance(error, DocmillError):
+            for one in batch:  # one of them is at fault; the others shall not pay for it
+                await self._answer([one])
+        else:
+            for _, answer in batch:
+                if not answer.done():
+                    answer.set_exception(error)

@@ -1,0 +1,216 @@
+"""One message: claim what it names, see it through, settle what became of it."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from uuid import UUID
+
+from structlog.contextvars import bound_contextvars
+
+from docmill.errors import CrashedError, DocmillError, InternalError
+from docmill.ports import Message, Queue
+from docmill.service.batches import Batches
+from docmill.service.lease import Lease
+from docmill.service.ledger import Ledger, Refusal
+from docmill.service.protocol import (
+    ClaimLostError,
+    Delete,
+    GiveUp,
+    GiveUpCrashed,
+    Leave,
+    Retry,
+    Wait,
+    settlement,
+    turned_away,
+)
+from docmill.service.settings import Worker as WorkerSettings
+from docmill.service.store.claims import Claim
+
+log = logging.getLogger(__name__)
+
+LETTING_GO_S = 10.0
+"""How long a stopped job may take to give its document back; after that its lease has to run out."""
+
+Attempt = Callable[[Lease], Awaitable[None]]
+"""Processes what the lease holds and finishes it through the lease."""
+
+
+class Jobs:
+    """What a worker does with messages, each in a task of its own.
+
+    announce: called when a person can see a change. pause: called with the seconds for which no documents
+    shall be taken.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        ledger: Ledger,
+        attempt: Attempt,
+        settings: WorkerSettings,
+        *,
+        announce: Callable[[], None],
+        pause: Callable[[float], None],
+    ) -> None:
+        self._queue = queue
+        self._ledger = ledger
+        self._attempt = attempt
+        self._settings = settings
+        self._announce = announce
+        self._pause = pause
+        self._deletions = Batches(self._delete_all)
+
+    async def handle(self, message: Message) -> None:
+        """See a message through. Cancelled, it gives everything back first."""
+        error = await _outcome(self._handle(message))
+        if error is not None:
+            log.warning("message left to be delivered again", extra={"reason": type(error).__name__})
+
+    async def _handle(self, message: Message) -> None:
+        try:
+            ingestion_id = UUID(message.body)
+        except ValueError:
+            log.error("message is not an ingestion id", extra={"message_id": message.id})  # noqa: TRY400  its text may be anything
+            await self._delete(message)
+            return
+        with bound_contextvars(ingestion_id=str(ingestion_id)):
+            since = time.monotonic()
+            match await self._claim(ingestion_id, message):
+                case Claim() as claim:
+                    await self._work(self._lease(message, claim, since))
+                case Refusal() as refusal:
+                    await self._turn_away(ingestion_id, refusal, message)
+
+    async def _claim(self, ingestion_id: UUID, message: Message) -> Claim | Refusal:
+        since = time.monotonic()
+        claiming = asyncio.ensure_future(self._ledger.claim(ingestion_id))
+        try:
+            return await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            await asyncio.wait({claiming}, timeout=LETTING_GO_S)
+            if claiming.done() and not claiming.exception() and isinstance(claim := claiming.result(), Claim):
+                await self._let_go(self._lease(message, claim, since))
+            else:
+                await self._queue.release(message)
+            raise
+
+    def _lease(self, message: Message, claim: Claim, since: float) -> Lease:
+        return Lease(
+            self._ledger,
+            self._queue,
+            message,
+            claim,
+            since,
+            lease_s=self._settings.lease_s,
+            heartbeat_s=self._settings.heartbeat_s,
+        )
+
+    async def _turn_away(self, ingestion_id: UUID, refusal: Refusal, message: Message) -> None:
+        """What to do with a message whose ingestion was not to be had."""
+        match turned_away(refusal.obstacle):
+            case Delete():
+                await self._delete(message)
+            case Wait(delay_s=delay_s):
+                await self._queue.release(message, delay_s=delay_s)
+            case GiveUpCrashed():
+                assert refusal.tenant_id  # who has an obstacle exists
+                await self._give_up_crashed(ingestion_id, refusal.tenant_id, message)
+
+    async def _give_up_crashed(self, ingestion_id: UUID, tenant_id: UUID, message: Message) -> None:
+        error = CrashedError("every attempt ended with the death of its worker; the file may be harmful")
+        if await self._ledger.give_up(ingestion_id, tenant_id, error, receive_count=message.receive_count):
+            log.error("ingestion failed", extra={"code": error.code, "status": "failed"})
+            self._announce()
+            await self._delete(message)
+        else:
+            await self._queue.release(message)
+
+    async def _work(self, lease: Lease) -> None:
+        started = time.monotonic()
+        claim = lease.claim
+        with bound_contextvars(
+            document_id=str(claim.document_id), tenant_id=str(claim.tenant_id), attempt=claim.attempt
+        ):
+            try:
+                error = await _outcome(lease.hold_during(self._attempt(lease)))
+                status = await self._settle(lease, error)
+            except asyncio.CancelledError:
+                await self._let_go(lease)
+                raise
+            self._announce()
+            duration_ms = round((time.monotonic() - started) * 1000)
+            log.info("attempt ended", extra={"duration_ms": duration_ms, "status": status})
+
+    async def _settle(self, lease: Lease, error: DocmillError | ClaimLostError | None) -> str:
+        """Do what follows from an attempt's outcome, and name it for the log."""
+        follows = settlement(
+            error,
+            attempt=lease.claim.attempt,
+            max_attempts=self._settings.max_attempts,
+            pause_s=self._settings.pause_s,
+            jitter=random.random(),  # noqa: S311  spreads load, guards nothing
+        )
+        match follows:
+            case Delete():
+                await self._delete(lease.message)
+                return "completed"
+            case Leave():
+                log.warning("claim lost: nothing is written or deleted")
+                return "lost"
+            case Retry(error=reason):
+                return await self._retry(lease, reason, follows)
+            case GiveUp(error=reason):
+                return await self._give_up(lease, reason)
+
+    async def _retry(self, lease: Lease, error: DocmillError, retry: Retry) -> str:
+        log.warning("attempt failed", extra={"code": error.code, "step": error.step})
+        if retry.pauses_intake:
+            self._pause(retry.delay_s)
+            log.critical("a person must act: no documents are taken", extra={"code": error.code})
+        if not await self._ledger.set_back(
+            lease.claim, error=error, delay_s=retry.delay_s, counts=retry.counts
+        ):
+            return "lost"
+        await self._queue.release(lease.message, delay_s=retry.delay_s)
+        return "retry"
+
+    async def _give_up(self, lease: Lease, error: DocmillError) -> str:
+        log.error("ingestion failed", extra={"code": error.code, "step": error.step})
+        if not await self._ledger.fail(lease.claim, error, receive_count=lease.message.receive_count):
+            return "lost"
+        await self._delete(lease.message)
+        return "failed"
+
+    async def _let_go(self, lease: Lease) -> None:
+        """Give the document back so that another worker takes it at once; this was not an attempt."""
+        try:
+            async with asyncio.timeout(LETTING_GO_S):
+                if await self._ledger.set_back(lease.claim, error=None, delay_s=0, counts=False):
+                    await self._queue.release(lease.message)
+        except (DocmillError, TimeoutError) as error:
+            log.warning("could not give the document back", extra={"reason": type(error).__name__})
+
+    async def _delete(self, message: Message) -> None:
+        await self._deletions.ask(message)
+
+    async def _delete_all(self, messages: Sequence[Message]) -> list[None]:
+        await self._queue.delete(messages)
+        return [None] * len(messages)
+
+
+async def _outcome(work: Awaitable[None]) -> DocmillError | ClaimLostError | None:
+    """What stopped `work`, None if nothing did."""
+    try:
+        await work
+    except (DocmillError, ClaimLostError) as error:
+        return error
+    except Exception as error:
+        log.exception("a fault in docmill")
+        internal = InternalError(
+            f"docmill failed on this document ({type(error).__name__}); it is in the log"
+        )
+        internal.__cause__ = error
+        return internal
+    return None

@@ -1,0 +1,158 @@
+"""A worker's entries in the database: what it claims, how far it is, how it ends."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from types import TracebackType
+from typing import Self, TypeVar
+from uuid import UUID
+
+from docmill.errors import DocmillError
+from docmill.service.batches import Batches
+from docmill.service.protocol import Obstacle
+from docmill.service.store import claims
+from docmill.service.store.claims import Claim, Outcome
+from docmill.service.store.database import Database
+from docmill.service.tasks import end
+
+log = logging.getLogger(__name__)
+
+Value = TypeVar("Value")
+
+PROGRESS_S = 0.1
+"""A step that is over sooner is not worth a write: nobody could have read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """No claim. tenant_id, obstacle: None if the ingestion does not exist."""
+
+    tenant_id: UUID | None
+    obstacle: Obstacle | None
+
+
+class Ledger:
+    """Claims of one worker. Ends of many documents share a commit; every write names its fence."""
+
+    def __init__(self, database: Database, worker_id: str, *, lease_s: float, max_attempts: int) -> None:
+        self._database = database
+        self._worker_id = worker_id
+        self._lease_s = lease_s
+        self._max_attempts = max_attempts
+        self._claiming = Batches(self._claim_all)
+        self._finishing = Batches(self._finish_all)
+        self._steps: dict[UUID, tuple[Claim, str]] = {}
+        self._moved = asyncio.Event()
+        self._writing: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._writing = asyncio.create_task(self._write_progress())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._writing is not None:
+            await end([self._writing])
+
+    async def claim(self, ingestion_id: UUID) -> Claim | Refusal:
+        """The claim, or why it is not to be had."""
+        return await self._claiming.ask(ingestion_id)
+
+    async def give_up(
+        self, ingestion_id: UUID, tenant_id: UUID, error: DocmillError, *, receive_count: int
+    ) -> bool:
+        """See `claims.give_up`."""
+        async with self._database.tenant(tenant_id) as conn:
+            return await claims.give_up(
+                conn,
+                ingestion_id,
+                max_attempts=self._max_attempts,
+                error=error,
+                receive_count=receive_count,
+            )
+
+    def step_started(self, claim: Claim, step: str) -> None:
+        """Note that `step` is under way, to be written soon if it lasts."""
+        self._steps[claim.ingestion_id] = (claim, step)
+        self._moved.set()
+
+    async def extend(self, claim: Claim) -> bool:
+        """Hold on for the length of a lease from now. False if the claim is lost."""
+        async with self._database.tenant(claim.tenant_id) as conn:
+            return await claims.extend(conn, claim, lease_s=self._lease_s)
+
+    async def finish(self, claim: Claim, outcome: Outcome) -> bool:
+        """Complete the ingestion. False if the claim is lost."""
+        self._steps.pop(claim.ingestion_id, None)
+        return await self._finishing.ask((claim, outcome))
+
+    async def fail(self, claim: Claim, error: DocmillError, *, receive_count: int) -> bool:
+        """See `claims.fail`."""
+        self._steps.pop(claim.ingestion_id, None)
+        async with self._database.tenant(claim.tenant_id) as conn:
+            return await claims.fail(conn, claim, error, receive_count=receive_count)
+
+    async def set_back(
+        self, claim: Claim, *, error: DocmillError | None, delay_s: float, counts: bool
+    ) -> bool:
+        """Let the ingestion be claimed again after `delay_s`. False if the claim is lost."""
+        self._steps.pop(claim.ingestion_id, None)
+        async with self._database.tenant(claim.tenant_id) as conn:
+            return await claims.set_back(conn, claim, error=error, delay_s=delay_s, counts=counts)
+
+    async def _claim_all(self, ingestion_ids: Sequence[UUID]) -> list[Claim | Refusal]:
+        async with self._database.connection() as conn:
+            tenants = await claims.tenants_of(conn, ingestion_ids)
+        answers: dict[UUID, Claim | Refusal] = {}
+        for tenant_id, known in _grouped(list(tenants), tenants.__getitem__):
+            answers |= await self._claim_of_tenant(tenant_id, known)
+        return [answers.get(id_) or Refusal(tenants.get(id_), None) for id_ in ingestion_ids]
+
+    async def _claim_of_tenant(
+        self, tenant_id: UUID, ingestion_ids: Sequence[UUID]
+    ) -> dict[UUID, Claim | Refusal]:
+        async with self._database.tenant(tenant_id) as conn:
+            taken = await claims.take(
+                conn,
+                ingestion_ids,
+                worker_id=self._worker_id,
+                lease_s=self._lease_s,
+                max_attempts=self._max_attempts,
+            )
+            answers: dict[UUID, Claim | Refusal] = {claim.ingestion_id: claim for claim in taken}
+            left = [id_ for id_ in ingestion_ids if id_ not in answers]
+            if left:
+                found = await claims.obstacles(conn, left, max_attempts=self._max_attempts)
+                answers |= {id_: Refusal(tenant_id, found.get(id_)) for id_ in left}
+        return answers
+
+    async def _finish_all(self, finished: Sequence[tuple[Claim, Outcome]]) -> list[bool]:
+        held: set[UUID] = set()
+        for tenant_id, group in _grouped(finished, _tenant):
+            async with self._database.tenant(tenant_id) as conn:
+                held |= await claims.finish(conn, group)
+        return [claim.ingestion_id in held for claim, _ in finished]
+
+    async def _write_progress(self) -> None:
+        while True:
+            await self._moved.wait()
+            await asyncio.sleep(PROGRESS_S)
+            self._moved.clear()
+            steps, self._steps = self._steps, {}
+            try:
+                for tenant_id, group in _grouped(list(steps.values()), _tenant):
+                    async with self._database.tenant(tenant_id) as conn:
+                        await claims.progress(conn, group)
+            except DocmillError as error:  # the next step is written again; no work depends on this
+                log.warning("cannot write progress", extra={"code": error.code})
+
+
+def _tenant(entry: tuple[Claim, object]) -> UUID:
+    return entry[0].tenant_id
+
+
+def _grouped(items: Sequence[Value], key: Callable[[Value], UUID]) -> list[tuple[UUID, list[Value]]]:
+    return [(value, list(group)) for value, group in groupby(sorted(items, key=key), key)]
