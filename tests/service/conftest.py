@@ -1,14 +1,16 @@
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 
 import pytest
 
 from docmill.model import Document
+from docmill.service.aws.client import Session, new_session
 from docmill.service.intake import Accepted
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.service.worker import run_worker
+from emulators import Emulator
 from scripted import Eyes, Running, Script, Upload
 
 
@@ -61,3 +63,23 @@ async def _once(data: bytes) -> AsyncIterator[bytes]:
 @pytest.fixture
 def eyes(service: Service) -> Eyes:
     return Eyes(service)
+
+
+@pytest.fixture(params=["ministack", "moto"])
+def emulator(request: pytest.FixtureRequest, aws_credentials: None) -> Iterator[Emulator]:
+    """Each emulator in turn, with its clock set right."""
+    del aws_credentials
+    emulator: Emulator = request.getfixturevalue(request.param)
+    yield emulator
+    emulator.ahead_s = 0
+
+
+@pytest.fixture(scope="session")
+def loaded_session() -> Session:
+    return new_session()  # reads megabytes of Amazon's descriptions, once
+
+
+@pytest.fixture
+def aws_session(loaded_session: Session, aws_credentials: None) -> Session:
+    del aws_credentials
+    return loaded_session

@@ -1,9 +1,10 @@
+import os
 from pathlib import Path
 
 import pytest
 from obstore.store import LocalStore
 
-from contracts.blobs import BlobsContract
+from contracts.blobs import BlobsContract, parts
 from docmill.errors import ServerError
 from docmill.service.blobs import Blobs
 
@@ -18,6 +19,52 @@ class TestBlobsInMemory(BlobsContract):
     @pytest.fixture
     def blobs(self) -> Blobs:
         return Blobs.in_memory()
+
+
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch) -> set[Path]:
+    """What the disk was made to keep."""
+    found: set[Path] = set()
+    fsync = os.fsync
+
+    def noting(descriptor: int) -> None:
+        found.add(Path(f"/proc/self/fd/{descriptor}").readlink())
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    return found
+
+
+async def test_an_accepted_file_survives_a_power_cut(tmp_path: Path, settled: set[Path]) -> None:
+    blobs = Blobs.in_folder(tmp_path)
+
+    await blobs.put_stream("incoming/1", parts(b"x"), max_bytes=1)
+    await blobs.move("incoming/1", "a/b/c")
+
+    assert {tmp_path, tmp_path / "a", tmp_path / "a/b", tmp_path / "incoming/1"} <= settled
+
+
+@pytest.mark.parametrize("way", ["put_stream", "put_once"])
+async def test_a_file_written_in_place_survives_a_power_cut(
+    tmp_path: Path, settled: set[Path], way: str
+) -> None:
+    blobs = Blobs.in_folder(tmp_path)
+
+    if way == "put_stream":
+        await blobs.put_stream("a/b/c", parts(b"x"), max_bytes=1)
+    else:
+        await blobs.put_once("a/b/c", b"x")
+
+    assert {tmp_path, tmp_path / "a", tmp_path / "a/b"} <= settled
+    assert tmp_path / "a/b/c" in settled or any(path.parent.name == "incoming" for path in settled)
+
+
+async def test_a_key_that_is_taken_leaves_nothing_behind(tmp_path: Path) -> None:
+    blobs = Blobs.in_folder(tmp_path)
+    await blobs.put_once("a", b"first")
+    await blobs.put_once("a", b"second")
+
+    assert await blobs.keys("incoming") == []
 
 
 async def test_a_store_that_fails_is_an_error_to_be_tried_again(tmp_path: Path) -> None:

@@ -1,24 +1,41 @@
-"""Files by key: originals, transcriptions. In a local folder or in memory."""
+"""Files by key: originals, transcriptions. In a local folder, in a bucket of S3, or in memory."""
 
+import asyncio
 import hashlib
+import os
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import obstore
 from obstore import exceptions
-from obstore.store import LocalStore, MemoryStore
+from obstore.store import LocalStore, MemoryStore, S3Store
 
 from docmill.errors import CorruptError, MisconfiguredError, ServerError, TooLargeError
 
 if TYPE_CHECKING:
-    from obstore import GetOptions  # exists for type checkers only
+    # exist for type checkers only
+    from obstore import GetOptions
+    from obstore.store import S3CredentialProvider
 
 CHUNK_BYTES = 1 << 20
+_INCOMING = "incoming/"
+"""Where files are until they are complete and move to their place."""
+
+_PART_BYTES = 8 << 20
+"""What is held of a file on its way into a bucket, twice: S3 takes no parts below 5 MiB but the last. A file
+that fits into one is sent in one call."""
+
+_PARTS_AT_ONCE = 2
+_CALL = timedelta(seconds=60)
+_CONNECT = timedelta(seconds=5)
+_RETRIES = 3
+_RETRYING = timedelta(seconds=30)
 _KEY = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*")
 
 
@@ -43,18 +60,40 @@ class Blobs:
     """Files of any size under keys such as `documents/ab12`.
 
     A key is made of letters, digits, `.`, `_` and `-`, parted by `/`; anything else raises ValueError, so
-    that no key leads out of the store. All methods raise ServerError if the store fails or is full,
-    MisconfiguredError if it denies access.
+    that no key leads out of the store. All methods raise ServerError if the store fails, is full or out of
+    reach, MisconfiguredError if it denies access. root: of a store in a folder; what a method has written
+    there survives a power cut.
     """
 
-    def __init__(self, store: LocalStore | MemoryStore) -> None:
+    def __init__(self, store: LocalStore | MemoryStore | S3Store, *, root: Path | None = None) -> None:
         self._store = store
+        self._root = root
+        self._part_bytes = _PART_BYTES if isinstance(store, S3Store) else CHUNK_BYTES
 
     @classmethod
     def in_folder(cls, root: Path) -> "Blobs":
         """Below `root`, which is made if it does not exist."""
         root.mkdir(parents=True, exist_ok=True)
-        return cls(LocalStore(prefix=root, automatic_cleanup=True))
+        return cls(LocalStore(prefix=root, automatic_cleanup=True), root=root)
+
+    @classmethod
+    def in_bucket(
+        cls, name: str, *, region: str, endpoint: str | None, credentials: "S3CredentialProvider"
+    ) -> "Blobs":
+        """In a bucket of Amazon S3, or of another store that speaks its language, at `endpoint`."""
+        store = S3Store(
+            name,
+            region=region,
+            endpoint=endpoint or f"https://s3.{region}.amazonaws.com",
+            credential_provider=credentials,
+            client_options={
+                "allow_http": endpoint is not None,
+                "timeout": _CALL,
+                "connect_timeout": _CONNECT,
+            },
+            retry_config={"max_retries": _RETRIES, "retry_timeout": _RETRYING},
+        )
+        return cls(store)
 
     @classmethod
     def in_memory(cls) -> "Blobs":
@@ -68,37 +107,50 @@ class Blobs:
         """
         digest = hashlib.sha256()
         size = 0
-
-        async def counted() -> AsyncGenerator[bytes]:
-            nonlocal size
-            async for chunk in chunks:
-                size += len(chunk)
-                if size > max_bytes:
-                    raise TooLargeError(
-                        f"the file is larger than {max_bytes / 1_000_000:g} MB; make it smaller, or raise "
-                        "limits.file_mb"
-                    )
-                digest.update(chunk)
-                if chunk:
-                    yield chunk
-
         with _translated(key):
-            await obstore.put_async(self._store, _checked(key), counted(), chunk_size=CHUNK_BYTES)
+            # Left by an error or a cancellation, the writer removes what it has written.
+            async with obstore.open_writer_async(
+                self._store, _checked(key), buffer_size=self._part_bytes, max_concurrency=_PARTS_AT_ONCE
+            ) as file:
+                async for chunk in chunks:
+                    size += len(chunk)
+                    if size > max_bytes:
+                        raise _too_large(max_bytes)
+                    digest.update(chunk)
+                    await file.write(chunk)
+            await self._settle(key)
         return Stored(size, digest.hexdigest())
 
     async def put_once(self, key: str, data: bytes) -> bool:
         """Write a file unless there is one; whether it was written."""
         with _translated(key):
             try:
-                await obstore.put_async(self._store, _checked(key), data, mode="create")
+                await self._create(_checked(key), data)
             except exceptions.AlreadyExistsError:
                 return False
         return True
 
+    async def _create(self, key: str, data: bytes) -> None:
+        if self._root is None:
+            await obstore.put_async(self._store, key, data, mode="create", use_multipart=False)
+            return
+        # In a folder, a file must be settled before it has its key: after a power cut, a key with nothing
+        # behind it would be the first and stay.
+        incoming = f"{_INCOMING}{uuid4()}"
+        try:
+            await obstore.put_async(self._store, incoming, data, use_multipart=False)
+            await self._settle(incoming)
+            await obstore.rename_async(self._store, incoming, key, overwrite=False)
+        except exceptions.AlreadyExistsError:
+            await self.delete(incoming)
+            raise
+        await self._settle_name(key)
+
     async def move(self, key: str, target: str) -> None:
-        """Give a file another key, in one step, over what may be there."""
+        """Give a file another key, over what may be there. In a bucket it has both for a moment."""
         with _translated(key):
             await obstore.rename_async(self._store, _checked(key), _checked(target))
+            await self._settle_name(target)
 
     async def get(self, key: str) -> bytes:
         """A file's content. Raises CorruptError if there is none."""
@@ -152,6 +204,33 @@ class Blobs:
         with _translated(key), suppress(FileNotFoundError):
             await obstore.delete_async(self._store, _checked(key))
 
+    async def _settle(self, key: str) -> None:
+        """In a folder: wait until the disk has a file's content, and its name unless that is for now only."""
+        if self._root is not None:
+            await asyncio.to_thread(_sync, self._root / key)
+            if not key.startswith(_INCOMING):
+                await self._settle_name(key)
+
+    async def _settle_name(self, key: str) -> None:
+        if self._root is not None:
+            folders = [self._root / folder for folder in Path(key).parents]
+            await asyncio.to_thread(_sync, *folders)
+
+
+def _sync(*paths: Path) -> None:
+    for path in paths:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _too_large(max_bytes: int) -> TooLargeError:
+    return TooLargeError(
+        f"the file is larger than {max_bytes / 1_000_000:g} MB; make it smaller, or raise limits.file_mb"
+    )
+
 
 def _checked(key: str) -> str:
     if not _KEY.fullmatch(key):
@@ -168,4 +247,4 @@ def _translated(key: str) -> Generator[None]:
     except (PermissionError, exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
         raise MisconfiguredError(f"no permission for {key!r} in the file store") from error
     except (OSError, exceptions.BaseError) as error:
-        raise ServerError(f"the file store failed on {key!r}; is it full?") from error
+        raise ServerError(f"the file store failed on {key!r}; is it full or out of reach?") from error

@@ -1,35 +1,22 @@
 """`SqsQueue` against two emulators, whose treatment of stale receipts brackets that of Amazon."""
 
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from uuid import uuid4
 
 import pytest
 
 from contracts.queue import MAX_RECEIVES, VISIBILITY_S, QueueContract
 from docmill.ports import Queue
-from docmill.service.aws.client import Operations, Session, new_session, opened
+from docmill.service.aws.client import Operations, Session, opened
 from docmill.service.queue.channel import Channel
 from docmill.service.queue.sqs import SqsQueue
 from emulators import Emulator
 
 
-@pytest.fixture(params=["ministack", "moto"])
-def emulator(request: pytest.FixtureRequest, aws_credentials: None) -> Iterator[Emulator]:
-    del aws_credentials
-    emulator: Emulator = request.getfixturevalue(request.param)
-    yield emulator
-    emulator.ahead_s = 0
-
-
-@pytest.fixture(scope="module")
-def session() -> Session:
-    return new_session()  # reads megabytes of Amazon's descriptions, once
-
-
 @pytest.fixture
-async def sqs(emulator: Emulator, session: Session) -> AsyncIterator[Operations]:
-    async with opened(session, "sqs", region="eu-central-1", endpoint=emulator.endpoint) as sqs:
+async def sqs(emulator: Emulator, aws_session: Session) -> AsyncIterator[Operations]:
+    async with opened(aws_session, "sqs", region="eu-central-1", endpoint=emulator.endpoint) as sqs:
         yield sqs
 
 

@@ -22,31 +22,11 @@ _CONNECTIONS = 100
 """Polls, heartbeats and deletions of hundreds of documents at a time; more wait for a free one."""
 
 
-class FrozenCredentials(Protocol):
-    """Who we are at this moment. token: of credentials that expire."""
-
-    access_key: str
-    secret_key: str
-    token: str | None
-
-
-class Credentials(Protocol):
-    """Who we are, renewed as needed."""
-
-    async def get_frozen_credentials(self) -> FrozenCredentials:
-        """What to sign with now."""
-        ...
-
-
 class Session(Protocol):
     """What we use of aiobotocore's session, which has no types."""
 
     def create_client(self, service: str, /, **options: object) -> AbstractAsyncContextManager[object]:
         """A client that is open within a block."""
-        ...
-
-    async def get_credentials(self) -> Credentials | None:
-        """What the usual places hold: environment, profile, container or machine role."""
         ...
 
 
@@ -61,7 +41,7 @@ class Operations:
     def __init__(self, client: object) -> None:
         self._client = client
 
-    async def call(self, operation: str, *, waits_s: float = 0, **parameters: object) -> dict[str, Any]:
+    async def call(self, operation: str, /, *, waits_s: float = 0, **parameters: object) -> dict[str, Any]:
         """What AWS answers. operation: `send_message`, for example; waits_s: how long AWS is asked to wait.
 
         Raises NetworkError, ServerError, RateLimitedError, UnauthorizedError, or RefusedError for what AWS
@@ -82,6 +62,7 @@ async def opened(
         read_timeout=_READ_S,
         retries={"mode": "standard", "total_max_attempts": _TRIES},
         max_pool_connections=_CONNECTIONS,
+        ignore_configured_endpoint_urls=True,  # settings say where AWS is, for every service alike
         s3={"addressing_style": "path"} if endpoint else None,
     )
     async with AsyncExitStack() as stack:
