@@ -7,6 +7,7 @@ SPEEDS = {
     "bench.run_ocr": "recognition through `docmill run`, beside bare RapidOCR",
     "bench.reading_pdf": "born-digital PDF, beside bare PDFium",
     "bench.startup": "start of the vault, import of the library",
+    "bench.simulation": "schedules of the worker's protocol, none of which may break a promise",
 }
 
 

@@ -1,0 +1,256 @@
+"""The protocol with one mistake each. Every one of them has been made somewhere; none may go unnoticed."""
+
+from collections.abc import Generator
+
+from docmill.errors import ServerError
+from docmill.service.protocol import (
+    Delete,
+    GiveUp,
+    GiveUpCrashed,
+    Obstacle,
+    Retry,
+    Settlement,
+    TurnedAway,
+    Wait,
+)
+from simulation.kernel import DATABASE, QUEUE, Request, Steps
+from simulation.queue import Delivery
+from simulation.store import Claim, Row, Store, Unsent
+from simulation.worker import Worker
+from simulation.world import Intake, Variant
+
+STALE_WRITE = "a stale owner wrote"
+TAKEN = "taken from a living worker"
+DEADLY = "a document killed too many workers"
+UNUSED = "failed before its attempts were used up"
+STUCK = "something is stuck"
+NO_LETTER = "a failed document has no dead letter"
+JOURNAL = "a stored transcription changed"
+UNREACHABLE = "the last message of an unfinished ingestion is gone"
+
+
+class NoFence(Store):
+    def holds(self, claim: Claim) -> bool:
+        return claim.row.status == "in-progress"
+
+
+class FenceNotRaised(Store):
+    def next_fence(self, row: Row) -> None:
+        pass
+
+
+class FenceNotRaisedWhenGivenBack(Store):
+    def set_back(self, claim: Claim, delay_s: int, *, counts: bool) -> bool:
+        held = super().set_back(claim, delay_s, counts=counts)
+        if held:
+            claim.row.fence -= 1
+        return held
+
+
+class ClaimsWhatIsLeased(Store):
+    def may_claim(self, row: Row) -> bool:
+        return row.status == "in-progress" and row.attempt_count < self.max_attempts
+
+
+class AttemptCountedAtFailure(Store):
+    def count_claim(self, row: Row) -> None:
+        pass
+
+    def set_back(self, claim: Claim, delay_s: int, *, counts: bool) -> bool:
+        if counts:
+            claim.row.attempt_count += 1
+        return super().set_back(claim, delay_s, counts=counts)
+
+    def refund(self, row: Row) -> None:
+        pass
+
+
+class NothingIsRefunded(Store):
+    def refund(self, row: Row) -> None:
+        pass
+
+
+class LeaseKeptWhenGivenBack(Store):
+    def set_back(self, claim: Claim, delay_s: int, *, counts: bool) -> bool:
+        lease_until = claim.row.lease_until
+        held = super().set_back(claim, delay_s, counts=counts)
+        if held:
+            claim.row.lease_until = lease_until
+        return held
+
+
+class GivesUpWhatIsLeased(Store):
+    def may_give_up(self, row: Row) -> bool:
+        return row.status == "in-progress" and row.attempt_count >= self.max_attempts
+
+
+class GivesUpBeforeTheLeaseEnds(Worker):
+    """Its statement checks no lease either; each of the two checks alone prevents the harm."""
+
+    def turned_away(self, obstacle: Obstacle | None) -> TurnedAway:
+        if obstacle and obstacle.status == "in-progress" and obstacle.attempts_used_up:
+            return GiveUpCrashed()
+        return super().turned_away(obstacle)
+
+
+class NoDeadLetter(Store):
+    """Written in a transaction of its own, which the worker's death prevents."""
+
+    def give_up(self, row: Row) -> bool:
+        letter = row.has_letter
+        given_up = super().give_up(row)
+        row.has_letter = letter
+        return given_up
+
+
+class JournalOverwritten(Store):
+    def write_journal(self, row: Row, writer: int) -> None:
+        row.journal = writer
+
+
+class DeletesWhatIsClaimed(Worker):
+    """As the pipeline docmill comes from did."""
+
+    def turned_away(self, obstacle: Obstacle | None) -> TurnedAway:
+        follows = super().turned_away(obstacle)
+        return Delete() if isinstance(follows, Wait) else follows
+
+
+class ExtendsTheMessageOnly(Worker):
+    def extend(self, claim: Claim, delivery: Delivery) -> Generator[Request, bool, bool]:
+        del claim
+        return (yield (QUEUE, self.queue.extend, (delivery, self.store.lease_s)))
+
+
+class NoHeartbeat(Worker):
+    def extend(self, claim: Claim, delivery: Delivery) -> Generator[Request, bool, bool]:
+        del claim, delivery
+        return (yield (QUEUE, bool, (1,)))
+
+
+class DeletesBeforeItStores(Worker):
+    def store_result(self, claim: Claim, delivery: Delivery) -> Steps:
+        yield (QUEUE, self.queue.delete, (delivery,))
+        yield from super().store_result(claim, delivery)
+
+
+class DeletesBeforeItFails(Worker):
+    def settle(self, claim: Claim, delivery: Delivery, follows: Settlement) -> Steps:
+        if isinstance(follows, GiveUp):
+            yield (QUEUE, self.queue.delete, (delivery,))
+        yield from super().settle(claim, delivery, follows)
+
+
+class TakesAnErrorForSuccess(Worker):
+    def store_result(self, claim: Claim, delivery: Delivery) -> Steps:
+        try:
+            yield from super().store_result(claim, delivery)
+        except ServerError:
+            return
+
+
+class TakesALostClaimForSuccess(Worker):
+    def settle(self, claim: Claim, delivery: Delivery, follows: Settlement) -> Steps:
+        if claim.row.status == "in-progress" and not isinstance(follows, Retry | GiveUp):
+            yield (QUEUE, self.queue.delete, (delivery,))
+        else:
+            yield from super().settle(claim, delivery, follows)
+
+
+class RetriesWithoutTheMessage(Worker):
+    """The ingestion is given back; its message stays hidden for the rest of its time."""
+
+    def retry(self, claim: Claim, delivery: Delivery, retry: Retry) -> Steps:
+        del delivery
+        yield (DATABASE, lambda: self.store.set_back(claim, int(retry.delay_s), counts=retry.counts), ())
+
+
+class RetriesWithoutDelay(Worker):
+    def retry(self, claim: Claim, delivery: Delivery, retry: Retry) -> Steps:
+        if (
+            yield (DATABASE, lambda: self.store.set_back(claim, int(retry.delay_s), counts=retry.counts), ())
+        ):
+            yield (QUEUE, self.queue.release, (delivery, 0))
+
+
+class ReleasesBeforeItGivesBack(Worker):
+    def retry(self, claim: Claim, delivery: Delivery, retry: Retry) -> Steps:
+        yield (QUEUE, self.queue.release, (delivery, 0))
+        yield (DATABASE, lambda: self.store.set_back(claim, int(retry.delay_s), counts=retry.counts), ())
+
+
+class ShutdownCounts(Worker):
+    """What runs at the end of the grace time is dropped and counted as an attempt."""
+
+    def let_go(self, claim: Claim, delivery: Delivery) -> Steps:
+        if (yield (DATABASE, lambda: self.store.set_back(claim, 0, counts=True), ())):
+            claim.row.free += 1
+            yield (QUEUE, self.queue.release, (delivery, 0))
+
+
+class SendsAfterTheCommit(Intake):
+    """No outbox: a crash between the two loses the message."""
+
+    def accept(self, row: Row) -> Steps:
+        if (yield (DATABASE, self.store.insert, (row,))):
+            yield (QUEUE, self.queue.send, (row,))
+
+
+class SendsBeforeTheCommit(Intake):
+    """The message may come before its rows and is taken for one of nothing."""
+
+    def accept(self, row: Row) -> Steps:
+        yield (QUEUE, self.queue.send, (row,))
+        yield (DATABASE, self.store.insert, (row,))
+
+
+class EmptiesTheOutboxFirst(Intake):
+    def pass_on(self, unsent: list[Unsent]) -> Steps:
+        yield (DATABASE, self.store.delete_outbox, (unsent,))
+        for each in unsent:
+            yield (QUEUE, self.queue.send, (each.row,))
+
+
+NOBODY_SWEEPS = Variant(sweeps=False)
+
+MUTATIONS: dict[str, tuple[Variant, str]] = {
+    "no fence": (Variant(store=NoFence), STALE_WRITE),
+    "a claim does not raise the fence": (Variant(store=FenceNotRaised), STALE_WRITE),
+    "giving back does not raise the fence": (Variant(store=FenceNotRaisedWhenGivenBack), STALE_WRITE),
+    "what is leased is claimed": (Variant(store=ClaimsWhatIsLeased), TAKEN),
+    "the attempt is counted at its failure": (Variant(store=AttemptCountedAtFailure), DEADLY),
+    "setup errors and shutdowns burn attempts": (Variant(store=NothingIsRefunded), UNUSED),
+    "a shutdown counts as an attempt": (Variant(worker=ShutdownCounts), UNUSED),
+    "the lease is kept when the claim is given back": (Variant(store=LeaseKeptWhenGivenBack), STUCK),
+    "a document is given up while its last attempt runs": (
+        Variant(store=GivesUpWhatIsLeased, worker=GivesUpBeforeTheLeaseEnds),
+        TAKEN,
+    ),
+    "the dead letter is written after the commit": (Variant(store=NoDeadLetter), NO_LETTER),
+    "the journal is overwritten": (Variant(store=JournalOverwritten), JOURNAL),
+    "the message of a claimed ingestion is deleted": (Variant(worker=DeletesWhatIsClaimed), UNREACHABLE),
+    "the heartbeat extends the message and not the lease": (Variant(worker=ExtendsTheMessageOnly), TAKEN),
+    "the heartbeat extends nothing": (Variant(worker=NoHeartbeat), TAKEN),
+    "the message is deleted before the result is stored": (
+        Variant(worker=DeletesBeforeItStores),
+        UNREACHABLE,
+    ),
+    "the message is deleted before the failure is stored": (
+        Variant(worker=DeletesBeforeItFails),
+        UNREACHABLE,
+    ),
+    "an error at the commit is taken for success": (Variant(worker=TakesAnErrorForSuccess), UNREACHABLE),
+    "a lost claim is taken for success": (Variant(worker=TakesALostClaimForSuccess), UNREACHABLE),
+    "a retry leaves its message hidden": (Variant(worker=RetriesWithoutTheMessage), STUCK),
+    "a retry releases its message before its claim": (Variant(worker=ReleasesBeforeItGivesBack), STUCK),
+    "the message is sent after the commit, without an outbox": (
+        Variant(intake=SendsAfterTheCommit, sweeps=False),
+        STUCK,
+    ),
+    "the message is sent before the commit": (Variant(intake=SendsBeforeTheCommit), UNREACHABLE),
+    "the outbox is emptied before its messages are sent": (
+        Variant(intake=EmptiesTheOutboxFirst, sweeps=False),
+        STUCK,
+    ),
+    "nobody sweeps": (NOBODY_SWEEPS, STUCK),
+}

@@ -1,0 +1,308 @@
+"""The rows that the protocol guards, and who may truly write them, whatever the protocol believes.
+
+A row's `entitled` is the number of the claim that holds it; the protocol does not see it. Every write is
+checked against it.
+"""
+
+from dataclasses import dataclass, field
+
+from docmill.errors import DocmillError
+from docmill.service import protocol
+from docmill.service.protocol import Obstacle
+from simulation.kernel import Kernel, Process, Violation
+
+
+class Row:
+    """An ingestion. behaviours: what becomes of each run of it, the last one for ever.
+
+    entitled: number of the claim that may write, 0 for none. claims, free: how many there were, and how many
+    of them were no attempts. effects: how often a result was stored.
+    """
+
+    __slots__ = (
+        "attempt_count",
+        "behaviours",
+        "claims",
+        "deaths",
+        "effects",
+        "entitled",
+        "fence",
+        "free",
+        "has_letter",
+        "journal",
+        "last",
+        "lease_until",
+        "messages",
+        "name",
+        "next_attempt_at",
+        "outbox",
+        "runs",
+        "status",
+    )
+
+    def __init__(self, name: str, behaviours: tuple["Behaviour", ...]) -> None:
+        self.name = name
+        self.behaviours = behaviours
+        self.status = "absent"
+        self.fence = 0
+        self.attempt_count = 0
+        self.lease_until: int | None = None
+        self.next_attempt_at: int | None = None
+        self.journal = 0
+        self.has_letter = False
+        self.outbox = 0
+        self.messages = 0
+        self.entitled = 0
+        self.claims = 0
+        self.free = 0
+        self.deaths = 0
+        self.effects = 0
+        self.runs = 0
+        self.last: Claim | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What a run of a document does. error: after the work; fatal: it kills its worker."""
+
+    name: str
+    work_s: tuple[int, int]
+    error: DocmillError | None = None
+    fatal: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Claim:
+    """What a worker knows of its claim, and the `number` it has in truth."""
+
+    row: Row
+    process: Process
+    fence: int
+    attempt: int
+    number: int
+    believed_until: int
+    working: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Unsent:
+    """A row of the outbox. locked_by: the transaction that has it."""
+
+    row: Row
+    locked_by: "Lock | None" = None
+
+
+@dataclass(slots=True, eq=False)
+class Lock:
+    """A transaction that has locked rows. It ends with its process."""
+
+    process: Process
+    ended: bool = False
+
+    def holds(self) -> bool:
+        return self.process.alive and not self.ended
+
+
+@dataclass(slots=True, eq=False)
+class Store:
+    """The database. Every method is one transaction."""
+
+    kernel: Kernel
+    lease_s: int
+    max_attempts: int
+    rows: list[Row] = field(default_factory=list[Row])
+    unfinished: int = 0
+    outbox: list["Unsent"] = field(default_factory=list["Unsent"])
+
+    def insert(self, row: Row) -> bool:
+        """Accept the document. False if it was accepted before."""
+        if row.status != "absent":
+            return False
+        self.kernel.note("{} is accepted", row.name)
+        row.status = "in-progress"
+        return True
+
+    def put_outbox(self, row: Row) -> None:
+        row.outbox += 1
+        self.outbox.append(Unsent(row))
+
+    def lock_outbox(self, lock: Lock) -> list[Unsent]:
+        """Rows that no other transaction has."""
+        found = [unsent for unsent in self.outbox if not (unsent.locked_by and unsent.locked_by.holds())]
+        for unsent in found:
+            unsent.locked_by = lock
+        return found
+
+    def delete_outbox(self, unsent: list[Unsent]) -> None:
+        for each in unsent:
+            if each in self.outbox:
+                self.outbox.remove(each)
+                each.row.outbox -= 1
+
+    def idle(self) -> list[Row]:
+        """Unfinished ingestions that nobody holds and whose next attempt is due."""
+        now = self.kernel.now
+        return [
+            row
+            for row in self.rows
+            if row.status == "in-progress"
+            and not protocol.is_leased(row, now)
+            and (row.next_attempt_at is None or row.next_attempt_at <= now)
+        ]
+
+    def bury(self, row: Row) -> bool:
+        """Fail an ingestion whose message died. False while somebody works on it."""
+        if row.status != "in-progress":
+            return True
+        if protocol.is_leased(row, self.kernel.now):
+            return False
+        self._end(row, "failed")
+        self.write_letter(row)
+        row.fence += 1
+        return True
+
+    def may_claim(self, row: Row) -> bool:
+        return protocol.may_claim(row, self.kernel.now, self.max_attempts)
+
+    def holds(self, claim: Claim) -> bool:
+        return protocol.holds(claim.row, claim.fence)
+
+    def may_give_up(self, row: Row) -> bool:
+        return protocol.may_give_up(row, self.kernel.now, self.max_attempts)
+
+    def take(self, row: Row, process: Process) -> Claim | None:
+        if not self.may_claim(row):
+            self.kernel.note("{} cannot claim {}", process.name, row.name)
+            return None
+        self._check_takeover(row)
+        now = self.kernel.now
+        self.count_claim(row)
+        self.next_fence(row)
+        row.lease_until = now + self.lease_s
+        row.next_attempt_at = None
+        row.claims += 1
+        row.entitled = row.claims
+        self.kernel.note(
+            "{} claims {} (attempt {}, fence {})", process.name, row.name, row.attempt_count, row.fence
+        )
+        claim = Claim(row, process, row.fence, row.attempt_count, row.claims, now + self.lease_s)
+        row.last = claim
+        return claim
+
+    def count_claim(self, row: Row) -> None:
+        row.attempt_count += 1
+
+    def next_fence(self, row: Row) -> None:
+        row.fence += 1
+
+    def _check_takeover(self, row: Row) -> None:
+        last = row.last
+        if last is None or not last.working or row.entitled != last.number:
+            return
+        if last.process.alive and last.process.suspended_until <= self.kernel.now < last.believed_until:
+            raise Violation("taken from a living worker", row.name)
+
+    def obstacle(self, row: Row) -> Obstacle | None:
+        if row.status == "absent":
+            return None
+        return protocol.obstacle_of(row, self.kernel.now, self.max_attempts)
+
+    def extend(self, claim: Claim) -> bool:
+        if not self.holds(claim):
+            return False
+        self.write(claim)
+        claim.row.lease_until = self.kernel.now + self.lease_s
+        return True
+
+    def progress(self, claim: Claim) -> bool:
+        return self.holds(claim)
+
+    def finish(self, claim: Claim) -> bool:
+        row = claim.row
+        if not self.holds(claim):
+            self.kernel.note(
+                "{} cannot store the result of {}: its claim is lost", claim.process.name, row.name
+            )
+            return False
+        self.write(claim)
+        row.effects += 1
+        if row.effects > 1:
+            raise Violation("stored twice", row.name)
+        self._end(row, "completed")
+        return True
+
+    def fail(self, claim: Claim, error: DocmillError) -> bool:
+        row = claim.row
+        if not self.holds(claim):
+            return False
+        self.write(claim)
+        self._end(row, "failed")
+        self.write_letter(row)
+        self._check_attempts(row, error)
+        return True
+
+    def give_up(self, row: Row) -> bool:
+        if not self.may_give_up(row):
+            return False
+        self._check_takeover(row)
+        self._end(row, "failed")
+        self.write_letter(row)
+        row.fence += 1
+        self._check_attempts(row, None)
+        return True
+
+    def write_letter(self, row: Row) -> None:
+        row.has_letter = True
+
+    def set_back(self, claim: Claim, delay_s: int, *, counts: bool) -> bool:
+        row = claim.row
+        if not self.holds(claim):
+            return False
+        self.write(claim)
+        self.kernel.note("{} gives up its claim of {}", claim.process.name, row.name)
+        row.lease_until = None
+        self.next_fence(row)
+        row.next_attempt_at = self.kernel.now + delay_s
+        row.entitled = 0
+        if not counts:
+            row.free += 1
+            self.refund(row)
+        return True
+
+    def refund(self, row: Row) -> None:
+        row.attempt_count -= 1
+
+    def write(self, claim: Claim) -> None:
+        """Check that the writer is the one entitled to."""
+        if claim.row.entitled != claim.number:
+            raise Violation("a stale owner wrote", f"{claim.process.name} on {claim.row.name}")
+
+    def _end(self, row: Row, status: str) -> None:
+        self.kernel.note("{} is {}", row.name, status)
+        row.status = status
+        row.lease_until = None
+        row.entitled = 0
+        self.unfinished -= 1
+
+    def _check_attempts(self, row: Row, error: DocmillError | None) -> None:
+        """Only a document's own error may end it before all attempts were made."""
+        if (error is None or error.code == "server_error") and row.claims - row.free < self.max_attempts:
+            raise Violation("failed before its attempts were used up", row.name)
+
+    def get_journal(self, row: Row) -> int:
+        return row.journal
+
+    def put_journal(self, row: Row, writer: int) -> None:
+        """Write-once."""
+        before = row.journal
+        self.write_journal(row, writer)
+        if before and row.journal != before:
+            raise Violation("a stored transcription changed", row.name)
+
+    def write_journal(self, row: Row, writer: int) -> None:
+        row.journal = row.journal or writer
+
+    def note_death(self, row: Row) -> None:
+        row.deaths += 1
+        if row.deaths > self.max_attempts:
+            raise Violation("a document killed too many workers", row.name)

@@ -1,0 +1,230 @@
+"""A worker, request by request as `service/worker.py` makes them, asking the real protocol what follows."""
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from functools import partial
+
+from docmill.errors import DocmillError, ServerError, SetupError
+from docmill.service import protocol
+from docmill.service.protocol import (
+    ClaimLostError,
+    Delete,
+    GiveUp,
+    GiveUpCrashed,
+    Leave,
+    Retry,
+    Settlement,
+    TurnedAway,
+    Wait,
+)
+from simulation.kernel import (
+    DATABASE,
+    FILES,
+    QUEUE,
+    CancelledTaskError,
+    FatalError,
+    Kernel,
+    Process,
+    Request,
+    Steps,
+    Task,
+)
+from simulation.queue import Delivery, Queue
+from simulation.store import Claim, Store
+
+HEARTBEAT_S = 60
+GRACE_S = 60
+PAUSE_S = 60
+BATCH = 2
+_RETRY_S = 5
+_POLL_RETRY_S = 15
+
+
+@dataclass(slots=True, eq=False)
+class Worker:
+    """What one process does."""
+
+    kernel: Kernel
+    store: Store
+    queue: Queue
+    process: Process
+    jobs: list[Task] = field(default_factory=list[Task])
+    paused_until: int = 0
+
+    def poll(self) -> Steps:
+        kernel, queue = self.kernel, self.queue
+        while True:
+            if self.paused_until > kernel.now:
+                yield self.paused_until - kernel.now
+                continue
+            if (due_s := queue.next_due()) > 0 and not self.process.stopping:
+                waiting = kernel.current
+                queue.waiting.append(waiting)
+                yield due_s
+                if waiting in queue.waiting:
+                    queue.waiting.remove(waiting)
+                continue
+            try:
+                deliveries: list[Delivery] = yield (QUEUE, queue.receive, (BATCH,))
+            except ServerError:
+                yield _POLL_RETRY_S
+                continue
+            for delivery in deliveries:
+                if self.process.stopping:
+                    kernel.spawn(self.process, self._return(delivery))
+                else:
+                    self._start(delivery)
+            if self.process.stopping:
+                return
+
+    def _return(self, delivery: Delivery) -> Steps:
+        try:
+            yield (QUEUE, self.queue.release, (delivery, 0))
+        except ServerError:
+            return
+
+    def _start(self, delivery: Delivery) -> None:
+        self.jobs = [job for job in self.jobs if not job.done]
+        self.jobs.append(self.kernel.spawn(self.process, self._job(delivery), is_job=True))
+
+    def stop(self) -> Steps:
+        """SIGTERM: let the jobs finish; at the end of the grace time, stop them."""
+        self.process.stopping = True
+        self.queue.wake()
+        deadline = self.kernel.now + GRACE_S
+        while self.kernel.now < deadline and any(not job.done for job in self.jobs):
+            yield 20
+        for job in self.jobs:
+            self.kernel.cancel(job, CancelledTaskError())
+
+    def _job(self, delivery: Delivery) -> Steps:
+        try:
+            yield from self._handle(delivery)
+        except ServerError:
+            self.kernel.note("{} leaves its message to be delivered again", self.process.name)
+        except (CancelledTaskError, ClaimLostError):
+            return
+
+    def _handle(self, delivery: Delivery) -> Steps:
+        row = delivery.message.row
+        claim: Claim | None = yield (DATABASE, self.store.take, (row, self.process))
+        if claim is not None:
+            yield from self._work(claim, delivery)
+            return
+        obstacle = yield (DATABASE, self.store.obstacle, (row,))
+        match self.turned_away(obstacle):
+            case Delete():
+                yield (QUEUE, self.queue.delete, (delivery,))
+            case Wait(delay_s=delay_s):
+                yield (QUEUE, self.queue.release, (delivery, int(delay_s)))
+            case GiveUpCrashed():
+                ended = yield (DATABASE, self.store.give_up, (row,))
+                if ended:
+                    yield (QUEUE, self.queue.delete, (delivery,))
+                else:
+                    yield (QUEUE, self.queue.release, (delivery, 0))
+
+    def turned_away(self, obstacle: protocol.Obstacle | None) -> TurnedAway:
+        return protocol.turned_away(obstacle)
+
+    def _work(self, claim: Claim, delivery: Delivery) -> Steps:
+        beat = self._beat(claim, delivery, self.kernel.current)
+        beating = self.kernel.spawn(self.process, beat, delay_s=HEARTBEAT_S)
+        outcome: DocmillError | ClaimLostError | None = None
+        try:
+            try:
+                yield from self._attempt(claim, delivery)
+            except (DocmillError, ClaimLostError) as error:
+                outcome = error
+            finally:
+                self.kernel.end(beating)
+                claim.working = False
+            yield from self.settle(claim, delivery, self._settlement(claim, outcome))
+        except CancelledTaskError:
+            yield from self.let_go(claim, delivery)
+
+    def _attempt(self, claim: Claim, delivery: Delivery) -> Steps:
+        row = claim.row
+        behaviour = row.behaviours[min(row.runs, len(row.behaviours) - 1)]
+        row.runs += 1
+        first_s, then_s = behaviour.work_s
+        yield from self._step(claim)
+        if not (yield (FILES, self.store.get_journal, (row,))):
+            yield first_s
+            if behaviour.fatal:
+                self.store.note_death(row)
+                raise FatalError
+            yield (FILES, self.store.put_journal, (row, claim.number))
+        yield from self._step(claim)
+        yield then_s
+        if behaviour.error is not None:
+            raise behaviour.error.with_traceback(None)
+        yield from self.store_result(claim, delivery)
+
+    def _step(self, claim: Claim) -> Steps:
+        if not (yield (DATABASE, self.store.progress, (claim,))):
+            raise ClaimLostError
+
+    def store_result(self, claim: Claim, delivery: Delivery) -> Steps:
+        del delivery
+        if not (yield (DATABASE, self.store.finish, (claim,))):
+            raise ClaimLostError
+
+    def _settlement(self, claim: Claim, outcome: DocmillError | ClaimLostError | None) -> Settlement:
+        if isinstance(outcome, SetupError):
+            self.paused_until = self.kernel.now + PAUSE_S
+        return protocol.settlement(
+            outcome,
+            attempt=claim.attempt,
+            max_attempts=self.store.max_attempts,
+            pause_s=PAUSE_S,
+            jitter=self.kernel.roll(),
+        )
+
+    def settle(self, claim: Claim, delivery: Delivery, follows: Settlement) -> Steps:
+        match follows:
+            case Delete():
+                yield (QUEUE, self.queue.delete, (delivery,))
+            case Leave():
+                self.kernel.note("{} has lost {}", self.process.name, claim.row.name)
+            case Retry():
+                yield from self.retry(claim, delivery, follows)
+            case GiveUp(error=error):
+                if (yield (DATABASE, self.store.fail, (claim, error))):
+                    yield (QUEUE, self.queue.delete, (delivery,))
+
+    def retry(self, claim: Claim, delivery: Delivery, retry: Retry) -> Steps:
+        delay_s = int(retry.delay_s)
+        self.kernel.note("{} failed {}: {}", self.process.name, claim.row.name, retry.error.code)
+        if (yield (DATABASE, partial(self.store.set_back, counts=retry.counts), (claim, delay_s))):
+            yield (QUEUE, self.queue.release, (delivery, delay_s))
+
+    def let_go(self, claim: Claim, delivery: Delivery) -> Steps:
+        try:
+            if (yield (DATABASE, partial(self.store.set_back, counts=False), (claim, 0))):
+                yield (QUEUE, self.queue.release, (delivery, 0))
+        except ServerError:
+            self.kernel.note("{} could not give {} back", self.process.name, claim.row.name)
+
+    def _beat(self, claim: Claim, delivery: Delivery, job: Task) -> Steps:
+        while True:
+            asked_at = self.kernel.now
+            left_s = claim.believed_until - asked_at
+            if left_s <= 0:
+                self.kernel.cancel(job, ClaimLostError())
+                return
+            try:
+                held = yield from self.extend(claim, delivery)
+            except ServerError:
+                yield max(0, min(_RETRY_S, claim.believed_until - self.kernel.now))
+                continue
+            if not held:
+                self.kernel.cancel(job, ClaimLostError())
+                return
+            claim.believed_until = asked_at + self.store.lease_s
+            yield HEARTBEAT_S
+
+    def extend(self, claim: Claim, delivery: Delivery) -> Generator[Request, bool, bool]:
+        if not (yield (QUEUE, self.queue.extend, (delivery, self.store.lease_s))):
+            return False
+        return (yield (DATABASE, self.store.extend, (claim,)))
