@@ -66,11 +66,13 @@ async def control() -> AsyncIterator[Control]:
 async def start_worker(
     mother: Mother, orders: dict[str, Any], control: Control
 ) -> AsyncIterator[StartWorker]:
-    """Worker processes, none of which outlives the test."""
+    """Worker processes that stop at points, with changed settings; none outlives the test."""
     started: list[WorkerProcess] = []
 
-    async def start(*points: str, **options: Any) -> WorkerProcess:  # noqa: ANN401  those of WorkerProcess.start
-        process = await WorkerProcess.start(mother, orders, control.path, points=points, **options)
+    async def start(*points: str, hurry: float = 0.02, **changes: Any) -> WorkerProcess:  # noqa: ANN401  settings
+        process = await WorkerProcess.start(
+            mother, {**orders, **changes}, control.path, points=points, hurry=hurry
+        )
         started.append(process)
         return process
 

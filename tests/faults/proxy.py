@@ -2,7 +2,7 @@
 
 import asyncio
 import struct
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -34,9 +34,12 @@ class _Line:
     client: asyncio.StreamWriter
     server: asyncio.StreamWriter
     marked: bool = False
+    stranded: bool = False
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
     prepared: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
 
     def cut(self) -> None:
+        self.gone.set()
         self.client.transport.abort()
         self.server.transport.abort()
 
@@ -90,6 +93,11 @@ class PostgresProxy:
         """From now on nothing arrives, in either direction, and nobody is told."""
         self._flowing.clear()
 
+    def strand(self) -> None:
+        """From now on nothing arrives on the connections there are, for ever; new ones work."""
+        for line in self._lines:
+            line.stranded = True
+
     def refuse(self) -> None:
         """Cut every connection and take no new ones."""
         self._open = False
@@ -112,12 +120,12 @@ class PostgresProxy:
             return
         line = _Line(writer, to_server)
         self._lines.add(line)
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(_until_cut(line, lambda: self._forth(reader, line)))
-                tasks.create_task(_until_cut(line, lambda: self._back(from_server, line)))
-        finally:
-            self._lines.discard(line)
+        pumps = [
+            asyncio.create_task(_until_cut(line, self._forth(reader, line))),
+            asyncio.create_task(_until_cut(line, self._back(from_server, line))),
+        ]
+        await asyncio.wait(pumps)
+        self._lines.discard(line)
 
     async def _forth(self, reader: asyncio.StreamReader, line: _Line) -> None:
         length = await reader.readexactly(_LENGTH.size)  # the first message has no type
@@ -127,7 +135,7 @@ class PostgresProxy:
             statement = _statement(kind, message, line)
             line.marked |= self._ambush is not None and self._ambush.text.encode() in statement
             await asyncio.sleep(self.delay_s)
-            await self._flowing.wait()
+            await self._flow(line)
             if line.marked and self._is_lost("request") and statement.startswith(b"COMMIT"):
                 self._spring(line)
                 return
@@ -138,7 +146,7 @@ class PostgresProxy:
         held = b""
         while True:
             kind, message = await _message(reader)
-            await self._flowing.wait()
+            await self._flow(line)
             if line.marked and self._is_lost("reply"):
                 held += message
                 if kind != b"Z":
@@ -150,6 +158,12 @@ class PostgresProxy:
             line.client.write(message)
             await line.client.drain()
 
+    async def _flow(self, line: _Line) -> None:
+        """Wait while nothing flows."""
+        if line.stranded:
+            await line.gone.wait()
+        await self._flowing.wait()
+
     def _is_lost(self, loss: Loss) -> bool:
         return self._ambush is not None and self._ambush.loss == loss
 
@@ -159,9 +173,9 @@ class PostgresProxy:
         line.cut()
 
 
-async def _until_cut(line: _Line, pump: Callable[[], Coroutine[None, None, None]]) -> None:
+async def _until_cut(line: _Line, pump: Coroutine[None, None, None]) -> None:
     try:
-        await pump()
+        await pump
     except (OSError, asyncio.IncompleteReadError):
         pass
     finally:

@@ -43,6 +43,34 @@ async def test_a_worker_that_slept_past_its_lease_writes_and_deletes_nothing(
     await all_is_well()
 
 
+async def test_a_worker_that_sleeps_within_its_commit_does_not_keep_the_row_locked(
+    put: Put,
+    start_worker: StartWorker,
+    control: Control,
+    heir: Heir,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+) -> None:
+    accepted = await put(paper("half written"))
+    sleeper = await start_worker("before the commit")
+
+    stop = await control.reached("before the commit")
+    sleeper.send(signal.SIGSTOP)
+    async with heir():
+        await eyes.until(accepted, "ready")
+        await settled()
+    stop.go()
+    sleeper.send(signal.SIGCONT)
+    await sleeper.logged("attempt ended")
+    await sleeper.stop()
+
+    ingestion = await eyes.ingestion(accepted)
+    assert ingestion.attempt_count == 2
+    assert not written_by(sleeper)(ingestion.worker_id or "")
+    await all_is_well()
+
+
 async def test_a_worker_that_slept_after_its_commit_finds_its_message_gone(
     put: Put,
     start_worker: StartWorker,

@@ -25,6 +25,7 @@ from docmill.service.ingest import Stages
 from docmill.service.logs import configure_logs
 from docmill.service.settings import Settings
 from docmill.service.signals import stop_signals
+from docmill.service.store import database
 from docmill.service.store.database import Conn, Database
 from faults.control import stop_at
 from faults.steps import obedient_stages
@@ -119,6 +120,8 @@ def lay_points(service: stack.Service, stages: Stages, points: Points) -> None:
 def hurry(factor: float) -> None:
     """Shorten the waits that no setting shortens."""
     assert hasattr(worker, "_POLL_RETRY_S")
+    assert hasattr(database, "ANSWER_S")
+    database.__dict__["ANSWER_S"] *= factor
     worker.__dict__["_POLL_RETRY_S"] *= factor
     for error in (TransientError, *TransientError.__subclasses__()):
         if "delay_s" in vars(error):

@@ -1,10 +1,13 @@
 """Connections to PostgreSQL, bound to one tenant at a time."""
 
 import asyncio
+import logging
+import os
+import socket
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from uuid import UUID
 
 from psycopg import AsyncConnection
@@ -15,6 +18,14 @@ from docmill.service.store.faults import translated
 
 Conn = AsyncConnection[TupleRow]
 
+log = logging.getLogger(__name__)
+
+ANSWER_S = 60.0
+"""No statement of ours takes so long. One that does has lost its server, and a transaction that idles so long
+has lost its client: a machine that was paused must not keep the rows it locked."""
+
+_CONNECT_S = 10
+
 
 class Database:
     """A pool of connections that act as the role `docmill_app`, which row-level security binds."""
@@ -23,7 +34,8 @@ class Database:
         self.url = url
         self._pool = AsyncConnectionPool(
             url,
-            kwargs={"autocommit": True, "application_name": "docmill"},
+            connection_class=_ImpatientConnection,
+            kwargs={"autocommit": True, "application_name": "docmill", "connect_timeout": _CONNECT_S},
             configure=_become_app,
             min_size=1,
             max_size=max_connections,
@@ -60,7 +72,31 @@ class Database:
         with translated(), _heeding_cancellation() as check:
             async with self._pool.connection() as conn:
                 check()
-                yield conn
+                try:
+                    yield conn
+                finally:
+                    if conn.hung_up:  # the others went the same way, and would be found out one by one
+                        await self._pool.drain()
+
+
+class _ImpatientConnection(AsyncConnection[TupleRow]):
+    """Hangs up when an answer is overdue: a network may drop a connection without telling anyone."""
+
+    hung_up = False
+
+    async def wait(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  whatever psycopg waits for
+        overdue = asyncio.get_running_loop().call_later(ANSWER_S, self._hang_up)
+        try:
+            return await super().wait(*args, **kwargs)
+        finally:
+            overdue.cancel()
+
+    def _hang_up(self) -> None:
+        """The waiting see that the connection has ended. No cancellation: that would ask the server first."""
+        log.error("the database does not answer: hanging up", extra={"after_s": ANSWER_S})
+        self.hung_up = True
+        with socket.socket(fileno=os.dup(self.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager
@@ -83,3 +119,6 @@ def _heeding_cancellation() -> Generator[Callable[[], None]]:
 
 async def _become_app(conn: Conn) -> None:
     await conn.execute("SET ROLE docmill_app")
+    await conn.execute(
+        "SELECT set_config('idle_in_transaction_session_timeout', %s, false)", [f"{ANSWER_S:g}s"]
+    )
