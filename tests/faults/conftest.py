@@ -13,7 +13,7 @@ from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.service.worker import run_worker
 from faults.control import Control
-from faults.ledger import examine, is_quiet, open_ledger
+from faults.audit import examine, is_quiet, open_books
 from faults.processes import Mother, WorkerProcess
 from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker
 from faults.steps import obedient_stages
@@ -50,7 +50,7 @@ def orders(database_url: str, tmp_path: Path, worker_settings: dict[str, Any]) -
 
 @pytest.fixture
 def settings(orders: dict[str, Any]) -> Settings:
-    open_ledger(orders["database_url"])
+    open_books(orders["database_url"])
     return Settings(**orders)
 
 

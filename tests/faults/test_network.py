@@ -23,7 +23,7 @@ async def proxy(database_url: str) -> AsyncIterator[PostgresProxy]:
 
 
 LOSSES: list[Loss] = ["request", "reply"]
-OF = {"claim": "SET started_at", "result": "SET status = 'completed'", "progress": "SET step ="}
+OF = {"claim": "SET started_at", "result": "SET status = 'completed'", "progress": "SET step"}
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -41,7 +41,7 @@ async def test_a_commit_whose_request_or_reply_is_lost_gives_one_result(
     worker = await start_worker(database_url=proxy.url)
     await worker.logged("worker started")
     proxy.lose(loss, of=of)
-    accepted = await put(paper("half said"))
+    accepted = await put(paper("half said", work_s=0.3))
 
     await asyncio.wait_for(proxy.sprung.wait(), 20)
     await eyes.until(accepted, "ready")

@@ -13,7 +13,7 @@ from psycopg import sql
 from docmill.ports import Queue
 
 
-def open_ledger(database_url: str) -> None:
+def open_books(database_url: str) -> None:
     """Have the database write down every end of an ingestion, beside and independent of docmill."""
     with psycopg.connect(database_url, autocommit=True) as conn:
         conn.execute(
