@@ -12,7 +12,8 @@ from docmill.schemas.types import Invoice
 from docmill.service.ingest import Stages
 from docmill.service.intake import Accepted
 from docmill.service.stack import Service
-from docmill.service.store import documents, ingestions
+from docmill.service.store import dead_letters, documents, ingestions
+from docmill.service.store.dead_letters import DeadLetterRow
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 
@@ -98,6 +99,10 @@ class Eyes:
     async def ingestion(self, accepted: Accepted) -> IngestionRow:
         async with self.service.database.tenant(self.service.default_tenant_id) as conn:
             return (await ingestions.of_document(conn, accepted.document_id))[0]
+
+    async def letters(self) -> list[DeadLetterRow]:
+        async with self.service.database.tenant(self.service.default_tenant_id) as conn:
+            return await dead_letters.page(conn, limit=100)
 
     async def until(self, accepted: Accepted, state: str) -> DocumentRow:
         """The document, once it is in `state`."""

@@ -4,7 +4,7 @@ import signal
 from pathlib import Path
 
 from docmill.service.signals import stop_signals
-from docmill.service.workplace import folder_for, workplace
+from docmill.service.workplace import dead_workers, folder_for, forget_worker, workplace
 
 
 def names(folder: Path) -> list[str]:
@@ -18,12 +18,21 @@ async def test_folders_go_with_the_work(tmp_path: Path) -> None:
     assert names(tmp_path) == ["lock"]
 
 
-async def test_what_a_dead_worker_left_is_removed_and_a_living_ones_is_not(tmp_path: Path) -> None:
+async def test_dead_workers_are_told_from_living_ones(tmp_path: Path) -> None:
     (tmp_path / "dead" / "job").mkdir(parents=True)
+    (tmp_path / "also dead").mkdir()
+    (tmp_path / "also dead" / "lock").touch()
 
     async with workplace(tmp_path, "living") as living, workplace(tmp_path, "me"):
+        assert sorted(dead_workers(tmp_path)) == ["also dead", "dead"]
+        forget_worker(tmp_path, "dead")
         assert living.is_dir()
-        assert not (tmp_path / "dead").exists()
+
+    assert names(tmp_path) == ["also dead", "lock"]
+
+
+def test_where_nobody_has_worked_nobody_has_died(tmp_path: Path) -> None:
+    assert dead_workers(tmp_path / "work") == []
 
 
 async def test_the_first_signal_asks_to_stop_and_the_second_at_once() -> None:

@@ -37,6 +37,7 @@ class Worker(_Section):
     grace_s: float = Field(default=600, ge=0)
     concurrency: int = Field(default=8, ge=1)
     pause_s: float = Field(default=60, gt=0)
+    sweep_s: float = Field(default=30, gt=0)
     port: int | None = Field(default=None, ge=0, le=65535)
 
 
@@ -61,6 +62,7 @@ class Limits(_Section):
     ai_s: float = Field(default=90, gt=0)
     download_s: float = Field(default=60, gt=0)
     upload_s: float = Field(default=60, gt=0)
+    events_days: float = Field(default=30, gt=0)
 
     @property
     def file_bytes(self) -> int:

@@ -1,10 +1,10 @@
-"""Folders to work in, which disappear with the work, even when the worker was killed."""
+"""Folders to work in. Each is locked by its worker: a folder without a lock tells of a worker that died."""
 
 import asyncio
 import fcntl
 import shutil
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -13,7 +13,7 @@ _LOCK = "lock"
 
 @asynccontextmanager
 async def workplace(root: Path, worker_id: str) -> AsyncGenerator[Path]:
-    """A worker's own folder below `root`. What dead workers of this machine left there is removed."""
+    """A worker's own folder below `root`. It goes with the worker, unless that is killed."""
     lock = await asyncio.to_thread(_open, root, worker_id)
     try:
         yield root / worker_id
@@ -32,14 +32,23 @@ async def folder_for(place: Path, name: str) -> AsyncGenerator[Path]:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
+def dead_workers(root: Path) -> list[str]:
+    """The ids of workers that had a folder below `root` when they died."""
+    if not root.is_dir():
+        return []
+    with _entrance(root):
+        return [folder.name for folder in root.iterdir() if folder.is_dir() and not _is_in_use(folder)]
+
+
+def forget_worker(root: Path, worker_id: str) -> None:
+    """Remove what a dead worker left."""
+    shutil.rmtree(root / worker_id, ignore_errors=True)
+
+
 def _open(root: Path, worker_id: str) -> IO[bytes]:
     """A living worker holds a lock in its folder; the kernel frees it when the process ends."""
     root.mkdir(parents=True, exist_ok=True)
-    with (root / _LOCK).open("ab") as entrance:
-        fcntl.flock(entrance, fcntl.LOCK_EX)
-        for folder in root.iterdir():
-            if folder.is_dir() and not _is_in_use(folder):
-                shutil.rmtree(folder)
+    with _entrance(root):
         own = root / worker_id
         own.mkdir()
         lock = (own / _LOCK).open("ab")
@@ -47,12 +56,22 @@ def _open(root: Path, worker_id: str) -> IO[bytes]:
     return lock
 
 
+@contextmanager
+def _entrance(root: Path) -> Generator[None]:
+    """One at a time: nobody sees a folder that is not locked yet."""
+    with (root / _LOCK).open("ab") as entrance:
+        fcntl.flock(entrance, fcntl.LOCK_EX)
+        yield
+
+
 def _is_in_use(folder: Path) -> bool:
-    with (folder / _LOCK).open("ab") as lock:
-        try:
+    try:
+        with (folder / _LOCK).open("r+b") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:  # its worker died early, or is done and just removing it
+        return False
     return False
 
 

@@ -1,0 +1,151 @@
+"""Finding what was lost, across tenants, and giving it back, within one."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from docmill.service.store.database import Conn
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An ingestion and whose it is."""
+
+    id: UUID
+    tenant_id: UUID
+
+
+def by_tenant(found: Iterable[Found]) -> Mapping[UUID, list[UUID]]:
+    """The ingestions of each tenant."""
+    ids: defaultdict[UUID, list[UUID]] = defaultdict(list)
+    for one in found:
+        ids[one.tenant_id].append(one.id)
+    return ids
+
+
+async def idle(conn: Conn, *, grace_s: float, after: UUID, limit: int) -> list[Found]:
+    """Up to `limit` ingestions after id `after` that are in progress, but not for `grace_s` in any hands."""
+    async with conn.cursor(row_factory=class_row(Found)) as cur:
+        await cur.execute(
+            """
+            SELECT id, tenant_id
+              FROM idle_ingestions(make_interval(secs => %(grace_s)s), %(after)s, %(limit)s)
+            """,
+            {"grace_s": grace_s, "after": after, "limit": limit},
+        )
+        return await cur.fetchall()
+
+
+async def held_by(conn: Conn, worker_id: str) -> list[Found]:
+    """The ingestions that a worker holds."""
+    async with conn.cursor(row_factory=class_row(Found)) as cur:
+        await cur.execute(
+            "SELECT id, tenant_id FROM ingestions_held_by(%(worker_id)s)", {"worker_id": worker_id}
+        )
+        return await cur.fetchall()
+
+
+async def note_sent(conn: Conn, ids: Sequence[UUID]) -> list[UUID]:
+    """Note that these ingestions are sent again; those that are still to be worked on."""
+    cur = await conn.execute(
+        """
+        UPDATE ingestion
+           SET sent_at = clock_timestamp()
+         WHERE id = ANY(%(ids)s)
+           AND status = 'in-progress'
+           AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+        RETURNING id
+        """,
+        {"ids": list(ids)},
+    )
+    return [ingestion_id for (ingestion_id,) in await cur.fetchall()]
+
+
+async def give_back(conn: Conn, ids: Sequence[UUID], *, worker_id: str) -> list[UUID]:
+    """Take ingestions out of the hands of a worker that is dead; those that it still held.
+
+    The attempt it died in counts.
+    """
+    cur = await conn.execute(
+        """
+        UPDATE ingestion
+           SET lease_until = NULL, fence = fence + 1, sent_at = clock_timestamp()
+         WHERE id = ANY(%(ids)s)
+           AND status = 'in-progress'
+           AND lease_until IS NOT NULL
+           AND worker_id = %(worker_id)s
+        RETURNING id
+        """,
+        {"ids": list(ids), "worker_id": worker_id},
+    )
+    return [ingestion_id for (ingestion_id,) in await cur.fetchall()]
+
+
+async def known_hashes(conn: Conn, content_hashes: Sequence[str]) -> set[str]:
+    """Those contents of which the tenant has a document."""
+    cur = await conn.execute(
+        "SELECT content_hash FROM document WHERE content_hash = ANY(%(hashes)s)",
+        {"hashes": list(content_hashes)},
+    )
+    return {content_hash for (content_hash,) in await cur.fetchall()}
+
+
+async def known_ingestions(conn: Conn, ids: Sequence[UUID]) -> set[UUID]:
+    """Those ingestions that exist, whosever they are."""
+    cur = await conn.execute("SELECT id FROM tenants_of_ingestions(%(ids)s)", {"ids": list(ids)})
+    return {ingestion_id for (ingestion_id,) in await cur.fetchall()}
+
+
+async def tenants_with_old_events(conn: Conn, *, days: float, limit: int) -> list[UUID]:
+    """Whose are those of the oldest `limit` events that are older than `days`."""
+    cur = await conn.execute(
+        """
+        SELECT tenant_id
+          FROM tenants_with_events_before(now() - make_interval(secs => %(days)s * 86400), %(limit)s)
+        """,
+        {"days": days, "limit": limit},
+    )
+    return [tenant_id for (tenant_id,) in await cur.fetchall()]
+
+
+async def purge_events(conn: Conn, *, days: float, limit: int) -> int:
+    """Forget up to `limit` of the tenant's events that are older than `days`; how many there were."""
+    cur = await conn.execute(
+        """
+        DELETE FROM event
+         WHERE id IN (
+               SELECT id
+                 FROM (SELECT id, at FROM event ORDER BY id LIMIT %(limit)s) AS oldest
+                WHERE at < now() - make_interval(secs => %(days)s * 86400)
+               )
+        """,
+        {"days": days, "limit": limit},
+    )
+    return cur.rowcount
+
+
+async def is_our_turn(conn: Conn, chore: str) -> bool:
+    """Whether a chore is due and nobody else is at it; nobody will be until the transaction ends."""
+    cur = await conn.execute(
+        """
+        SELECT pg_try_advisory_xact_lock(hashtextextended('chore ' || %(chore)s, 0))
+               AND NOT EXISTS (SELECT FROM chore WHERE name = %(chore)s AND due_at > now())
+        """,
+        {"chore": chore},
+    )
+    (is_ours,) = await cur.fetchone() or (False,)
+    return is_ours
+
+
+async def note_done(conn: Conn, chore: str, *, again_s: float) -> None:
+    """A chore is done; it is due again in `again_s`."""
+    await conn.execute(
+        """
+        INSERT INTO chore (name, due_at) VALUES (%(chore)s, now() + make_interval(secs => %(again_s)s))
+            ON CONFLICT (name) DO UPDATE SET due_at = excluded.due_at
+        """,
+        {"chore": chore, "again_s": again_s},
+    )

@@ -1,0 +1,179 @@
+"""What repairs losses: of messages, of workers. A part of every worker process."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from docmill.errors import CrashedError
+from docmill.ports import DeadMessage
+from docmill.service.leftovers import remove_leftovers
+from docmill.service.stack import Service
+from docmill.service.store import claims, sweeps
+from docmill.service.store.sweeps import by_tenant
+from docmill.service.tasks import keep_doing
+from docmill.service.workplace import dead_workers, forget_worker
+
+log = logging.getLogger(__name__)
+
+WORK_FOLDER = "work"
+
+_NEIGHBOURS_S = 1.0
+"""How often a worker looks whether another of its machine has died. It costs a look into a small folder."""
+
+_HOUR_S = 3600.0
+_DAY_S = 24 * _HOUR_S
+
+_PAGE = 1000
+_PAGES = 5
+"""How much one sweep looks at; the next goes on from there, so that a deep queue costs no more than this."""
+
+_DEAD = 100
+_EVENTS = 1000
+_FIRST_ID = UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of loss. repair: mends what there is of it; every_s: how often, of all processes together."""
+
+    name: str
+    every_s: float
+    repair: Callable[[], Awaitable[None]]
+
+
+async def sweep_for_ever(service: Service) -> None:
+    """Repair what is lost as long as this task runs. An outage of anything is waited out."""
+    sweeper = Sweeper(service)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(keep_doing(sweeper.watch_neighbours, what="looking for dead workers"))
+        for rule in sweeper.rules:
+            group.create_task(keep_doing(partial(sweeper.take_turn, rule), what=f"sweeping: {rule.name}"))
+
+
+class Sweeper:
+    """The rules, and whose turn it is.
+
+    Every worker of every machine may run one. A rule is followed by one at a time per database; were it
+    followed by two, that would cost work and do no harm.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._database = service.database
+        self._queue = service.queue
+        self._work = service.settings.folder / WORK_FOLDER
+        self._looked_up_to = _FIRST_ID
+        self._sweep_s = service.settings.worker.sweep_s
+        self.rules = (
+            Rule("lost messages", self._sweep_s, self.send_lost_again),
+            Rule("dead messages", self._sweep_s, self.empty_dead_messages),
+            Rule("files", _DAY_S, partial(remove_leftovers, service.database, service.blobs)),
+            Rule("events", _HOUR_S, self.forget_old_events),
+        )
+
+    async def take_turn(self, rule: Rule) -> None:
+        """Follow a rule if it is due, then wait a while."""
+        await self.follow(rule)
+        await asyncio.sleep(self._sweep_s)
+
+    async def follow(self, rule: Rule) -> bool:
+        """Follow a rule if it is due and no other process is at it; whether that was so.
+
+        The lock is that of an open transaction that writes nothing: it ends with this process, and delays
+        nobody's events.
+        """
+        async with self._database.transaction() as guard:
+            if not await sweeps.is_our_turn(guard, rule.name):
+                return False
+            await rule.repair()
+            async with self._database.connection() as conn:
+                await sweeps.note_done(conn, rule.name, again_s=rule.every_s)
+        return True
+
+    async def watch_neighbours(self) -> None:
+        """Look once for dead workers of this machine, then wait a moment."""
+        await self.relieve_dead_workers()
+        await asyncio.sleep(min(_NEIGHBOURS_S, self._sweep_s))
+
+    async def relieve_dead_workers(self) -> None:
+        """Have others take at once what dead workers of this machine held, and remove their folders."""
+        for worker_id in await asyncio.to_thread(dead_workers, self._work):
+            async with self._database.connection() as conn:
+                held = await sweeps.held_by(conn, worker_id)
+            for tenant_id, ids in by_tenant(held).items():
+                await self._send(tenant_id, partial(sweeps.give_back, ids=ids, worker_id=worker_id))
+            await asyncio.to_thread(forget_worker, self._work, worker_id)
+            log.warning("a worker has died", extra={"dead_worker_id": worker_id, "held": len(held)})
+
+    async def send_lost_again(self) -> None:
+        """Send again what is to be worked on, has nobody working on it, and has no message either."""
+        for _ in range(_PAGES):
+            async with self._database.connection() as conn:
+                idle = await sweeps.idle(conn, grace_s=self._sweep_s, after=self._looked_up_to, limit=_PAGE)
+            unsent = set(await self._queue.unsent([str(one.id) for one in idle]))
+            lost = by_tenant(one for one in idle if str(one.id) in unsent)
+            for tenant_id, ids in lost.items():
+                await self._send(tenant_id, partial(sweeps.note_sent, ids=ids))
+            if lost:
+                log.warning("messages were lost", extra={"count": len(unsent)})
+            if len(idle) < _PAGE:
+                self._looked_up_to = _FIRST_ID
+                return
+            self._looked_up_to = idle[-1].id
+
+    async def _send(self, tenant_id: UUID, choose: Callable[..., Awaitable[list[UUID]]]) -> None:
+        """Send messages for the ingestions that `choose` returns, in the transaction that it is given."""
+        async with self._database.tenant(tenant_id) as conn:
+            chosen = await choose(conn)
+            await self._service.sender.send_in(conn, [str(ingestion_id) for ingestion_id in chosen])
+        self._service.sender.announce()
+
+    async def empty_dead_messages(self) -> None:
+        """Turn messages that were received too often into dead letters of their owners."""
+        while dead := await self._queue.dead_messages(limit=_DEAD):
+            named = [(ingestion_id, message) for message in dead if (ingestion_id := _named_by(message))]
+            async with self._database.connection() as conn:
+                tenants = await claims.tenants_of(conn, [ingestion_id for ingestion_id, _ in named])
+            for ingestion_id, message in named:
+                if ingestion_id in tenants:
+                    await self._fail(ingestion_id, tenants[ingestion_id], message)
+            await self._queue.purge([message.id for message in dead])
+            if len(dead) < _DEAD:
+                return
+
+    async def _fail(self, ingestion_id: UUID, tenant_id: UUID, message: DeadMessage) -> None:
+        """Unless it has ended, or somebody works on it after all: then this message is not needed."""
+        error = CrashedError(
+            f"delivered to workers {message.receive_count} times, and none could finish or refuse it"
+        )
+        async with self._database.tenant(tenant_id) as conn:
+            failed = await claims.give_up(
+                conn, ingestion_id, max_attempts=0, error=error, receive_count=message.receive_count
+            )
+        if failed:
+            log.error("ingestion failed", extra={"ingestion_id": str(ingestion_id), "code": error.code})
+            self._service.feed.announce()
+
+    async def forget_old_events(self) -> None:
+        """Forget events past their time, in small steps."""
+        days = self._service.settings.limits.events_days
+        while True:
+            async with self._database.connection() as conn:
+                tenants = await sweeps.tenants_with_old_events(conn, days=days, limit=_EVENTS)
+            for tenant_id in tenants:
+                async with self._database.tenant(tenant_id) as conn:
+                    await sweeps.purge_events(conn, days=days, limit=_EVENTS)
+            if not tenants:
+                return
+
+
+def _named_by(message: DeadMessage) -> UUID | None:
+    """The ingestion that a message names, None if it names none."""
+    try:
+        return UUID(message.body)
+    except ValueError:
+        log.error("dead message is not an ingestion id", extra={"message_id": message.id})  # noqa: TRY400  its text may be anything
+        return None

@@ -1,0 +1,407 @@
+"""Each loss is brought about behind docmill's back, and repaired by the rule that is there for it."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import LiteralString
+
+import psycopg
+import pytest
+
+from docmill.errors import NetworkError
+from docmill.ports import Message
+from docmill.service.intake import Accepted
+from docmill.service.queue.postgres import PostgresQueue
+from docmill.service.stack import Service
+from docmill.service.store import claims, sweeps
+from docmill.service.store.claims import Claim
+from docmill.service.store.ids import new_id
+from docmill.service.sweeper import WORK_FOLDER, Rule, Sweeper, sweep_for_ever
+from docmill.service.tasks import end
+from scripted import Eyes, Running, Upload
+
+
+@pytest.fixture
+def sweeper(service: Service) -> Sweeper:
+    return Sweeper(service)
+
+
+async def change(service: Service, statement: LiteralString) -> None:
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute(statement)
+
+
+async def age(service: Service) -> None:
+    """Let all ingestions have been idle for a minute."""
+    await change(
+        service,
+        """
+        UPDATE ingestion
+           SET progress_at = progress_at - interval '1 min', sent_at = sent_at - interval '1 min'
+        """,
+    )
+
+
+async def claim(service: Service, accepted: Accepted, *, worker_id: str = "another") -> Claim:
+    assert accepted.ingestion_id
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        (claim,) = await claims.take(
+            conn, [accepted.ingestion_id], worker_id=worker_id, lease_s=300, max_attempts=3
+        )
+    return claim
+
+
+async def due(service: Service) -> list[Message]:
+    return await service.queue.receive(limit=10, wait_s=0)
+
+
+async def bodies(service: Service) -> list[str]:
+    return [message.body for message in await due(service)]
+
+
+class TestLostMessages:
+    async def test_a_message_deleted_behind_our_back_is_sent_again(
+        self, service: Service, sweeper: Sweeper, upload: Upload, working: Running, eyes: Eyes
+    ) -> None:
+        accepted = await upload()
+        await change(service, "DELETE FROM message")
+        await age(service)
+
+        await sweeper.send_lost_again()
+
+        async with working():
+            await eyes.until(accepted, "ready")
+
+    async def test_what_has_a_message_is_left_alone(
+        self, service: Service, sweeper: Sweeper, upload: Upload
+    ) -> None:
+        await upload()
+        await age(service)
+
+        await sweeper.send_lost_again()
+
+        assert len(await due(service)) == 1
+
+    async def test_what_has_just_moved_is_left_alone(
+        self, service: Service, sweeper: Sweeper, upload: Upload
+    ) -> None:
+        await upload()
+        await change(service, "DELETE FROM message")
+
+        await sweeper.send_lost_again()
+
+        assert await due(service) == []
+
+    @pytest.mark.parametrize(
+        "made_busy",
+        [
+            "UPDATE ingestion SET lease_until = now() + interval '1 min'",
+            "UPDATE ingestion SET next_attempt_at = now() + interval '1 min'",
+            "INSERT INTO outbox SELECT id, 'ingestion', id::text, now() FROM ingestion",
+        ],
+        ids=["somebody works on it", "its next attempt is later", "its message waits in the outbox"],
+    )
+    async def test_what_is_in_hand_is_left_alone(
+        self, service: Service, sweeper: Sweeper, upload: Upload, made_busy: LiteralString
+    ) -> None:
+        await upload()
+        await change(service, "DELETE FROM message")
+        await age(service)
+        await change(service, made_busy)
+
+        await sweeper.send_lost_again()
+
+        assert await due(service) == []
+
+    async def test_a_relay_that_reached_nobody_is_made_good(
+        self, service: Service, sweeper: Sweeper, upload: Upload
+    ) -> None:
+        accepted = await upload()
+        await change(service, "DELETE FROM message")
+        await change(service, "INSERT INTO outbox SELECT id, 'ingestion', id::text, now() FROM ingestion")
+        await change(service, "DELETE FROM outbox")  # relayed, and then the queue lost it
+        await age(service)
+
+        await sweeper.send_lost_again()
+
+        assert await bodies(service) == [str(accepted.ingestion_id)]
+
+    async def test_a_queue_that_cannot_tell_is_not_flooded(
+        self, service: Service, sweeper: Sweeper, upload: Upload, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def cannot_tell(_queue: PostgresQueue, bodies: Sequence[str]) -> list[str]:
+            return list(bodies)
+
+        monkeypatch.setattr(PostgresQueue, "unsent", cannot_tell)
+        await upload()
+        await due(service)
+        sent_in: list[int] = []
+
+        for minute in range(1, 17):
+            await age(service)
+            await sweeper.send_lost_again()
+            if await due(service):
+                sent_in.append(minute)
+
+        assert sent_in == [1, 3, 7, 15]
+
+    async def test_a_deep_queue_is_looked_through_page_by_page(
+        self, service: Service, sweeper: Sweeper, upload: Upload, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("docmill.service.sweeper._PAGE", 2)
+        monkeypatch.setattr("docmill.service.sweeper._PAGES", 1)
+        for number in range(5):
+            await upload(str(number).encode())
+        await change(service, "DELETE FROM message")
+        await age(service)
+
+        found: list[int] = []
+        for _ in range(3):
+            await sweeper.send_lost_again()
+            found.append(len(await due(service)))
+
+        assert found == [2, 2, 1]
+
+
+class Neighbour:
+    """A process that works beside us until it is killed."""
+
+    def __init__(self, work: Path, worker_id: str) -> None:
+        code = (
+            "import asyncio, sys\n"
+            "from pathlib import Path\n"
+            "from docmill.service.workplace import workplace\n"
+            "async def live():\n"
+            "    async with workplace(Path(sys.argv[1]), sys.argv[2]):\n"
+            "        print('working', flush=True)\n"
+            "        await asyncio.Event().wait()\n"
+            "asyncio.run(live())\n"
+        )
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code, work, worker_id], stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout
+        self.process.stdout.readline()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout:
+            self.process.stdout.close()
+
+
+@pytest.fixture
+def neighbour(service: Service) -> Iterator[Neighbour]:
+    neighbour = Neighbour(service.settings.folder / WORK_FOLDER, "another")
+    yield neighbour
+    neighbour.kill()
+
+
+class TestDeadWorkers:
+    async def test_what_a_killed_worker_of_this_machine_held_goes_on_at_once(
+        self, service: Service, upload: Upload, working: Running, eyes: Eyes, neighbour: Neighbour
+    ) -> None:
+        accepted = await upload()
+        await due(service)
+        held = await claim(service, accepted)
+        neighbour.kill()
+
+        async with working():
+            await eyes.until(accepted, "ready")
+
+        ingestion = await eyes.ingestion(accepted)
+        assert ingestion.attempt_count == 2
+        assert ingestion.fence > held.fence + 1
+        assert not (service.settings.folder / WORK_FOLDER / "another").exists()
+
+    async def test_a_living_worker_keeps_what_it_holds(
+        self, service: Service, sweeper: Sweeper, upload: Upload, neighbour: Neighbour, eyes: Eyes
+    ) -> None:
+        accepted = await upload()
+        await due(service)
+        held = await claim(service, accepted)
+
+        await sweeper.relieve_dead_workers()
+
+        assert (await eyes.ingestion(accepted)).fence == held.fence
+        assert await due(service) == []
+        assert (service.settings.folder / WORK_FOLDER / "another").is_dir()
+        neighbour.kill()
+
+    async def test_a_dead_workers_claim_that_another_has_taken_over_is_left_alone(
+        self, service: Service, sweeper: Sweeper, upload: Upload, eyes: Eyes
+    ) -> None:
+        (service.settings.folder / WORK_FOLDER / "dead").mkdir(parents=True)
+        accepted = await upload()
+        await due(service)
+        held = await claim(service, accepted, worker_id="living")
+
+        await sweeper.relieve_dead_workers()
+
+        assert (await eyes.ingestion(accepted)).fence == held.fence
+        assert await due(service) == []
+
+    async def test_between_finding_and_giving_back_another_may_have_been_faster(
+        self, service: Service, upload: Upload
+    ) -> None:
+        accepted = await upload()
+        await claim(service, accepted, worker_id="living")
+
+        async with service.database.tenant(service.default_tenant_id) as conn:
+            given = await sweeps.give_back(conn, [accepted.ingestion_id or new_id()], worker_id="dead")
+            noted = await sweeps.note_sent(conn, [accepted.ingestion_id or new_id()])
+
+        assert (given, noted) == ([], [])
+
+
+class TestDeadMessages:
+    async def die(self, service: Service, body: str) -> None:
+        async with service.database.connection() as conn:
+            await conn.execute(
+                """
+                INSERT INTO dead_message (id, queue, body, receive_count, sent_at)
+                VALUES (%s, 'ingestion', %s, 1000, now())
+                """,
+                [new_id(), body],
+            )
+
+    async def test_a_message_received_too_often_becomes_a_letter_of_its_owner(
+        self, service: Service, sweeper: Sweeper, upload: Upload, eyes: Eyes
+    ) -> None:
+        accepted = await upload()
+        await change(service, "DELETE FROM message")
+        await self.die(service, str(accepted.ingestion_id))
+
+        await sweeper.empty_dead_messages()
+
+        document = await eyes.document(accepted)
+        assert (document.state, document.error_code) == ("failed", "crashed")
+        (letter,) = await eyes.letters()
+        assert (letter.ingestion_id, letter.receive_count) == (accepted.ingestion_id, 1000)
+        assert await service.queue.dead_messages(limit=10) == []
+
+    async def test_what_is_in_work_is_not_failed(
+        self, service: Service, sweeper: Sweeper, upload: Upload, eyes: Eyes
+    ) -> None:
+        accepted = await upload()
+        await claim(service, accepted)
+        await self.die(service, str(accepted.ingestion_id))
+
+        await sweeper.empty_dead_messages()
+
+        assert (await eyes.document(accepted)).state == "processing"
+        assert await service.queue.dead_messages(limit=10) == []
+
+    async def test_what_names_nothing_is_dropped(
+        self, service: Service, sweeper: Sweeper, eyes: Eyes, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        await self.die(service, "secret words")
+        await self.die(service, str(new_id()))
+
+        await sweeper.empty_dead_messages()
+
+        assert await service.queue.dead_messages(limit=10) == []
+        assert await eyes.letters() == []
+        assert "not an ingestion id" in caplog.text
+        assert "secret words" not in caplog.text
+
+    async def test_many_are_emptied_in_batches(
+        self, service: Service, sweeper: Sweeper, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("docmill.service.sweeper._DEAD", 2)
+        for _ in range(5):
+            await self.die(service, str(new_id()))
+
+        await sweeper.empty_dead_messages()
+
+        assert await service.queue.dead_messages(limit=10) == []
+
+
+class TestEvents:
+    async def count(self, service: Service) -> int:
+        async with service.database.tenant(service.default_tenant_id) as conn:
+            cur = await conn.execute("SELECT count(*) FROM event")
+            return (await cur.fetchone() or (0,))[0]
+
+    async def test_events_past_their_time_are_forgotten_in_small_steps(
+        self, service: Service, sweeper: Sweeper, upload: Upload, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("docmill.service.sweeper._EVENTS", 3)
+        for number in range(4):
+            await upload(str(number).encode())
+        async with await psycopg.AsyncConnection.connect(service.database.url) as owner:
+            await owner.execute("UPDATE event SET at = at - interval '31 days'")
+        await upload(b"young")
+
+        await sweeper.forget_old_events()
+
+        assert await self.count(service) == 2  # created, queued
+
+    async def test_events_within_their_time_are_kept(
+        self, service: Service, sweeper: Sweeper, upload: Upload
+    ) -> None:
+        await upload()
+        before = await self.count(service)
+
+        await sweeper.forget_old_events()
+
+        assert await self.count(service) == before
+
+
+class TestTurns:
+    async def test_a_rule_is_followed_by_one_at_a_time_and_not_before_it_is_due(
+        self, service: Service
+    ) -> None:
+        followed: list[str] = []
+
+        async def repair() -> None:
+            followed.append("once")
+
+        rule = Rule("test", 3600, repair)
+        first = await Sweeper(service).follow(rule)
+        others = await asyncio.gather(*(Sweeper(service).follow(rule) for _ in range(3)))
+
+        assert (first, others, followed) == (True, [False] * 3, ["once"])
+
+    async def test_a_rule_that_fails_is_still_due(self, service: Service) -> None:
+        async def fail() -> None:
+            raise NetworkError("the queue is gone")
+
+        with pytest.raises(NetworkError):
+            await Sweeper(service).follow(Rule("test", 3600, fail))
+
+        async with service.database.transaction() as guard:
+            assert await sweeps.is_our_turn(guard, "test")
+
+    async def test_while_one_process_follows_a_rule_others_pass(self, service: Service) -> None:
+        async with service.database.transaction() as one, service.database.transaction() as other:
+            first = await sweeps.is_our_turn(one, "test")
+            second = await sweeps.is_our_turn(other, "test")
+
+        assert (first, second) == (True, False)
+
+    async def test_an_outage_of_the_queue_does_not_end_the_sweeping(
+        self, service: Service, upload: Upload, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        repaired = asyncio.Event()
+        asked = 0
+
+        async def down_at_first(_queue: PostgresQueue, bodies: Sequence[str]) -> list[str]:
+            nonlocal asked
+            asked += 1
+            if asked == 1:
+                raise NetworkError("the queue is down")
+            repaired.set()
+            return list(bodies)
+
+        monkeypatch.setattr(PostgresQueue, "unsent", down_at_first)
+        await upload()
+        await age(service)
+        sweeping = asyncio.create_task(sweep_for_ever(service))
+
+        await asyncio.wait_for(repaired.wait(), 20)
+
+        assert not sweeping.done()
+        await end([sweeping])
