@@ -15,13 +15,14 @@ REPOSITORY = Path(__file__).parents[1]
 LAUNCHER = Path(__file__).with_name("emulated.py")
 READY = {"ministack": "/_ministack/ready", "moto": "/moto-api/"}
 STARTS_WITHIN_S = 60
+ENDS_WITHIN_S = 20
 LOOKS_EVERY_S = 0.05
 
 Name = Literal["ministack", "moto"]
 
 
 class Emulator:
-    """One emulator. It forgets everything when it is stopped."""
+    """One emulator. Stopped and started again, ministack remembers everything and moto nothing."""
 
     def __init__(self, name: Name, folder: Path) -> None:
         self.name = name
@@ -52,7 +53,15 @@ class Emulator:
         self._process = subprocess.Popen(
             command,
             cwd=self._folder,
-            env={"PATH": os.environ["PATH"], "TMPDIR": str(self._folder), "HOME": str(self._folder)},
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(self._folder),
+                "TMPDIR": str(self._folder),
+                "PERSIST_STATE": "1",
+                "STATE_DIR": str(self._folder / "state"),
+                "S3_PERSIST": "1",
+                "S3_DATA_DIR": str(self._folder / "s3"),
+            },
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=subprocess.STDOUT,
@@ -68,10 +77,14 @@ class Emulator:
         raise AssertionError(f"{self.name} does not start: {(self._folder / 'log').read_text()}")
 
     def stop(self) -> None:
-        """End it as a crash would: at once."""
+        """Return when it has ended."""
         if self._process is not None and self._log is not None:
-            self._process.kill()
-            self._process.wait()
+            self._process.terminate()
+            try:
+                self._process.wait(ENDS_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
             self._log.close()
             self._process = None
 

@@ -24,6 +24,8 @@ SettingsFile = Annotated[
     Path | None, typer.Option("--config", help="Settings file.", show_default="docmill.toml", dir_okay=False)
 ]
 
+Aws = Annotated[bool, typer.Option("--aws", help="Keep queue and files in AWS: SQS and S3.")]
+
 
 def main() -> None:
     """The program. Our own errors become one sentence and an exit code."""
@@ -87,11 +89,13 @@ def up(
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Where the vault listens on this machine.")
     ] = None,
+    *,
+    aws: Aws = False,
 ) -> None:
     """Start the vault: web pages, API and worker, until Ctrl-C."""
     from docmill.cli.vault import load_settings, up
 
-    raise typer.Exit(up(load_settings(config, data_dir, port)))
+    raise typer.Exit(up(load_settings(config, data_dir, port, aws=aws)))
 
 
 @app.command()
@@ -101,11 +105,13 @@ def web(
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Where the vault listens on this machine.")
     ] = None,
+    *,
+    aws: Aws = False,
 ) -> None:
     """Start web pages and API without a worker, until Ctrl-C. Any number may run on one database."""
     from docmill.cli.vault import load_settings, web
 
-    raise typer.Exit(web(load_settings(config, data_dir, port)))
+    raise typer.Exit(web(load_settings(config, data_dir, port, aws=aws)))
 
 
 @app.command()
@@ -118,11 +124,13 @@ def worker(
             min=0, max=65535, help="Where it answers /healthz, /readyz, /metrics.", show_default="nowhere"
         ),
     ] = None,
+    *,
+    aws: Aws = False,
 ) -> None:
     """Start a worker without web pages, until Ctrl-C. Any number may run on one database."""
     from docmill.cli.vault import load_settings, worker
 
-    raise typer.Exit(worker(load_settings(config, data_dir, worker_port=port)))
+    raise typer.Exit(worker(load_settings(config, data_dir, worker_port=port, aws=aws)))
 
 
 @app.command()

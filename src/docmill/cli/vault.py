@@ -37,6 +37,7 @@ def load_settings(
     port: int | None = None,
     *,
     worker_port: int | None = None,
+    aws: bool = False,
 ) -> Settings:
     """The settings of file and environment, with what the command line says on top."""
     settings = Settings.load(config)
@@ -47,6 +48,8 @@ def load_settings(
         changes["web"] = settings.web.model_copy(update={"port": port})
     if worker_port is not None:
         changes["worker"] = settings.worker.model_copy(update={"port": worker_port})
+    if aws:
+        changes["aws"] = settings.aws.model_copy(update={"enabled": True})
     return settings.model_copy(update=changes)
 
 

@@ -88,6 +88,27 @@ class Web(_Section):
     port: int = Field(default=8080, ge=0, le=65535)
 
 
+class Aws(_Section):
+    """Whether queue and files are Amazon's, and where. endpoint: of an emulator, instead of AWS."""
+
+    enabled: bool = False
+    region: str = "eu-central-1"
+    endpoint: str | None = Field(default=None, pattern=r"^https?://[^/]+/?$")
+    create: bool = False
+
+
+class Queues(_Section):
+    """The names of the queues in SQS. That of dead messages has "-dead" at the end."""
+
+    ingestion: str = Field(default="docmill-ingestion", pattern=r"^[A-Za-z0-9_-]{1,75}$")
+
+
+class Buckets(_Section):
+    """The names of the buckets in S3."""
+
+    storage: str = Field(default="docmill-storage", pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")
+
+
 class Settings(BaseSettings):
     """The settings of one process. Unknown keys are errors.
 
@@ -105,6 +126,9 @@ class Settings(BaseSettings):
     image: Image = Image()
     limits: Limits = Limits()
     web: Web = Web()
+    aws: Aws = Aws()
+    queues: Queues = Queues()
+    buckets: Buckets = Buckets()
 
     @field_validator("database_url")
     @classmethod

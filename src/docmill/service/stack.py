@@ -6,12 +6,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
+from docmill.errors import MisconfiguredError
+from docmill.ports import Queue
 from docmill.service.blobs import Blobs
 from docmill.service.embedded import EmbeddedPostgres
 from docmill.service.feed import EventFeed
 from docmill.service.fingerprint import pipeline_fingerprint
 from docmill.service.intake import Intake, Sender
 from docmill.service.notices import Notices
+from docmill.service.outbox import Outbox
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.settings import Settings
 from docmill.service.store.database import Database
@@ -31,7 +34,7 @@ class Service:
     settings: Settings
     database: Database
     blobs: Blobs
-    queue: PostgresQueue
+    queue: Queue
     sender: Sender
     intake: Intake
     notices: Notices
@@ -51,7 +54,8 @@ async def open_service(settings: Settings) -> AsyncGenerator[Service]:
         await asyncio.to_thread(migrate, url)
         database = await stack.enter_async_context(Database(url))
         notices = await stack.enter_async_context(Notices(database))
-        yield _service(settings, database, notices)
+        parts = await stack.enter_async_context(_parts(settings, database, notices))
+        yield _service(settings, database, notices, parts)
 
 
 async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
@@ -63,12 +67,45 @@ async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
     return server.url()
 
 
-def _service(settings: Settings, database: Database, notices: Notices) -> Service:
-    blobs = Blobs.in_folder(settings.folder / "blobs")
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What stands in the database and a folder, or in AWS."""
+
+    queue: Queue
+    sender: Sender
+    blobs: Blobs
+
+
+@asynccontextmanager
+async def _parts(settings: Settings, database: Database, notices: Notices) -> AsyncGenerator[_Parts]:
+    if not settings.aws.enabled:
+        queue = PostgresQueue(database, notices, INGESTION_QUEUE, visibility_s=settings.worker.lease_s)
+        yield _Parts(queue, queue, Blobs.in_folder(settings.folder / "blobs"))
+        return
+    try:
+        from docmill.service.aws.parts import aws_parts  # noqa: PLC0415  an extra that most do without
+    except ModuleNotFoundError as error:
+        raise MisconfiguredError(
+            f"aws.enabled needs {error.name!r}; run: pip install 'docmill[aws]'"
+        ) from error
+    async with (
+        aws_parts(settings) as aws,
+        Outbox(database, notices, aws.queue, INGESTION_QUEUE) as outbox,
+    ):
+        yield _Parts(aws.queue, outbox, aws.blobs)
+
+
+def _service(settings: Settings, database: Database, notices: Notices, parts: _Parts) -> Service:
     feed = EventFeed(database, notices)
-    queue = PostgresQueue(database, notices, INGESTION_QUEUE, visibility_s=settings.worker.lease_s)
     fingerprint = pipeline_fingerprint(settings)
     intake = Intake(
-        database, blobs, queue, feed, max_bytes=settings.limits.file_bytes, fingerprint=fingerprint
+        database,
+        parts.blobs,
+        parts.sender,
+        feed,
+        max_bytes=settings.limits.file_bytes,
+        fingerprint=fingerprint,
     )
-    return Service(settings, database, blobs, queue, queue, intake, notices, feed, fingerprint)
+    return Service(
+        settings, database, parts.blobs, parts.queue, parts.sender, intake, notices, feed, fingerprint
+    )

@@ -1,0 +1,136 @@
+"""The whole service with its queue in SQS and its files in S3, on emulators."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import pytest
+
+from docmill.errors import DocmillError, MisconfiguredError, NetworkError, ServerError, UnauthorizedError
+from docmill.service.settings import Aws, Buckets, Queues, Settings
+from docmill.service.stack import Service, open_service
+from emulators import Emulator
+from scripted import Eyes, Running, Script, Upload
+
+
+on_one_emulator = pytest.mark.parametrize("emulator", ["ministack"], indirect=True)
+
+
+@pytest.fixture
+def settings(settings: Settings, emulator: Emulator) -> Settings:
+    name = f"test-{uuid4()}"
+    return settings.model_copy(
+        update={
+            "aws": Aws(enabled=True, endpoint=emulator.endpoint, create=True),
+            "queues": Queues(ingestion=name),
+            "buckets": Buckets(storage=name),
+        }
+    )
+
+
+@pytest.fixture
+async def other(settings: Settings) -> AsyncIterator[Service]:
+    """Another process of the same service."""
+    async with open_service(settings) as other:
+        yield other
+
+
+async def test_a_document_goes_all_the_way(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    accepted = await upload()
+
+    async with working():
+        document = await eyes.until(accepted, "ready")
+
+    assert document.title == "Invoice 7"
+    assert len(script.converted) == 1
+    depth = await service.queue.depth()
+    assert (depth.due, depth.delayed, depth.in_flight) == (0, 0, 0)
+    assert await service.blobs.keys("incoming") == []
+    assert await service.blobs.get(document.file_path) == b"%PDF-1.7"
+
+
+async def test_what_one_process_takes_in_another_finishes(
+    other: Service, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    async with working():
+        accepted = [await upload(f"%PDF {number}".encode()) for number in range(5)]
+        for one in accepted:
+            await eyes.until(one, "ready")
+
+    assert (await other.queue.depth()).due == 0
+    assert len(await other.blobs.keys("documents")) == 5
+
+
+@on_one_emulator
+async def test_after_an_outage_everything_goes_on_by_itself(
+    service: Service, emulator: Emulator, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    before = await upload(b"%PDF before")
+    async with working():
+        await eyes.until(before, "ready")
+        await asyncio.to_thread(emulator.stop)
+        with pytest.raises((NetworkError, ServerError)):
+            await upload(b"%PDF during")
+        with pytest.raises((NetworkError, ServerError)):
+            await service.queue.depth()
+        await asyncio.to_thread(emulator.start)
+        after = await upload(b"%PDF after")
+        await eyes.until(after, "ready")
+
+    assert await service.blobs.keys("incoming") == []
+
+
+@on_one_emulator
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"queues": Queues(ingestion="missing")}, "queue 'missing-dead' does not exist"),
+        ({"buckets": Buckets(storage="missing")}, "bucket 'missing' does not exist"),
+    ],
+)
+async def test_what_is_missing_is_named_with_what_to_do(
+    service: Service, settings: Settings, change: dict[str, object], says: str
+) -> None:
+    assert service.settings.aws.create
+    aws = settings.aws.model_copy(update={"create": False})
+
+    with pytest.raises(MisconfiguredError, match=rf"{says}.*set aws\.create"):
+        await _opened(settings.model_copy(update={"aws": aws, **change}))
+
+
+@on_one_emulator
+async def test_without_credentials_it_says_how_to_give_them(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+
+    with pytest.raises(UnauthorizedError, match="AWS_PROFILE"):
+        await _opened(settings)
+
+
+@on_one_emulator
+async def test_an_endpoint_where_nobody_answers_is_a_network_error(settings: Settings) -> None:
+    aws = settings.aws.model_copy(update={"endpoint": "http://127.0.0.1:9"})
+
+    with pytest.raises(NetworkError, match="cannot be reached"):
+        await _opened(settings.model_copy(update={"aws": aws}))
+
+
+@on_one_emulator
+async def test_without_the_extra_it_says_what_to_install(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("docmill.service.aws.parts", "docmill.service.aws.client"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "aiobotocore.config", None)
+
+    with pytest.raises(MisconfiguredError, match=r"docmill\[aws\]"):
+        await _opened(settings)
+
+
+async def _opened(settings: Settings) -> DocmillError | None:
+    async with open_service(settings):
+        return None
