@@ -13,7 +13,6 @@ from docmill.service.stack import Service, open_service
 from emulators import Emulator
 from scripted import Eyes, Running, Script, Upload
 
-
 on_one_emulator = pytest.mark.parametrize("emulator", ["ministack"], indirect=True)
 
 
