@@ -45,6 +45,7 @@ class Row:
     fence: int = 3
     attempt_count: int = 1
     lease_until: float | None = None
+    next_attempt_at: float | None = None
 
 
 @pytest.mark.parametrize(
@@ -91,6 +92,8 @@ def test_a_message_is_deleted_only_when_nobody_may_need_it(
         (Row(), True, False, Obstacle("in-progress", 0, attempts_used_up=False)),
         (Row(lease_until=100), True, False, Obstacle("in-progress", 0, attempts_used_up=False)),
         (Row(lease_until=101), False, False, Obstacle("in-progress", 1, attempts_used_up=False)),
+        (Row(next_attempt_at=100), True, False, Obstacle("in-progress", 0, attempts_used_up=False)),
+        (Row(next_attempt_at=102), False, False, Obstacle("in-progress", 2, attempts_used_up=False)),
         (Row(attempt_count=3), False, True, Obstacle("in-progress", 0, attempts_used_up=True)),
         (
             Row(attempt_count=3, lease_until=101),

@@ -21,6 +21,7 @@ from simulation.world import Intake, Variant
 
 STALE_WRITE = "a stale owner wrote"
 TAKEN = "taken from a living worker"
+EARLY = "tried again too early"
 DEADLY = "a document killed too many workers"
 UNUSED = "failed before its attempts were used up"
 STUCK = "something is stuck"
@@ -50,6 +51,16 @@ class FenceNotRaisedWhenGivenBack(Store):
 class ClaimsWhatIsLeased(Store):
     def may_claim(self, row: Row) -> bool:
         return row.status == "in-progress" and row.attempt_count < self.max_attempts
+
+
+class ForgetsToWait(Store):
+    """The delay is in the message alone; a duplicate has none."""
+
+    def may_claim(self, row: Row) -> bool:
+        waits_until, row.next_attempt_at = row.next_attempt_at, None
+        may = super().may_claim(row)
+        row.next_attempt_at = waits_until
+        return may
 
 
 class AttemptCountedAtFailure(Store):
@@ -165,14 +176,6 @@ class RetriesWithoutTheMessage(Worker):
         yield (DATABASE, lambda: self.store.set_back(claim, int(retry.delay_s), counts=retry.counts), ())
 
 
-class RetriesWithoutDelay(Worker):
-    def retry(self, claim: Claim, delivery: Delivery, retry: Retry) -> Steps:
-        if (
-            yield (DATABASE, lambda: self.store.set_back(claim, int(retry.delay_s), counts=retry.counts), ())
-        ):
-            yield (QUEUE, self.queue.release, (delivery, 0))
-
-
 class ReleasesBeforeItGivesBack(Worker):
     def retry(self, claim: Claim, delivery: Delivery, retry: Retry) -> Steps:
         yield (QUEUE, self.queue.release, (delivery, 0))
@@ -218,6 +221,7 @@ MUTATIONS: dict[str, tuple[Variant, str]] = {
     "a claim does not raise the fence": (Variant(store=FenceNotRaised), STALE_WRITE),
     "giving back does not raise the fence": (Variant(store=FenceNotRaisedWhenGivenBack), STALE_WRITE),
     "what is leased is claimed": (Variant(store=ClaimsWhatIsLeased), TAKEN),
+    "the delay of a retry is in the message alone": (Variant(store=ForgetsToWait), EARLY),
     "the attempt is counted at its failure": (Variant(store=AttemptCountedAtFailure), DEADLY),
     "setup errors and shutdowns burn attempts": (Variant(store=NothingIsRefunded), UNUSED),
     "a shutdown counts as an attempt": (Variant(worker=ShutdownCounts), UNUSED),

@@ -176,6 +176,8 @@ class Store:
             return None
         self._check_takeover(row)
         now = self.kernel.now
+        if row.next_attempt_at is not None and row.next_attempt_at > now:
+            raise Violation("tried again too early", row.name)
         self.count_claim(row)
         self.next_fence(row)
         row.lease_until = now + self.lease_s

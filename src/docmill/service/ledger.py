@@ -109,7 +109,17 @@ class Ledger:
         answers: dict[UUID, Claim | Refusal] = {}
         for tenant_id, known in _grouped(list(tenants), tenants.__getitem__):
             answers |= await self._claim_of_tenant(tenant_id, known)
-        return [answers.get(id_) or Refusal(tenants.get(id_), None) for id_ in ingestion_ids]
+        return [self._answer(id_, answers, tenants.get(id_)) for id_ in ingestion_ids]
+
+    def _answer(
+        self, ingestion_id: UUID, answers: dict[UUID, Claim | Refusal], tenant_id: UUID | None
+    ) -> Claim | Refusal:
+        """A claim goes to the first who asked; a duplicate of its message waits for the lease to end."""
+        answer = answers.get(ingestion_id) or Refusal(tenant_id, None)
+        if isinstance(answer, Claim):
+            held = Obstacle("in-progress", self._lease_s, attempts_used_up=False)
+            answers[ingestion_id] = Refusal(tenant_id, held)
+        return answer
 
     async def _claim_of_tenant(
         self, tenant_id: UUID, ingestion_ids: Sequence[UUID]

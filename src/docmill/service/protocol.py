@@ -18,7 +18,7 @@ class ClaimLostError(Exception):
 
 
 class Row(Protocol):
-    """What the protocol needs to know of an ingestion. lease_until: seconds on the clock of the rows."""
+    """What the protocol needs to know of an ingestion. Times are seconds on the clock of the rows."""
 
     @property
     def status(self) -> str:
@@ -40,13 +40,21 @@ class Row(Protocol):
         """Until when its claim is good, None while nobody has one."""
         ...
 
+    @property
+    def next_attempt_at(self) -> float | None:
+        """When it may be claimed again, None if at once."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why an ingestion could not be claimed. lease_left_s: how long another worker may hold it, at most."""
+    """Why an ingestion could not be claimed.
+
+    wait_s: how long another worker may hold it, at most, or how long it waits for its next attempt.
+    """
 
     status: str
-    lease_left_s: float
+    wait_s: float
     attempts_used_up: bool
 
 
@@ -97,8 +105,16 @@ Settlement: TypeAlias = Delete | Leave | Retry | GiveUp
 
 
 def may_claim(row: Row, now: float, max_attempts: int) -> bool:
-    """Whether a worker may take the ingestion: it is unfinished, nobody holds it, and a try is left."""
-    return row.status == "in-progress" and row.attempt_count < max_attempts and not is_leased(row, now)
+    """Whether a worker may take the ingestion: it is unfinished, nobody holds it, it is time, a try is left.
+
+    The time counts whatever message leads here: a duplicate must not use up attempts that were to wait.
+    """
+    return (
+        row.status == "in-progress"
+        and row.attempt_count < max_attempts
+        and not is_leased(row, now)
+        and (row.next_attempt_at is None or row.next_attempt_at <= now)
+    )
 
 
 def may_give_up(row: Row, now: float, max_attempts: int) -> bool:
@@ -118,16 +134,17 @@ def holds(row: Row, fence: int) -> bool:
 
 def obstacle_of(row: Row, now: float, max_attempts: int) -> Obstacle:
     """What stands in the way of a claim."""
-    left_s = row.lease_until - now if row.lease_until is not None and row.lease_until > now else 0.0
-    return Obstacle(row.status, left_s, row.attempt_count >= max_attempts)
+    times = [at for at in (row.lease_until, row.next_attempt_at) if at is not None]
+    wait_s = max([0.0, *(at - now for at in times)])
+    return Obstacle(row.status, wait_s, row.attempt_count >= max_attempts)
 
 
 def turned_away(obstacle: Obstacle | None) -> TurnedAway:
     """What becomes of a message whose ingestion was not to be had. obstacle: None if it does not exist."""
     if obstacle is None or obstacle.status != "in-progress":
         return Delete()
-    if obstacle.lease_left_s > 0:
-        return Wait(obstacle.lease_left_s)
+    if obstacle.wait_s > 0:
+        return Wait(obstacle.wait_s)
     if obstacle.attempts_used_up:
         return GiveUpCrashed()
     return Wait(0)

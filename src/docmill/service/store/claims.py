@@ -84,6 +84,7 @@ async def take(
                    AND status = 'in-progress'
                    AND attempt_count < %(max_attempts)s
                    AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+                   AND (next_attempt_at IS NULL OR next_attempt_at <= clock_timestamp())
                    -- Whoever holds the lock is changing it: two workers with the same ids must not wait for
                    -- each other in a circle.
                    FOR UPDATE SKIP LOCKED
@@ -117,7 +118,10 @@ async def obstacles(conn: Conn, ingestion_ids: Sequence[UUID], *, max_attempts: 
         """
         SELECT id,
                status,
-               greatest(coalesce(extract(epoch FROM lease_until - clock_timestamp()), 0), 0)::float8,
+               -- greatest() passes over NULL.
+               greatest(
+                   extract(epoch FROM greatest(lease_until, next_attempt_at) - clock_timestamp()), 0
+               )::float8,
                attempt_count >= %(max_attempts)s
           FROM ingestion
          WHERE id = ANY(%(ids)s)

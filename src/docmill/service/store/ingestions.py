@@ -94,14 +94,14 @@ async def live_id(conn: Conn, document_id: UUID) -> UUID | None:
 
 
 async def revive(conn: Conn, ingestion_id: UUID) -> bool:
-    """Whether a live ingestion is `stale` and nobody works on it; it counts as moved now.
+    """Whether a live ingestion is `stale` and nobody works on it; it counts as moved now and waits no longer.
 
     The 10 minutes are those of the view `document_state`.
     """
     cur = await conn.execute(
         """
         UPDATE ingestion
-           SET progress_at = clock_timestamp()
+           SET progress_at = clock_timestamp(), next_attempt_at = NULL
          WHERE id = %(ingestion_id)s
            AND status = 'in-progress'
            AND progress_at < clock_timestamp() - interval '10 minutes'
