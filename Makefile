@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo up test check unit bench lock clean
+.PHONY: help demo up test check unit bench cluster lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -32,6 +32,9 @@ unit: $(STAMP)
 
 bench: $(STAMP) ## Measure every speed we claim; results are printed, not kept
 	$(BIN)/python -m bench
+
+cluster: $(STAMP) ## Run two web servers and two workers, kill one on the way, and count what was lost
+	$(BIN)/python -m bench.cluster
 
 lock: ## Pin the newest versions of everything
 	scripts/lock
