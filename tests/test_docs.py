@@ -1,13 +1,17 @@
 """The reference in docs/ is complete: what exists is described."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import typer.main
+from prometheus_client.parser import text_string_to_metric_families
 
 from docmill.cli.commands import app
 from docmill.errors import DocmillError
+from docmill.service import metrics, probes
+from docmill.service.metrics import Metrics
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -41,3 +45,18 @@ def test_every_command_and_option_is_described(name: str, options: list[str]) ->
 
     assert section, f"docs/cli.md has no section for docmill {name}"
     assert [option for option in options if f"`{option}" not in section] == []
+
+
+def _metric_names() -> list[str]:
+    registry = text_string_to_metric_families(Metrics().exposition().decode())
+    source = Path(probes.__file__).read_text() + Path(metrics.__file__).read_text()
+    shown = {family.name for family in registry if family.name.startswith("docmill_")}
+    asked = set(re.findall(r'GaugeMetricFamily\(\s*"(\w+)"', source))
+    return sorted({name for name in shown | asked if not name.endswith("_created")})
+
+
+@pytest.mark.parametrize("name", _metric_names())
+def test_every_metric_is_described(name: str) -> None:
+    text = (DOCS / "operations.md").read_text()
+
+    assert f"`{name}`" in text or f"`{name}_total`" in text

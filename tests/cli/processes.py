@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,7 +54,7 @@ class Running:
         return str(answer.json()["results"][0]["document_id"])
 
     @contextmanager
-    def events(self) -> Iterator[Iterator[dict[str, str]]]:
+    def events(self) -> Generator[Iterator[dict[str, str]]]:
         """All that has happened and happens to documents; ends when the server ends it."""
         url = f"{self.address}api/v1/events"
         with httpx.stream("GET", url, params={"after": 0}, timeout=PATIENCE_S) as stream:

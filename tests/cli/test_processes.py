@@ -14,6 +14,9 @@ from cli.processes import PATIENCE_S, Machine
 WritePdf = Callable[..., Path]
 
 
+OF_EVERY_ATTEMPT = {"ingestion_id", "document_id", "tenant_id", "worker_id", "attempt"}
+
+
 @pytest.fixture
 def machine() -> Iterator[Machine]:
     # Not pytest's folder: it is closed to the user under whom the server runs when tests run as root.
@@ -103,3 +106,32 @@ def test_a_second_signal_gives_back_what_a_worker_holds(
     assert code == 0
     assert [line for line in worker.log() if line.get("status") == "completed"] == []
     assert ingestion["attempt_count"] == 1
+
+
+def test_a_log_tells_the_work_and_nothing_of_the_document(
+    machine: Machine, tmp_path: Path, write_pdf: WritePdf
+) -> None:
+    started = machine.start("web", "--port", "0"), machine.start("worker")
+    web, worker = (process.until_ready() for process in started)
+    broken = tmp_path / "private broken.pdf"
+    broken.write_bytes(b"%PDF-1.7 no more than that")
+
+    read_id, broken_id = web.upload(write_pdf(tmp_path / "private name.pdf")), web.upload(broken)
+    web.until(read_id, "finished")
+    web.until(broken_id, "failed")
+    for process in (web, worker):
+        process.send(signal.SIGTERM)
+        process.exit_code()
+
+    of_attempts = [line for line in worker.log() if "document_id" in line]
+    ends = {line["document_id"]: line for line in of_attempts if line["event"] == "attempt ended"}
+    assert [line for line in of_attempts if not line.keys() >= OF_EVERY_ATTEMPT] == []
+    assert (ends[read_id]["status"], ends[broken_id]["status"]) == ("completed", "failed")
+    assert all(isinstance(line["duration_ms"], int) for line in ends.values())
+    assert "transcribe" in ends[read_id]["durations_ms"]
+    assert (ends[broken_id]["step"], ends[broken_id]["code"]) == ("transcribe", "corrupt")
+    for process in (web, worker):
+        text = process.log_file.read_text()
+        assert "private" not in text
+        assert "INV-104" not in text
+        assert "alembic" not in text

@@ -129,9 +129,10 @@ async def _web(process: _Process) -> AsyncGenerator[str]:
 async def _worker(process: _Process) -> AsyncGenerator[None]:
     """A worker during the block, which must not end before `stop`."""
     async with Pool(pool_workers(process.settings)) as pool:
-        process.probes.metrics.watch_pool("reading", pool)
+        metrics = process.probes.metrics
+        metrics.watch_pool("reading", pool)
         parts = stages(process.settings, pool)
-        async with _alongside(run_worker(process.service, parts, process.stop, process.abort)):
+        async with _alongside(run_worker(process.service, parts, process.stop, process.abort, metrics)):
             yield
 
 

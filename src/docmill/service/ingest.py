@@ -36,8 +36,8 @@ class Workshop:
     limits: TimeLimits
     fingerprint: str
 
-    async def process(self, lease: Lease) -> None:
-        """Process the claimed document and store what was found.
+    async def process(self, lease: Lease) -> Result:
+        """Process the claimed document and store what was found; for who keeps count, that too.
 
         Raises what `pipeline.process` raises, and ClaimLostError.
         """
@@ -53,7 +53,7 @@ class Workshop:
                 limits=self.limits,
             )
             journal = BlobJournal(self.blobs, claim.ingestion_id)
-            await process(Ref(claim.file_path, claim.file_name), steps, journal, lease)
+            return await process(Ref(claim.file_path, claim.file_name), steps, journal, lease)
 
 
 class BlobReader:

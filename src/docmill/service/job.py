@@ -5,15 +5,18 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 from uuid import UUID
 
 from structlog.contextvars import bound_contextvars
 
 from docmill.errors import CrashedError, DocmillError, InternalError
+from docmill.model import Result
 from docmill.ports import Message, Queue
 from docmill.service.batches import Batches
 from docmill.service.lease import Lease
 from docmill.service.ledger import Ledger, Refusal
+from docmill.service.metrics import Metrics, Outcome
 from docmill.service.protocol import (
     ClaimLostError,
     Delete,
@@ -25,6 +28,7 @@ from docmill.service.protocol import (
     settlement,
     turned_away,
 )
+from docmill.service.reports import Reports
 from docmill.service.settings import Worker as WorkerSettings
 from docmill.service.store.claims import Claim
 
@@ -33,8 +37,10 @@ log = logging.getLogger(__name__)
 LETTING_GO_S = 10.0
 """How long a stopped job may take to give its document back; after that its lease has to run out."""
 
-Attempt = Callable[[Lease], Awaitable[None]]
-"""Processes what the lease holds and finishes it through the lease."""
+Value = TypeVar("Value")
+
+Attempt = Callable[[Lease], Awaitable[Result | None]]
+"""Processes what the lease holds and finishes it through the lease; what was found out, for the counters."""
 
 
 class Jobs:
@@ -50,6 +56,7 @@ class Jobs:
         ledger: Ledger,
         attempt: Attempt,
         settings: WorkerSettings,
+        metrics: Metrics,
         *,
         announce: Callable[[], None],
         pause: Callable[[float], None],
@@ -58,6 +65,8 @@ class Jobs:
         self._ledger = ledger
         self._attempt = attempt
         self._settings = settings
+        self._metrics = metrics
+        self._reports = Reports(metrics)
         self._announce = announce
         self._pause = pause
         self._deletions = Batches(self._delete_all)
@@ -65,7 +74,7 @@ class Jobs:
     async def handle(self, message: Message) -> None:
         """See a message through. Cancelled, it gives everything back first."""
         error = await _outcome(self._handle(message))
-        if error is not None:
+        if isinstance(error, Exception):
             log.warning("message left to be delivered again", extra={"reason": type(error).__name__})
 
     async def _handle(self, message: Message) -> None:
@@ -121,29 +130,38 @@ class Jobs:
     async def _give_up_crashed(self, ingestion_id: UUID, tenant_id: UUID, message: Message) -> None:
         error = CrashedError("every attempt ended with the death of its worker; the file may be harmful")
         if await self._ledger.give_up(ingestion_id, tenant_id, error, receive_count=message.receive_count):
-            log.error("ingestion failed", extra={"code": error.code, "status": "failed"})
+            log.error(
+                "ingestion failed",
+                extra={"code": error.code, "status": "failed", "tenant_id": str(tenant_id)},
+            )
+            self._metrics.documents_failed(error.code)
             self._announce()
             await self._delete(message)
         else:
             await self._queue.release(message)
 
     async def _work(self, lease: Lease) -> None:
-        started = time.monotonic()
         claim = lease.claim
-        with bound_contextvars(
-            document_id=str(claim.document_id), tenant_id=str(claim.tenant_id), attempt=claim.attempt
+        with (
+            bound_contextvars(
+                document_id=str(claim.document_id), tenant_id=str(claim.tenant_id), attempt=claim.attempt
+            ),
+            self._reports.attempt(claim.attempt) as report,
         ):
             try:
-                error = await _outcome(lease.hold_during(self._attempt(lease)))
-                status = await self._settle(lease, error)
+                ended = await _outcome(lease.hold_during(self._attempt(lease)))
+                if isinstance(ended, Exception):
+                    report.error = ended
+                else:
+                    report.result = ended
+                report.outcome = await self._settle(lease, report.error)
             except asyncio.CancelledError:
                 await self._let_go(lease)
+                report.outcome = "released"
                 raise
             self._announce()
-            duration_ms = round((time.monotonic() - started) * 1000)
-            log.info("attempt ended", extra={"duration_ms": duration_ms, "status": status})
 
-    async def _settle(self, lease: Lease, error: DocmillError | ClaimLostError | None) -> str:
+    async def _settle(self, lease: Lease, error: DocmillError | ClaimLostError | None) -> Outcome:
         """Do what follows from an attempt's outcome, and name it for the log."""
         follows = settlement(
             error,
@@ -164,19 +182,20 @@ class Jobs:
             case GiveUp(error=reason):
                 return await self._give_up(lease, reason)
 
-    async def _retry(self, lease: Lease, error: DocmillError, retry: Retry) -> str:
+    async def _retry(self, lease: Lease, error: DocmillError, retry: Retry) -> Outcome:
         log.warning("attempt failed", extra={"code": error.code, "step": error.step})
         if retry.pauses_intake:
             self._pause(retry.delay_s)
+            self._metrics.paused(error.code, retry.delay_s)
             log.critical("a person must act: no documents are taken", extra={"code": error.code})
         if not await self._ledger.set_back(
             lease.claim, error=error, delay_s=retry.delay_s, counts=retry.counts
         ):
             return "lost"
         await self._queue.release(lease.message, delay_s=retry.delay_s)
-        return "retry"
+        return "retried"
 
-    async def _give_up(self, lease: Lease, error: DocmillError) -> str:
+    async def _give_up(self, lease: Lease, error: DocmillError) -> Outcome:
         log.error("ingestion failed", extra={"code": error.code, "step": error.step})
         if not await self._ledger.fail(lease.claim, error, receive_count=lease.message.receive_count):
             return "lost"
@@ -200,10 +219,10 @@ class Jobs:
         return [None] * len(messages)
 
 
-async def _outcome(work: Awaitable[None]) -> DocmillError | ClaimLostError | None:
-    """What stopped `work`, None if nothing did."""
+async def _outcome(work: Awaitable[Value]) -> Value | DocmillError | ClaimLostError:
+    """What `work` returned, or what stopped it."""
     try:
-        await work
+        return await work
     except (DocmillError, ClaimLostError) as error:
         return error
     except Exception as error:
@@ -213,4 +232,3 @@ async def _outcome(work: Awaitable[None]) -> DocmillError | ClaimLostError | Non
         )
         internal.__cause__ = error
         return internal
-    return None

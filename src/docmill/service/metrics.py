@@ -15,8 +15,9 @@ from prometheus_client.registry import Collector
 from docmill.model import Usage
 from docmill.service.tasks import end
 
-Outcome = Literal["completed", "needs_review", "failed", "retried", "lost", "released"]
-"""How an attempt ended. `lost`: another worker took over; `released`: given back because this one stops."""
+Outcome = Literal["completed", "needs_review", "failed", "retried", "lost", "released", "unsettled"]
+"""How an attempt ended. `lost`: another worker took over; `released`: given back because this one stops;
+`unsettled`: how it ended could not be stored, and another worker takes it when the lease is over."""
 
 NO_TIMINGS: Mapping[str, float] = MappingProxyType({})
 

@@ -12,6 +12,7 @@ from docmill.errors import DocmillError
 from docmill.service.ingest import Stages, Workshop
 from docmill.service.job import LETTING_GO_S, Attempt, Jobs
 from docmill.service.ledger import Ledger
+from docmill.service.metrics import Metrics
 from docmill.service.stack import Service
 from docmill.service.store.ids import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
@@ -24,18 +25,24 @@ _POLL_RETRY_S = 5.0
 
 
 async def run_worker(
-    service: Service, stages: Stages, stop: asyncio.Event, abort: asyncio.Event | None = None
+    service: Service,
+    stages: Stages,
+    stop: asyncio.Event,
+    abort: asyncio.Event | None = None,
+    metrics: Metrics | None = None,
 ) -> None:
     """Work until `stop` is set and the running documents are done, or given back after the grace time.
 
-    abort: set to give them back at once.
+    abort: set to give them back at once. metrics: where to count what is done.
     """
     worker_id = fresh_worker_id()
     async with workplace(service.settings.folder / WORK_FOLDER, worker_id) as place:
         workshop = Workshop(service.blobs, stages, place, service.settings.limits.times, service.fingerprint)
-        sweeping = asyncio.create_task(sweep_for_ever(service))
+        worker = Worker(service, workshop.process, worker_id, metrics)
+        with bound_contextvars(worker_id=worker_id):
+            sweeping = asyncio.create_task(sweep_for_ever(service))
         try:
-            await Worker(service, workshop.process, worker_id).run(stop, abort or asyncio.Event())
+            await worker.run(stop, abort or asyncio.Event())
         finally:
             await end([sweeping])
 
@@ -48,7 +55,9 @@ def fresh_worker_id() -> str:
 class Worker:
     """One poller and the jobs it started."""
 
-    def __init__(self, service: Service, attempt: Attempt, worker_id: str) -> None:
+    def __init__(
+        self, service: Service, attempt: Attempt, worker_id: str, metrics: Metrics | None = None
+    ) -> None:
         settings = service.settings.worker
         self._settings = settings
         self._queue = service.queue
@@ -61,6 +70,7 @@ class Worker:
             self._ledger,
             attempt,
             settings,
+            metrics or Metrics(),
             announce=service.feed.announce,
             pause=self._pause,
         )
