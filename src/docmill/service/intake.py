@@ -143,7 +143,11 @@ class Intake:
             return False
 
     async def _begin(self, conn: Conn, document_id: UUID, tenant_id: UUID, uploaded_by: UUID | None) -> UUID:
-        """The ingestion under way, a new one if there is none. The caller has locked the document."""
+        """The ingestion under way, a new one if there is none. The caller has locked the document.
+
+        Looking first, and not at what an insertion says, means never waiting for a worker that is just
+        ending the ingestion: it waits for our lock on the document.
+        """
         live = await ingestions.live_id(conn, document_id)
         if live is not None:
             if await ingestions.revive(conn, live):

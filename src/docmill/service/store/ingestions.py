@@ -96,16 +96,22 @@ async def live_id(conn: Conn, document_id: UUID) -> UUID | None:
 async def revive(conn: Conn, ingestion_id: UUID) -> bool:
     """Whether a live ingestion is `stale` and nobody works on it; it counts as moved now and waits no longer.
 
-    The 10 minutes are those of the view `document_state`.
+    The 10 minutes are those of the view `document_state`. One whose row is locked is being ended, by a worker
+    who waits for its document: not waiting for that worker is what keeps the two from waiting for ever.
     """
     cur = await conn.execute(
         """
         UPDATE ingestion
            SET progress_at = clock_timestamp(), next_attempt_at = NULL
-         WHERE id = %(ingestion_id)s
-           AND status = 'in-progress'
-           AND progress_at < clock_timestamp() - interval '10 minutes'
-           AND (lease_until IS NULL OR lease_until < clock_timestamp())
+         WHERE id = (
+               SELECT id
+                 FROM ingestion
+                WHERE id = %(ingestion_id)s
+                  AND status = 'in-progress'
+                  AND progress_at < clock_timestamp() - interval '10 minutes'
+                  AND (lease_until IS NULL OR lease_until < clock_timestamp())
+                  FOR UPDATE SKIP LOCKED
+           )
         """,
         {"ingestion_id": ingestion_id},
     )
