@@ -1,5 +1,6 @@
 """`SqsQueue` against two emulators, whose treatment of stale receipts brackets that of Amazon."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from uuid import uuid4
@@ -7,8 +8,10 @@ from uuid import uuid4
 import pytest
 
 from contracts.queue import MAX_RECEIVES, VISIBILITY_S, QueueContract
+from docmill.errors import NetworkError
 from docmill.ports import Queue
 from docmill.service.aws.client import Operations, Session, opened
+from docmill.service.aws.faults import RefusedError
 from docmill.service.queue.channel import Channel
 from docmill.service.queue.sqs import SqsQueue
 from emulators import Emulator
@@ -39,3 +42,70 @@ class TestSqsQueue(QueueContract):
 
     async def let_pass(self, seconds: float) -> None:
         self.emulator.ahead_s += seconds
+
+
+async def test_what_a_stale_receipt_does_differs(emulator: Emulator, sqs: Operations) -> None:
+    """Why nobody may rely on it: the emulators stand on both sides of Amazon."""
+    url = (await sqs.call("create_queue", QueueName=f"test-{uuid4()}"))["QueueUrl"]
+
+    async def receive() -> str:
+        answer = await sqs.call("receive_message", QueueUrl=url, VisibilityTimeout=60)
+        return answer["Messages"][0]["ReceiptHandle"]
+
+    async def refusal(operation: str, receipt: str, **visibility: int) -> str | None:
+        try:
+            await sqs.call(operation, QueueUrl=url, ReceiptHandle=receipt, **visibility)
+        except RefusedError as error:
+            return error.refusal
+        return None
+
+    await sqs.call("send_message", QueueUrl=url, MessageBody="a")
+    stale = await receive()
+    emulator.ahead_s += 61
+    current = await receive()
+
+    found = {
+        "too long": await refusal("change_message_visibility", current, VisibilityTimeout=43200),
+        "stale hides": await refusal("change_message_visibility", stale, VisibilityTimeout=60),
+        "stale deletes": await refusal("delete_message", stale),
+        "current deletes": await refusal("delete_message", current),
+        "deletes again": await refusal("delete_message", current),
+    }
+
+    invalid = "ReceiptHandleIsInvalid"
+    assert found == (
+        {
+            "too long": None,
+            "stale hides": invalid,
+            "stale deletes": invalid,
+            "current deletes": None,
+            "deletes again": invalid,
+        }
+        if emulator.name == "ministack"
+        else {
+            "too long": "InvalidParameterValue",
+            "stale hides": None,
+            "stale deletes": None,
+            "current deletes": None,
+            "deletes again": None,
+        }
+    )
+
+
+async def test_a_queue_recovers_by_itself_from_an_outage(emulator: Emulator, sqs: Operations) -> None:
+    url = (await sqs.call("create_queue", QueueName="outage"))["QueueUrl"]
+    queue = SqsQueue(Channel(sqs, url), Channel(sqs, url))
+    await queue.send(["before"])
+    await asyncio.to_thread(emulator.stop)
+
+    with pytest.raises(NetworkError):
+        await queue.send(["during"])
+    with pytest.raises(NetworkError):
+        await queue.receive(limit=1, wait_s=20)
+    await asyncio.to_thread(emulator.start)
+    if emulator.name == "moto":  # has forgotten it
+        await sqs.call("create_queue", QueueName="outage")
+    await queue.send(["after"])
+
+    bodies = {message.body for message in await queue.receive(limit=10, wait_s=1)}
+    assert "after" in bodies

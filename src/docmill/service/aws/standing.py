@@ -17,6 +17,7 @@ _KEPT_S = 14 * 24 * 3600
 
 _NO_QUEUE = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"})
 _NO_BUCKET = frozenset({str(HTTPStatus.NOT_FOUND.value), "NoSuchBucket"})
+_MADE_MEANWHILE = "BucketAlreadyOwnedByYou"
 _DEFAULT_REGION = "us-east-1"
 _ABANDONED_UPLOADS = {
     "ID": "docmill-abandoned-uploads",
@@ -92,7 +93,11 @@ async def bucket(s3: Operations, name: str, *, region: str, create: bool) -> Non
     place: dict[str, Any] = {"CreateBucketConfiguration": {"LocationConstraint": region}}
     if region == _DEFAULT_REGION:  # is refused as a constraint
         place = {}
-    await s3.call("create_bucket", Bucket=name, **place)
+    try:
+        await s3.call("create_bucket", Bucket=name, **place)
+    except RefusedError as error:
+        if error.refusal != _MADE_MEANWHILE:
+            raise
     await s3.call(
         "put_bucket_lifecycle_configuration",
         Bucket=name,

@@ -41,14 +41,14 @@ _CONCURRENT_CALLS = 10
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message as it came. Times are those of SQS, in seconds since 1970."""
+    """A message as it came. Times are in seconds since 1970. due_at: if its delay travels with it."""
 
     id: str
     body: str
     receipt: str
     receive_count: int
     sent_at: float
-    due_at: float
+    due_at: float | None
 
 
 class Channel:
@@ -159,12 +159,12 @@ def _seconds(visibility_s: float) -> int:
 
 def _received(message: dict[str, Any]) -> Received:
     sent_at = int(message["Attributes"]["SentTimestamp"]) / 1000
-    delay = message.get("MessageAttributes", {}).get("delay_s", {}).get("StringValue", "0")
+    delay = message.get("MessageAttributes", {}).get("delay_s")
     return Received(
         id=message["MessageId"],
         body=message["Body"],
         receipt=message["ReceiptHandle"],
         receive_count=int(message["Attributes"]["ApproximateReceiveCount"]),
         sent_at=sent_at,
-        due_at=sent_at + float(delay),
+        due_at=sent_at + float(delay["StringValue"]) if delay else None,
     )

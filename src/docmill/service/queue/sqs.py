@@ -95,10 +95,13 @@ class SqsQueue:
     async def _poll(self, limit: int, wait_s: int) -> list[Message]:
         received = await self._channel.receive(limit=limit, wait_s=wait_s, visibility_s=self._visibility_s)
         now = self._clock()
-        early = [message for message in received if message.due_at > now]
-        due = [message for message in received if message.due_at <= now]
-        for message in early:
-            await self._channel.hide([message.receipt], message.due_at - now)
+        due: list[Received] = []
+        for message in received:
+            if message.due_at is not None and message.due_at > now:
+                with suppress(DocmillError):  # then it comes again, and is hidden again, all the sooner
+                    await self._channel.hide([message.receipt], message.due_at - now)
+            else:
+                due.append(message)
         self._note(due, now)
         return [Message(message.id, message.body, message.receipt, message.receive_count) for message in due]
 
