@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo up test check unit bench cluster lock clean
+.PHONY: help demo up test check unit bench cluster soak lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -35,6 +35,9 @@ bench: $(STAMP) ## Measure every speed we claim; results are printed, not kept
 
 cluster: $(STAMP) ## Run two web servers and two workers, kill one on the way, and count what was lost
 	$(BIN)/python -m bench.cluster
+
+soak: $(STAMP) ## Ten minutes of uploads while everything breaks; SOAK="--minutes 1 --documents 500" for less
+	PYTHONPATH=tests $(BIN)/python -m soak $(SOAK)
 
 lock: ## Pin the newest versions of everything
 	scripts/lock

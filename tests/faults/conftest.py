@@ -12,8 +12,8 @@ from docmill.service.intake import Accepted
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.service.worker import run_worker
-from faults.control import Control
 from faults.audit import examine, is_quiet, open_books
+from faults.control import Control
 from faults.processes import Mother, WorkerProcess
 from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker
 from faults.steps import obedient_stages

@@ -1,6 +1,7 @@
 """Starting worker processes, reading their logs and ending them."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 TESTS = Path(__file__).parent.parent
@@ -20,6 +22,7 @@ class Mother:
     """A process that has loaded docmill and forks workers."""
 
     def __init__(self) -> None:
+        self._turn = Lock()
         self._socket, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
@@ -30,15 +33,16 @@ class Mother:
 
     def fork(self, orders: dict[str, Any], log_fd: int) -> int:
         """The number of a new process."""
-        socket.send_fds(self._socket, [json.dumps(orders).encode()], [log_fd])
-        return int(self._socket.recv(32))
+        with self._turn:
+            socket.send_fds(self._socket, [json.dumps(orders).encode()], [log_fd])
+            return int(self._socket.recv(32))
 
     def close(self) -> None:
         self._socket.close()
         self._process.wait(_PATIENCE_S)
 
 
-@dataclass
+@dataclass(eq=False)
 class WorkerProcess:
     """A worker that can be killed."""
 
@@ -70,7 +74,8 @@ class WorkerProcess:
     def send(self, number: signal.Signals) -> None:
         """Send a signal, unless it has ended."""
         if not self._over:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     async def stop(self) -> None:
         """Ask it to end, and wait until it has."""
@@ -82,10 +87,10 @@ class WorkerProcess:
         self.send(signal.SIGKILL)
         await self.ended()
 
-    async def ended(self) -> None:
+    async def ended(self, *, within_s: float | None = _PATIENCE_S) -> None:
         """Wait for its end."""
         assert self._reading is not None
-        await asyncio.wait_for(asyncio.shield(self._reading), _PATIENCE_S)
+        await asyncio.wait_for(asyncio.shield(self._reading), within_s)
 
     async def logged(self, event: str) -> dict[str, Any]:
         """The first log record of this message, once it is there."""

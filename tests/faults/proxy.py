@@ -55,6 +55,7 @@ class PostgresProxy:
         self._database = urlsplit(url).path
         self._upstream = Path(parse_qs(urlsplit(url).query)["host"][0]) / _SOCKET
         self._lines: set[_Line] = set()
+        self._serving: set[asyncio.Task[None]] = set()
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._open = True
@@ -68,7 +69,7 @@ class PostgresProxy:
         return f"postgresql://postgres@{self._database}?host={quote(str(self._folder), safe='')}"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_unix_server(self._serve, self._folder / _SOCKET)
+        self._server = await asyncio.start_unix_server(self._accept, self._folder / _SOCKET)
         return self
 
     async def __aexit__(
@@ -76,7 +77,9 @@ class PostgresProxy:
     ) -> None:
         self._server.close()
         self.heal()
-        self.reset()
+        while self._serving:
+            self.reset()
+            await asyncio.wait(self._serving)
         await self._server.wait_closed()
 
     def lose(self, loss: Loss, *, of: str) -> None:
@@ -108,6 +111,11 @@ class PostgresProxy:
         self._open = True
         self.delay_s = 0
         self._flowing.set()
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        serving = asyncio.create_task(self._serve(reader, writer))
+        self._serving.add(serving)
+        serving.add_done_callback(self._serving.discard)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if not self._open:

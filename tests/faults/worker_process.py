@@ -6,6 +6,7 @@ load everything again.
 """
 
 import asyncio
+import ctypes
 import json
 import logging
 import os
@@ -31,6 +32,7 @@ from faults.control import stop_at
 from faults.steps import obedient_stages
 
 CLAIMED = "after the claim"
+_SET_DEATH_SIGNAL = 1
 BEFORE_COMMIT = "before the commit"
 AFTER_COMMIT = "after the commit"
 
@@ -145,6 +147,7 @@ def main(orders: dict[str, Any], log_fd: int) -> None:
     """The life of one worker process."""
     random.seed()
     os.setsid()
+    ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)  # a test that is killed leaves nobody behind
     configure_logs(stream=os.fdopen(log_fd, "w", buffering=1))
     hurry(orders["hurry"])
     asyncio.run(work(orders))
