@@ -120,4 +120,5 @@ async def is_quiet(database_url: str, queue: Queue) -> bool:
     depth = await queue.depth()
     with psycopg.connect(database_url, autocommit=True) as conn:
         row = conn.execute("SELECT count(*) FROM ingestion WHERE status = 'in-progress'").fetchone()
-    return depth.due + depth.delayed + depth.in_flight == 0 and row == (0,)
+        rows = _rows_left(conn)
+    return depth.due + depth.delayed + depth.in_flight == 0 and row == (0,) and not rows

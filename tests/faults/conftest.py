@@ -27,6 +27,7 @@ WORKER: dict[str, Any] = {
     "pause_s": 0.05,
     "concurrency": 4,
     "max_attempts": 5,
+    "sweep_s": 3600.0,
 }
 
 

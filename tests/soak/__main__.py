@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,6 +21,8 @@ from typing import Any
 import psycopg
 
 from docmill.errors import DocmillError
+from docmill.service import leftovers
+from docmill.service.leftovers import remove_leftovers
 from docmill.service.settings import Settings
 from docmill.service.stack import Service, open_service
 from faults.audit import Findings, examine, is_quiet, open_books
@@ -40,6 +43,7 @@ WORKER: dict[str, Any] = {
     "concurrency": 16,
     "max_attempts": 20,  # a document that fails because everything fails proves nothing
     "grace_s": 5.0,
+    "sweep_s": 5.0,
 }
 
 
@@ -73,6 +77,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
     plan = Plan(**vars(parser.parse_args()))
     say(f"{plan.documents} documents, {plan.workers} workers, {plan.minutes:g} minutes, seed {plan.seed}")
+    leftovers.__dict__["LEFT_AFTER"] = timedelta(0)  # an upload without an answer may leave a file for a day
     logging.disable()  # the faults are meant; workers' logs are counted
     return asyncio.run(soak(plan))
 
@@ -92,6 +97,7 @@ async def soak(plan: Plan) -> int:
             settled_s = await _settle(stage)
             await stage.crew.stop()
             await stage.crew.come_and_go()
+            await remove_leftovers(stage.service.database, stage.service.blobs)
             findings = examine(stage.server.url, stage.folder, uploads.accepted)
             _report(stage, uploads, nemesis, findings)
             say(f"{time.monotonic() - begin:.0f} s in all, {settled_s:.0f} s of them after the last fault")
