@@ -57,7 +57,7 @@ class Row:
         (ASKED, 1, Retry(ASKED, 7)),
         (SLOW, 2, Retry(SLOW, 30)),
         (BROKEN, 1, GiveUp(BROKEN)),
-        (NO_KEY, 3, Retry(NO_KEY, 60, counts=False, pauses_intake=True)),
+        (NO_KEY, 3, Retry(NO_KEY, 60, counts=False)),
         (OPEN, 3, Retry(OPEN, 9, counts=False)),
         (None, 1, Delete()),
         (ClaimLostError(), 1, Leave()),

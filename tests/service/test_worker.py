@@ -240,3 +240,36 @@ async def test_stopping_lets_running_documents_finish(
         asyncio.get_running_loop().call_soon(may_end.set)
 
     assert (await eyes.document(accepted)).state == "ready"
+
+
+async def test_while_the_installation_is_wrong_one_document_at_a_time_is_tried(
+    script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    mended = asyncio.Event()
+    together = 0
+    most_together = 0
+    refused = 0
+
+    async def convert(_original: Original) -> None:
+        nonlocal together, most_together, refused
+        if mended.is_set():
+            return
+        together += 1
+        if refused >= 4:  # as many as were taken before the first was refused
+            most_together = max(most_together, together)
+        await asyncio.sleep(0)
+        together -= 1
+        refused += 1
+        if refused == 7:
+            mended.set()
+        raise MisconfiguredError("no key")
+
+    script.convert = convert
+    accepted = [await upload(f"{number}".encode()) for number in range(8)]
+
+    async with working():
+        for each in accepted:
+            await eyes.until(each, "ready")
+
+    assert most_together == 1
+    assert {(await eyes.ingestion(each)).attempt_count for each in accepted} == {1}

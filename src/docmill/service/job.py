@@ -17,6 +17,7 @@ from docmill.service.batches import Batches
 from docmill.service.lease import Lease
 from docmill.service.ledger import Ledger, Refusal
 from docmill.service.metrics import Metrics, Outcome
+from docmill.service.pause import Pause
 from docmill.service.protocol import (
     ClaimLostError,
     Delete,
@@ -46,8 +47,7 @@ Attempt = Callable[[Lease], Awaitable[Result | None]]
 class Jobs:
     """What a worker does with messages, each in a task of its own.
 
-    announce: called when a person can see a change. pause: called with the seconds for which no documents
-    shall be taken.
+    announce: called when a person can see a change. pause: is told how attempts end.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Jobs:
         metrics: Metrics,
         *,
         announce: Callable[[], None],
-        pause: Callable[[float], None],
+        pause: Pause,
     ) -> None:
         self._queue = queue
         self._ledger = ledger
@@ -141,7 +141,7 @@ class Jobs:
             await self._queue.release(message)
 
     async def _work(self, lease: Lease) -> None:
-        claim = lease.claim
+        claim, began_at = lease.claim, time.monotonic()
         with (
             bound_contextvars(
                 document_id=str(claim.document_id), tenant_id=str(claim.tenant_id), attempt=claim.attempt
@@ -154,6 +154,7 @@ class Jobs:
                     report.error = ended
                 else:
                     report.result = ended
+                self._pause.attempt_ended(report.error, began_at=began_at)
                 report.outcome = await self._settle(lease, report.error)
             except asyncio.CancelledError:
                 await self._let_go(lease)
@@ -167,7 +168,7 @@ class Jobs:
             error,
             attempt=lease.claim.attempt,
             max_attempts=self._settings.max_attempts,
-            pause_s=self._settings.pause_s,
+            pause_s=self._pause.wait_s,
             jitter=random.random(),  # noqa: S311  spreads load, guards nothing
         )
         match follows:
@@ -184,10 +185,6 @@ class Jobs:
 
     async def _retry(self, lease: Lease, error: DocmillError, retry: Retry) -> Outcome:
         log.warning("attempt failed", extra={"code": error.code, "step": error.step})
-        if retry.pauses_intake:
-            self._pause(retry.delay_s)
-            self._metrics.paused(error.code, retry.delay_s)
-            log.critical("a person must act: no documents are taken", extra={"code": error.code})
         if not await self._ledger.set_back(
             lease.claim, error=error, delay_s=retry.delay_s, counts=retry.counts
         ):

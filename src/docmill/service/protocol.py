@@ -84,13 +84,12 @@ class Leave:
 class Retry:
     """Give up the claim, then give the message back, both due after `delay_s`.
 
-    counts: whether this was an attempt. pauses_intake: nothing else will work either until a person acts.
+    counts: whether this was an attempt.
     """
 
     error: DocmillError
     delay_s: float
     counts: bool = True
-    pauses_intake: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +173,7 @@ def decide(
     """What follows from `error`, by its class alone. jitter: in [0, 1)."""
     match error:
         case SetupError():
-            return Retry(error, pause_s, counts=False, pauses_intake=True)
+            return Retry(error, pause_s, counts=False)
         case TransientError(attempted=False):
             return Retry(error, retry_delay_s(error, attempt=attempt, jitter=jitter), counts=False)
         case TransientError() if attempt < max_attempts:

@@ -9,10 +9,12 @@ import time
 from structlog.contextvars import bound_contextvars
 
 from docmill.errors import DocmillError
+from docmill.ports import Message
 from docmill.service.ingest import Stages, Workshop
 from docmill.service.job import LETTING_GO_S, Attempt, Jobs
 from docmill.service.ledger import Ledger
 from docmill.service.metrics import Metrics
+from docmill.service.pause import Pause
 from docmill.service.stack import Service
 from docmill.service.store.ids import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
@@ -59,6 +61,8 @@ class Worker:
         self, service: Service, attempt: Attempt, worker_id: str, metrics: Metrics | None = None
     ) -> None:
         settings = service.settings.worker
+        metrics = metrics or Metrics()
+        self.pause = Pause(settings.pause_s, told=metrics.paused)
         self._settings = settings
         self._queue = service.queue
         self._worker_id = worker_id
@@ -70,13 +74,12 @@ class Worker:
             self._ledger,
             attempt,
             settings,
-            metrics or Metrics(),
+            metrics,
             announce=service.feed.announce,
-            pause=self._pause,
+            pause=self.pause,
         )
         self._running: set[asyncio.Task[None]] = set()
         self._room = asyncio.Event()
-        self._paused_until = 0.0
 
     async def run(self, stop: asyncio.Event, abort: asyncio.Event) -> None:
         """See `run_worker`."""
@@ -92,10 +95,10 @@ class Worker:
 
     async def _poll(self, group: asyncio.TaskGroup) -> None:
         while True:
-            if (pause_s := self._paused_until - time.monotonic()) > 0:
-                await asyncio.sleep(pause_s)
+            if self.pause.wait_s > 0:
+                await asyncio.sleep(self.pause.wait_s)
                 continue
-            free = self._settings.concurrency - len(self._running)
+            free = self._free
             if free <= 0:
                 self._room.clear()
                 await self._room.wait()
@@ -109,16 +112,30 @@ class Worker:
                 await asyncio.sleep(_POLL_RETRY_S)
                 continue
             for message in messages:
-                job = group.create_task(self._jobs.handle(message))
-                self._running.add(job)
-                job.add_done_callback(self._ended)
+                await self._take(message, group)
+
+    @property
+    def _free(self) -> int:
+        """How many more documents may be taken now."""
+        return (
+            0 if self.pause.wait_s > 0 else self.pause.most(self._settings.concurrency) - len(self._running)
+        )
+
+    async def _take(self, message: Message, group: asyncio.TaskGroup) -> None:
+        """Start on a message, or give it back if a pause has begun since it was asked for."""
+        if self._free > 0:
+            job = group.create_task(self._jobs.handle(message))
+            self._running.add(job)
+            job.add_done_callback(self._ended)
+            return
+        try:
+            await self._queue.release(message, delay_s=self.pause.wait_s)
+        except DocmillError as error:
+            log.warning("message left to be delivered again", extra={"reason": type(error).__name__})
 
     def _ended(self, job: asyncio.Task[None]) -> None:
         self._running.discard(job)
         self._room.set()
-
-    def _pause(self, seconds: float) -> None:
-        self._paused_until = time.monotonic() + seconds
 
     async def _drain(self, abort: asyncio.Event) -> None:
         """Let the jobs finish; at the end of the grace time, or at once on `abort`, stop them."""
