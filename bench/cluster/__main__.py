@@ -33,6 +33,7 @@ SETTINGS = {
     # The documents of the killed worker come back when its lease is over: soon, for those who watch.
     "DOCMILL_WORKER__LEASE_S": "20",
     "DOCMILL_WORKER__HEARTBEAT_S": "5",
+    "DOCMILL_WORKER__WAIT_S": "5",  # the end of a worker waits for that of its poll
 }
 
 console = Console(highlight=False, soft_wrap=True)
@@ -41,7 +42,7 @@ console = Console(highlight=False, soft_wrap=True)
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.cluster", description=__doc__)
     parser.add_argument("--documents", type=int, default=200, help="files to upload (200)")
-    parser.add_argument("--aws", action="store_true", help="queue in SQS, files in S3, both emulated")
+    parser.add_argument("--postgres", action="store_true", help="queue and files without AWS")
     parser.add_argument("--keep", action="store_true", help="leave it running until Ctrl-C")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="docmill-cluster-") as folder:
@@ -53,7 +54,7 @@ async def _run(folder: Path, options: argparse.Namespace) -> int:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
     async with AsyncExitStack() as stack:
-        settings = SETTINGS | await _aws(folder, stack) if options.aws else SETTINGS
+        settings = SETTINGS if options.postgres else SETTINGS | await _aws(folder, stack)
         cluster = Cluster(folder, settings)
         work = asyncio.create_task(_tried(cluster, folder, options.documents))
         try:

@@ -109,6 +109,30 @@ async def test_a_queue_that_fails_is_named_and_its_words_are_not(
     assert "secret" not in caplog.text
 
 
+async def test_the_log_tells_when_a_state_changes_and_not_at_each_question(
+    database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers = [ServerError("gone"), ServerError("gone"), None, None]
+
+    async def depth() -> Depth:
+        error = answers.pop(0)
+        if error:
+            raise error
+        return Depth(0, 0, 0, 0)
+
+    caplog.set_level("INFO", "docmill.service.health")
+    health = health_of(database_url, queue=OddQueue(depth))
+
+    for _ in range(4):
+        await health.ready()
+
+    changes = [vars(record) for record in caplog.records]
+    assert [(change["check"], change["state"], change["code"]) for change in changes] == [
+        ("queue", "failing", "server_error"),
+        ("queue", "ok", None),
+    ]
+
+
 async def test_a_queue_that_never_answers_and_ignores_its_end_is_left_behind(database_url: str) -> None:
     asked: list[int] = []
     over = asyncio.Event()

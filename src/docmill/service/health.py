@@ -110,6 +110,7 @@ class _Question:
         self._ask = ask
         self._limit_s = limit_s
         self._asking: asyncio.Task[State] | None = None
+        self._last: State = "ok"
 
     async def state(self) -> State:
         """How it was answered. An asking that cannot be cancelled is left behind, and joined by the next."""
@@ -119,17 +120,25 @@ class _Question:
         return self._asking.result() if self._asking.done() else "silent"
 
     async def _answer(self) -> State:
+        state, code = await self._outcome()
+        if state != self._last:
+            level = logging.INFO if state == "ok" else logging.WARNING
+            log.log(level, "a check changed", extra={"check": self._name, "state": state, "code": code})
+            self._last = state
+        return state
+
+    async def _outcome(self) -> tuple[State, str | None]:
+        """The state, and the code of the error that was the answer."""
         try:
             async with asyncio.timeout(self._limit_s):
                 await self._ask()
         except TimeoutError:
-            log.warning("a check had no answer", extra={"check": self._name})
-            return "silent"
-        except (DocmillError, psycopg.Error) as error:
-            code = error.code if isinstance(error, DocmillError) else ServerError.code
-            log.warning("a check failed", extra={"check": self._name, "code": code})
-            return "failing"
-        return "ok"
+            return "silent", None
+        except DocmillError as error:
+            return "failing", error.code
+        except psycopg.Error:
+            return "failing", ServerError.code
+        return "ok", None
 
 
 async def _mark() -> AsyncGenerator[bytes]:

@@ -11,7 +11,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 log = logging.getLogger(__name__)
 
-_TALKATIVE = ("alembic", "uvicorn")
+_TALKATIVE = ("aiobotocore", "alembic", "botocore", "uvicorn")
 """Libraries that tell at level INFO what concerns their own developers."""
 
 
