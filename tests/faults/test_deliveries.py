@@ -1,0 +1,136 @@
+"""Messages that come too often or cannot be deleted, and a queue that is away."""
+
+import asyncio
+
+import pytest
+
+from docmill.errors import NetworkError
+from docmill.service import worker
+from docmill.service.stack import Service
+from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker
+from faults.steps import paper
+from faults.worker_process import around
+from scripted import Eyes
+
+
+async def test_a_message_that_comes_ten_times_gives_one_result(
+    service: Service,
+    put: Put,
+    start_worker: StartWorker,
+    heir: Heir,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+) -> None:
+    accepted = await put(paper("ten times", work_s=0.2))
+    await service.queue.send([str(accepted.ingestion_id)] * 9)
+
+    other = await start_worker()
+    async with heir():
+        await eyes.until(accepted, "ready")
+        await settled()
+
+    assert (await eyes.ingestion(accepted)).attempt_count == 1
+    await other.stop()
+    await all_is_well()
+
+
+async def test_a_message_that_comes_after_the_end_changes_nothing(
+    service: Service, put: Put, heir: Heir, eyes: Eyes, settled: Settled, all_is_well: AllIsWell
+) -> None:
+    accepted = await put(paper("late"))
+    async with heir():
+        await eyes.until(accepted, "ready")
+        before = await eyes.ingestion(accepted)
+        await service.queue.send([str(accepted.ingestion_id)] * 3)
+        await settled()
+
+    assert await eyes.ingestion(accepted) == before
+    await all_is_well()
+
+
+async def test_a_message_that_names_nothing_is_deleted(
+    service: Service, put: Put, heir: Heir, eyes: Eyes, settled: Settled, all_is_well: AllIsWell
+) -> None:
+    await service.queue.send(["", "'; DROP TABLE ingestion", "00000000-0000-7000-8000-000000000000"])
+    accepted = await put(paper("among them"))
+
+    async with heir():
+        await eyes.until(accepted, "ready")
+        await settled()
+
+    await all_is_well()
+
+
+class Outage:
+    """Of some methods of a queue. met: a call has met it. over: to be set at its end."""
+
+    def __init__(self, service: Service, *methods: str) -> None:
+        self.met = asyncio.Event()
+        self.over = asyncio.Event()
+        for method in methods:
+            around(service.queue, method, before=self._fail)
+
+    async def _fail(self) -> None:
+        if not self.over.is_set():
+            self.met.set()
+            raise NetworkError("the queue is away")
+
+
+async def test_a_delete_that_fails_leaves_a_message_that_is_deleted_later(
+    service: Service, put: Put, heir: Heir, eyes: Eyes, settled: Settled, all_is_well: AllIsWell
+) -> None:
+    outage = Outage(service, "delete")
+    accepted = await put(paper("undeleted"))
+
+    async with heir():
+        await eyes.until(accepted, "ready")
+        await asyncio.wait_for(outage.met.wait(), 20)
+        outage.over.set()
+        await settled()
+
+    assert (await eyes.ingestion(accepted)).attempt_count == 1
+    await all_is_well()
+
+
+async def test_a_queue_that_is_away_is_waited_for(
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    put: Put,
+    heir: Heir,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+) -> None:
+    monkeypatch.setattr(worker, "_POLL_RETRY_S", 0.05)
+    outage = Outage(service, "receive", "extend", "delete", "release")
+
+    async with heir():
+        accepted = await put(paper("waiting"))
+        await asyncio.wait_for(outage.met.wait(), 20)
+        outage.over.set()
+        await eyes.until(accepted, "ready")
+        await settled()
+
+    await all_is_well()
+
+
+async def test_a_message_that_was_lost_is_sent_again(
+    service: Service,
+    put: Put,
+    start_worker: StartWorker,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+    orders: dict[str, dict[str, float]],
+) -> None:
+    accepted = await put(paper("forgotten"))
+    (message,) = await service.queue.receive(limit=10, wait_s=5)
+    await service.queue.delete([message])
+
+    sweeping = await start_worker(worker={**orders["worker"], "sweep_s": 0.2})
+    await eyes.until(accepted, "ready")
+    await settled()
+
+    await sweeping.stop()
+    await all_is_well()
