@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from docmill.cli.vault import load_settings
+
 DOCMILL = Path(sys.executable).with_name("docmill")
 WritePdf = Callable[..., Path]
 
@@ -104,3 +106,13 @@ def test_a_setting_that_does_not_exist_is_named(tmp_path: Path, vault: Vault) ->
 
     assert done.returncode == 2
     assert "wbe" in done.stderr
+
+
+def test_the_command_line_switches_aws_on(tmp_path: Path) -> None:
+    config = tmp_path / "docmill.toml"
+    config.write_text("[aws]\nregion = 'eu-west-1'\n")
+
+    settings = load_settings(config, aws=True)
+
+    assert (settings.aws.enabled, settings.aws.region) == (True, "eu-west-1")
+    assert not load_settings(config).aws.enabled

@@ -91,6 +91,12 @@ class BlobsContract(ABC):
         assert all(before <= entry.modified_at <= datetime.now(UTC) + CLOCKS_DIFFER for entry in entries)
         assert [entry async for entry in blobs.entries("nothing")] == []
 
+    async def test_finished_files_are_not_unfinished(self, blobs: Blobs) -> None:
+        await blobs.put_once("a", b"x")
+
+        assert await blobs.drop_unfinished(datetime.now(UTC) + timedelta(days=1)) == 0
+        assert await blobs.find("a") == b"x"
+
     async def test_deleting_twice_is_deleting_once(self, blobs: Blobs) -> None:
         await blobs.put_once("a", b"x")
 

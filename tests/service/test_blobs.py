@@ -1,4 +1,8 @@
+import asyncio
 import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -65,6 +69,30 @@ async def test_a_key_that_is_taken_leaves_nothing_behind(tmp_path: Path) -> None
     await blobs.put_once("a", b"second")
 
     assert await blobs.keys("incoming") == []
+
+
+async def test_what_a_killed_writer_left_is_dropped_when_it_is_old(tmp_path: Path) -> None:
+    program = f"""
+import asyncio, os, pathlib, signal
+from docmill.service.blobs import Blobs
+
+async def dying():
+    for _ in range(3):
+        yield bytes(2 << 20)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+blobs = Blobs.in_folder(pathlib.Path({str(tmp_path)!r}))
+asyncio.run(blobs.put_stream("incoming/1", dying(), max_bytes=1 << 30))
+"""
+    await asyncio.to_thread(subprocess.run, [sys.executable, "-c", program], check=False)
+    blobs = Blobs.in_folder(tmp_path)
+    now = datetime.now(UTC)
+
+    assert await blobs.keys("incoming") == []
+    assert len(list(tmp_path.rglob("*#*"))) == 1  # noqa: ASYNC240  a folder of one file
+    assert await blobs.drop_unfinished(now - timedelta(days=1)) == 0
+    assert await blobs.drop_unfinished(now + timedelta(minutes=1)) == 1
+    assert await blobs.drop_unfinished(now + timedelta(minutes=1)) == 0
 
 
 async def test_a_store_that_fails_is_an_error_to_be_tried_again(tmp_path: Path) -> None:

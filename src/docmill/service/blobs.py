@@ -204,6 +204,15 @@ class Blobs:
         with _translated(key), suppress(FileNotFoundError):
             await obstore.delete_async(self._store, _checked(key))
 
+    async def drop_unfinished(self, before: datetime) -> int:
+        """Remove what writers left half-written before that time, which no listing shows; how many.
+
+        In a bucket, a lifecycle rule does that.
+        """
+        if self._root is None:
+            return 0
+        return await asyncio.to_thread(_drop_unfinished, self._root, before.timestamp())
+
     async def _settle(self, key: str) -> None:
         """In a folder: wait until the disk has a file's content, and its name unless that is for now only."""
         if self._root is not None:
@@ -224,6 +233,14 @@ def _sync(*paths: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _drop_unfinished(root: Path, before_s: float) -> int:
+    # A file being written is named by its key, `#` and a number, and no key has a `#`.
+    left = [file for file in root.rglob("*#*") if file.stat().st_mtime < before_s]
+    for file in left:
+        file.unlink(missing_ok=True)
+    return len(left)
 
 
 def _too_large(max_bytes: int) -> TooLargeError:

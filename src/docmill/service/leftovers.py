@@ -17,6 +17,9 @@ log = logging.getLogger(__name__)
 LEFT_AFTER = timedelta(days=1)
 """Nothing younger is removed, whatever it looks like: no upload takes so long."""
 
+_GIVEN_UP_AFTER = timedelta(days=1)
+"""A file that has not grown for so long is not being written any more."""
+
 _BATCH = 500
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ORIGINAL = re.compile(rf"(?:documents|pages)/{_UUID}/[0-9a-f]{{64}}(?:/|$)")
@@ -26,7 +29,7 @@ _RESULT = re.compile(rf"ingestions/{_UUID}/")
 
 async def remove_leftovers(database: Database, blobs: Blobs) -> None:
     """Remove every old file that nothing names. A file that was accepted is never among them."""
-    removed = 0
+    removed = await blobs.drop_unfinished(datetime.now(UTC) - _GIVEN_UP_AFTER)
     async for keys in _old_files(blobs, "incoming"):
         removed += await _remove(blobs, keys)
     async for keys in _old_files(blobs, "documents"):
