@@ -26,7 +26,7 @@ check: $(STAMP) ## Formatting, lint, types, layers, dependencies
 	$(BIN)/deptry src
 
 unit: $(STAMP)
-	scripts/system-packages chromium fonts-liberation
+	scripts/system-packages chromium fonts-liberation libfaketime
 	scripts/emulators
 	$(BIN)/pytest
 

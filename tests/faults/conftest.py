@@ -2,12 +2,14 @@ import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from docmill.reading.pool import Pool
+from docmill.service import leftovers
 from docmill.service.intake import Accepted
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
@@ -15,7 +17,7 @@ from docmill.service.worker import run_worker
 from faults.audit import examine, is_quiet, open_books
 from faults.control import Control
 from faults.processes import Mother, WorkerProcess
-from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker
+from faults.roles import AllIsWell, Finished, Heir, Put, Settled, StartWorker
 from faults.steps import obedient_stages
 from scripted import Eyes
 
@@ -144,13 +146,33 @@ def settled(service: Service, database_url: str) -> Settled:
 
 
 @pytest.fixture
-def all_is_well(service: Service, database_url: str, accepted: list[Accepted]) -> AllIsWell:
-    """Fails unless everything uploaded has come to exactly one end and nothing is left over."""
+def all_is_well(
+    service: Service, database_url: str, accepted: list[Accepted], monkeypatch: pytest.MonkeyPatch
+) -> AllIsWell:
+    """Fails unless everything uploaded has come to exactly one end and nothing is left over.
+
+    What the sweeper removes after a day it removes now.
+    """
+    monkeypatch.setattr(leftovers, "LEFT_AFTER", timedelta(0))
 
     async def check() -> None:
+        await leftovers.remove_leftovers(service.database, service.blobs)
         assert await is_quiet(database_url, service.queue)
         ids = [one.ingestion_id for one in accepted if one.ingestion_id]
         assert ids
         assert examine(database_url, service.settings.folder, ids).wrong == {}
 
     return check
+
+
+@pytest.fixture
+def finished(settled: Settled, all_is_well: AllIsWell) -> Finished:
+    """Waits until nothing is under way, stops the workers, and fails unless all is well."""
+
+    async def finish(*workers: WorkerProcess) -> None:
+        await settled()
+        for worker in workers:
+            await worker.stop()
+        await all_is_well()
+
+    return finish

@@ -19,16 +19,16 @@ _PATIENCE_S = 30
 
 
 class Mother:
-    """A process that has loaded docmill and forks workers."""
+    """A process that has loaded docmill and forks workers. environment: on top of ours."""
 
-    def __init__(self) -> None:
+    def __init__(self, **environment: str) -> None:
         self._turn = Lock()
         self._socket, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "faults.worker_process", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, "PYTHONPATH": str(TESTS)},
+                env={**os.environ, "PYTHONPATH": str(TESTS), **environment},
             )
 
     def fork(self, orders: dict[str, Any], log_fd: int) -> int:

@@ -14,7 +14,11 @@ from soak.workers import Crew
 
 Fault = Callable[[], Awaitable[str]]
 
-COMMITS = {"a claim": "SET started_at", "a result": "SET status = 'completed'"}
+COMMITS = {
+    "an upload": "INSERT INTO ingestion",
+    "a claim": "SET started_at",
+    "a result": "SET status = 'completed'",
+}
 
 
 @dataclass

@@ -1,0 +1,82 @@
+"""A disk that is full: what cannot be stored is refused or tried again, and nothing is half there."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docmill.errors import ServerError
+from docmill.service.settings import Settings
+from faults.audit import open_books
+from faults.control import Control
+from faults.roles import AllIsWell, Put, Settled, StartWorker
+from faults.steps import paper
+from scripted import Eyes
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """The folder of stored files, on a disk of 256 KB."""
+    folder = tmp_path / "blobs"
+    folder.mkdir()
+    mounting = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "docmill-test", folder], check=False
+    )
+    if mounting.returncode:
+        pytest.skip("this user may not mount a small disk")
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@pytest.fixture
+def settings(disk: Path, orders: dict[str, Any]) -> Settings:
+    assert disk.is_mount()
+    open_books(orders["database_url"])
+    return Settings(**orders)
+
+
+async def test_an_upload_that_does_not_fit_leaves_nothing_and_a_smaller_one_is_taken(
+    put: Put, start_worker: StartWorker, eyes: Eyes, settled: Settled, all_is_well: AllIsWell
+) -> None:
+    with pytest.raises(ServerError, match="is it full"):
+        await put(paper("large", ballast=os.urandom(200_000).hex()))
+    accepted = await put(paper("small"))
+
+    worker = await start_worker()
+    await eyes.until(accepted, "ready")
+    await settled()
+
+    await worker.stop()
+    await all_is_well()
+
+
+async def test_a_transcription_that_does_not_fit_is_written_when_there_is_room(
+    disk: Path,
+    put: Put,
+    start_worker: StartWorker,
+    control: Control,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+) -> None:
+    accepted = await put(paper("no room"))
+    worker = await start_worker("after read")
+
+    first = await control.reached("after read")
+    ballast = disk / "ballast"
+    with pytest.raises(OSError, match="No space"):
+        ballast.write_bytes(bytes(1 << 20))
+    first.go()
+    failure = await worker.logged("attempt failed")
+    ballast.unlink()
+    (await control.reached("after read")).go()
+    await eyes.until(accepted, "ready")
+    await settled()
+
+    assert failure["code"] == "server_error"
+    assert (await eyes.ingestion(accepted)).attempt_count == 2
+    await worker.stop()
+    await all_is_well()
