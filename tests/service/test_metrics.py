@@ -71,14 +71,17 @@ def test_tokens_and_cost_are_counted_by_model() -> None:
 
 def test_a_pause_is_seen_while_it_lasts_and_counted() -> None:
     metrics = Metrics()
+    code: str | None = "unauthorized"
+    metrics.watch_pause(lambda: code)
 
-    metrics.paused("unauthorized", 1000)
-    metrics.paused("misconfigured", 0)
+    metrics.paused("unauthorized", 60)
+    during = values(metrics)
+    code = None
+    after = values(metrics)
 
-    seen = values(metrics)
-    assert seen["docmill_paused{code=unauthorized}"] == 1
-    assert seen["docmill_paused{code=misconfigured}"] == 0
-    assert seen["docmill_pauses_total{code=misconfigured}"] == 1
+    assert during["docmill_paused{code=unauthorized}"] == 1
+    assert after["docmill_paused{code=unauthorized}"] == 0
+    assert after["docmill_pauses_total{code=unauthorized}"] == 1
 
 
 def test_the_use_of_a_pool_is_asked_at_the_scrape() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from types import MappingProxyType
@@ -134,9 +134,14 @@ class Metrics:
         self._documents.labels("failed", code).inc(count)
 
     def paused(self, code: str, seconds: float) -> None:
-        """No documents are taken for so long, because of an error that a person must mend."""
+        """No documents are taken for so long but one as a probe: a person must mend something."""
+        del seconds  # a pause ends when a document gets through, not by the clock
         self._pauses.labels(code).inc()
-        self._now.paused_until[code] = time.monotonic() + seconds
+        self._now.pause_codes.add(code)
+
+    def watch_pause(self, code: Callable[[], str | None]) -> None:
+        """Report at each scrape whether no documents are taken. code: why; None while they are."""
+        self._now.pause_code = code
 
     def upload_ended(self, status: str) -> None:
         """A file was sent to the vault: `accepted`, `already_here` or `refused`."""
@@ -171,14 +176,16 @@ class _Now(Collector):
 
     def __init__(self) -> None:
         self.pools: dict[str, PoolUse] = {}
-        self.paused_until: dict[str, float] = {}
+        self.pause_codes: set[str] = set()
+        self.pause_code: Callable[[], str | None] = lambda: None
 
     def collect(self) -> Iterable[Metric]:
         """See `Collector.collect`."""
         yield from self._pool_use()
         paused = GaugeMetricFamily("docmill_paused", "1 while no documents are taken", labels=["code"])
-        for code, until in self.paused_until.items():
-            paused.add_metric([code], float(time.monotonic() < until))
+        now = self.pause_code()
+        for code in self.pause_codes:
+            paused.add_metric([code], float(code == now))
         yield paused
         build = GaugeMetricFamily("docmill_build_info", "The release that runs", labels=["version"])
         build.add_metric([version("docmill")], 1)

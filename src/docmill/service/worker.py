@@ -63,6 +63,7 @@ class Worker:
         settings = service.settings.worker
         metrics = metrics or Metrics()
         self.pause = Pause(settings.pause_s, told=metrics.paused)
+        metrics.watch_pause(lambda: self.pause.cause.code if self.pause.cause else None)
         self._settings = settings
         self._queue = service.queue
         self._worker_id = worker_id
