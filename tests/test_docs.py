@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import typer.main
 from prometheus_client.parser import text_string_to_metric_families
+from typer.core import TyperGroup
 
 from docmill.cli.commands import app
 from docmill.errors import DocmillError
@@ -29,16 +30,18 @@ def test_every_error_code_is_described(code: str) -> None:
     assert f"| `{code}` |" in (DOCS / "errors.md").read_text()
 
 
-def _commands() -> Iterator[tuple[str, list[str]]]:
-    group = typer.main.get_group(app)
+def _commands(group: TyperGroup, above: str = "") -> Iterator[tuple[str, list[str]]]:
     for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from _commands(command, f"{above}{name} ")
+            continue
         options = [
             option for parameter in command.params for option in parameter.opts if option.startswith("--")
         ]
-        yield name, options
+        yield above + name, options
 
 
-@pytest.mark.parametrize(("name", "options"), list(_commands()), ids=str)
+@pytest.mark.parametrize(("name", "options"), list(_commands(typer.main.get_group(app))), ids=str)
 def test_every_command_and_option_is_described(name: str, options: list[str]) -> None:
     text = (DOCS / "cli.md").read_text()
     section = text.partition(f"## docmill {name}")[2].partition("\n## ")[0]

@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
@@ -51,6 +51,17 @@ def load_settings(
     if aws:
         changes["aws"] = settings.aws.model_copy(update={"enabled": True})
     return settings.model_copy(update=changes)
+
+
+@asynccontextmanager
+async def existing_service(settings: Settings) -> AsyncGenerator[Service]:
+    """The service of a vault that is there; MisconfiguredError if none is: who only looks makes none."""
+    if settings.database_url is None and not (settings.folder / "postgres").is_dir():
+        raise MisconfiguredError(
+            f"there is no vault in {str(settings.folder)!r}: `docmill up` makes one, --data-dir names another"
+        )
+    async with open_service(settings) as service:
+        yield service
 
 
 def up(settings: Settings) -> int:
@@ -143,7 +154,10 @@ def show(settings: Settings, document: str, *, as_json: bool) -> int:
 
 
 async def _known(settings: Settings, prefix: str) -> tuple[DocumentRow, list[IngestionRow]]:
-    async with open_service(settings) as service, service.database.tenant(service.default_tenant_id) as conn:
+    async with (
+        existing_service(settings) as service,
+        service.database.tenant(service.default_tenant_id) as conn,
+    ):
         found = await documents.with_prefix(conn, prefix, limit=2)
         if not found:
             raise ValidationError(f"no document has an id that begins with {prefix!r}")
@@ -214,7 +228,7 @@ def status(settings: Settings) -> int:
 
 
 async def _counted(settings: Settings) -> tuple[dict[str, int], Depth]:
-    async with open_service(settings) as service:
+    async with existing_service(settings) as service:
         async with service.database.tenant(service.default_tenant_id) as conn:
             counts = await documents.counts(conn)
         return counts, await service.queue.depth()

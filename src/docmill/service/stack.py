@@ -9,6 +9,7 @@ from uuid import UUID
 from docmill.errors import MisconfiguredError
 from docmill.ports import Queue
 from docmill.service.blobs import Blobs
+from docmill.service.dead_letters import DeadLetters
 from docmill.service.embedded import EmbeddedPostgres
 from docmill.service.feed import EventFeed
 from docmill.service.fingerprint import pipeline_fingerprint
@@ -37,6 +38,7 @@ class Service:
     queue: Queue
     sender: Sender
     intake: Intake
+    dead_letters: DeadLetters
     notices: Notices
     feed: EventFeed
     fingerprint: str
@@ -107,5 +109,14 @@ def _service(settings: Settings, database: Database, notices: Notices, parts: _P
         fingerprint=fingerprint,
     )
     return Service(
-        settings, database, parts.blobs, parts.queue, parts.sender, intake, notices, feed, fingerprint
+        settings,
+        database,
+        parts.blobs,
+        parts.queue,
+        parts.sender,
+        intake,
+        DeadLetters(database, parts.sender, feed),
+        notices,
+        feed,
+        fingerprint,
     )

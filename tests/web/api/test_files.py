@@ -33,6 +33,18 @@ async def test_the_original_is_offered_for_download_under_its_own_name(
     assert response.headers["content-disposition"] == "attachment; filename*=UTF-8''Rechnung%20M%C3%A4rz.pdf"
 
 
+@pytest.mark.parametrize("asked", [{}, {"range": "bytes=2-4"}], ids=["whole", "part"])
+async def test_the_original_can_be_asked_about_without_being_sent(
+    client: httpx.AsyncClient, address: str, asked: dict[str, str]
+) -> None:
+    sent = await client.get(f"{address}/file", headers=asked)
+    told = await client.head(f"{address}/file", headers=asked)
+
+    assert told.status_code == sent.status_code
+    assert told.headers == sent.headers
+    assert told.content == b""
+
+
 async def test_a_type_in_which_nothing_runs_can_be_shown_inline(
     client: httpx.AsyncClient, address: str
 ) -> None:

@@ -72,20 +72,25 @@ async def page(
         return await cur.fetchall()
 
 
-async def ids(conn: Conn, *, code: str | None, up_to: UUID, after: UUID | None, limit: int) -> list[UUID]:
-    """Up to `limit` letters, newest first, from letter `up_to` on that are older than letter `after`."""
+async def ids(conn: Conn, *, code: str | None, after: UUID | None, limit: int) -> list[UUID]:
+    """Up to `limit` letters, newest first, that are older than letter `after`."""
     cur = await conn.execute(
         """
         SELECT id
           FROM dead_letter
          WHERE (%(code)s::text IS NULL OR error_code = %(code)s)
-           AND id <= %(up_to)s
            AND (%(after)s::uuid IS NULL OR id < %(after)s)
          ORDER BY id DESC
          LIMIT %(limit)s
         """,
-        {"code": code, "up_to": up_to, "after": after, "limit": limit},
+        {"code": code, "after": after, "limit": limit},
     )
+    return [letter_id for (letter_id,) in await cur.fetchall()]
+
+
+async def existing(conn: Conn, letter_ids: Sequence[UUID]) -> list[UUID]:
+    """Those letters that are there."""
+    cur = await conn.execute("SELECT id FROM dead_letter WHERE id = ANY(%(ids)s)", {"ids": list(letter_ids)})
     return [letter_id for (letter_id,) in await cur.fetchall()]
 
 
@@ -110,7 +115,15 @@ async def lock_documents(conn: Conn, letter_ids: Sequence[UUID]) -> None:
 async def remove(conn: Conn, letter_ids: Sequence[UUID]) -> list[UUID]:
     """Forget letters; the ingestions they spoke of."""
     cur = await conn.execute(
-        "DELETE FROM dead_letter WHERE id = ANY(%(ids)s) RETURNING body", {"ids": list(letter_ids)}
+        """
+        DELETE FROM dead_letter
+         WHERE id IN (
+               -- Always in one order: two who remove the same letters cannot wait for each other.
+               SELECT id FROM dead_letter WHERE id = ANY(%(ids)s) ORDER BY id FOR UPDATE
+               )
+        RETURNING body
+        """,
+        {"ids": list(letter_ids)},
     )
     return [ingestion_id for (ingestion_id,) in await cur.fetchall()]
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Header, Path, Query, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from docmill.service.store.documents import DocumentRow
@@ -22,9 +23,11 @@ INLINE = frozenset({"application/pdf", "image/gif", "image/jpeg", "image/png", "
 _RANGE = re.compile(r"bytes=(?P<first>\d{0,18})-(?P<last>\d{0,18})")
 
 
+@router.head("/file", response_class=Response, include_in_schema=False)
 @router.get("/file", response_class=Response)
 async def get_file(
     document_id: UUID,
+    request: Request,
     vault: TheVault,
     *,
     disposition: Literal["attachment", "inline"] = "attachment",
@@ -43,9 +46,11 @@ async def get_file(
     if span is not None:
         headers["content-range"] = f"bytes {start}-{stop - 1}/{row.byte_size}"
     headers["content-length"] = str(stop - start)
-    return StreamingResponse(
-        await _opened(vault, row, start, stop), 206 if span else 200, headers, media_type=row.media_type
-    )
+    status = 206 if span else 200
+    if request.method == "HEAD":
+        return Response(None, status, headers, row.media_type)
+    content = await _opened(vault, row, start, stop)
+    return StreamingResponse(content, status, headers, media_type=row.media_type)
 
 
 @router.get("/pages/{number}.webp", response_class=Response)

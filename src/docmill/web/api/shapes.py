@@ -2,16 +2,21 @@
 
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from docmill.model import Evidence, Failure, Verdict
+from docmill.service.store.dead_letters import DeadLetterRow
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 
 State = Literal["processing", "stale", "needs_classification", "needs_review", "failed", "ready"]
+
+
+WORD = r"^[a-z0-9_-]{1,60}$"
+"""What error codes and steps are made of."""
 
 
 class _Shape(BaseModel):
@@ -156,6 +161,66 @@ class Health(_Shape):
 
     status: Literal["ok", "failing", "stopping"]
     checks: dict[str, Literal["ok", "failing", "silent"]]
+
+
+class DeadLetter(_Shape):
+    """A document that has failed for good. step: at which; attempts: how often it was tried."""
+
+    id: UUID
+    document_id: UUID
+    ingestion_id: UUID
+    file_name: str
+    error: Fault
+    step: str | None
+    attempts: int
+    died_at: datetime
+
+    @classmethod
+    def of(cls, row: DeadLetterRow) -> "DeadLetter":
+        """The row as the API shows it."""
+        error = Fault(code=row.error_code, message=row.error_message)
+        return cls.model_validate({**vars(row), "error": error})
+
+
+class DeadLetterList(_Shape):
+    """Dead letters, newest first. next: the address of those that follow, null on the last page."""
+
+    dead_letters: list[DeadLetter]
+    next: str | None
+
+
+class DeadLetterChoice(BaseModel):
+    """Which dead letters: those with these ids, all, or all with this error code. Give one of the three."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    ids: Annotated[list[UUID], Field(max_length=1000)] | None = None
+    all: Literal[True] | None = None
+    code: Annotated[str, Field(pattern=WORD)] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_three(self) -> Self:
+        if sum(choice is not None for choice in (self.ids, self.all, self.code)) != 1:
+            raise ValueError("give one of: ids, all, code")
+        return self
+
+
+class Redriving(_Shape):
+    """What became of the dead letters that were meant.
+
+    redriven: tried again now. dropped: their document has been processed anew since. unknown: not there
+    (any more).
+    """
+
+    redriven: int
+    dropped: int
+    unknown: int
+
+
+class Purging(_Shape):
+    """How many dead letters were forgotten."""
+
+    purged: int
 
 
 def _fault(row: DocumentRow | IngestionRow) -> Fault | None:

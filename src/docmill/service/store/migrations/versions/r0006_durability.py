@@ -43,7 +43,7 @@ def _dead_letter() -> None:
     op.execute("ALTER TABLE dead_letter ENABLE ROW LEVEL SECURITY")
     op.execute("ALTER TABLE dead_letter FORCE ROW LEVEL SECURITY")
     op.execute("CREATE POLICY of_tenant ON dead_letter USING (tenant_id = (SELECT current_tenant()))")
-    op.execute("GRANT SELECT, INSERT, DELETE ON dead_letter TO docmill_app")
+    op.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON dead_letter TO docmill_app")
 
 
 def _carry_over() -> None:

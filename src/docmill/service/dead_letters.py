@@ -1,0 +1,98 @@
+"""What failed for good: its owner looks, has it tried again, or lets it be."""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from docmill.service.feed import EventFeed
+from docmill.service.intake import Sender
+from docmill.service.store import dead_letters
+from docmill.service.store.database import Database
+
+_BATCH = 100
+"""Letters per transaction: many enough to be quick, few enough to hold no document for long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which letters are meant: those of `ids`, or without them all, or all with an error code."""
+
+    ids: Sequence[UUID] | None = None
+    code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Redriven:
+    """What became of letters.
+
+    redriven: tried again now. dropped: their document has been processed anew since, so they are out of
+    date. unknown: not there (any more).
+    """
+
+    redriven: int = 0
+    dropped: int = 0
+    unknown: int = 0
+
+    def __add__(self, other: "Redriven") -> "Redriven":
+        return Redriven(
+            self.redriven + other.redriven, self.dropped + other.dropped, self.unknown + other.unknown
+        )
+
+
+class DeadLetters:
+    """The letters of all tenants, one tenant at a time. Doing anything twice is doing it once."""
+
+    def __init__(self, database: Database, sender: Sender, feed: EventFeed) -> None:
+        self._database = database
+        self._sender = sender
+        self._feed = feed
+
+    async def redrive(self, chosen: Selection, *, tenant_id: UUID) -> Redriven:
+        """Try again from the first attempt. A letter, its ingestion and its message change together."""
+        total = Redriven()
+        async for ids in self._batches(chosen, tenant_id):
+            total += await self._redrive(ids, tenant_id)
+            self._sender.announce()
+            self._feed.announce()
+        return total
+
+    async def purge(self, chosen: Selection, *, tenant_id: UUID) -> int:
+        """Forget letters; how many there were. Their documents stay failed, and their files can be seen."""
+        purged = 0
+        async for ids in self._batches(chosen, tenant_id):
+            async with self._database.tenant(tenant_id) as conn:
+                purged += len(await dead_letters.remove(conn, ids))
+        return purged
+
+    async def find(self, chosen: Selection, *, tenant_id: UUID) -> list[UUID]:
+        """The letters that are meant, of those that are there."""
+        found: list[UUID] = []
+        async for ids in self._batches(chosen, tenant_id):
+            async with self._database.tenant(tenant_id) as conn:
+                found += await dead_letters.existing(conn, ids)
+        return found
+
+    async def _redrive(self, ids: Sequence[UUID], tenant_id: UUID) -> Redriven:
+        async with self._database.tenant(tenant_id) as conn:
+            await dead_letters.lock_documents(conn, ids)
+            removed = await dead_letters.remove(conn, ids)
+            reopened = await dead_letters.reopen(conn, removed)
+            await self._sender.send_in(conn, [str(ingestion_id) for ingestion_id in reopened])
+        return Redriven(len(reopened), len(removed) - len(reopened), len(ids) - len(removed))
+
+    async def _batches(self, chosen: Selection, tenant_id: UUID) -> AsyncGenerator[Sequence[UUID]]:
+        """The ids that are meant. Letters that come meanwhile are newer than all and not among them."""
+        if chosen.ids is not None:
+            unique = list(dict.fromkeys(chosen.ids))
+            for start in range(0, len(unique), _BATCH):
+                yield unique[start : start + _BATCH]
+            return
+        after: UUID | None = None
+        while True:
+            async with self._database.tenant(tenant_id) as conn:
+                ids = await dead_letters.ids(conn, code=chosen.code, after=after, limit=_BATCH)
+            if ids:
+                yield ids
+            if len(ids) < _BATCH:
+                return
+            after = ids[-1]
