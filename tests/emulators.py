@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -87,6 +88,16 @@ class Emulator:
                 self._process.wait()
             self._log.close()
             self._process = None
+
+    def pause(self) -> None:
+        """Answer nothing until `resume`."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Go on."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
 
     def _answers(self) -> bool:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=5)

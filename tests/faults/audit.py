@@ -11,6 +11,7 @@ import psycopg
 from psycopg import sql
 
 from docmill.ports import Queue
+from docmill.service.blobs import Blobs
 
 
 def open_books(database_url: str) -> None:
@@ -64,9 +65,10 @@ class Findings:
         return {kind: found for kind, found in kinds.items() if found}
 
 
-def examine(database_url: str, folder: Path, accepted: Iterable[UUID]) -> Findings:
-    """Compare what was accepted (ingestion ids) with what became of it. folder: the data folder."""
+async def examine(database_url: str, blobs: Blobs, work: Path, accepted: Iterable[UUID]) -> Findings:
+    """Compare what was accepted (ingestion ids) with what became of it. work: where workers have folders."""
     findings = Findings()
+    kept = await _kept(blobs)
     with psycopg.connect(database_url, autocommit=True) as conn:
         statuses: dict[UUID, str] = dict(conn.execute("SELECT id, status FROM ingestion").fetchall())
         endings = conn.execute("SELECT ingestion_id, holder, status, writer FROM ending").fetchall()
@@ -81,7 +83,11 @@ def examine(database_url: str, folder: Path, accepted: Iterable[UUID]) -> Findin
         ]
         findings.completed = sum(status == "completed" for status in statuses.values())
         findings.failed = sum(status == "failed" for status in statuses.values())
-        findings.left_over = [*_rows_left(conn), *_files_left(conn, folder)]
+        findings.left_over = [
+            *_rows_left(conn),
+            *_files_left(conn, kept),
+            *_places_left(work),
+        ]
     return findings
 
 
@@ -97,22 +103,29 @@ def _rows_left(conn: psycopg.Connection) -> list[str]:
     return left
 
 
-def _files_left(conn: psycopg.Connection, folder: Path) -> list[str]:
-    """Files that no row names, files a row names that are not there or differ, and places of dead workers."""
-    blobs = folder / "blobs"
+async def _kept(blobs: Blobs) -> dict[str, str]:
+    """The hash of every stored file."""
+    keys = [key for prefix in ("incoming", "documents", "ingestions") for key in await blobs.keys(prefix)]
+    return {key: hashlib.sha256(await blobs.get(key)).hexdigest() for key in keys}
+
+
+def _files_left(conn: psycopg.Connection, kept: dict[str, str]) -> list[str]:
+    """Files that no row names, and files that a row names and that are not there, or others."""
     named = dict(conn.execute("SELECT file_path, content_hash FROM document").fetchall())
     ingestions = {str(row[0]) for row in conn.execute("SELECT id FROM ingestion").fetchall()}
-    kept = {str(path.relative_to(blobs)): path for path in blobs.rglob("*") if path.is_file()}
     left = [f"the file {key} is gone" for key in named if key not in kept]
-    for key, path in kept.items():
+    for key, content_hash in kept.items():
         place, _, rest = key.partition("/")
-        if place == "documents" and key in named:
-            if hashlib.sha256(path.read_bytes()).hexdigest() != named[key]:
+        if key in named:
+            if content_hash != named[key]:
                 left.append(f"the file {key} is not what was stored")
         elif place != "ingestions" or rest.partition("/")[0] not in ingestions:
             left.append(f"nothing names the file {key}")
-    left += [f"the place {path.name}" for path in (folder / "work").glob("*") if path.name != "lock"]
     return left
+
+
+def _places_left(work: Path) -> list[str]:
+    return [f"the place {path.name}" for path in work.glob("*") if path.name != "lock"]
 
 
 async def is_quiet(database_url: str, queue: Queue) -> bool:

@@ -160,7 +160,8 @@ def all_is_well(
         assert await is_quiet(database_url, service.queue)
         ids = [one.ingestion_id for one in accepted if one.ingestion_id]
         assert ids
-        assert examine(database_url, service.settings.folder, ids).wrong == {}
+        findings = await examine(database_url, service.blobs, service.settings.folder / "work", ids)
+        assert findings.wrong == {}
 
     return check
 

@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import contextlib
 import logging
+import os
 import sys
 import tempfile
 import time
@@ -25,6 +26,7 @@ from docmill.service import leftovers
 from docmill.service.leftovers import remove_leftovers
 from docmill.service.settings import Settings
 from docmill.service.stack import Service, open_service
+from emulators import Emulator, running
 from faults.audit import Findings, examine, is_quiet, open_books
 from faults.control import Control
 from faults.processes import Mother
@@ -36,6 +38,13 @@ from soak.workers import Crew
 
 LEASE_S = 3.0
 PATIENCE_S = 180
+CREDENTIALS = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+"""Made up: an emulator wants some."""
+
 WORKER: dict[str, Any] = {
     "lease_s": LEASE_S,
     "heartbeat_s": LEASE_S / 4,
@@ -55,13 +64,15 @@ class Plan:
     minutes: float
     workers: int
     seed: int
+    queue: str
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where it happens."""
+    """Where it happens. emulator: of AWS, if the queue is there."""
 
     folder: Path
+    emulator: Emulator | None
     server: KillableServer
     proxy: PostgresProxy
     service: Service
@@ -75,8 +86,13 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
+    parser.add_argument("--queue", choices=["postgresql", "sqs"], default="postgresql")
     plan = Plan(**vars(parser.parse_args()))
-    say(f"{plan.documents} documents, {plan.workers} workers, {plan.minutes:g} minutes, seed {plan.seed}")
+    say(
+        f"{plan.documents} documents, {plan.workers} workers, {plan.minutes:g} minutes, seed {plan.seed}, "
+        f"queue in {plan.queue}"
+    )
+    os.environ |= CREDENTIALS
     leftovers.__dict__["LEFT_AFTER"] = timedelta(0)  # an upload without an answer may leave a file for a day
     logging.disable()  # the faults are meant; workers' logs are counted
     return asyncio.run(soak(plan))
@@ -89,7 +105,15 @@ async def soak(plan: Plan) -> int:
         async with _stage(mother, plan) as stage:
             chance = Random(plan.seed)  # noqa: S311  a dice
             uploads = Uploads(stage.service, Random(plan.seed + 1))  # noqa: S311  another
-            nemesis = Nemesis(chance, stage.crew, stage.server, stage.proxy, LEASE_S)
+            nemesis = Nemesis(
+                chance,
+                stage.crew,
+                stage.server,
+                stage.proxy,
+                stage.service.queue,
+                stage.emulator,
+                LEASE_S,
+            )
             begin = time.monotonic()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(uploads.put_in(plan.documents, within_s=plan.minutes * 54))
@@ -98,7 +122,9 @@ async def soak(plan: Plan) -> int:
             await stage.crew.stop()
             await stage.crew.come_and_go()
             await remove_leftovers(stage.service.database, stage.service.blobs)
-            findings = examine(stage.server.url, stage.folder, uploads.accepted)
+            findings = await examine(
+                stage.server.url, stage.service.blobs, stage.folder / "work", uploads.accepted
+            )
             _report(stage, uploads, nemesis, findings)
             say(f"{time.monotonic() - begin:.0f} s in all, {settled_s:.0f} s of them after the last fault")
     finally:
@@ -109,8 +135,9 @@ async def soak(plan: Plan) -> int:
 @contextlib.asynccontextmanager
 async def _stage(mother: Mother, plan: Plan) -> AsyncGenerator[Stage]:
     # A short path of our own: sockets need it, and the server's user must be able to pass.
-    with tempfile.TemporaryDirectory(prefix="docmill-") as name:
+    with tempfile.TemporaryDirectory(prefix="docmill-") as name, contextlib.ExitStack() as stack:
         folder = Path(name)
+        emulator = stack.enter_context(running("ministack", folder)) if plan.queue == "sqs" else None
         server = KillableServer(folder / "postgres")
         server.start()
         open_books(server.url)
@@ -125,7 +152,7 @@ async def _stage(mother: Mother, plan: Plan) -> AsyncGenerator[Stage]:
                     crew = Crew(mother, orders, control.path, size=plan.workers)
                     await crew.start()
                     try:
-                        yield Stage(folder / "data", server, proxy, service, crew)
+                        yield Stage(folder / "data", emulator, server, proxy, service, crew)
                     finally:
                         await crew.kill()
         finally:

@@ -6,8 +6,12 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 
+from docmill.errors import DocmillError
+from docmill.ports import Queue
+from emulators import Emulator
 from faults.proxy import Loss, PostgresProxy
 from faults.server import KillableServer
 from soak.workers import Crew
@@ -23,14 +27,15 @@ COMMITS = {
 
 @dataclass
 class Nemesis:
-    """Faults, one after the other. lease_s: pauses are up to twice as long."""
+    """Faults, one after the other. lease_s: pauses are up to twice as long. emulator: of AWS, if used."""
 
     chance: Random
     crew: Crew
     server: KillableServer
     proxy: PostgresProxy
+    queue: Queue
+    emulator: Emulator | None
     lease_s: float
-    more: dict[str, tuple[int, Fault]] = field(default_factory=dict[str, tuple[int, Fault]])
     done: Counter[str] = field(default_factory=Counter[str])
 
     async def rage(self, *, for_s: float) -> None:
@@ -44,8 +49,10 @@ class Nemesis:
             "cut connections": (4, self._cut),
             "swallow the network": (2, self._swallow),
             "lose a commit": (6, self._lose_commit),
-            **self.more,
+            "lose messages": (3, self._lose_messages),
         }
+        if self.emulator is not None:
+            faults["pause AWS"] = (4, partial(self._pause_aws, self.emulator))
         names = list(faults)
         weights = [weight for weight, _ in faults.values()]
         while (now := asyncio.get_running_loop().time() - begin) < for_s:
@@ -103,6 +110,21 @@ class Nemesis:
         what = self.chance.choice(list(COMMITS))
         self.proxy.lose(loss, of=COMMITS[what])
         return f"the {loss} of {what}"
+
+    async def _lose_messages(self) -> str:
+        try:
+            messages = await self.queue.receive(limit=10, wait_s=0)
+            await self.queue.delete(messages)
+        except DocmillError:
+            return "none could be had"
+        return str(len(messages))
+
+    async def _pause_aws(self, emulator: Emulator) -> str:
+        pause_s = self.chance.uniform(0.5, 2) * self.lease_s
+        emulator.pause()
+        await asyncio.sleep(pause_s)
+        emulator.resume()
+        return f"for {pause_s:.1f} s"
 
 
 def say(line: str) -> None:
