@@ -15,10 +15,10 @@ from docmill.service.store.locks import try_lock
 log = logging.getLogger(__name__)
 
 LEFT_AFTER = timedelta(days=1)
-"""Nothing younger is removed, whatever it looks like: no upload takes so long."""
+"""Nothing younger is removed, whatever it looks like."""
 
 _GIVEN_UP_AFTER = timedelta(days=1)
-"""A file that has not grown for so long is not being written any more."""
+"""An upload that is not complete, or not in its place, by then never will be."""
 
 _BATCH = 500
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -30,22 +30,22 @@ _RESULT = re.compile(rf"ingestions/{_UUID}/")
 async def remove_leftovers(database: Database, blobs: Blobs) -> None:
     """Remove every old file that nothing names. A file that was accepted is never among them."""
     removed = await blobs.drop_unfinished(datetime.now(UTC) - _GIVEN_UP_AFTER)
-    async for keys in _old_files(blobs, "incoming"):
+    async for keys in _old_files(blobs, "incoming", _GIVEN_UP_AFTER):
         removed += await _remove(blobs, keys)
-    async for keys in _old_files(blobs, "documents"):
+    async for keys in _old_files(blobs, "documents", LEFT_AFTER):
         for key in await _nameless(database, keys):
             removed += await _remove_original(database, blobs, key)
-    async for keys in _old_files(blobs, "pages"):
+    async for keys in _old_files(blobs, "pages", LEFT_AFTER):
         removed += await _remove(blobs, await _nameless(database, keys))
-    async for keys in _old_files(blobs, "ingestions"):
+    async for keys in _old_files(blobs, "ingestions", LEFT_AFTER):
         removed += await _remove(blobs, await _of_no_ingestion(database, keys))
     if removed:
         log.warning("files that belonged to nothing are removed", extra={"count": removed})
 
 
-async def _old_files(blobs: Blobs, prefix: str) -> AsyncIterator[list[str]]:
+async def _old_files(blobs: Blobs, prefix: str, age: timedelta) -> AsyncIterator[list[str]]:
     """The old keys below `prefix`, in batches."""
-    limit = datetime.now(UTC) - LEFT_AFTER
+    limit = datetime.now(UTC) - age
     batch: list[str] = []
     async for entry in blobs.entries(prefix):
         if entry.modified_at < limit:
