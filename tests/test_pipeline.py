@@ -133,6 +133,15 @@ async def test_a_failed_classification_leaves_the_document_without_title(steps: 
     assert result.extraction is not None
 
 
+async def test_a_document_whose_classifier_was_not_asked_waits_for_it(steps: Steps) -> None:
+    waiting = replace(steps, classifier=Classifying(error=NetworkError("left alone", attempted=False)))
+
+    with pytest.raises(NetworkError) as caught:
+        await process(REF, waiting, MemoryJournal())
+
+    assert caught.value.step == "classify"
+
+
 async def test_a_setup_that_cannot_classify_is_for_a_person_to_mend(steps: Steps) -> None:
     failing = replace(steps, classifier=Classifying(error=UnauthorizedError("no key")))
 

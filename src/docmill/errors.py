@@ -25,6 +25,9 @@ DocmillError
 
 from typing import ClassVar, TypeVar
 
+LONGEST_DELAY_S = 6 * 3600.0
+"""Nobody waits longer, whatever the other side asks for: SQS hides a message for 12 hours at most."""
+
 
 class DocmillError(Exception):
     """Everything docmill raises on purpose.
@@ -179,11 +182,11 @@ class MisconfiguredError(SetupError):
 def retry_delay_s(error: TransientError, *, attempt: int, jitter: float) -> float:
     """Seconds to wait after failed attempt number `attempt` (from 1).
 
-    jitter: in [0, 1); up to half of a doubling delay is added, so that many documents that failed together
-    do not return together.
+    What the other side asked for is waited, up to `LONGEST_DELAY_S`. jitter: in [0, 1); up to half of a
+    doubling delay is added, so that many documents that failed together do not return together.
     """
     if error.retry_after_s is not None:
-        return error.retry_after_s
+        return min(max(0.0, error.retry_after_s), LONGEST_DELAY_S)
     if not error.doubles:
         return error.delay_s
     return error.delay_s * 2 ** (attempt - 1) * (1 + jitter / 2)

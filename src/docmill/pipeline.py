@@ -107,6 +107,8 @@ async def _classification(document: Document, steps: Steps, clock: "_Clock") -> 
         async with clock.step("classify", steps.limits.classify_s):
             return await steps.classifier.classify(document)
     except (TransientError, DocumentError) as error:
+        if isinstance(error, TransientError) and not error.attempted:
+            raise  # nobody was asked: the document waits until somebody can be
         log.warning("classification failed", extra={"code": error.code})
         return Classification()
 

@@ -173,6 +173,18 @@ async def test_a_passing_fault_is_tried_again(run_with: Callable[..., Run], dela
     assert delays == [5, 10]
 
 
+async def test_waiting_for_a_provider_uses_up_no_attempt(
+    run_with: Callable[..., Run], delays: list[float]
+) -> None:
+    run = run_with(a=[CrashedError("left alone", retry_after_s=30, attempted=False) for _ in range(5)])
+
+    report = await run("a")
+
+    assert report.by_status == {"completed": 1}
+    assert run.records["a"]["attempts"] == 1
+    assert delays == [30] * 5
+
+
 async def test_attempts_are_used_up_once(run_with: Callable[..., Run], delays: list[float]) -> None:
     run = run_with(a=[CrashedError("died") for _ in range(9)])
 

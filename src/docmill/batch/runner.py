@@ -105,7 +105,9 @@ class Runner:
                 error = await self._attempt(ref, reader, journal, attempt=attempt, known=known)
                 if error is None:
                     return
-                if not isinstance(error, TransientError) or attempt >= self._policy.max_attempts:
+                if not isinstance(error, TransientError) or (
+                    error.attempted and attempt >= self._policy.max_attempts
+                ):
                     await self._failed(ref, error, reader.content_hash, attempts=attempt)
                     return
                 async with waiting:
@@ -114,7 +116,7 @@ class Runner:
                         await asyncio.sleep(retry_delay_s(error, attempt=attempt, jitter=random.random()))  # noqa: S311
                     finally:
                         await slots.acquire()
-                attempt += 1
+                attempt += error.attempted
         finally:
             slots.release()
 

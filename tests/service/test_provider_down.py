@@ -1,0 +1,61 @@
+"""A provider that is down for a while, seen from the documents that need it."""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from docmill.breaker import Breaker, GuardedExtractor
+from docmill.errors import ServerError
+from docmill.model import Classification, Document, Extraction
+from docmill.ports import Extractor
+from docmill.service.stack import Service
+from docmill.service.worker import run_worker
+from scripted import Eyes, Script, Upload
+
+DOCUMENTS = 12
+PROBES = 4
+
+
+class DownError(ServerError):
+    """As a server's error, with little patience for a test's sake."""
+
+    delay_s = 0.05
+
+
+@dataclass
+class Flaky:
+    """An extractor whose provider answers nothing until it was asked `failures` times."""
+
+    extractor: Extractor
+    failures: int
+    calls: int = 0
+
+    async def extract(self, document: Document, classification: Classification) -> Extraction:
+        self.calls += 1
+        if self.calls <= self.failures:
+            raise DownError("the provider is down")
+        return await self.extractor.extract(document, classification)
+
+
+async def test_documents_wait_for_a_provider_that_is_down_and_none_fails(
+    service: Service, script: Script, upload: Upload, eyes: Eyes
+) -> None:
+    accepted = [await upload(f"{number}".encode()) for number in range(DOCUMENTS)]
+    stages = script.stages()
+    provider = Flaky(stages.extractor, failures=service.settings.worker.concurrency + PROBES)
+    breaker = Breaker("provider", threshold=2, recovery_s=0.02, longest_s=0.1)
+    stop = asyncio.Event()
+
+    working = asyncio.create_task(
+        run_worker(service, replace(stages, extractor=GuardedExtractor(provider, breaker)), stop)
+    )
+    try:
+        for each in accepted:
+            await eyes.until(each, "ready")
+    finally:
+        stop.set()
+        await working
+
+    ingestions = [await eyes.ingestion(each) for each in accepted]
+    assert max(ingestion.attempt_count for ingestion in ingestions) <= 2
+    assert provider.calls == provider.failures + DOCUMENTS
+    assert breaker.state == "closed"
