@@ -5,6 +5,8 @@ import pytest
 
 from docmill.errors import CorruptError, ServerError, TooLargeError
 from docmill.ports import Original
+from docmill.service.blobs import Blobs
+from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.stack import Service
 from docmill.service.store import documents
 from scripted import Eyes, Running, Script, Upload
@@ -158,3 +160,159 @@ async def test_retry_revives_a_stuck_document_whose_message_is_gone(service: Ser
 )
 async def test_a_file_name_is_only_a_name(upload: Upload, eyes: Eyes, given: str, kept: str) -> None:
     assert (await eyes.document(await upload(file_name=given))).file_name == kept
+
+
+def stored(service: Service) -> list[str]:
+    root = service.settings.folder / "blobs"
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+
+
+async def test_fifty_uploads_at_once_share_ten_connections_with_everything_else(
+    service: Service, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    async with working(), asyncio.timeout(60):
+        accepted = await asyncio.gather(
+            *(upload(b"same" * 100_000) for _ in range(50)),
+            *(upload(str(number).encode()) for number in range(20)),
+        )
+        for one in accepted:
+            await eyes.until(one, "ready")
+
+    assert len({one.document_id for one in accepted}) == 21
+    assert sum(one.is_new for one in accepted) == 21
+    assert len([key for key in stored(service) if key.startswith("documents/")]) == 21
+    assert [key for key in stored(service) if key.startswith("incoming/")] == []
+
+
+@pytest.mark.parametrize("size", [10, 30 << 20], ids=["small", "in parts"])
+async def test_a_cancelled_upload_leaves_nothing(service: Service, size: int) -> None:
+    sent = asyncio.Event()
+
+    async def stalling() -> AsyncIterator[bytes]:
+        for start in range(0, size, 1 << 20):
+            yield b"x" * min(1 << 20, size - start)
+        sent.set()
+        await asyncio.Event().wait()
+
+    uploading = asyncio.create_task(
+        service.intake.accept(stalling(), tenant_id=service.default_tenant_id, file_name="a.pdf")
+    )
+    await asyncio.wait_for(sent.wait(), 20)
+    uploading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await uploading
+
+    await assert_nothing_is_kept(service)
+
+
+async def test_an_upload_cancelled_while_its_rows_are_written_leaves_nothing(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached = asyncio.Event()
+
+    async def stall(*_arguments: object, **_options: object) -> None:
+        reached.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(PostgresQueue, "send_in", stall)
+    uploading = asyncio.create_task(
+        service.intake.accept(once(b"%PDF"), tenant_id=service.default_tenant_id, file_name="a.pdf")
+    )
+    await asyncio.wait_for(reached.wait(), 10)
+    uploading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await uploading
+
+    await assert_nothing_is_kept(service)
+
+
+async def test_a_file_that_cannot_be_put_in_its_place_leaves_no_row(
+    service: Service, upload: Upload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(_blobs: Blobs, key: str, target: str) -> None:
+        raise ServerError(f"no space for {key!r} as {target!r}")
+
+    monkeypatch.setattr(Blobs, "move", full)
+
+    with pytest.raises(ServerError):
+        await upload()
+
+    await assert_nothing_is_kept(service)
+
+
+async def test_a_commit_that_fails_after_the_file_is_in_place_leaves_no_row(
+    service: Service, upload: Upload, eyes: Eyes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    move = Blobs.move
+
+    async def move_and_fail(blobs: Blobs, key: str, target: str) -> None:
+        await move(blobs, key, target)
+        raise ServerError("the connection broke")
+
+    monkeypatch.setattr(Blobs, "move", move_and_fail)
+    with pytest.raises(ServerError):
+        await upload()
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        assert await documents.page(conn) == []
+    monkeypatch.undo()
+
+    again = await upload()  # as the person is told to do
+
+    assert again.is_new
+    assert await service.blobs.get((await eyes.document(again)).file_path) == b"%PDF-1.7"
+    assert len(stored(service)) == 1
+
+
+async def test_an_incoming_file_that_cannot_be_removed_does_not_fail_the_upload(
+    service: Service, upload: Upload, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(_blobs: Blobs, key: str) -> None:
+        raise ServerError(f"cannot delete {key!r}")
+
+    monkeypatch.setattr(Blobs, "delete", fail)
+
+    assert (await upload()).is_new
+    assert "could not remove an incoming file" in caplog.text
+    assert len(stored(service)) == 1
+
+
+async def test_a_lost_file_is_mended_by_uploading_it_again(
+    service: Service, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    first = await upload()
+    async with working():
+        path = (await eyes.until(first, "ready")).file_path
+    await service.blobs.delete(path)
+
+    again = await upload()
+
+    assert (again.document_id, again.ingestion_id) == (first.document_id, None)
+    assert await service.blobs.get(path) == b"%PDF-1.7"
+
+
+async def test_a_result_of_another_pipeline_is_not_used_again(
+    service: Service, upload: Upload, working: Running, eyes: Eyes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await upload()
+    async with working():
+        await eyes.until(first, "ready")
+    monkeypatch.setattr(service.intake, "_fingerprint", "another")
+
+    again = await upload()
+
+    assert again.document_id == first.document_id
+    assert again.ingestion_id not in (None, first.ingestion_id)
+
+
+async def test_uploading_again_while_a_worker_ends_the_document_gets_nobody_stuck(
+    upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    accepted = await upload()
+
+    async with working(), asyncio.timeout(60):
+        for _ in range(20):
+            await asyncio.gather(upload(force=True), upload(force=True))
+        document = await eyes.until(accepted, "ready")
+
+    assert document.error_code is None
+    assert (await eyes.ingestion(accepted)).attempt_count == 1

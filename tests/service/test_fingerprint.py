@@ -1,0 +1,41 @@
+from typing import Any
+
+import pytest
+
+from docmill.schemas.registry import REGISTRY, Schema
+from docmill.service.fingerprint import pipeline_fingerprint
+from docmill.service.settings import Image, Limits, Ocr, Settings, Web, Worker
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"image": Image(max_dimension_px=4096)},
+        {"ocr": Ocr(quality_threshold=0.5)},
+        {"limits": Limits(pages=5)},
+    ],
+    ids=str,
+)
+def test_settings_that_change_results_change_it(changed: dict[str, Any]) -> None:
+    settings = Settings()
+
+    assert pipeline_fingerprint(settings.model_copy(update=changed)) != pipeline_fingerprint(settings)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"worker": Worker(concurrency=99)}, {"web": Web(port=1)}, {"limits": Limits(document_s=1)}],
+    ids=str,
+)
+def test_settings_that_change_no_result_do_not(changed: dict[str, Any]) -> None:
+    settings = Settings()
+
+    assert pipeline_fingerprint(settings.model_copy(update=changed)) == pipeline_fingerprint(settings)
+
+
+def test_a_changed_schema_changes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = pipeline_fingerprint(Settings())
+
+    monkeypatch.setitem(REGISTRY, "receipt", Schema(REGISTRY["receipt"].fields, critical=()))
+
+    assert pipeline_fingerprint(Settings()) != before
