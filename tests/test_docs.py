@@ -63,3 +63,15 @@ def test_every_metric_is_described(name: str) -> None:
     text = (DOCS / "operations.md").read_text()
 
     assert f"`{name}`" in text or f"`{name}_total`" in text
+
+
+def test_the_tests_that_close_holes_exist() -> None:
+    named = set(re.findall(r"`(test_\w+)`", (DOCS / "durability.md").read_text()))
+    written = {
+        name
+        for file in Path(__file__).parent.rglob("test_*.py")
+        for name in re.findall(r"def (test_\w+)", file.read_text())
+    }
+
+    assert named
+    assert named - written == set()
