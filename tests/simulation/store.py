@@ -150,6 +150,16 @@ class Store:
             and (row.next_attempt_at is None or row.next_attempt_at <= now)
         ]
 
+    def give_back(self) -> list[Row]:
+        """Free what dead processes held; an attempt that ended so counts."""
+        freed = [row for row in self.rows if row.entitled and row.last and not row.last.process.alive]
+        for row in freed:
+            self.kernel.note("{} is taken out of dead hands", row.name)
+            row.lease_until = None
+            row.entitled = 0
+            self.next_fence(row)
+        return freed
+
     def bury(self, row: Row) -> bool:
         """Fail an ingestion whose message died. False while somebody works on it."""
         if row.status != "in-progress":

@@ -161,9 +161,12 @@ class World:
             yield _RELAY_S
 
     def _sweeping(self) -> Steps:
-        """Send what has no message, and fail what died in the queue."""
+        """Free what dead workers held, send what has no message, fail what died in the queue."""
         while True:
             try:
+                freed: list[Row] = yield (DATABASE, self.store.give_back, ())
+                for row in freed:
+                    yield (QUEUE, self.queue.send, (row,))
                 idle: list[Row] = yield (DATABASE, self.store.idle, ())
                 for row in idle:
                     if not (yield (QUEUE, self.queue.has_message, (row,))):
