@@ -19,6 +19,8 @@ DocumentType = Literal["invoice", "receipt", "purchase_order", "delivery_note", 
 PageSource = Literal["text", "ocr", "none"]
 MatchKind = Literal["exact", "normalised", "computed", "none"]
 
+_LARGE_WORDS = 5000
+
 
 class Box(NamedTuple):
     """A rectangle in fractions of the page as displayed, origin top left."""
@@ -166,6 +168,11 @@ class Document:
     media_type: str
     pages: Sequence[Page]
     language: str | None = None
+
+    @property
+    def is_large(self) -> bool:
+        """Whether work on all its words takes long enough (about 10 ms) to belong into a thread."""
+        return sum(len(page.words) for page in self.pages) > _LARGE_WORDS
 
     @cached_property
     def text(self) -> str:

@@ -2,9 +2,8 @@
 
 import logging
 import time
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from types import TracebackType
 
 from docmill import transcription
 from docmill.errors import (
@@ -66,7 +65,7 @@ async def process(
     unsupported type is a result, not an error.
     """
     clock, limits = _Clock(observer), steps.limits
-    async with _limited("process", limits.document_s):
+    async with _Limited("process", limits.document_s):
         async with clock.step("read", limits.read_s):
             original = await steps.reader.read(ref)
         try:
@@ -95,9 +94,9 @@ async def process(
 async def _transcription(original: Original, converter: Converter, journal: Journal) -> Document:
     stored = await journal.get("transcription")
     if stored is not None:
-        return transcription.loads(stored)
+        return await transcription.unpack(stored)
     document = await converter.convert(original)
-    await journal.put("transcription", transcription.dumps(document))
+    await journal.put("transcription", await transcription.pack(document))
     return document
 
 
@@ -130,33 +129,58 @@ class _Clock:
     observer: Observer | None
     timings_s: dict[str, float] = field(default_factory=dict[str, float])
 
-    @asynccontextmanager
-    async def step(self, name: str, limit_s: float | None = None) -> AsyncGenerator[None]:
-        if self.observer is not None:
-            await self.observer.step_started(name)
-        started = time.perf_counter()
+    def step(self, name: str, limit_s: float | None = None) -> "_Step":
+        return _Step(self, name, limit_s)
+
+
+class _Limited:
+    """Cancels what takes longer than `limit_s`, and marks every error with the step it came from.
+
+    A class and no generator: it surrounds every step of every document, at half the time.
+    """
+
+    def __init__(self, step: str, limit_s: float | None) -> None:
+        self._step = step
+        self._limit_s = limit_s
+        self._limit = TimeLimit(limit_s)
+
+    async def __aenter__(self) -> None:
+        await self._limit.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
-            async with _limited(name, limit_s):
-                yield
+            await self._limit.__aexit__(kind, error, trace)
+        except TimeoutError as expiry:
+            late = TimeLimitError(
+                f"{self._step!r} took longer than {self._limit_s:g} s and was stopped; it will be tried again"
+            )
+            late.step = self._step
+            raise late from expiry
+        if isinstance(error, DocmillError):
+            error.step = error.step or self._step
+
+
+class _Step(_Limited):
+    """One step of a document."""
+
+    def __init__(self, clock: _Clock, name: str, limit_s: float | None) -> None:
+        super().__init__(name, limit_s)
+        self._clock = clock
+        self._name = name
+        self._started = 0.0
+
+    async def __aenter__(self) -> None:
+        if self._clock.observer is not None:
+            await self._clock.observer.step_started(self._name)
+        self._started = time.perf_counter()
+        await super().__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await super().__aexit__(kind, error, trace)
         finally:
-            self.timings_s[name] = time.perf_counter() - started
-
-
-@asynccontextmanager
-async def _limited(step: str, limit_s: float | None) -> AsyncGenerator[None]:
-    """Cancels what takes longer than `limit_s`, and marks every error with the step it came from."""
-    limit = TimeLimit(limit_s)
-    try:
-        async with limit:
-            yield
-    except TimeoutError as error:
-        if not limit.expired:
-            raise
-        late = TimeLimitError(
-            f"{step!r} took longer than {limit_s:g} s and was stopped; it will be tried again"
-        )
-        late.step = step
-        raise late from error
-    except DocmillError as error:
-        error.step = error.step or step
-        raise
+            self._clock.timings_s[self._name] = time.perf_counter() - self._started

@@ -1,6 +1,8 @@
 """A document as bytes: compact JSON under Zstandard, small enough to keep for every ingestion."""
 
+import asyncio
 import json
+import threading
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,23 @@ from numpy.typing import NDArray
 from docmill.model import Document, Page, Words
 
 FORMAT = 1
+_LARGE_BYTES = 50_000
 _SCALE = 100_000
 """Boxes are stored as integers of 1/100,000 of the page: 3 µm on A4, and half the size of decimals."""
+
+
+async def pack(document: Document) -> bytes:
+    """See `dumps`; a large document does not stop the event loop."""
+    if document.is_large:
+        return await asyncio.to_thread(dumps, document)
+    return dumps(document)
+
+
+async def unpack(data: bytes) -> Document:
+    """See `loads`; a large document does not stop the event loop."""
+    if len(data) > _LARGE_BYTES:
+        return await asyncio.to_thread(loads, data)
+    return loads(data)
 
 
 def dumps(document: Document) -> bytes:
@@ -24,7 +41,17 @@ def dumps(document: Document) -> bytes:
         "pages": [_page_content(page) for page in document.pages],
     }
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return zstandard.ZstdCompressor(level=6, write_content_size=True).compress(text.encode())
+    return _compressor().compress(text.encode())
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    """One for each thread: to make one takes longer than to compress a letter with it."""
+    if not hasattr(_thread, "compressor"):
+        _thread.compressor = zstandard.ZstdCompressor(level=6, write_content_size=True)
+    return _thread.compressor
+
+
+_thread = threading.local()
 
 
 def loads(data: bytes) -> Document:

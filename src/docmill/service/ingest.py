@@ -111,7 +111,10 @@ class LeaseExporter:
     async def export(self, ref: Ref, result: Result) -> None:
         """See `Exporter.export`. Raises ClaimLostError if another worker holds the claim."""
         del ref
-        await self._lease.finish(_outcome(result, self._lease.claim.ingestion_id, self._fingerprint))
+        arguments = (result, self._lease.claim.ingestion_id, self._fingerprint)
+        large = result.document is not None and result.document.is_large
+        outcome = await asyncio.to_thread(_outcome, *arguments) if large else _outcome(*arguments)
+        await self._lease.finish(outcome)
 
 
 def _outcome(result: Result, ingestion_id: UUID, fingerprint: str) -> Outcome:
