@@ -94,7 +94,7 @@ class Jobs:
 
     async def _claim(self, ingestion_id: UUID, message: Message) -> Claim | Refusal:
         since = time.monotonic()
-        claiming = asyncio.ensure_future(self._ledger.claim(ingestion_id))
+        claiming = self._ledger.claim(ingestion_id)
         try:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:

@@ -57,9 +57,9 @@ class Ledger:
         if self._writing is not None:
             await end([self._writing])
 
-    async def claim(self, ingestion_id: UUID) -> Claim | Refusal:
+    def claim(self, ingestion_id: UUID) -> asyncio.Future[Claim | Refusal]:
         """The claim, or why it is not to be had."""
-        return await self._claiming.ask(ingestion_id)
+        return self._claiming.ask(ingestion_id)
 
     async def give_up(
         self, ingestion_id: UUID, tenant_id: UUID, error: DocmillError, *, receive_count: int

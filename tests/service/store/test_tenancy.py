@@ -151,7 +151,7 @@ async def test_an_ingestion_cannot_belong_to_another_tenants_document(
 ) -> None:
     accepted = await upload()
 
-    with pytest.raises(psycopg.errors.ForeignKeyViolation):
+    with pytest.raises(psycopg.errors.IntegrityError):
         async with service.database.tenant(stranger) as conn:
             await ingestions.begin(
                 conn, tenant_id=stranger, document_id=accepted.document_id, uploaded_by=new_id()

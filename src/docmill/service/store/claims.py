@@ -1,6 +1,7 @@
 """A worker's hold on an ingestion. Every write names its fence: who lost the hold writes nothing."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
@@ -138,7 +139,8 @@ async def give_up(
 
     receive_count: of the message that led here, for the dead letter.
     """
-    await lock_documents(conn, [ingestion_id])
+    cur = await conn.execute("SELECT document_id FROM ingestion WHERE id = %(id)s", {"id": ingestion_id})
+    await _lock_documents(conn, [row[0] for row in await cur.fetchall()])
     cur = await conn.execute(
         """
         UPDATE ingestion
@@ -204,7 +206,7 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, Outcome]]) -> set[U
 
     The ids of those that are complete; the claims of the others are lost.
     """
-    await lock_documents(conn, [claim.ingestion_id for claim, _ in finished])
+    await _lock_documents(conn, [claim.document_id for claim, _ in finished])
     results = _json([_columns(claim) | _columns(outcome, but="text") for claim, outcome in finished])
     texts = _json(
         [
@@ -270,16 +272,11 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, Outcome]]) -> set[U
     return held
 
 
-async def lock_documents(conn: Conn, ingestion_ids: Sequence[UUID]) -> None:
-    """Lock the documents before their ingestions, as intake does: the other order could be a circle."""
+async def _lock_documents(conn: Conn, document_ids: Sequence[UUID]) -> None:
+    """Lock documents before their ingestions, as intake does: the other order could be a circle."""
     await conn.execute(
-        """
-        SELECT FROM document
-         WHERE id IN (SELECT document_id FROM ingestion WHERE ingestion.id = ANY(%(ids)s))
-         ORDER BY id
-           FOR NO KEY UPDATE
-        """,
-        {"ids": list(ingestion_ids)},
+        "SELECT FROM document WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE",
+        {"ids": list(document_ids)},
     )
 
 
@@ -288,7 +285,7 @@ async def fail(conn: Conn, claim: Claim, error: DocmillError, *, receive_count: 
 
     receive_count: of the message that led here.
     """
-    await lock_documents(conn, [claim.ingestion_id])
+    await _lock_documents(conn, [claim.document_id])
     cur = await conn.execute(
         """
         UPDATE ingestion
@@ -365,11 +362,14 @@ def _columns(row: Claim | Outcome, *, but: str = "") -> dict[str, Any]:
 
 
 def _json(value: JsonValue) -> Jsonb:
-    return Jsonb(_storable_values(value), dumps=_dumps)
+    """`value` for a jsonb parameter; what is not JSON (ids, decimals) as text."""
+    text = json.dumps(value, default=str)
+    if _UNSTORABLE.search(text):  # rare, and cleaning takes longer than all the rest
+        text = json.dumps(_storable_values(json.loads(text)))
+    return Jsonb(text, dumps=str)
 
 
-def _dumps(value: JsonValue) -> str:
-    return json.dumps(value, default=str)
+_UNSTORABLE = re.compile(r"\\u(?:0000|d[89a-f])")
 
 
 def _storable_values(value: JsonValue) -> JsonValue:

@@ -1,0 +1,88 @@
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from docmill.errors import ServerError
+from docmill.service.batches import Batches
+
+
+class Doubling:
+    """Doubles numbers; refuses 13 and, while down, everything."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[int]] = []
+        self.open = asyncio.Event()
+        self.open.set()
+        self.down = False
+
+    async def __call__(self, items: Sequence[int]) -> list[int]:
+        self.batches.append(list(items))
+        await self.open.wait()
+        if self.down:
+            raise ServerError("down")
+        if 13 in items:
+            raise ValueError("unlucky")
+        return [2 * item for item in items]
+
+
+async def test_what_comes_together_goes_together() -> None:
+    work = Doubling()
+    batches = Batches(work, limit=3)
+
+    answers = await asyncio.gather(*(batches.ask(item) for item in range(5)))
+
+    assert answers == [0, 2, 4, 6, 8]
+    assert work.batches == [[0, 1, 2], [3, 4]]
+
+
+async def test_what_comes_while_a_batch_is_under_way_waits_for_the_next() -> None:
+    work = Doubling()
+    work.open.clear()
+    batches = Batches(work)
+    first = batches.ask(1)
+    await asyncio.sleep(0)
+    later = [batches.ask(2), batches.ask(3)]
+
+    work.open.set()
+
+    assert await asyncio.gather(first, *later) == [2, 4, 6]
+    assert work.batches == [[1], [2, 3]]
+
+
+async def test_one_bad_item_does_not_spoil_the_others() -> None:
+    batches = Batches(Doubling())
+
+    answers = await asyncio.gather(*(batches.ask(item) for item in (1, 13, 2)), return_exceptions=True)
+
+    assert answers[0] == 2
+    assert isinstance(answers[1], ValueError)
+    assert answers[2] == 4
+
+
+async def test_an_outage_is_everybodys() -> None:
+    work = Doubling()
+    work.down = True
+    batches = Batches(work)
+
+    answers = await asyncio.gather(batches.ask(1), batches.ask(2), return_exceptions=True)
+
+    assert [type(answer) for answer in answers] == [ServerError, ServerError]
+    assert work.batches == [[1, 2]]
+    work.down = False
+    assert await batches.ask(3) == 6
+
+
+async def test_who_stops_waiting_does_not_disturb_the_others() -> None:
+    work = Doubling()
+    work.open.clear()
+    batches = Batches(work)
+    impatient, patient = batches.ask(1), batches.ask(2)
+    await asyncio.sleep(0)
+
+    impatient.cancel()
+    work.open.set()
+
+    assert await patient == 4
+    with pytest.raises(asyncio.CancelledError):
+        await impatient
