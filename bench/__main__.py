@@ -6,6 +6,9 @@ import sys
 SPEEDS = {
     "bench.run_ocr": "recognition through `docmill run`, beside bare RapidOCR",
     "bench.reading_pdf": "born-digital PDF, beside bare PDFium",
+    "bench.protocol": "the worker with steps that do nothing, beside procrastinate and pgqueuer",
+    "bench.in_flight": "a thousand documents waiting for a model in one worker",
+    "bench.idle": "cost of doing nothing, and how fast a worker wakes",
     "bench.startup": "start of the vault, import of the library",
     "bench.simulation": "schedules of the worker's protocol, none of which may break a promise",
 }

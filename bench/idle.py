@@ -1,0 +1,99 @@
+"""What a worker and a web server cost while nothing happens, and how fast they wake: both on PostgreSQL.
+
+A web server and a worker run as processes, as a user starts them. Documents are uploaded through the API; how
+long each lay is read from the database: from the insert of its ingestion to its claim.
+"""
+
+import asyncio
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import psutil
+
+from docmill.service.settings import Settings
+from docmill.service.stack import Service, open_service
+
+DOCMILL = Path(sys.executable).with_name("docmill")
+QUIET_S = 60
+UPLOADS = 100
+
+
+async def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
+        settings = Settings(data_dir=Path(folder) / "data")
+        async with open_service(settings) as service:
+            with _process("web", settings, "--port", "8097") as web, _process("worker", settings) as worker:
+                await _until_ready("http://127.0.0.1:8097/readyz")
+                await asyncio.sleep(5)
+                busy = [_seconds(process) for process in (web, worker)]
+                await asyncio.sleep(QUIET_S)
+                shares = [
+                    (_seconds(process) - before) / QUIET_S
+                    for process, before in zip((web, worker), busy, strict=True)
+                ]
+                waits = await _waits(service, "http://127.0.0.1:8097")
+    print(f"idle: web {shares[0]:.2%}, worker {shares[1]:.2%} of one core over {QUIET_S} s (goal: under 1 %)")
+    p95 = statistics.quantiles(waits, n=20)[-1]
+    print(
+        f"wake: {statistics.median(waits) * 1000:.0f} ms median, {p95 * 1000:.0f} ms p95 of {UPLOADS} "
+        "(goal: at most 50)"
+    )
+
+
+@contextmanager
+def _process(command: str, settings: Settings, *arguments: str) -> Generator[psutil.Process]:
+    running = subprocess.Popen(
+        [DOCMILL, command, "--data-dir", settings.folder, *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield psutil.Process(running.pid)
+    finally:
+        running.send_signal(signal.SIGTERM)
+        running.wait()
+
+
+def _seconds(process: psutil.Process) -> float:
+    """What a process and its children have computed so far."""
+    return sum(sum(one.cpu_times()[:2]) for one in (process, *process.children(recursive=True)))
+
+
+async def _until_ready(url: str) -> None:
+    async with httpx.AsyncClient() as client:
+        for _ in range(300):
+            try:
+                if (await client.get(url)).is_success:
+                    return
+            except httpx.HTTPError:
+                pass
+            await asyncio.sleep(0.1)
+    raise SystemExit("the web server does not answer")
+
+
+async def _waits(service: Service, address: str) -> list[float]:
+    """Seconds from an ingestion's creation to its claim."""
+    async with httpx.AsyncClient(base_url=address) as client:
+        for number in range(UPLOADS):
+            # Of no known type: it is done at once, and the worker is idle again when the next one comes.
+            files = {"file": (f"{number}.bin", f"\0{number}".encode())}
+            answer = await client.post("/api/v1/documents", files=files)
+            answer.raise_for_status()
+            await asyncio.sleep(0.3)
+    await asyncio.sleep(2)
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        cur = await conn.execute("SELECT extract(epoch FROM started_at - created_at)::float8 FROM ingestion")
+        waits = [row[0] for row in await cur.fetchall()]
+    assert len(waits) == UPLOADS
+    return waits
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
