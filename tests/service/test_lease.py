@@ -1,7 +1,9 @@
 import asyncio
 import time
 
-from docmill.errors import ServerError
+import pytest
+
+from docmill.errors import DocmillError, ServerError, UnauthorizedError
 from docmill.ports import Message
 from docmill.service.lease import Lease
 from docmill.service.ledger import Ledger
@@ -13,19 +15,20 @@ from scripted import Upload
 
 
 class FailingQueue(MemoryQueue):
-    """Cannot be reached for the first extensions."""
+    """Fails on the first extensions."""
 
     failures = 2
     asked = 0
 
-    def __init__(self) -> None:
+    def __init__(self, error: DocmillError | None = None) -> None:
         super().__init__()
+        self.error = error or ServerError("gone for a moment")
         self.reached_again = asyncio.Event()
 
     async def extend(self, message: Message, *, visibility_s: float) -> bool:
         self.asked += 1
         if self.asked <= self.failures:
-            raise ServerError("gone for a moment")
+            raise self.error
         self.reached_again.set()
         return await super().extend(message, visibility_s=visibility_s)
 
@@ -42,8 +45,11 @@ async def lease_on(service: Service, upload: Upload, queue: MemoryQueue, *, leas
     return Lease(ledger, queue, message, claim, since, lease_s=lease_s, heartbeat_s=0.01)
 
 
-async def test_a_moments_trouble_does_not_lose_the_lease(service: Service, upload: Upload) -> None:
-    queue = FailingQueue()
+@pytest.mark.parametrize("error", [ServerError("gone"), UnauthorizedError("the credentials have expired")])
+async def test_a_moments_trouble_does_not_lose_the_lease(
+    service: Service, upload: Upload, error: DocmillError
+) -> None:
+    queue = FailingQueue(error)
     lease = await lease_on(service, upload, queue, lease_s=300)
 
     async def work() -> str:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from docmill.errors import TransientError
+from docmill.errors import DocmillError
 from docmill.ports import Message, Queue
 from docmill.service.ledger import Ledger
 from docmill.service.protocol import ClaimLostError
@@ -101,7 +101,7 @@ class _Heartbeats:
     async def _extend(self) -> float:
         """Seconds until the next try.
 
-        While the database cannot be reached, nothing is lost before the lease ends by our own clock.
+        Whatever keeps us from extending, also a refusal, nothing is lost before the lease ends by our own clock.
         """
         asked_at = time.monotonic()
         pause_s = self._lease.heartbeat_s
@@ -110,7 +110,7 @@ class _Heartbeats:
         try:
             async with asyncio.timeout(self._held_until - asked_at):
                 await self._lease.extend()
-        except (TransientError, TimeoutError) as error:
+        except (DocmillError, TimeoutError) as error:
             log.warning("cannot extend the lease", extra={"reason": type(error).__name__})
             pause_s = min(_RETRY_S, pause_s)
         else:
