@@ -101,7 +101,7 @@ class _Heartbeats:
     async def _extend(self) -> float:
         """Seconds until the next try.
 
-        Whatever keeps us from extending, also a refusal, nothing is lost before the lease ends by our own clock.
+        Whatever keeps us from extending, also a refusal, nothing is lost before the lease ends by our clock.
         """
         asked_at = time.monotonic()
         pause_s = self._lease.heartbeat_s
