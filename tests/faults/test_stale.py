@@ -2,12 +2,14 @@
 
 import signal
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from docmill.service.stack import Service
 from faults.control import Control
 from faults.processes import WorkerProcess
-from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker
+from faults.roles import AllIsWell, Finished, Heir, Put, Settled, StartWorker
 from faults.steps import paper
 from scripted import Eyes
 
@@ -41,6 +43,36 @@ async def test_a_worker_that_slept_past_its_lease_writes_and_deletes_nothing(
 
     assert await eyes.ingestion(accepted) == before
     await all_is_well()
+
+
+async def test_the_fence_alone_keeps_out_a_worker_that_believes_in_its_lease(
+    service: Service,
+    orders: dict[str, Any],
+    put: Put,
+    start_worker: StartWorker,
+    control: Control,
+    eyes: Eyes,
+    finished: Finished,
+) -> None:
+    accepted = await put(paper("contested"))
+    patient = {**orders["worker"], "lease_s": 300, "heartbeat_s": 100, "concurrency": 1}
+    believer = await start_worker("after read", worker=patient)
+    reading = await control.reached("after read")
+
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("UPDATE ingestion SET lease_until = now()")
+    await service.queue.send([str(accepted.ingestion_id)])
+    owner = await start_worker("after the claim", worker=patient)
+    claimed = await control.reached("after the claim")
+    reading.go()
+    await believer.logged(LOST)
+    claimed.go()
+    await eyes.until(accepted, "ready")
+
+    assert written_by(owner)((await eyes.ingestion(accepted)).worker_id or "")
+    async with service.database.connection() as conn:
+        await conn.execute("UPDATE message SET visible_at = now()")  # that of the believer
+    await finished(believer, owner)
 
 
 async def test_a_worker_that_sleeps_within_its_commit_does_not_keep_the_row_locked(

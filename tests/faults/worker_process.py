@@ -65,14 +65,15 @@ class ObservedDatabase(Database):
                 await self.points(BEFORE_COMMIT)
         if changes & {"completed", "failed"}:
             await self.points(AFTER_COMMIT)
-        if "claim" in changes:
+        if "claimed" in changes:
             await self.points(CLAIMED)
 
     async def _changes(self, conn: Conn) -> set[str]:
         cur = await conn.execute(
             """
-            SELECT CASE WHEN status = 'in-progress' AND lease_until IS NOT NULL AND step IS NULL THEN 'claim'
-                        ELSE status END
+            SELECT CASE WHEN status <> 'in-progress' THEN status
+                        WHEN started_at >= now() THEN 'claimed'  -- since this transaction began
+                        ELSE 'moved' END
               FROM ingestion
              WHERE xmin = pg_current_xact_id_if_assigned()::xid
             """
