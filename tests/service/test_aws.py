@@ -1,6 +1,7 @@
 """The whole service with its queue in SQS and its files in S3, on emulators."""
 
 import asyncio
+import json
 import sys
 from collections.abc import AsyncIterator
 from uuid import uuid4
@@ -8,8 +9,13 @@ from uuid import uuid4
 import pytest
 
 from docmill.errors import DocmillError, MisconfiguredError, NetworkError, ServerError, UnauthorizedError
+from docmill.ports import Message
+from docmill.service.aws.client import Operations, Session, opened
+from docmill.service.aws.standing import queue_pair
 from docmill.service.settings import Aws, Buckets, Queues, Settings
 from docmill.service.stack import Service, open_service
+from docmill.service.store import dead_letters
+from docmill.service.sweeper import Sweeper
 from emulators import Emulator
 from scripted import Eyes, Running, Script, Upload
 
@@ -80,6 +86,66 @@ async def test_after_an_outage_everything_goes_on_by_itself(
         await eyes.until(after, "ready")
 
     assert await service.blobs.keys("incoming") == []
+
+
+@pytest.fixture
+async def sqs(settings: Settings, aws_session: Session) -> AsyncIterator[Operations]:
+    aws = settings.aws
+    async with opened(aws_session, "sqs", region=aws.region, endpoint=aws.endpoint) as sqs:
+        yield sqs
+
+
+async def received(service: Service) -> Message:
+    """The next message, which may still be in the outbox."""
+    (message,) = await service.queue.receive(limit=1, wait_s=20)
+    return message
+
+
+async def test_what_sqs_has_lost_is_sent_again(
+    service: Service, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    await service.queue.delete([await received(service)])
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute(
+            """
+            UPDATE ingestion
+               SET progress_at = progress_at - interval '1 min', sent_at = sent_at - interval '1 min'
+            """
+        )
+
+    await Sweeper(service).send_lost_again()
+
+    async with working():
+        await eyes.until(accepted, "ready")
+
+
+@pytest.fixture
+async def short_lived_queue(settings: Settings, sqs: Operations) -> None:
+    """A queue that was there before, and gives messages up after two receives."""
+    name = settings.queues.ingestion
+    pair = await queue_pair(sqs, name, create=True)
+    answer = await sqs.call("get_queue_attributes", QueueUrl=pair.url, AttributeNames=["RedrivePolicy"])
+    policy = json.loads(answer["Attributes"]["RedrivePolicy"]) | {"maxReceiveCount": 2}
+    await sqs.call(
+        "set_queue_attributes", QueueUrl=pair.url, Attributes={"RedrivePolicy": json.dumps(policy)}
+    )
+
+
+@pytest.mark.usefixtures("short_lived_queue")
+async def test_what_sqs_gives_up_becomes_a_dead_letter(service: Service, upload: Upload, eyes: Eyes) -> None:
+    accepted = await upload()
+    for _ in range(2):
+        await service.queue.release(await received(service))
+    assert await service.queue.receive(limit=1, wait_s=0) == []
+
+    await Sweeper(service).empty_dead_messages()
+
+    assert (await eyes.document(accepted)).state == "failed"
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        (letter_id,) = await dead_letters.ids(conn, code="crashed", after=None, limit=10)
+        assert await dead_letters.existing(conn, [letter_id]) == [letter_id]
+    assert await service.queue.dead_messages(limit=10) == []
 
 
 @on_one_emulator
