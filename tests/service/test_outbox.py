@@ -80,6 +80,17 @@ async def test_what_was_promised_is_sent_after_the_commit(
         assert sorted(await queue.until_sent(2)) == ["a", "b"]
 
 
+async def test_what_is_promised_while_the_relay_waits_is_sent(
+    database: Database, outbox: Outbox, queue: Line
+) -> None:
+    async with outbox:
+        for count, body in enumerate(["a", "b", "c"], 1):
+            await promise(database, outbox, body)
+            await queue.until_sent(count)
+
+    assert queue.sent == ["a", "b", "c"]
+
+
 async def test_what_was_rolled_back_is_never_sent(database: Database, outbox: Outbox, queue: Line) -> None:
     async def promise_and_fail() -> None:
         async with database.transaction() as conn:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -12,7 +12,7 @@ from docmill.ports import DeadMessage
 from docmill.service.leftovers import remove_leftovers
 from docmill.service.stack import Service
 from docmill.service.store import claims, sweeps
-from docmill.service.store.sweeps import by_tenant
+from docmill.service.store.sweeps import Found, by_tenant
 from docmill.service.tasks import keep_doing
 from docmill.service.workplace import dead_workers, forget_worker
 
@@ -113,16 +113,20 @@ class Sweeper:
         for _ in range(_PAGES):
             async with self._database.connection() as conn:
                 idle = await sweeps.idle(conn, grace_s=self._sweep_s, after=self._looked_up_to, limit=_PAGE)
-            unsent = set(await self._queue.unsent([str(one.id) for one in idle]))
-            lost = by_tenant(one for one in idle if str(one.id) in unsent)
-            for tenant_id, ids in lost.items():
-                await self._send(tenant_id, partial(sweeps.note_sent, ids=ids))
-            if lost:
-                log.warning("messages were lost", extra={"count": len(unsent)})
+            if idle:
+                await self._send_unsent(idle)
             if len(idle) < _PAGE:
                 self._looked_up_to = _FIRST_ID
                 return
             self._looked_up_to = idle[-1].id
+
+    async def _send_unsent(self, idle: Sequence[Found]) -> None:
+        unsent = set(await self._queue.unsent([str(one.id) for one in idle]))
+        lost = by_tenant(one for one in idle if str(one.id) in unsent)
+        for tenant_id, ids in lost.items():
+            await self._send(tenant_id, partial(sweeps.note_sent, ids=ids))
+        if lost:
+            log.warning("messages were lost", extra={"count": len(unsent)})
 
     async def _send(self, tenant_id: UUID, choose: Callable[..., Awaitable[list[UUID]]]) -> None:
         """Send messages for the ingestions that `choose` returns, in the transaction that it is given."""
