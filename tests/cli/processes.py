@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import httpx
+import psutil
 
 DOCMILL = Path(sys.executable).with_name("docmill")
 PATIENCE_S = 60
@@ -46,6 +48,12 @@ class Running:
 
     def get(self, path: str) -> httpx.Response:
         return httpx.get(self.address + path, timeout=PATIENCE_S)
+
+    def until_answered(self, path: str, status: int) -> None:
+        """Ask again and again."""
+        deadline = time.monotonic() + PATIENCE_S
+        while self.get(path).status_code != status:
+            assert time.monotonic() < deadline, self.log_file.read_text()
 
     def upload(self, file: Path) -> str:
         """The id of its document."""
@@ -91,8 +99,16 @@ class Machine:
         return self.running[-1]
 
     @property
-    def database_runs(self) -> bool:
-        return (self.folder / "postgres" / "data" / "postmaster.pid").exists()
+    def postmaster(self) -> Path:
+        """The file that exists while the database runs; its first line is the number of the process."""
+        return self.folder / "postgres" / "data" / "postmaster.pid"
+
+    def kill_database(self) -> None:
+        """End it without a word to those who use it, and wait until its socket is closed."""
+        server = psutil.Process(int(self.postmaster.read_text().split("\n", 1)[0]))
+        children = server.children()
+        server.kill()
+        psutil.wait_procs([server, *children], PATIENCE_S)
 
     def close(self) -> None:
         """Whatever a failed test left."""

@@ -52,7 +52,22 @@ def test_two_web_servers_and_a_worker_share_a_folder_and_outlive_each_other(
     assert worker_code == 0
     assert (left, state) == ("ok", "ready")
     assert second.exit_code() == 0
-    assert not machine.database_runs
+    assert not machine.postmaster.exists()
+
+
+def test_a_process_tells_that_its_database_was_killed_and_works_on_when_it_is_back(machine: Machine) -> None:
+    web = machine.start("web", "--port", "0").until_ready()
+
+    machine.kill_database()
+    healthy, ready, metrics = (web.get(path) for path in ("healthz", "readyz", "metrics"))
+    machine.start("worker").until_ready()  # who starts brings the database up for all
+    again = web.get("healthz")
+    web.until_answered("readyz", 200)  # its pool has still to replace the connections of before
+
+    assert (healthy.status_code, ready.status_code, metrics.status_code) == (503, 503, 200)
+    assert ready.json()["checks"]["database"] == "failing"
+    assert 'docmill_up{component="database"} 0.0' in metrics.text
+    assert again.status_code == 200
 
 
 def test_a_stream_of_events_ends_with_its_server(machine: Machine) -> None:

@@ -1,7 +1,9 @@
 """What a process answers to those who watch it."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from uuid import UUID
 
 import httpx
 import pytest
@@ -16,6 +18,8 @@ from docmill.service.metrics import Metrics
 from docmill.service.probes import Probes
 from docmill.service.queue.memory import MemoryQueue
 from docmill.service.stack import Service
+from docmill.service.store import dead_letters, ingestions
+from docmill.service.store.database import Database
 from docmill.web.probes import create_probe_app
 
 FILE = {"file": ("bill.pdf", b"%PDF-1.7 bill")}
@@ -33,7 +37,7 @@ class Alone:
         self.stopping = asyncio.Event()
         self.metrics = Metrics()
         health = Health(database_url, queue, Blobs.in_memory(), self.stopping, limit_s=20)
-        self.app = create_probe_app(Probes(health, self.metrics))
+        self.app = create_probe_app(Probes(health, self.metrics, Database(database_url)))
 
     async def get(self, path: str, host: str = "localhost") -> httpx.Response:
         transport = httpx.ASGITransport(self.app)
@@ -107,6 +111,31 @@ async def test_the_vault_tells_what_it_took_in_and_what_waits(client: httpx.Asyn
     assert seen["docmill_queue_messages", "due"] == 1
     assert seen["docmill_queue_oldest_age_seconds",] > 0
     assert seen["docmill_up", "queue"] == 1
+    assert (seen["docmill_dead_letters",], seen["docmill_outbox_messages",]) == (0, 0)
+
+
+async def test_what_waits_for_a_person_is_counted(
+    service: Service,
+    client: httpx.AsyncClient,
+    add: Callable[..., Awaitable[UUID]],
+    finish: Callable[..., Awaitable[None]],
+) -> None:
+    document_id = await add()
+    await finish(document_id, status="failed", error_code="corrupt", error_message="damaged")
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        (ingestion,) = await ingestions.of_document(conn, document_id)
+        await dead_letters.write(conn, ingestion.id, receive_count=1)
+
+    seen = samples((await client.get("/metrics")).text)
+
+    assert seen["docmill_dead_letters",] == 1
+
+
+async def test_a_pool_that_has_ended_leaves_out_what_it_would_have_counted(worker: Alone) -> None:
+    seen = samples((await worker.get("/metrics")).text)
+
+    assert seen["docmill_up", "database"] == 1
+    assert ("docmill_dead_letters",) not in seen
 
 
 async def test_no_label_tells_whose_documents_they_are(

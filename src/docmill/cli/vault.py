@@ -124,7 +124,8 @@ async def _add(settings: Settings, files: Sequence[Path], *, force: bool, wait: 
             added.append(accepted.document_id)
             note = "" if accepted.is_new else "  (already here)"
             stdout.print(f"{accepted.document_id}  {file.name}{note}", markup=False)
-        if address_of(settings.folder) is None:
+        # With a database of its own this folder is alone; who works on a shared one cannot be seen from here.
+        if settings.database_url is None and address_of(settings.folder) is None:
             stderr.print("no vault is running; start it with: docmill up")
             return code
         if wait:

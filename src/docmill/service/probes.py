@@ -8,23 +8,31 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from docmill.errors import DocmillError
 from docmill.ports import Depth
-from docmill.service.health import Health, Report
+from docmill.service.health import LIMIT_S, Health, Report
 from docmill.service.metrics import Metrics
 from docmill.service.stack import Service
+from docmill.service.store import backlog
+from docmill.service.store.backlog import Backlog
+from docmill.service.store.database import Database
+from docmill.service.store.tenants import DEFAULT_TENANT_ID
 
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """The health and the counters of one process."""
+    """The health and the counters of one process, and the database to be asked at a scrape."""
 
     health: Health
     metrics: Metrics
+    database: Database
 
     @classmethod
     def of(cls, service: Service, stopping: asyncio.Event) -> "Probes":
         """For a process that works with `service`. stopping: set when it is told to end."""
-        return cls(Health(service.database.url, service.queue, service.blobs, stopping), Metrics())
+        return cls(
+            Health(service.database.url, service.queue, service.blobs, stopping), Metrics(), service.database
+        )
 
     async def scrape(self) -> bytes:
         """Metrics in Prometheus' text format: what this process counted, and what is shared, asked now.
@@ -32,9 +40,18 @@ class Probes:
         What cannot be asked is left out, and `docmill_up` says so.
         """
         report = await self.health.ready()
+        # A database that does not answer a simple question is not asked for more.
+        waiting = await self._backlog() if report.checks["database"] == "ok" else None
         shared = CollectorRegistry()
-        shared.register(_Shared(report, self.health.depth))
+        shared.register(_Shared(report, self.health.depth, waiting))
         return self.metrics.exposition() + generate_latest(shared)
+
+    async def _backlog(self) -> Backlog | None:
+        try:
+            async with asyncio.timeout(LIMIT_S), self.database.tenant(DEFAULT_TENANT_ID) as conn:
+                return await backlog.count(conn)
+        except (DocmillError, TimeoutError):
+            return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # registered by identity
@@ -43,6 +60,7 @@ class _Shared(Collector):
 
     report: Report
     depth: Depth | None
+    backlog: Backlog | None
 
     def collect(self) -> Iterable[Metric]:
         """See `Collector.collect`."""
@@ -52,6 +70,8 @@ class _Shared(Collector):
         yield up
         if self.depth is not None:
             yield from _queue(self.depth)
+        if self.backlog is not None:
+            yield from _backlog(self.backlog)
 
 
 def _queue(depth: Depth) -> Iterable[Metric]:
@@ -62,4 +82,13 @@ def _queue(depth: Depth) -> Iterable[Metric]:
     yield messages
     yield GaugeMetricFamily(
         "docmill_queue_oldest_age_seconds", "Age of the oldest due message; 0 without one", depth.oldest_age_s
+    )
+
+
+def _backlog(backlog: Backlog) -> Iterable[Metric]:
+    yield GaugeMetricFamily(
+        "docmill_dead_letters", "Documents that failed and wait for a person", backlog.dead_letters
+    )
+    yield GaugeMetricFamily(
+        "docmill_outbox_messages", "Messages not yet handed to an external queue", backlog.unsent
     )
