@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from docmill.model import Classification, Document, Extraction, Page, Verdict, Words
+from docmill.model import Classification, Document, Extraction, Page, Result, Verdict, Words
 from docmill.pipeline import Steps, process
 from docmill.ports import Original, Ref
 from docmill.schemas.types import Other
@@ -51,10 +51,10 @@ class NoOp:
     async def put(self, step: str, result: bytes) -> None:
         pass
 
-    async def attempt(self, lease: Lease) -> None:
+    async def attempt(self, lease: Lease) -> Result:
         """Process the lease's document by the pipeline that all documents take."""
         steps = Steps(self, self, self, self, self, LeaseExporter(lease, "no-op"))
-        await process(Ref(lease.claim.file_path, lease.claim.file_name), steps, self, lease)
+        return await process(Ref(lease.claim.file_path, lease.claim.file_name), steps, self, lease)
 
 
 @asynccontextmanager

@@ -1,22 +1,63 @@
-import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from uuid import UUID
 
-from docmill.service.ledger import Ledger, Refusal
-from docmill.service.protocol import Obstacle
+import stamina
+
+from docmill.errors import ServerError
+from docmill.service.ledger import Ledger
 from docmill.service.stack import Service
-from docmill.service.store.claims import Claim
-from scripted import Upload
+from docmill.service.store.claims import Claim, Outcome
+from docmill.service.store.database import Conn, Database
+from scripted import Eyes, Upload
+
+NOTHING = Outcome(
+    media_type="text/plain",
+    classification={"title": "x"},
+    structured_data=None,
+    evidence=None,
+    verdict=None,
+    valid_structured_data=None,
+    text=None,
+    page_count=None,
+    quality=None,
+    transcription_file_path=None,
+    input_tokens=None,
+    output_tokens=None,
+    model=None,
+    cost=None,
+    pipeline_fingerprint="x",
+    error_code=None,
+    error_message=None,
+)
 
 
-async def test_of_messages_that_came_together_for_one_ingestion_one_gets_the_claim(
-    service: Service, upload: Upload
+class Forgetful(Database):
+    """Loses the answer to the next commits: what was done is done, and nobody hears of it."""
+
+    lost_answers = 0
+
+    @asynccontextmanager
+    async def tenant(self, tenant_id: UUID) -> AsyncGenerator[Conn]:
+        async with super().tenant(tenant_id) as conn:
+            yield conn
+        if self.lost_answers:
+            self.lost_answers -= 1
+            raise ServerError("the connection broke")
+
+
+async def test_a_result_whose_commit_was_not_heard_of_is_ours(
+    service: Service, upload: Upload, eyes: Eyes
 ) -> None:
-    wanted = (await upload()).ingestion_id
-    assert wanted is not None
+    accepted = await upload()
+    assert accepted.ingestion_id
+    async with Forgetful(service.database.url) as database:
+        ledger = Ledger(database, "me", lease_s=300, max_attempts=3)
+        claim = await ledger.claim(accepted.ingestion_id)
+        assert isinstance(claim, Claim)
+        database.lost_answers = 2
 
-    async with Ledger(service.database, "one", lease_s=300, max_attempts=3) as ledger:
-        busy = asyncio.ensure_future(ledger.claim(service.default_tenant_id))
-        first, second = await asyncio.gather(ledger.claim(wanted), ledger.claim(wanted))
+        with stamina.set_testing(testing=True, attempts=3):
+            assert await ledger.finish(claim, NOTHING)
 
-    assert await busy == Refusal(None, None)
-    assert isinstance(first, Claim)
-    assert second == Refusal(service.default_tenant_id, Obstacle("in-progress", 300, attempts_used_up=False))
+    assert (await eyes.ingestion(accepted)).status == "completed"

@@ -5,6 +5,7 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 from uuid import UUID
 
@@ -37,6 +38,8 @@ log = logging.getLogger(__name__)
 
 LETTING_GO_S = 10.0
 """How long a stopped job may take to give its document back; after that its lease has to run out."""
+
+_AGAIN_S = 5.0
 
 Value = TypeVar("Value")
 
@@ -76,6 +79,8 @@ class Jobs:
         error = await _outcome(self._handle(message))
         if isinstance(error, Exception):
             log.warning("message left to be delivered again", extra={"reason": type(error).__name__})
+            with suppress(DocmillError):  # its visibility ends of itself, only later
+                await self._queue.release(message, delay_s=_AGAIN_S)
 
     async def _handle(self, message: Message) -> None:
         try:

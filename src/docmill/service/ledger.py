@@ -9,7 +9,9 @@ from types import TracebackType
 from typing import Self, TypeVar
 from uuid import UUID
 
-from docmill.errors import DocmillError
+import stamina
+
+from docmill.errors import DocmillError, ServerError
 from docmill.service.batches import Batches
 from docmill.service.protocol import Obstacle
 from docmill.service.store import claims
@@ -20,6 +22,12 @@ from docmill.service.tasks import end
 log = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
+
+_PERSISTENT = stamina.retry(on=ServerError, attempts=4, wait_initial=0.5, wait_max=5, timeout=60)
+"""The end of an attempt is worth a second try: a restart of the database must not cost the work of minutes.
+
+Asking twice is safe: what names a fence takes effect once.
+"""
 
 PROGRESS_S = 0.1
 """A step that is over sooner is not worth a write: nobody could have read it."""
@@ -89,12 +97,14 @@ class Ledger:
         self._steps.pop(claim.ingestion_id, None)
         return await self._finishing.ask((claim, outcome))
 
+    @_PERSISTENT
     async def fail(self, claim: Claim, error: DocmillError, *, receive_count: int) -> bool:
         """See `claims.fail`."""
         self._steps.pop(claim.ingestion_id, None)
         async with self._database.tenant(claim.tenant_id) as conn:
             return await claims.fail(conn, claim, error, receive_count=receive_count)
 
+    @_PERSISTENT
     async def set_back(
         self, claim: Claim, *, error: DocmillError | None, delay_s: float, counts: bool
     ) -> bool:
@@ -139,6 +149,7 @@ class Ledger:
                 answers |= {id_: Refusal(tenant_id, found.get(id_)) for id_ in left}
         return answers
 
+    @_PERSISTENT
     async def _finish_all(self, finished: Sequence[tuple[Claim, Outcome]]) -> list[bool]:
         held: set[UUID] = set()
         for tenant_id, group in _grouped(finished, _tenant):

@@ -131,6 +131,11 @@ def holds(row: Row, fence: int) -> bool:
     return row.status == "in-progress" and row.fence == fence
 
 
+def has_completed(row: Row, fence: int) -> bool:
+    """Whether the claim that got `fence` has stored its result: it may ask again when it did not hear so."""
+    return row.status == "completed" and row.fence == fence
+
+
 def obstacle_of(row: Row, now: float, max_attempts: int) -> Obstacle:
     """What stands in the way of a claim."""
     times = [at for at in (row.lease_until, row.next_attempt_at) if at is not None]

@@ -204,7 +204,8 @@ async def progress(conn: Conn, steps: Sequence[tuple[Claim, str]]) -> None:
 async def finish(conn: Conn, finished: Sequence[tuple[Claim, Outcome]]) -> set[UUID]:
     """Complete ingestions of one tenant; a trigger copies each result to its document.
 
-    The ids of those that are complete; the claims of the others are lost.
+    The ids of those that these claims completed, now or before: a caller who has not heard of a commit asks
+    again. The claims of the others are lost.
     """
     await _lock_documents(conn, [claim.document_id for claim, _ in finished])
     results = _json([_columns(claim) | _columns(outcome, but="text") for claim, outcome in finished])
@@ -257,6 +258,8 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, Outcome]]) -> set[U
         {"results": results},
     )
     held = {row[0] for row in await cur.fetchall()}
+    if len(held) < len(finished):
+        held |= await _finished_before(conn, [claim for claim, _ in finished])
     await conn.execute(
         """
         -- The text goes to the document only, for it is large; an older result's must not replace a newer's.
@@ -270,6 +273,20 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, Outcome]]) -> set[U
         {"texts": texts},
     )
     return held
+
+
+async def _finished_before(conn: Conn, held: Sequence[Claim]) -> set[UUID]:
+    cur = await conn.execute(
+        """
+        SELECT id
+          FROM ingestion
+          JOIN unnest(%(ids)s::uuid[], %(fences)s::bigint[]) AS claim (ingestion_id, fence)
+            ON ingestion.id = claim.ingestion_id AND ingestion.fence = claim.fence
+         WHERE status = 'completed'
+        """,
+        {"ids": [claim.ingestion_id for claim in held], "fences": [claim.fence for claim in held]},
+    )
+    return {row[0] for row in await cur.fetchall()}
 
 
 async def _lock_documents(conn: Conn, document_ids: Sequence[UUID]) -> None:
