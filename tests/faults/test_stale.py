@@ -1,5 +1,7 @@
 """A worker that was away for longer than its lease does no harm when it comes back."""
 
+import asyncio
+import itertools
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -132,31 +134,42 @@ def written_by(process: WorkerProcess) -> Callable[[str], bool]:
     return lambda worker_id: f"-{process.pid}-" in worker_id
 
 
+async def let_beat(control: Control, past_a_lease: asyncio.Event) -> None:
+    for count in itertools.count(1):
+        (await control.reached("before a heartbeat")).go()
+        if count == 6:  # by a half, with the settings of these tests
+            past_a_lease.set()
+
+
 async def test_a_long_job_keeps_its_message_and_its_claim(
+    service: Service,
+    orders: dict[str, Any],
     put: Put,
     start_worker: StartWorker,
     control: Control,
     heir: Heir,
     eyes: Eyes,
-    settled: Settled,
-    all_is_well: AllIsWell,
+    finished: Finished,
 ) -> None:
     accepted = await put(paper("long"))
-    worker = await start_worker("after read", "before a heartbeat")
+    worker = await start_worker(
+        "after read", "before a heartbeat", worker={**orders["worker"], "concurrency": 1}
+    )
 
     reading = await control.reached("after read")
     async with heir():
-        for _ in range(6):  # more than a lease, by a half
-            (await control.reached("before a heartbeat")).go()
+        pulse = asyncio.create_task(let_beat(control, past_a_lease := asyncio.Event()))
+        await asyncio.wait_for(past_a_lease.wait(), 20)
+        await service.queue.send([str(accepted.ingestion_id)])
+        await eyes.until(await put(paper("sent after it")), "ready")  # by the heir, who has seen the other
         reading.go()
         await eyes.until(accepted, "ready")
-        await settled()
+    await finished(worker)
+    pulse.cancel()
 
     ingestion = await eyes.ingestion(accepted)
     assert ingestion.attempt_count == 1
     assert written_by(worker)(ingestion.worker_id or "")
-    await worker.stop()
-    await all_is_well()
 
 
 async def test_a_job_whose_heartbeat_is_blocked_is_given_up_and_taken_by_another(
