@@ -128,7 +128,11 @@ async def purge_events(conn: Conn, *, days: float, limit: int) -> int:
 
 
 async def is_our_turn(conn: Conn, chore: str) -> bool:
-    """Whether a chore is due and nobody else is at it; nobody will be until the transaction ends."""
+    """Whether a chore is due and nobody else is at it; nobody will be until the transaction ends.
+
+    The transaction idles while the chore is done elsewhere, for as long as a large store may take.
+    """
+    await conn.execute("SET LOCAL idle_in_transaction_session_timeout = '1h'")
     cur = await conn.execute(
         """
         SELECT pg_try_advisory_xact_lock(hashtextextended('chore ' || %(chore)s, 0))
