@@ -154,6 +154,7 @@ def all_is_well(
     What the sweeper removes after a day it removes now.
     """
     monkeypatch.setattr(leftovers, "LEFT_AFTER", timedelta(0))
+    monkeypatch.setattr(leftovers, "_GIVEN_UP_AFTER", timedelta(0))
 
     async def check() -> None:
         await leftovers.remove_leftovers(service.database, service.blobs)

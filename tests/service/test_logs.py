@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 
 import pytest
+import stamina
 from structlog.contextvars import bound_contextvars
 
 from docmill.service.logs import configure_logs
@@ -99,3 +100,18 @@ def test_the_fault_that_ends_a_process_tells_no_words() -> None:
     assert (record["level"], record["exception"][0]["type"]) == ("critical", "ValueError")
     assert "text" not in fault.stderr
     assert interrupted.stderr.startswith("Traceback")
+
+
+def test_a_retry_is_logged_without_what_was_to_be_done(stream: io.StringIO) -> None:
+    once = [ValueError("text of a document")]
+
+    @stamina.retry(on=ValueError, attempts=2, wait_initial=0)
+    def store(_text: str) -> None:
+        if once:
+            raise once.pop()
+
+    store("text of a document")
+
+    record = json.loads(stream.getvalue())
+    assert (record["event"], record["reason"]) == ("trying again", "ValueError")
+    assert "text of a document" not in stream.getvalue()

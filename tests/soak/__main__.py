@@ -93,7 +93,9 @@ def main() -> int:
         f"queue in {plan.queue}"
     )
     os.environ |= CREDENTIALS
-    leftovers.__dict__["LEFT_AFTER"] = timedelta(0)  # an upload without an answer may leave a file for a day
+    for age in ("LEFT_AFTER", "_GIVEN_UP_AFTER"):  # an upload without an answer may leave a file for a day
+        assert hasattr(leftovers, age)
+        leftovers.__dict__[age] = timedelta(0)
     logging.disable()  # the faults are meant; workers' logs are counted
     return asyncio.run(soak(plan))
 

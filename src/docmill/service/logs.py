@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TextIO
 
 import structlog
+from stamina.instrumentation import RetryDetails, set_on_retry_hooks
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,7 @@ def configure_logs(*, level: str = "INFO", stream: TextIO = sys.stderr) -> None:
     root.setLevel(level)
     for library in _TALKATIVE:
         logging.getLogger(library).setLevel(logging.WARNING)
+    set_on_retry_hooks([_say_again])
     logging.captureWarnings(capture=True)
     sys.excepthook = _last_words
 
@@ -54,6 +56,11 @@ def _last_words(kind: type[BaseException], error: BaseException, trace: Tracebac
         sys.__excepthook__(kind, error, trace)
     else:
         log.critical("a fault in docmill ends this process", exc_info=(kind, error, trace))
+
+
+def _say_again(details: RetryDetails) -> None:
+    """A retry by its name and reason. Stamina's own hook logs the arguments: whole documents among them."""
+    log.warning("trying again", extra={"what": details.name, "reason": type(details.caused_by).__name__})
 
 
 def _without_words(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
