@@ -1,5 +1,6 @@
 """Real `docmill` processes, and what is seen of them from outside."""
 
+import fcntl
 import json
 import subprocess
 import sys
@@ -103,8 +104,15 @@ class Machine:
         """The file that exists while the database runs; its first line is the number of the process."""
         return self.folder / "postgres" / "data" / "postmaster.pid"
 
-    def kill_database(self) -> None:
-        """End it without a word to those who use it, and wait until its socket is closed."""
+    @contextmanager
+    def database_killed(self) -> Generator[None]:
+        """End it without a word to those who use it, and keep them from starting it during the block."""
+        with (self.folder / "postgres" / "start.lock").open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._kill_database()
+            yield
+
+    def _kill_database(self) -> None:
         server = psutil.Process(int(self.postmaster.read_text().split("\n", 1)[0]))
         children = server.children()
         server.kill()

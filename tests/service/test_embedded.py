@@ -146,3 +146,17 @@ def test_a_server_that_does_not_start_says_where_its_log_is(folder: Path) -> Non
 
     with pytest.raises(MisconfiguredError, match=r"server\.log"):
         server.start()
+
+
+def test_who_uses_a_server_that_was_killed_revives_it(folder: Path) -> None:
+    server = EmbeddedPostgres(folder)
+    assert not server.revive()
+    server.start()
+    assert not server.revive()
+    os.kill(server_pid(folder), signal.SIGKILL)
+
+    revived = server.revive()
+
+    assert revived
+    assert answer(server) == 42
+    server.stop()

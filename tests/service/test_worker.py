@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from uuid import uuid4
 
 import pytest
@@ -11,8 +12,10 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.model import Classification, Failure
-from docmill.ports import Original
+from docmill.ports import Message, Original
+from docmill.service.queue.memory import MemoryQueue
 from docmill.service.stack import Service
+from docmill.service.worker import run_worker
 from scripted import Eyes, Running, Script, Upload
 
 
@@ -273,3 +276,34 @@ async def test_while_the_installation_is_wrong_one_document_at_a_time_is_tried(
 
     assert most_together == 1
     assert {(await eyes.ingestion(each)).attempt_count for each in accepted} == {1}
+
+
+class Slow(MemoryQueue):
+    """A queue whose poll cannot be broken off, like a long poll of SQS."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.polled = asyncio.Event()
+        self.over = asyncio.Event()
+
+    async def receive(self, *, limit: int, wait_s: float) -> list[Message]:
+        del limit, wait_s
+        self.polled.set()
+        while not self.over.is_set():
+            with suppress(asyncio.CancelledError):
+                await self.over.wait()
+        raise asyncio.CancelledError
+
+
+async def test_a_second_signal_does_not_wait_for_a_poll(service: Service, script: Script) -> None:
+    queue = Slow()
+    object.__setattr__(service, "queue", queue)
+    stop, abort = asyncio.Event(), asyncio.Event()
+    worker = asyncio.create_task(run_worker(service, script.stages(), stop, abort))
+    await asyncio.wait_for(queue.polled.wait(), 10)
+
+    stop.set()
+    abort.set()
+
+    await asyncio.wait_for(worker, 10)
+    queue.over.set()

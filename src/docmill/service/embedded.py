@@ -87,6 +87,24 @@ class EmbeddedPostgres:
                 self._users.close()
                 self._users = None
 
+    def revive(self) -> bool:
+        """Start the server again if it has died, whoever killed it; whether that was so.
+
+        Raises MisconfiguredError if it cannot be started.
+        """
+        if self._users is None or self._lives():
+            return False
+        with _explained(self._folder), _locked(self._folder / "start.lock"):
+            self._ensure_running()
+        return True
+
+    def _lives(self) -> bool:
+        try:
+            pid = int((self._data / "postmaster.pid").read_text().split("\n", 1)[0])
+            return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        except (OSError, ValueError, psutil.Error):
+            return False
+
     def _ensure_running(self) -> None:
         if _is_root():
             self._ensure_user()

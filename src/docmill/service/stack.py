@@ -1,9 +1,11 @@
 """The service put together for one process."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from docmill.errors import MisconfiguredError
@@ -21,8 +23,13 @@ from docmill.service.settings import Settings
 from docmill.service.store.database import Database
 from docmill.service.store.migrate import migrate
 from docmill.service.store.tenants import DEFAULT_TENANT_ID
+from docmill.service.tasks import end, keep_doing
+
+log = logging.getLogger(__name__)
 
 INGESTION_QUEUE = "ingestion"
+
+_WATCH_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,16 @@ async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
     server = EmbeddedPostgres(settings.folder / "postgres")
     await asyncio.to_thread(server.start)
     stack.push_async_callback(asyncio.to_thread, server.stop)
+    watching = asyncio.create_task(keep_doing(partial(_watch, server), what="embedded database"))
+    stack.push_async_callback(end, [watching])
     return server.url()
+
+
+async def _watch(server: EmbeddedPostgres) -> None:
+    """Look once whether our server still runs, then wait a moment."""
+    if await asyncio.to_thread(server.revive):
+        log.error("the embedded database had died and was started again")
+    await asyncio.sleep(_WATCH_S)
 
 
 @dataclass(frozen=True, slots=True)

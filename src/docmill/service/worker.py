@@ -87,11 +87,13 @@ class Worker:
         with bound_contextvars(worker_id=self._worker_id):
             log.info("worker started")
             async with self._ledger, asyncio.TaskGroup() as group:
-                polling = group.create_task(self._poll(group))
-                await stop.wait()
+                polling = asyncio.create_task(self._poll(group))
+                await _first_of(polling, stop)
                 log.info("worker stopping", extra={"running": len(self._running)})
-                await end([polling])
+                await _first_of(asyncio.create_task(end([polling])), abort)
                 await self._drain(abort)
+            if polling.done() and not polling.cancelled():
+                polling.result()  # a fault of ours ended it
             log.info("worker stopped")
 
     async def _poll(self, group: asyncio.TaskGroup) -> None:
@@ -148,3 +150,10 @@ class Worker:
             )
         aborting.cancel()
         await end(list(self._running), again_s=LETTING_GO_S)
+
+
+async def _first_of(task: asyncio.Task[None], event: asyncio.Event) -> None:
+    """Return when `task` has ended or `event` is set; the task goes on."""
+    waiting = asyncio.create_task(event.wait())
+    await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
