@@ -4,6 +4,7 @@ import logging
 import time
 from dataclasses import dataclass, field, replace
 from types import TracebackType
+from typing import Self
 
 from docmill import transcription
 from docmill.errors import (
@@ -133,25 +134,19 @@ class _Clock:
         return _Step(self, name, limit_s)
 
 
-class _Limited:
-    """Cancels what takes longer than `limit_s`, and marks every error with the step it came from.
-
-    A class and no generator: it surrounds every step of every document, at half the time.
-    """
+class _Limited(TimeLimit):
+    """Cancels what takes longer than `limit_s`, and marks every error with the step it came from."""
 
     def __init__(self, step: str, limit_s: float | None) -> None:
+        super().__init__(limit_s)
         self._step = step
         self._limit_s = limit_s
-        self._limit = TimeLimit(limit_s)
-
-    async def __aenter__(self) -> None:
-        await self._limit.__aenter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            await self._limit.__aexit__(kind, error, trace)
+            await super().__aexit__(kind, error, trace)
         except TimeoutError as expiry:
             late = TimeLimitError(
                 f"{self._step!r} took longer than {self._limit_s:g} s and was stopped; it will be tried again"
@@ -168,14 +163,13 @@ class _Step(_Limited):
     def __init__(self, clock: _Clock, name: str, limit_s: float | None) -> None:
         super().__init__(name, limit_s)
         self._clock = clock
-        self._name = name
         self._started = 0.0
 
-    async def __aenter__(self) -> None:
+    async def __aenter__(self) -> Self:
         if self._clock.observer is not None:
-            await self._clock.observer.step_started(self._name)
+            await self._clock.observer.step_started(self._step)
         self._started = time.perf_counter()
-        await super().__aenter__()
+        return await super().__aenter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -183,4 +177,4 @@ class _Step(_Limited):
         try:
             await super().__aexit__(kind, error, trace)
         finally:
-            self._clock.timings_s[self._name] = time.perf_counter() - self._started
+            self._clock.timings_s[self._step] = time.perf_counter() - self._started

@@ -105,8 +105,8 @@ async def test_a_queue_that_is_away_is_waited_for(
     monkeypatch.setattr(worker, "_POLL_RETRY_S", 0.05)
     outage = Outage(service, "receive", "extend", "delete", "release")
 
+    accepted = await put(paper("waiting"))  # before: the heir's sweeper takes a running upload for a leftover
     async with heir():
-        accepted = await put(paper("waiting"))
         await asyncio.wait_for(outage.met.wait(), 20)
         outage.over.set()
         await eyes.until(accepted, "ready")

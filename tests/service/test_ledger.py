@@ -1,6 +1,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from uuid import UUID
 
 import stamina
@@ -78,3 +79,19 @@ async def test_of_messages_that_came_together_for_one_ingestion_one_gets_the_cla
     assert await busy == Refusal(None, None)
     assert isinstance(first, Claim)
     assert second == Refusal(service.default_tenant_id, Obstacle("in-progress", 300, attempts_used_up=False))
+
+
+async def test_a_long_text_does_not_share_a_statement(service: Service, upload: Upload, eyes: Eyes) -> None:
+    accepted = await upload()
+    assert accepted.ingestion_id
+    ledger = Ledger(service.database, "me", lease_s=300, max_attempts=3)
+    claim = await ledger.claim(accepted.ingestion_id)
+    assert isinstance(claim, Claim)
+
+    assert await ledger.finish(claim, replace(NOTHING, text="word " * 50_000))
+    assert not await ledger.finish(
+        replace(claim, fence=claim.fence + 1), replace(NOTHING, text="x" * 200_000)
+    )
+
+    assert (await eyes.document(accepted)).page_count is None
+    assert (await eyes.ingestion(accepted)).status == "completed"

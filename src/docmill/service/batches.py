@@ -9,7 +9,7 @@ from docmill.errors import DocmillError
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
-LINGER_S = 0.01
+LINGER_S = 0.02
 
 
 class Batches(Generic[Item, Answer]):

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TypeVar
 from uuid import UUID
 
-from structlog.contextvars import bound_contextvars
+from structlog.contextvars import bind_contextvars
 
 from docmill.errors import CrashedError, DocmillError, InternalError
 from docmill.model import Result
@@ -75,7 +75,7 @@ class Jobs:
         self._deletions = Batches(self._delete_all)
 
     async def handle(self, message: Message) -> None:
-        """See a message through. Cancelled, it gives everything back first."""
+        """See a message through, in a task of its own. Cancelled, it gives everything back first."""
         error = await _outcome(self._handle(message))
         if isinstance(error, Exception):
             log.warning("message left to be delivered again", extra={"reason": type(error).__name__})
@@ -89,13 +89,13 @@ class Jobs:
             log.error("message is not an ingestion id", extra={"message_id": message.id})  # noqa: TRY400  its text may be anything
             await self._delete(message)
             return
-        with bound_contextvars(ingestion_id=str(ingestion_id)):
-            since = time.monotonic()
-            match await self._claim(ingestion_id, message):
-                case Claim() as claim:
-                    await self._work(self._lease(message, claim, since))
-                case Refusal() as refusal:
-                    await self._turn_away(ingestion_id, refusal, message)
+        bind_contextvars(ingestion_id=str(ingestion_id))  # until this task ends
+        since = time.monotonic()
+        match await self._claim(ingestion_id, message):
+            case Claim() as claim:
+                await self._work(self._lease(message, claim, since))
+            case Refusal() as refusal:
+                await self._turn_away(ingestion_id, refusal, message)
 
     async def _claim(self, ingestion_id: UUID, message: Message) -> Claim | Refusal:
         since = time.monotonic()
@@ -147,12 +147,10 @@ class Jobs:
 
     async def _work(self, lease: Lease) -> None:
         claim, began_at = lease.claim, time.monotonic()
-        with (
-            bound_contextvars(
-                document_id=str(claim.document_id), tenant_id=str(claim.tenant_id), attempt=claim.attempt
-            ),
-            self._reports.attempt(claim.attempt) as report,
-        ):
+        bind_contextvars(
+            document_id=str(claim.document_id), tenant_id=str(claim.tenant_id), attempt=claim.attempt
+        )
+        with self._reports.attempt(claim.attempt) as report:
             try:
                 ended = await _outcome(lease.hold_during(self._attempt(lease)))
                 if isinstance(ended, Exception):

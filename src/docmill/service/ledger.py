@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from types import TracebackType
@@ -23,11 +23,8 @@ log = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
 
-_PERSISTENT = stamina.retry(on=ServerError, attempts=4, wait_initial=0.5, wait_max=5, timeout=60)
-"""The end of an attempt is worth a second try: a restart of the database must not cost the work of minutes.
-
-Asking twice is safe: what names a fence takes effect once.
-"""
+_LONG_TEXT = 100_000
+"""A longer one goes alone: many of them would make a statement larger than PostgreSQL takes."""
 
 PROGRESS_S = 0.1
 """A step that is over sooner is not worth a write: nobody could have read it."""
@@ -95,23 +92,32 @@ class Ledger:
     async def finish(self, claim: Claim, outcome: Outcome) -> bool:
         """Complete the ingestion. False if the claim is lost."""
         self._steps.pop(claim.ingestion_id, None)
+        if len(outcome.text or "") > _LONG_TEXT:
+            (held,) = await self._finish_all([(claim, outcome)])
+            return held
         return await self._finishing.ask((claim, outcome))
 
-    @_PERSISTENT
     async def fail(self, claim: Claim, error: DocmillError, *, receive_count: int) -> bool:
         """See `claims.fail`."""
         self._steps.pop(claim.ingestion_id, None)
-        async with self._database.tenant(claim.tenant_id) as conn:
-            return await claims.fail(conn, claim, error, receive_count=receive_count)
 
-    @_PERSISTENT
+        async def once() -> bool:
+            async with self._database.tenant(claim.tenant_id) as conn:
+                return await claims.fail(conn, claim, error, receive_count=receive_count)
+
+        return await _persistently(once)
+
     async def set_back(
         self, claim: Claim, *, error: DocmillError | None, delay_s: float, counts: bool
     ) -> bool:
         """Let the ingestion be claimed again after `delay_s`. False if the claim is lost."""
         self._steps.pop(claim.ingestion_id, None)
-        async with self._database.tenant(claim.tenant_id) as conn:
-            return await claims.set_back(conn, claim, error=error, delay_s=delay_s, counts=counts)
+
+        async def once() -> bool:
+            async with self._database.tenant(claim.tenant_id) as conn:
+                return await claims.set_back(conn, claim, error=error, delay_s=delay_s, counts=counts)
+
+        return await _persistently(once)
 
     async def _claim_all(self, ingestion_ids: Sequence[UUID]) -> list[Claim | Refusal]:
         async with self._database.connection() as conn:
@@ -149,12 +155,15 @@ class Ledger:
                 answers |= {id_: Refusal(tenant_id, found.get(id_)) for id_ in left}
         return answers
 
-    @_PERSISTENT
     async def _finish_all(self, finished: Sequence[tuple[Claim, Outcome]]) -> list[bool]:
-        held: set[UUID] = set()
-        for tenant_id, group in _grouped(finished, _tenant):
-            async with self._database.tenant(tenant_id) as conn:
-                held |= await claims.finish(conn, group)
+        async def once() -> set[UUID]:
+            held: set[UUID] = set()
+            for tenant_id, group in _grouped(finished, _tenant):
+                async with self._database.tenant(tenant_id) as conn:
+                    held |= await claims.finish(conn, group)
+            return held
+
+        held = await _persistently(once)
         return [claim.ingestion_id in held for claim, _ in finished]
 
     async def _write_progress(self) -> None:
@@ -169,6 +178,20 @@ class Ledger:
                         await claims.progress(conn, group)
             except DocmillError as error:  # the next step is written again; no work depends on this
                 log.warning("cannot write progress", extra={"code": error.code})
+
+
+async def _persistently(work: Callable[[], Awaitable[Value]]) -> Value:
+    """What `work` returns, tried again while the database fails.
+
+    A restart of it must not cost the work of minutes. To ask twice is safe: what names a fence takes effect
+    once. A block and no decorator, because stamina tells loggers the arguments of what it decorates.
+    """
+    async for attempt in stamina.retry_context(
+        on=ServerError, attempts=4, wait_initial=0.5, wait_max=5, timeout=60
+    ):
+        with attempt:
+            return await work()
+    raise AssertionError  # the last attempt raises
 
 
 def _tenant(entry: tuple[Claim, object]) -> UUID:

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import Literal, Protocol
@@ -118,16 +119,24 @@ class Metrics:
     ) -> None:
         """Count an attempt. attempt: its number, from 1; code: of the error that ended it."""
         self._in_flight.dec()
-        self._documents.labels(outcome, code or "").inc()
+        self._ending(outcome, code or "").inc()
         self._durations.observe(duration_s)
         if outcome in _FINISHED:
             self._attempts_needed.observe(attempt)
         for step, seconds in timings_s.items():
-            self._steps.labels(step).observe(seconds)
+            self._step(step).observe(seconds)
         if usage is not None and usage.model is not None:
             self._tokens.labels("input", usage.model).inc(usage.input_tokens)
             self._tokens.labels("output", usage.model).inc(usage.output_tokens)
             self._cost.labels(usage.model).inc(float(usage.cost))
+
+    @cache  # noqa: B019  one per process, for its life; looking up a label takes longer than counting
+    def _step(self, step: str) -> Histogram:
+        return self._steps.labels(step)
+
+    @cache  # noqa: B019  as above
+    def _ending(self, outcome: Outcome, code: str) -> Counter:
+        return self._documents.labels(outcome, code)
 
     def documents_failed(self, code: str, *, count: int = 1) -> None:
         """Documents failed without an attempt of ours: all of theirs ended with the death of a worker."""

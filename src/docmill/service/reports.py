@@ -62,6 +62,8 @@ class Reports:
             timings_s=timings_s,
             usage=extraction.usage if extraction else None,
         )
+        if not log.isEnabledFor(logging.INFO):
+            return
         extra: dict[str, Any] = {"status": report.status, "duration_ms": _ms(seconds)}
         if timings_s:
             extra["durations_ms"] = {step: _ms(step_s) for step, step_s in timings_s.items()}

@@ -24,6 +24,8 @@ from docmill.service.workplace import workplace
 log = logging.getLogger(__name__)
 
 _POLL_RETRY_S = 5.0
+_BATCHES_PER_POLL = 5
+_MOST_POLLS = 4
 
 
 async def run_worker(
@@ -80,6 +82,7 @@ class Worker:
             pause=self.pause,
         )
         self._running: set[asyncio.Task[None]] = set()
+        self._asked_for = 0
         self._room = asyncio.Event()
 
     async def run(self, stop: asyncio.Event, abort: asyncio.Event) -> None:
@@ -87,7 +90,7 @@ class Worker:
         with bound_contextvars(worker_id=self._worker_id):
             log.info("worker started")
             async with self._ledger, asyncio.TaskGroup() as group:
-                polling = asyncio.create_task(self._poll(group))
+                polling = asyncio.create_task(self._poll_all(group))
                 await _first_of(polling, stop)
                 log.info("worker stopping", extra={"running": len(self._running)})
                 await _first_of(asyncio.create_task(end([polling])), abort)
@@ -96,24 +99,34 @@ class Worker:
                 polling.result()  # a fault of ours ended it
             log.info("worker stopped")
 
+    async def _poll_all(self, group: asyncio.TaskGroup) -> None:
+        """Several polls at a time where one, with its ten messages, could not keep the jobs supplied."""
+        polls = max(
+            1, min(_MOST_POLLS, self._settings.concurrency // (_BATCHES_PER_POLL * self._settings.batch))
+        )
+        await asyncio.gather(*(self._poll(group) for _ in range(polls)))
+
     async def _poll(self, group: asyncio.TaskGroup) -> None:
         while True:
             if self.pause.wait_s > 0:
                 await asyncio.sleep(self.pause.wait_s)
                 continue
-            free = self._free
+            free = self._free - self._asked_for
             if free <= 0:
                 self._room.clear()
                 await self._room.wait()
                 continue
+            limit = min(self._settings.batch, free)
+            self._asked_for += limit
             try:
-                messages = await self._queue.receive(
-                    limit=min(self._settings.batch, free), wait_s=self._settings.wait_s
-                )
+                messages = await self._queue.receive(limit=limit, wait_s=self._settings.wait_s)
             except DocmillError as error:
                 log.warning("cannot receive messages", extra={"code": error.code})
                 await asyncio.sleep(_POLL_RETRY_S)
                 continue
+            finally:
+                self._asked_for -= limit
+                self._room.set()
             for message in messages:
                 await self._take(message, group)
 

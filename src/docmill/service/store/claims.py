@@ -208,10 +208,10 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, Outcome]]) -> set[U
     again. The claims of the others are lost.
     """
     await _lock_documents(conn, [claim.document_id for claim, _ in finished])
-    results = _json([_columns(claim) | _columns(outcome, but="text") for claim, outcome in finished])
+    results = _json([_key(claim) | _columns(outcome) for claim, outcome in finished])
     texts = _json(
         [
-            _columns(claim)
+            _key(claim)
             | {
                 "text": outcome.text,
                 "page_count": outcome.page_count,
@@ -374,8 +374,19 @@ def storable(text: Text) -> Text:
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
-def _columns(row: Claim | Outcome, *, but: str = "") -> dict[str, Any]:
-    return {field.name: getattr(row, field.name) for field in fields(row) if field.name != but}
+def _key(claim: Claim) -> dict[str, Any]:
+    return {
+        "ingestion_id": str(claim.ingestion_id),
+        "document_id": str(claim.document_id),
+        "fence": claim.fence,
+    }
+
+
+def _columns(outcome: Outcome) -> dict[str, Any]:
+    return {name: getattr(outcome, name) for name in _RESULT}
+
+
+_RESULT = [field.name for field in fields(Outcome) if field.name != "text"]
 
 
 def _json(value: JsonValue) -> Jsonb:
