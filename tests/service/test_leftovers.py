@@ -29,7 +29,8 @@ def make_old(service: Service) -> None:
 
 def files(service: Service) -> list[str]:
     root = service.settings.folder / "blobs"
-    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+    stored = (str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+    return sorted(key for key in stored if key != "vault/id")
 
 
 async def sweep(service: Service) -> None:
@@ -54,6 +55,28 @@ async def test_an_old_file_that_nothing_names_is_removed(service: Service, key: 
     await sweep(service)
 
     assert files(service) == [f"{key}-young"]
+
+
+async def test_nothing_is_removed_from_the_store_of_another_database(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    await service.blobs.put_once("vault/id", b"00000000-0000-0000-0000-0000000000aa")
+    await service.blobs.put_once(ORPHAN, b"the only copy")
+    make_old(service)
+
+    await sweep(service)
+
+    assert files(service) == [ORPHAN]
+    assert "belongs to another database" in caplog.text
+
+
+async def test_a_store_stays_that_of_the_database_that_swept_it_first(service: Service) -> None:
+    await sweep(service)
+    first = await service.blobs.get("vault/id")
+
+    await sweep(service)
+
+    assert await service.blobs.get("vault/id") == first
 
 
 async def test_files_of_others_are_left_alone(service: Service) -> None:

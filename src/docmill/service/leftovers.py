@@ -21,6 +21,7 @@ _GIVEN_UP_AFTER = timedelta(days=1)
 """An upload that is not complete, or not in its place, by then never will be."""
 
 _BATCH = 500
+_OWNER_KEY = "vault/id"
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ORIGINAL = re.compile(rf"(?:documents|pages)/{_UUID}/[0-9a-f]{{64}}(?:/|$)")
 _RESULT = re.compile(rf"ingestions/{_UUID}/")
@@ -28,7 +29,17 @@ _RESULT = re.compile(rf"ingestions/{_UUID}/")
 
 
 async def remove_leftovers(database: Database, blobs: Blobs) -> None:
-    """Remove every old file that nothing names. A file that was accepted is never among them."""
+    """Remove every old file that nothing names. A file that was accepted is never among them.
+
+    None is removed from a store that belongs to another database, which may name them all.
+    """
+    if not await _is_ours(database, blobs):
+        log.error(
+            "the file store belongs to another database: nothing is removed from it; give each database a "
+            "data folder or bucket of its own",
+            extra={"key": _OWNER_KEY},
+        )
+        return
     removed = await blobs.drop_unfinished(datetime.now(UTC) - _GIVEN_UP_AFTER)
     async for keys in _old_files(blobs, "incoming", _GIVEN_UP_AFTER):
         removed += await _remove(blobs, keys)
@@ -41,6 +52,13 @@ async def remove_leftovers(database: Database, blobs: Blobs) -> None:
         removed += await _remove(blobs, await _of_no_ingestion(database, keys))
     if removed:
         log.warning("files that belonged to nothing are removed", extra={"count": removed})
+
+
+async def _is_ours(database: Database, blobs: Blobs) -> bool:
+    """Whether the store belongs to this database; one that belongs to none does from now on."""
+    async with database.connection() as conn:
+        mark = str(await sweeps.vault_id(conn)).encode()
+    return await blobs.put_once(_OWNER_KEY, mark) or await blobs.get(_OWNER_KEY) == mark
 
 
 async def _old_files(blobs: Blobs, prefix: str, age: timedelta) -> AsyncIterator[list[str]]:

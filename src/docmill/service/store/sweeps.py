@@ -84,6 +84,14 @@ async def give_back(conn: Conn, ids: Sequence[UUID], *, worker_id: str) -> list[
     return [ingestion_id for (ingestion_id,) in await cur.fetchall()]
 
 
+async def vault_id(conn: Conn) -> UUID:
+    """The name of this database, the same for ever."""
+    cur = await conn.execute("SELECT id FROM vault")
+    row = await cur.fetchone()
+    assert row is not None  # a migration made it
+    return row[0]
+
+
 async def known_hashes(conn: Conn, content_hashes: Sequence[str]) -> set[str]:
     """Those contents of which the tenant has a document."""
     cur = await conn.execute(
