@@ -77,7 +77,7 @@ def test_the_class_of_an_outcome_decides(
         (Obstacle("failed", 0, attempts_used_up=True), Delete()),
         (Obstacle("in-progress", 12, attempts_used_up=True), Wait(12)),
         (Obstacle("in-progress", 0, attempts_used_up=True), GiveUpCrashed()),
-        (Obstacle("in-progress", 0, attempts_used_up=False), Wait(0)),
+        (Obstacle("in-progress", 0, attempts_used_up=False), Wait(1)),
     ],
 )
 def test_a_message_is_deleted_only_when_nobody_may_need_it(

@@ -10,6 +10,11 @@ from typing import Protocol, TypeAlias
 from docmill.errors import DocmillError, SetupError, TransientError, retry_delay_s
 
 
+_MOMENT_S = 1.0
+"""Nothing stands in the way, so somebody is just changing the row. Who does that may be stopped in the middle
+for a minute; asked all the time, the message would be received too often by then, and die."""
+
+
 class ClaimLostError(Exception):
     """Another worker has the ingestion, or it is gone. Whoever sees this writes nothing and deletes nothing.
 
@@ -151,7 +156,7 @@ def turned_away(obstacle: Obstacle | None) -> TurnedAway:
         return Wait(obstacle.wait_s)
     if obstacle.attempts_used_up:
         return GiveUpCrashed()
-    return Wait(0)
+    return Wait(_MOMENT_S)
 
 
 def settlement(
