@@ -44,3 +44,11 @@ async def until_gone(watching: Database, pid: int) -> None:
     async with asyncio.timeout(20), watching.connection() as conn:
         while (await conn.execute("SELECT FROM pg_stat_activity WHERE pid = %s", [pid])).rowcount:
             pass
+
+
+async def test_a_server_that_became_a_standby_is_tried_again_later(database_url: str) -> None:
+    async with Database(database_url) as database_:
+        with pytest.raises(ServerError):
+            async with database_.transaction() as conn:
+                await conn.execute("SET TRANSACTION READ ONLY")
+                await conn.execute("DELETE FROM outbox")

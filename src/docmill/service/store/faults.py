@@ -26,7 +26,12 @@ def _ours(error: Exception) -> DocmillError | None:
     match error:
         case errors.InvalidPassword() | errors.InvalidAuthorizationSpecification():
             return UnauthorizedError("the database refuses the user or password of database_url")
-        case psycopg.OperationalError() | psycopg.InterfaceError() | errors.IdleInTransactionSessionTimeout():
+        case (
+            psycopg.OperationalError()
+            | psycopg.InterfaceError()
+            | errors.IdleInTransactionSessionTimeout()
+            | errors.ReadOnlySqlTransaction()  # this server has just become the standby of another
+        ):
             return ServerError(f"the database cannot be used now: {type(error).__name__}")
         case _:
             return None
