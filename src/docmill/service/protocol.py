@@ -9,7 +9,6 @@ from typing import Protocol, TypeAlias
 
 from docmill.errors import DocmillError, SetupError, TransientError, retry_delay_s
 
-
 _MOMENT_S = 1.0
 """Nothing stands in the way, so somebody is just changing the row. Who does that may be stopped in the middle
 for a minute; asked all the time, the message would be received too often by then, and die."""
