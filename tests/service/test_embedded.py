@@ -160,3 +160,29 @@ def test_who_uses_a_server_that_was_killed_revives_it(folder: Path) -> None:
     assert revived
     assert answer(server) == 42
     server.stop()
+
+
+def test_a_stranger_with_the_number_of_a_killed_server_is_not_taken_for_it(folder: Path) -> None:
+    server = EmbeddedPostgres(folder)
+    server.start()
+    os.kill(server_pid(folder), signal.SIGKILL)
+    (folder / "data" / "postmaster.pid").write_text(f"{os.getpid()}\n{folder / 'data'}\n0\n5432\n\n\n\n")
+
+    revived = server.revive()
+
+    assert revived
+    assert answer(server) == 42
+    server.stop()
+
+
+def test_a_server_that_is_left_while_somebody_looks_after_it_is_not_revived(folder: Path) -> None:
+    class Leaving(EmbeddedPostgres):
+        def _lives(self) -> bool:
+            self.stop()
+            return False
+
+    server = Leaving(folder)
+    server.start()
+
+    assert not server.revive()
+    assert not (folder / "data" / "postmaster.pid").exists()

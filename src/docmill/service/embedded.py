@@ -92,16 +92,24 @@ class EmbeddedPostgres:
 
         Raises MisconfiguredError if it cannot be started.
         """
-        if self._users is None or self._lives():
+        if not self._is_joined or self._lives():
             return False
         with _explained(self._folder), _locked(self._folder / "start.lock"):
+            if not self._is_joined:  # left while we looked: nobody would stop a new server
+                return False
             self._ensure_running()
         return True
+
+    @property
+    def _is_joined(self) -> bool:
+        return self._users is not None
 
     def _lives(self) -> bool:
         try:
             pid = int((self._data / "postmaster.pid").read_text().split("\n", 1)[0])
-            return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+            process = psutil.Process(pid)
+            # The number of one that was killed may be another program's by now.
+            return process.name().startswith("postgres") and process.status() != psutil.STATUS_ZOMBIE
         except (OSError, ValueError, psutil.Error):
             return False
 
