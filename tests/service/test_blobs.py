@@ -95,6 +95,12 @@ asyncio.run(blobs.put_stream("incoming/1", dying(), max_bytes=1 << 30))
     assert await blobs.drop_unfinished(now + timedelta(minutes=1)) == 0
 
 
+async def test_a_file_that_its_writer_finishes_meanwhile_does_not_stop_the_dropping(tmp_path: Path) -> None:
+    (tmp_path / "b#1").symlink_to(tmp_path / "gone")
+
+    assert await Blobs.in_folder(tmp_path).drop_unfinished(datetime.now(UTC)) == 0
+
+
 async def test_a_store_that_fails_is_an_error_to_be_tried_again(tmp_path: Path) -> None:
     (tmp_path / "in-the-way").write_bytes(b"not a folder")
     blobs = Blobs(LocalStore(prefix=tmp_path))

@@ -105,6 +105,18 @@ async def test_without_credentials_a_person_must_act(
 
 
 @pytest.mark.usefixtures("aws_credentials")
+async def test_without_its_bucket_nothing_is_wrong_with_the_file(emulator: Emulator) -> None:
+    blobs = Blobs.in_bucket(
+        "no-such-bucket", region=REGION, endpoint=emulator.endpoint, credentials=StoreCredentials()
+    )
+
+    with pytest.raises(MisconfiguredError, match="is its bucket or folder gone"):
+        await blobs.put_once("a", b"x")
+    with pytest.raises(MisconfiguredError, match="is its bucket or folder gone"):
+        await blobs.put_stream("a", parts(1), max_bytes=len(PART))
+
+
+@pytest.mark.usefixtures("aws_credentials")
 async def test_a_store_out_of_reach_is_tried_again_later() -> None:
     nowhere = Blobs.in_bucket(
         "test", region=REGION, endpoint="http://127.0.0.1:9", credentials=StoreCredentials()

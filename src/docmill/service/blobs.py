@@ -107,7 +107,7 @@ class Blobs:
         """
         digest = hashlib.sha256()
         size = 0
-        with _translated(key):
+        with _translated(key), _no_store(key):
             # Left by an error or a cancellation, the writer removes what it has written.
             async with obstore.open_writer_async(
                 self._store, _checked(key), buffer_size=self._part_bytes, max_concurrency=_PARTS_AT_ONCE
@@ -123,7 +123,7 @@ class Blobs:
 
     async def put_once(self, key: str, data: bytes) -> bool:
         """Write a file unless there is one; whether it was written."""
-        with _translated(key):
+        with _translated(key), _no_store(key):
             try:
                 await self._create(_checked(key), data)
             except exceptions.AlreadyExistsError:
@@ -237,10 +237,13 @@ def _sync(*paths: Path) -> None:
 
 def _drop_unfinished(root: Path, before_s: float) -> int:
     # A file being written is named by its key, `#` and a number, and no key has a `#`.
-    left = [file for file in root.rglob("*#*") if file.stat().st_mtime < before_s]
-    for file in left:
-        file.unlink(missing_ok=True)
-    return len(left)
+    dropped = 0
+    for file in root.rglob("*#*"):
+        with suppress(FileNotFoundError):  # its writer has just finished
+            if file.stat().st_mtime < before_s:
+                file.unlink()
+                dropped += 1
+    return dropped
 
 
 def _too_large(max_bytes: int) -> TooLargeError:
@@ -265,3 +268,14 @@ def _translated(key: str) -> Generator[None]:
         raise MisconfiguredError(f"no permission for {key!r} in the file store") from error
     except (OSError, exceptions.BaseError) as error:
         raise ServerError(f"the file store failed on {key!r}; is it full or out of reach?") from error
+
+
+@contextmanager
+def _no_store(key: str) -> Generator[None]:
+    """What is not found when a new file is written is not the file."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise MisconfiguredError(
+            f"there is no file store for {key!r}; is its bucket or folder gone?"
+        ) from error
