@@ -30,6 +30,13 @@ def lives(pid: int) -> bool:
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
+def kill_server(folder: Path) -> None:
+    pid = server_pid(folder)
+    os.kill(pid, signal.SIGKILL)
+    while lives(pid):  # a signal takes its moment
+        os.sched_yield()
+
+
 def answer(server: EmbeddedPostgres) -> int:
     with psycopg.connect(server.url()) as conn:
         (number,) = conn.execute("SELECT 42").fetchone() or (0,)
@@ -85,7 +92,7 @@ def test_processes_that_start_at_once_share_a_server(folder: Path) -> None:
 def test_it_recovers_after_its_server_was_killed(folder: Path) -> None:
     first = EmbeddedPostgres(folder)
     first.start()
-    os.kill(server_pid(folder), signal.SIGKILL)
+    kill_server(folder)
 
     second = EmbeddedPostgres(folder)
     second.start()
@@ -153,7 +160,7 @@ def test_who_uses_a_server_that_was_killed_revives_it(folder: Path) -> None:
     assert not server.revive()
     server.start()
     assert not server.revive()
-    os.kill(server_pid(folder), signal.SIGKILL)
+    kill_server(folder)
 
     revived = server.revive()
 
@@ -165,7 +172,7 @@ def test_who_uses_a_server_that_was_killed_revives_it(folder: Path) -> None:
 def test_a_stranger_with_the_number_of_a_killed_server_is_not_taken_for_it(folder: Path) -> None:
     server = EmbeddedPostgres(folder)
     server.start()
-    os.kill(server_pid(folder), signal.SIGKILL)
+    kill_server(folder)
     (folder / "data" / "postmaster.pid").write_text(f"{os.getpid()}\n{folder / 'data'}\n0\n5432\n\n\n\n")
 
     revived = server.revive()
