@@ -1,6 +1,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
@@ -307,3 +308,42 @@ async def test_a_second_signal_does_not_wait_for_a_poll(service: Service, script
 
     await asyncio.wait_for(worker, 10)
     queue.over.set()
+
+
+class Unequal(MemoryQueue):
+    """A queue whose polls, broken off, take the longer to give back what they brought the later they came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = 0
+        self.ended = 0
+        self.all_began = asyncio.Event()
+
+    async def receive(self, *, limit: int, wait_s: float) -> list[Message]:
+        del limit, wait_s
+        self.begun += 1
+        steps = 1000 * (self.begun - 1)
+        if self.begun == 4:
+            self.all_began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            self.ended += 1
+        raise AssertionError
+
+
+async def test_a_worker_that_stops_waits_for_each_of_its_polls(service: Service, script: Script) -> None:
+    queue = Unequal()
+    many = service.settings.worker.model_copy(update={"concurrency": 200})
+    settings = service.settings.model_copy(update={"worker": many})
+    service = replace(service, queue=queue, settings=settings)
+    stop = asyncio.Event()
+    worker = asyncio.create_task(run_worker(service, script.stages(), stop))
+    await asyncio.wait_for(queue.all_began.wait(), 10)
+
+    stop.set()
+    await worker
+
+    assert queue.ended == 4

@@ -104,7 +104,9 @@ class Worker:
         polls = max(
             1, min(_MOST_POLLS, self._settings.concurrency // (_BATCHES_PER_POLL * self._settings.batch))
         )
-        await asyncio.gather(*(self._poll(group) for _ in range(polls)))
+        async with asyncio.TaskGroup() as polling:  # ends with the last of them, which may give messages back
+            for _ in range(polls):
+                polling.create_task(self._poll(group))
 
     async def _poll(self, group: asyncio.TaskGroup) -> None:
         while True:
