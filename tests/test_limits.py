@@ -59,3 +59,19 @@ async def test_work_without_limit_may_wait_too() -> None:
             pass
 
         assert not limit.running
+
+
+async def test_a_task_that_outlives_the_block_does_not_start_its_clock_again() -> None:
+    turn = asyncio.Event()
+
+    async def waiting() -> None:
+        with waiting_for_a_turn():
+            await turn.wait()
+
+    async with TimeLimit(60) as limit:
+        task = asyncio.create_task(waiting())
+        await asyncio.sleep(0)
+    turn.set()
+    await task
+
+    assert not limit.running

@@ -46,6 +46,7 @@ class TimeLimit:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self._left_s = None  # a task that outlives the block may end its wait for a turn after it
         # Somebody else's cancellation that came as well is passed on.
         if (
             self.expired
