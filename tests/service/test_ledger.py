@@ -10,6 +10,7 @@ from docmill.errors import ServerError
 from docmill.service.ledger import Ledger, Refusal
 from docmill.service.protocol import Obstacle
 from docmill.service.stack import Service
+from docmill.service.store import claims
 from docmill.service.store.claims import Claim, Outcome
 from docmill.service.store.database import Conn, Database
 from scripted import Eyes, Upload
@@ -95,3 +96,15 @@ async def test_a_long_text_does_not_share_a_statement(service: Service, upload: 
 
     assert (await eyes.document(accepted)).page_count is None
     assert (await eyes.ingestion(accepted)).status == "completed"
+
+
+async def test_progress_does_not_wait_for_a_row_that_is_being_ended(service: Service, upload: Upload) -> None:
+    accepted = await upload()
+    assert accepted.ingestion_id
+    claim = await Ledger(service.database, "me", lease_s=300, max_attempts=3).claim(accepted.ingestion_id)
+    assert isinstance(claim, Claim)
+
+    async with service.database.tenant(service.default_tenant_id) as ending:
+        await ending.execute("SELECT FROM ingestion WHERE id = %s FOR UPDATE", [accepted.ingestion_id])
+        async with asyncio.timeout(10), service.database.tenant(service.default_tenant_id) as conn:
+            await claims.progress(conn, [(claim, "extract")])

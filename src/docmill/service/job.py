@@ -33,6 +33,7 @@ from docmill.service.protocol import (
 from docmill.service.reports import Reports
 from docmill.service.settings import Worker as WorkerSettings
 from docmill.service.store.claims import Claim
+from docmill.service.tasks import see_through
 
 log = logging.getLogger(__name__)
 
@@ -160,8 +161,8 @@ class Jobs:
                 self._pause.attempt_ended(report.error, began_at=began_at)
                 report.outcome = await self._settle(lease, report.error)
             except asyncio.CancelledError:
-                await self._let_go(lease)
-                report.outcome = "released"
+                if await self._let_go(lease):
+                    report.outcome = "released"
                 raise
             self._announce()
 
@@ -192,7 +193,7 @@ class Jobs:
             lease.claim, error=error, delay_s=retry.delay_s, counts=retry.counts
         ):
             return "lost"
-        await self._queue.release(lease.message, delay_s=retry.delay_s)
+        await see_through(self._queue.release(lease.message, delay_s=retry.delay_s))
         return "retried"
 
     async def _give_up(self, lease: Lease, error: DocmillError) -> Outcome:
@@ -202,14 +203,20 @@ class Jobs:
         await self._delete(lease.message)
         return "failed"
 
-    async def _let_go(self, lease: Lease) -> None:
-        """Give the document back so that another worker takes it at once; this was not an attempt."""
+    async def _let_go(self, lease: Lease) -> bool:
+        """Give the document back so that another worker takes it at once; this was not an attempt.
+
+        False if there was nothing to give back any more, or it could not be done.
+        """
+        held = False
         try:
             async with asyncio.timeout(LETTING_GO_S):
-                if await self._ledger.set_back(lease.claim, error=None, delay_s=0, counts=False):
+                held = await self._ledger.set_back(lease.claim, error=None, delay_s=0, counts=False)
+                if held:
                     await self._queue.release(lease.message)
         except (DocmillError, TimeoutError) as error:
             log.warning("could not give the document back", extra={"reason": type(error).__name__})
+        return held
 
     async def _delete(self, message: Message) -> None:
         await self._deletions.ask(message)

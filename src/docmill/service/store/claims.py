@@ -1,5 +1,6 @@
 """A worker's hold on an ingestion. Every write names its fence: who lost the hold writes nothing."""
 
+import asyncio
 import json
 import re
 from collections.abc import Sequence
@@ -188,10 +189,19 @@ async def progress(conn: Conn, steps: Sequence[tuple[Claim, str]]) -> None:
     """Note which step of each of one tenant's ingestions is under way; nothing where the claim is lost."""
     await conn.execute(
         """
+        WITH still AS (
+            SELECT ingestion.id, now.step
+              FROM ingestion
+              JOIN unnest(%(ids)s::uuid[], %(fences)s::bigint[], %(steps)s::text[]) AS now (id, fence, step)
+                ON ingestion.id = now.id AND ingestion.fence = now.fence
+             WHERE status = 'in-progress'
+               -- One that is being ended needs no step; to wait for it could be to wait in a circle.
+               FOR UPDATE OF ingestion SKIP LOCKED
+        )
         UPDATE ingestion
-           SET step = now.step, progress_at = clock_timestamp()
-          FROM unnest(%(ids)s::uuid[], %(fences)s::bigint[], %(steps)s::text[]) AS now (id, fence, step)
-         WHERE ingestion.id = now.id AND ingestion.fence = now.fence AND status = 'in-progress'
+           SET step = still.step, progress_at = clock_timestamp()
+          FROM still
+         WHERE ingestion.id = still.id
         """,
         {
             "ids": [claim.ingestion_id for claim, _ in steps],
@@ -208,8 +218,8 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, Outcome]]) -> set[U
     again. The claims of the others are lost.
     """
     await _lock_documents(conn, [claim.document_id for claim, _ in finished])
-    results = _json([_key(claim) | _columns(outcome) for claim, outcome in finished])
-    texts = _json(
+    results = await _json([_key(claim) | _columns(outcome) for claim, outcome in finished])
+    texts = await _json(
         [
             _key(claim)
             | {
@@ -389,9 +399,19 @@ def _columns(outcome: Outcome) -> dict[str, Any]:
 _RESULT = [field.name for field in fields(Outcome) if field.name != "text"]
 
 
-def _json(value: JsonValue) -> Jsonb:
-    """`value` for a jsonb parameter; what is not JSON (ids, decimals) as text."""
-    text = json.dumps(value, default=str)
+async def _json(rows: list[dict[str, Any]]) -> Jsonb:
+    """`rows` for a jsonb parameter; what is not JSON (decimals) as text."""
+    if sum(len(row.get("text") or "") for row in rows) > _LONG:
+        return await asyncio.to_thread(_dumped, rows)
+    return _dumped(rows)
+
+
+_LONG = 1_000_000
+"""Characters whose dump would stop the event loop for longer than others may wait."""
+
+
+def _dumped(rows: list[dict[str, Any]]) -> Jsonb:
+    text = json.dumps(rows, default=str)
     if _UNSTORABLE.search(text):  # rare, and cleaning takes longer than all the rest
         text = json.dumps(_storable_values(json.loads(text)))
     return Jsonb(text, dumps=str)
