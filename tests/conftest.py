@@ -19,7 +19,7 @@ from docmill.service.embedded import EmbeddedPostgres
 from docmill.service.settings import Settings
 from docmill.service.stack import Service, open_service
 from docmill.service.store.migrate import migrate
-from emulators import Emulator, running
+from emulators import CREDENTIALS, Emulator, running
 
 MakeDocument = Callable[..., Document]
 
@@ -88,15 +88,12 @@ def postgres() -> Iterator[EmbeddedPostgres]:
 
 
 @pytest.fixture
-def aws_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def aws_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     """Made-up credentials, and none of this machine's."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "no-config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "no-credentials"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Any, Literal
+from uuid import uuid4
 
 REPOSITORY = Path(__file__).parents[1]
 LAUNCHER = Path(__file__).with_name("emulated.py")
@@ -20,6 +21,15 @@ ENDS_WITHIN_S = 20
 LOOKS_EVERY_S = 0.05
 
 Name = Literal["ministack", "moto"]
+
+CREDENTIALS = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_CONFIG_FILE": "/dev/null",
+    "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+"""Made up, and none of this machine's: an emulator wants some."""
 
 
 class Emulator:
@@ -36,6 +46,15 @@ class Emulator:
             self._clock = mmap.mmap(file.fileno(), 8)
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """Of a service with a queue and a bucket of its own here, as plain values."""
+        name = f"test-{uuid4()}"
+        return {
+            "aws": {"enabled": True, "endpoint": self.endpoint, "create": True},
+            "queues": {"ingestion": name},
+            "buckets": {"storage": name},
+        }
 
     @property
     def ahead_s(self) -> float:

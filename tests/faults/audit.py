@@ -10,7 +10,7 @@ from uuid import UUID
 import psycopg
 from psycopg import sql
 
-from docmill.ports import Queue
+from docmill.ports import Depth, Queue
 from docmill.service.blobs import Blobs
 
 
@@ -65,7 +65,9 @@ class Findings:
         return {kind: found for kind, found in kinds.items() if found}
 
 
-async def examine(database_url: str, blobs: Blobs, work: Path, accepted: Iterable[UUID]) -> Findings:
+async def examine(
+    database_url: str, queue: Queue, blobs: Blobs, work: Path, accepted: Iterable[UUID]
+) -> Findings:
     """Compare what was accepted (ingestion ids) with what became of it. work: where workers have folders."""
     findings = Findings()
     kept = await _kept(blobs)
@@ -84,11 +86,17 @@ async def examine(database_url: str, blobs: Blobs, work: Path, accepted: Iterabl
         findings.completed = sum(status == "completed" for status in statuses.values())
         findings.failed = sum(status == "failed" for status in statuses.values())
         findings.left_over = [
+            *_messages_left(await queue.depth()),
             *_rows_left(conn),
             *_files_left(conn, kept),
             *_places_left(work),
         ]
     return findings
+
+
+def _messages_left(depth: Depth) -> list[str]:
+    count = depth.due + depth.delayed + depth.in_flight
+    return [f"{count} messages in the queue"] if count else []
 
 
 def _rows_left(conn: psycopg.Connection) -> list[str]:
@@ -130,8 +138,8 @@ def _places_left(work: Path) -> list[str]:
 
 async def is_quiet(database_url: str, queue: Queue) -> bool:
     """Whether nothing is under way."""
-    depth = await queue.depth()
+    messages = _messages_left(await queue.depth())
     with psycopg.connect(database_url, autocommit=True) as conn:
         row = conn.execute("SELECT count(*) FROM ingestion WHERE status = 'in-progress'").fetchone()
         rows = _rows_left(conn)
-    return depth.due + depth.delayed + depth.in_flight == 0 and row == (0,) and not rows
+    return row == (0,) and not messages and not rows

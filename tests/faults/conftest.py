@@ -14,6 +14,7 @@ from docmill.service.intake import Accepted
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.service.worker import run_worker
+from emulators import CREDENTIALS, Emulator
 from faults.audit import examine, is_quiet, open_books
 from faults.control import Control
 from faults.processes import Mother, WorkerProcess
@@ -35,7 +36,7 @@ WORKER: dict[str, Any] = {
 
 @pytest.fixture(scope="session")
 def mother() -> Iterator[Mother]:
-    mother = Mother()
+    mother = Mother(**CREDENTIALS)
     yield mother
     mother.close()
 
@@ -46,9 +47,25 @@ def worker_settings() -> dict[str, Any]:
 
 
 @pytest.fixture
-def orders(database_url: str, tmp_path: Path, worker_settings: dict[str, Any]) -> dict[str, Any]:
+def emulator(request: pytest.FixtureRequest) -> Iterator[Emulator | None]:
+    """The emulator of AWS that a test asks for with `on_both_queues` or `on_sqs`; None is the database."""
+    name: str | None = getattr(request, "param", None)
+    if name is None:
+        yield None
+        return
+    request.getfixturevalue("aws_credentials")
+    emulator: Emulator = request.getfixturevalue(name)
+    yield emulator
+    emulator.ahead_s = 0
+
+
+@pytest.fixture
+def orders(
+    database_url: str, tmp_path: Path, worker_settings: dict[str, Any], emulator: Emulator | None
+) -> dict[str, Any]:
     """Settings as plain values: they cross into other processes."""
-    return {"data_dir": str(tmp_path), "database_url": database_url, "worker": worker_settings}
+    orders = {"data_dir": str(tmp_path), "database_url": database_url, "worker": worker_settings}
+    return orders | emulator.settings() if emulator else orders
 
 
 @pytest.fixture
@@ -161,7 +178,8 @@ def all_is_well(
         assert await is_quiet(database_url, service.queue)
         ids = [one.ingestion_id for one in accepted if one.ingestion_id]
         assert ids
-        findings = await examine(database_url, service.blobs, service.settings.folder / "work", ids)
+        work = service.settings.folder / "work"
+        findings = await examine(database_url, service.queue, service.blobs, work, ids)
         assert findings.wrong == {}
 
     return check

@@ -3,8 +3,15 @@
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
+import pytest
+
 from docmill.service.intake import Accepted
 from faults.processes import WorkerProcess
+
+on_both_queues = pytest.mark.parametrize(
+    "emulator", [None, "ministack"], ids=["postgresql", "sqs"], indirect=True
+)
+on_sqs = pytest.mark.parametrize("emulator", ["ministack", "moto"], indirect=True)
 
 StartWorker = Callable[..., Awaitable[WorkerProcess]]
 Heir = Callable[[], AbstractAsyncContextManager[None]]

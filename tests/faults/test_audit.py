@@ -57,4 +57,4 @@ async def test_it_finds_what_was_lost_and_who_left_without_cleaning_up(
 
 
 async def findings(service: Service, database_url: str, work: Path) -> Findings:
-    return await examine(database_url, service.blobs, work, [new_id()])
+    return await examine(database_url, service.queue, service.blobs, work, [new_id()])

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from faults.control import Control
-from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker
+from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker, on_both_queues
 from faults.steps import paper
 from scripted import Eyes
 
@@ -22,6 +22,7 @@ POINTS = [
 ]
 
 
+@on_both_queues
 @pytest.mark.parametrize("point", POINTS)
 async def test_a_document_survives_the_kill_of_its_worker(
     point: str,

@@ -17,6 +17,7 @@ import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, cast
 
 from docmill.errors import TransientError
@@ -174,6 +175,7 @@ def mother(requests: socket.socket) -> tuple[dict[str, Any], int] | None:
 
 
 if __name__ == "__main__":
+    import_module("docmill.service.aws.parts")  # once, and not after every fork
     given = mother(socket.socket(fileno=int(sys.argv[1])))
     if given is not None:
         main(*given)

@@ -26,7 +26,7 @@ from docmill.service import leftovers
 from docmill.service.leftovers import remove_leftovers
 from docmill.service.settings import Settings
 from docmill.service.stack import Service, open_service
-from emulators import Emulator, running
+from emulators import CREDENTIALS, Emulator, running
 from faults.audit import Findings, examine, is_quiet, open_books
 from faults.control import Control
 from faults.processes import Mother
@@ -38,13 +38,6 @@ from soak.workers import Crew
 
 LEASE_S = 3.0
 PATIENCE_S = 180
-CREDENTIALS = {
-    "AWS_ACCESS_KEY_ID": "test",
-    "AWS_SECRET_ACCESS_KEY": "test",
-    "AWS_EC2_METADATA_DISABLED": "true",
-}
-"""Made up: an emulator wants some."""
-
 WORKER: dict[str, Any] = {
     "lease_s": LEASE_S,
     "heartbeat_s": LEASE_S / 4,
@@ -125,7 +118,11 @@ async def soak(plan: Plan) -> int:
             await stage.crew.come_and_go()
             await remove_leftovers(stage.service.database, stage.service.blobs)
             findings = await examine(
-                stage.server.url, stage.service.blobs, stage.folder / "work", uploads.accepted
+                stage.server.url,
+                stage.service.queue,
+                stage.service.blobs,
+                stage.folder / "work",
+                uploads.accepted,
             )
             _report(stage, uploads, nemesis, findings)
             say(f"{time.monotonic() - begin:.0f} s in all, {settled_s:.0f} s of them after the last fault")
@@ -149,6 +146,7 @@ async def _stage(mother: Mother, plan: Plan) -> AsyncGenerator[Stage]:
                     "data_dir": str(folder / "data"),
                     "database_url": proxy.url,
                     "worker": WORKER,
+                    **(emulator.settings() if emulator else {}),
                 }
                 async with open_service(Settings(**orders)) as service:
                     crew = Crew(mother, orders, control.path, size=plan.workers)
