@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,7 @@ def test_letters_are_listed_redriven_and_forgotten(dead: Dead) -> None:
     unasked = dead("purge", "--all")
     purged = dead("purge", "--code", "corrupt", "--yes", "--json")
     empty = dead("list")
+    none_such = dead("list", "--code", "timeout")
 
     assert "a.pdf" in shown.stdout
     assert "it ends too early" in shown.stdout
@@ -81,6 +83,8 @@ def test_letters_are_listed_redriven_and_forgotten(dead: Dead) -> None:
     assert "a.pdf" not in locked.stdout
     assert [letter["file_name"] for letter in letters] == ["b.pdf", "a.pdf"]
     assert all(letter["id"] in meant.stdout for letter in letters)
+    assert "2 dead letters meant; nothing was changed" in meant.stdout
+    assert datetime.fromisoformat(letters[0]["died_at"]).isoformat() == letters[0]["died_at"]
     assert (redriven.returncode, redriven.stdout) == (0, "1 tried again\n")
     assert again.returncode == 1
     assert json.loads(again.stdout) == {"redriven": 0, "dropped": 0, "unknown": 1}
@@ -88,6 +92,7 @@ def test_letters_are_listed_redriven_and_forgotten(dead: Dead) -> None:
     assert "--yes" in unasked.stderr
     assert (purged.returncode, json.loads(purged.stdout)) == (0, {"purged": 1, "unknown": 0})
     assert empty.stdout == "no dead letters\n"
+    assert none_such.stdout == "no such dead letters\n"
 
 
 @pytest.mark.parametrize("arguments", [(), ("--all", "--code", "corrupt"), ("not-an-id",)])

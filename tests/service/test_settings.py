@@ -64,7 +64,8 @@ def test_a_named_file_must_exist(elsewhere: Path) -> None:
         ("nonsense = 1", "nonsense"),
         ("[worker]\nnonsense = 1", "worker.nonsense"),
         ("[worker]\nbatch = 11", "worker.batch"),
-        ("= nonsense", "cannot be read"),
+        ("= nonsense", "cannot be read: error at line 1, column 1 of the file"),
+        ("[worker]\nbach = 3", r"worker\.bach: there is no such setting"),
     ],
 )
 def test_a_wrong_file_is_refused_with_the_key(elsewhere: Path, content: str, fault: str) -> None:

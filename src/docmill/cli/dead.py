@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import datetime
 from uuid import UUID
 
 import typer
@@ -22,7 +23,7 @@ from docmill.service.store.dead_letters import DeadLetterRow
 def chosen(ids: Sequence[UUID] | None, *, code: str | None, every: bool) -> Selection:
     """The letters that were named. Raises ValidationError unless they were named in one way."""
     if sum((bool(ids), code is not None, every)) != 1:
-        raise ValidationError("say which: ids, --code CODE or --all")
+        raise ValidationError("say which, in one of these ways: ids, --code CODE, --all")
     return Selection(ids=ids or None, code=code)
 
 
@@ -33,7 +34,7 @@ def list_letters(settings: Settings, *, code: str | None, step: str | None, limi
         _print_json([asdict(row) for row in rows[:limit]])
         return 0
     if not rows:
-        stdout.print("no dead letters")
+        stdout.print("no dead letters" if code is None and step is None else "no such dead letters")
         return 0
     for row in rows[:limit]:
         _print_letter(row)
@@ -102,7 +103,7 @@ def purge(settings: Settings, selection: Selection, *, dry_run: bool, as_json: b
 def _confirmed(count: int) -> bool:
     if not sys.stdin.isatty():
         raise ValidationError("there is nobody to ask: say --yes to forget dead letters")
-    return typer.confirm(f"forget {count} dead letter{'s' if count > 1 else ''}?", err=True)
+    return typer.confirm(f"forget {_counted(count)}?", err=True)
 
 
 async def _purged(settings: Settings, ids: Sequence[UUID]) -> int:
@@ -126,7 +127,7 @@ def _print_meant(found: Sequence[UUID], selection: Selection, *, as_json: bool) 
     else:
         for letter_id in found:
             stdout.print(str(letter_id))
-        stdout.print(f"{len(found)} dead letters are meant; nothing was changed")
+        stdout.print(f"{_counted(len(found))} meant; nothing was changed")
         _print_unknown(unknown)
     return FAILED if unknown else 0
 
@@ -136,5 +137,13 @@ def _print_unknown(count: int) -> None:
         stderr.print(f"{count} not there (any more)", style="yellow")
 
 
+def _counted(count: int) -> str:
+    return "1 dead letter" if count == 1 else f"{count} dead letters"
+
+
 def _print_json(content: object) -> None:
-    stdout.print_json(json.dumps(content, default=str, ensure_ascii=False))
+    stdout.print_json(json.dumps(content, default=_plain, ensure_ascii=False))
+
+
+def _plain(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -1,6 +1,7 @@
 """Everything a person can set, from `docmill.toml` and `DOCMILL_…` environment variables."""
 
 import os
+import re
 from pathlib import Path
 
 from psycopg import ProgrammingError
@@ -19,6 +20,9 @@ from docmill.pipeline import TimeLimits
 
 PREFIX = "DOCMILL_"
 DEFAULT_FILE = Path("docmill.toml")
+
+_PLACE = re.compile(r"at line \d+, column \d+")
+"""Where a file breaks the rules of TOML, as the parser tells it beside what stands there."""
 
 
 class _Section(BaseModel):
@@ -197,9 +201,16 @@ def _refuse_unknown_variables(settings: type[Settings]) -> None:
 def _explained(error: ValueError) -> str:
     """What is wrong with which key; never the value, which may be a secret."""
     if not isinstance(error, ValidationError):
-        return f"the settings cannot be read: {type(error).__name__}"
+        place = _PLACE.search(str(error))
+        return f"the settings cannot be read{f': error {place[0]} of the file' if place else ''}"
     faults = (
-        f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}"
+        f"{'.'.join(str(part) for part in fault['loc'])}: {_in_our_words(fault['type'], fault['msg'])}"
         for fault in error.errors(include_input=False, include_url=False)
     )
     return f"wrong settings: {'; '.join(faults)}"
+
+
+def _in_our_words(kind: str, message: str) -> str:
+    if kind == "extra_forbidden":
+        return "there is no such setting"
+    return message.removeprefix("Value error, ")

@@ -99,7 +99,10 @@ def install(app: FastAPI, templates: Templates) -> None:
     async def on_validation_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         faults = [
-            {"where": ".".join(str(part) for part in fault["loc"]), "message": fault["msg"]}
+            {
+                "where": ".".join(str(part) for part in fault["loc"]),
+                "message": fault["msg"].removeprefix("Value error, "),
+            }
             for fault in error.errors()
         ]
         detail = "; ".join(f"{fault['where']}: {fault['message']}" for fault in faults)

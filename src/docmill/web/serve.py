@@ -79,8 +79,9 @@ def listen(host: str, port: int, *, setting: str) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
+        why = str(error.strerror).partition(" (while")[0]  # what follows repeats the address
         raise MisconfiguredError(
-            f"cannot listen on {host!r}, port {port}: {error.strerror}. Is docmill running already? "
+            f"cannot listen on {host!r}, port {port}: {why}. Is docmill running already? "
             f"Otherwise set {setting} to a free port"
         ) from error
 
