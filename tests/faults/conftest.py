@@ -11,6 +11,7 @@ import pytest
 from docmill.reading.pool import Pool
 from docmill.service import leftovers
 from docmill.service.intake import Accepted
+from docmill.service.queue.channel import LONGEST_VISIBILITY_S
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.service.worker import run_worker
@@ -18,7 +19,7 @@ from emulators import CREDENTIALS, Emulator
 from faults.audit import examine, is_quiet, open_books
 from faults.control import Control
 from faults.processes import Mother, WorkerProcess
-from faults.roles import AllIsWell, Finished, Heir, Put, Settled, StartWorker
+from faults.roles import AllIsWell, Come, Finished, Heir, Put, Settled, StartWorker
 from faults.steps import obedient_stages
 from scripted import Eyes
 
@@ -148,6 +149,20 @@ async def _once(data: bytes) -> AsyncIterator[bytes]:
 @pytest.fixture
 def eyes(service: Service) -> Eyes:
     return Eyes(service)
+
+
+@pytest.fixture
+def held_come_again(service: Service, emulator: Emulator | None) -> Come:
+    """Ends the time of every delivery, however long it was to be."""
+
+    async def end() -> None:
+        if emulator:
+            emulator.ahead_s += LONGEST_VISIBILITY_S
+            return
+        async with service.database.connection() as conn:
+            await conn.execute("UPDATE message SET visible_at = now()")
+
+    return end
 
 
 @pytest.fixture

@@ -7,12 +7,13 @@ import pytest
 from docmill.errors import NetworkError
 from docmill.service import worker
 from docmill.service.stack import Service
-from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker
+from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker, on_both_queues
 from faults.steps import paper
 from faults.worker_process import around
 from scripted import Eyes
 
 
+@on_both_queues
 async def test_a_message_that_comes_ten_times_gives_one_result(
     service: Service,
     put: Put,
@@ -35,6 +36,7 @@ async def test_a_message_that_comes_ten_times_gives_one_result(
     await all_is_well()
 
 
+@on_both_queues
 async def test_a_message_that_comes_after_the_end_changes_nothing(
     service: Service, put: Put, heir: Heir, eyes: Eyes, settled: Settled, all_is_well: AllIsWell
 ) -> None:
@@ -77,6 +79,7 @@ class Outage:
             raise NetworkError("the queue is away")
 
 
+@on_both_queues
 async def test_a_delete_that_fails_leaves_a_message_that_is_deleted_later(
     service: Service, put: Put, heir: Heir, eyes: Eyes, settled: Settled, all_is_well: AllIsWell
 ) -> None:
@@ -93,6 +96,7 @@ async def test_a_delete_that_fails_leaves_a_message_that_is_deleted_later(
     await all_is_well()
 
 
+@on_both_queues
 async def test_a_queue_that_is_away_is_waited_for(
     service: Service,
     monkeypatch: pytest.MonkeyPatch,
@@ -115,6 +119,7 @@ async def test_a_queue_that_is_away_is_waited_for(
     await all_is_well()
 
 
+@on_both_queues
 async def test_a_message_that_was_lost_is_sent_again(
     service: Service,
     put: Put,

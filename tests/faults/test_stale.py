@@ -11,13 +11,14 @@ import pytest
 from docmill.service.stack import Service
 from faults.control import Control
 from faults.processes import WorkerProcess
-from faults.roles import AllIsWell, Finished, Heir, Put, Settled, StartWorker
+from faults.roles import AllIsWell, Come, Finished, Heir, Put, Settled, StartWorker, on_both_queues
 from faults.steps import paper
 from scripted import Eyes
 
 LOST = "claim lost: nothing is written or deleted"
 
 
+@on_both_queues
 @pytest.mark.parametrize("point", ["after the claim", "after read", "after the transcription"])
 async def test_a_worker_that_slept_past_its_lease_writes_and_deletes_nothing(
     point: str,
@@ -47,6 +48,7 @@ async def test_a_worker_that_slept_past_its_lease_writes_and_deletes_nothing(
     await all_is_well()
 
 
+@on_both_queues
 async def test_the_fence_alone_keeps_out_a_worker_that_believes_in_its_lease(
     service: Service,
     orders: dict[str, Any],
@@ -54,6 +56,7 @@ async def test_the_fence_alone_keeps_out_a_worker_that_believes_in_its_lease(
     start_worker: StartWorker,
     control: Control,
     eyes: Eyes,
+    held_come_again: Come,
     finished: Finished,
 ) -> None:
     accepted = await put(paper("contested"))
@@ -72,8 +75,7 @@ async def test_the_fence_alone_keeps_out_a_worker_that_believes_in_its_lease(
     await eyes.until(accepted, "ready")
 
     assert written_by(owner)((await eyes.ingestion(accepted)).worker_id or "")
-    async with service.database.connection() as conn:
-        await conn.execute("UPDATE message SET visible_at = now()")  # that of the believer
+    await held_come_again()  # that of the believer
     await finished(believer, owner)
 
 
@@ -105,6 +107,7 @@ async def test_a_worker_that_sleeps_within_its_commit_does_not_keep_the_row_lock
     await all_is_well()
 
 
+@on_both_queues
 async def test_a_worker_that_slept_after_its_commit_finds_its_message_gone(
     put: Put,
     start_worker: StartWorker,
@@ -141,6 +144,7 @@ async def let_beat(control: Control, past_a_lease: asyncio.Event) -> None:
             past_a_lease.set()
 
 
+@on_both_queues
 async def test_a_long_job_keeps_its_message_and_its_claim(
     service: Service,
     orders: dict[str, Any],
@@ -172,6 +176,7 @@ async def test_a_long_job_keeps_its_message_and_its_claim(
     assert written_by(worker)(ingestion.worker_id or "")
 
 
+@on_both_queues
 async def test_a_job_whose_heartbeat_is_blocked_is_given_up_and_taken_by_another(
     put: Put,
     start_worker: StartWorker,
