@@ -2,6 +2,7 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
+from structlog.contextvars import bind_contextvars, bound_contextvars, get_contextvars
 
 from docmill.errors import ServerError
 from docmill.service.batches import Batches
@@ -86,3 +87,24 @@ async def test_who_stops_waiting_does_not_disturb_the_others() -> None:
     assert await patient == 4
     with pytest.raises(asyncio.CancelledError):
         await impatient
+
+
+async def test_a_batch_does_not_speak_in_the_name_of_who_asked_first() -> None:
+    speaking: list[dict[str, object]] = []
+
+    async def work(items: Sequence[int]) -> Sequence[int]:
+        speaking.append(get_contextvars())
+        return items
+
+    with bound_contextvars(worker_id="w"):
+        batches = Batches(work)
+
+    async def ask(item: int) -> int:
+        bind_contextvars(ingestion_id=str(item))
+        return await batches.ask(item)
+
+    async with asyncio.TaskGroup() as tasks:
+        for item in range(3):
+            tasks.create_task(ask(item))
+
+    assert speaking == [{"worker_id": "w"}]

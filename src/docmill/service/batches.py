@@ -1,6 +1,7 @@
 """Many small requests as few large ones."""
 
 import asyncio
+import contextvars
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -31,13 +32,15 @@ class Batches(Generic[Item, Answer]):
         self._linger_s = linger_s
         self._waiting: list[tuple[Item, asyncio.Future[Answer]]] = []
         self._running: asyncio.Task[None] | None = None
+        # Not that of who asks first: what is logged in a batch must not name one document of many.
+        self._context = contextvars.copy_context()
 
     def ask(self, item: Item) -> asyncio.Future[Answer]:
         """The answer for `item`, or what `work` raised. Cancelled, the item may be worked on even so."""
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, answer))
         if self._running is None or self._running.done():
-            self._running = asyncio.create_task(self._run())
+            self._running = asyncio.create_task(self._run(), context=self._context)
         return answer
 
     async def _run(self) -> None:

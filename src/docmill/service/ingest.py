@@ -2,10 +2,11 @@
 
 import asyncio
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
+from docmill.breaker import Breaker, guarded
 from docmill.errors import CorruptError
 from docmill.model import Result
 from docmill.pipeline import Steps, TimeLimits, process
@@ -35,6 +36,9 @@ class Workshop:
     place: Path
     limits: TimeLimits
     fingerprint: str
+    # Apart, because a store that is full still reads, and each reading would speak for the next writing.
+    reads: Breaker = field(default_factory=lambda: Breaker("file store, reading"))
+    writes: Breaker = field(default_factory=lambda: Breaker("file store, writing"))
 
     async def process(self, lease: Lease) -> Result:
         """Process the claimed document and store what was found; for who keeps count, that too.
@@ -44,7 +48,7 @@ class Workshop:
         claim, stages = lease.claim, self.stages
         async with folder_for(self.place, str(claim.ingestion_id)) as folder:
             steps = Steps(
-                reader=BlobReader(self.blobs, folder),
+                reader=BlobReader(self.blobs, folder, self.reads),
                 converter=stages.converter,
                 classifier=stages.classifier,
                 extractor=stages.extractor,
@@ -52,16 +56,17 @@ class Workshop:
                 exporter=LeaseExporter(lease, self.fingerprint),
                 limits=self.limits,
             )
-            journal = BlobJournal(self.blobs, claim.ingestion_id)
+            journal = BlobJournal(self.blobs, claim.ingestion_id, self.writes)
             return await process(Ref(claim.file_path, claim.file_name), steps, journal, lease)
 
 
 class BlobReader:
     """`Reader` of originals, whose key ends in the hash of their content."""
 
-    def __init__(self, blobs: Blobs, folder: Path) -> None:
+    def __init__(self, blobs: Blobs, folder: Path, breaker: Breaker) -> None:
         self._blobs = blobs
         self._folder = folder
+        self._breaker = breaker
 
     async def read(self, ref: Ref) -> Original:
         """See `Reader.read`."""
@@ -69,9 +74,10 @@ class BlobReader:
         digest = hashlib.sha256()
         file = await asyncio.to_thread(path.open, "wb")
         try:
-            async for chunk in self._blobs.stream(ref.key):
-                digest.update(chunk)
-                await asyncio.to_thread(file.write, chunk)
+            async with guarded(self._breaker):
+                async for chunk in self._blobs.stream(ref.key):
+                    digest.update(chunk)
+                    await asyncio.to_thread(file.write, chunk)
         finally:
             await asyncio.to_thread(file.close)
         content_hash = ref.key.rpartition("/")[2]
@@ -83,9 +89,10 @@ class BlobReader:
 class BlobJournal:
     """`Journal` beside the files of one ingestion; each entry is written once."""
 
-    def __init__(self, blobs: Blobs, ingestion_id: UUID) -> None:
+    def __init__(self, blobs: Blobs, ingestion_id: UUID, breaker: Breaker) -> None:
         self._blobs = blobs
         self._ingestion_id = ingestion_id
+        self._breaker = breaker
 
     async def get(self, step: str) -> bytes | None:
         """See `Journal.get`."""
@@ -93,7 +100,8 @@ class BlobJournal:
 
     async def put(self, step: str, result: bytes) -> None:
         """See `Journal.put`."""
-        await self._blobs.put_once(journal_key(self._ingestion_id, step), result)
+        async with guarded(self._breaker):
+            await self._blobs.put_once(journal_key(self._ingestion_id, step), result)
 
 
 def journal_key(ingestion_id: UUID, step: str) -> str:

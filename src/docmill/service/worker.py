@@ -5,6 +5,7 @@ import logging
 import os
 import socket
 import time
+from collections.abc import Sequence
 
 from structlog.contextvars import bound_contextvars
 
@@ -18,7 +19,7 @@ from docmill.service.pause import Pause
 from docmill.service.stack import Service
 from docmill.service.store.ids import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
-from docmill.service.tasks import end
+from docmill.service.tasks import end, see_through
 from docmill.service.workplace import workplace
 
 log = logging.getLogger(__name__)
@@ -42,8 +43,8 @@ async def run_worker(
     worker_id = fresh_worker_id()
     async with workplace(service.settings.folder / WORK_FOLDER, worker_id) as place:
         workshop = Workshop(service.blobs, stages, place, service.settings.limits.times, service.fingerprint)
-        worker = Worker(service, workshop.process, worker_id, metrics)
         with bound_contextvars(worker_id=worker_id):
+            worker = Worker(service, workshop.process, worker_id, metrics)
             sweeping = asyncio.create_task(sweep_for_ever(service))
         try:
             await worker.run(stop, abort or asyncio.Event())
@@ -129,8 +130,7 @@ class Worker:
             finally:
                 self._asked_for -= limit
                 self._room.set()
-            for message in messages:
-                await self._take(message, group)
+            await see_through(self._take_all(messages, group))
 
     @property
     def _free(self) -> int:
@@ -138,6 +138,10 @@ class Worker:
         return (
             0 if self.pause.wait_s > 0 else self.pause.most(self._settings.concurrency) - len(self._running)
         )
+
+    async def _take_all(self, messages: Sequence[Message], group: asyncio.TaskGroup) -> None:
+        for message in messages:
+            await self._take(message, group)
 
     async def _take(self, message: Message, group: asyncio.TaskGroup) -> None:
         """Start on a message, or give it back if a pause has begun since it was asked for."""

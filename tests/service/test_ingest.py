@@ -1,0 +1,59 @@
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from docmill.breaker import Breaker
+from docmill.errors import ServerError
+from docmill.ports import Ref
+from docmill.service.blobs import Blobs
+from docmill.service.ingest import BlobJournal, BlobReader
+
+
+class Away(Blobs):
+    """A store that fails, and counts who asks."""
+
+    asked = 0
+
+    async def stream(self, key: str, *, start: int = 0, stop: int | None = None) -> AsyncGenerator[bytes]:
+        del start, stop
+        self.asked += 1
+        raise ServerError(f"no {key!r} today")
+        yield b""
+
+    async def put_once(self, key: str, data: bytes) -> bool:
+        del data
+        self.asked += 1
+        raise ServerError(f"no {key!r} today")
+
+
+@pytest.fixture
+def store() -> Away:
+    return Away.in_memory()
+
+
+async def test_a_store_that_is_away_is_left_alone_and_costs_no_attempt(store: Away, tmp_path: Path) -> None:
+    reader = BlobReader(store, tmp_path, Breaker("files", threshold=2))
+
+    errors = [await _error_of(reader, tmp_path) for _ in range(4)]
+
+    assert [error.attempted for error in errors] == [True, True, False, False]
+    assert store.asked == 2
+
+
+async def test_a_store_that_takes_nothing_is_left_alone(store: Away) -> None:
+    journal = BlobJournal(store, uuid4(), Breaker("files", threshold=1))
+
+    with pytest.raises(ServerError) as first:
+        await journal.put("transcription", b"x")
+    with pytest.raises(ServerError) as second:
+        await journal.put("transcription", b"x")
+
+    assert (first.value.attempted, second.value.attempted, store.asked) == (True, False, 1)
+
+
+async def _error_of(reader: BlobReader, folder: Path) -> ServerError:
+    with pytest.raises(ServerError) as caught:
+        await reader.read(Ref(f"documents/{'0' * 64}", folder.name))
+    return caught.value
