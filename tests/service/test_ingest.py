@@ -3,6 +3,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from obstore.store import MemoryStore
 
 from docmill.breaker import Breaker
 from docmill.errors import ServerError
@@ -30,7 +31,7 @@ class Away(Blobs):
 
 @pytest.fixture
 def store() -> Away:
-    return Away.in_memory()
+    return Away(MemoryStore())
 
 
 async def test_a_store_that_is_away_is_left_alone_and_costs_no_attempt(store: Away, tmp_path: Path) -> None:

@@ -83,6 +83,13 @@ def test_a_wrong_variable_is_refused(name: str, monkeypatch: pytest.MonkeyPatch)
         Settings.load()
 
 
+def test_a_lease_shorter_than_its_heartbeat_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMILL_WORKER__LEASE_S", "30")
+
+    with pytest.raises(MisconfiguredError, match="heartbeat_s must be less than lease_s"):
+        Settings.load()
+
+
 def test_a_wrong_value_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMILL_WORKER__BATCH", "a secret")
 

@@ -3,10 +3,19 @@
 import os
 import re
 from pathlib import Path
+from typing import Self
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -43,6 +52,12 @@ class Worker(_Section):
     pause_s: float = Field(default=60, gt=0)
     sweep_s: float = Field(default=30, gt=0)
     port: int | None = Field(default=None, ge=0, le=65535)
+
+    @model_validator(mode="after")
+    def _beats_in_time(self) -> Self:
+        if self.heartbeat_s >= self.lease_s:
+            raise ValueError("heartbeat_s must be less than lease_s: a lease ends unless it is extended")
+        return self
 
 
 class Ocr(_Section):

@@ -32,6 +32,9 @@ def _ours(error: Exception) -> DocmillError | None:
             | errors.IdleInTransactionSessionTimeout()
             | errors.ReadOnlySqlTransaction()  # this server has just become the standby of another
         ):
-            return ServerError(f"the database cannot be used now: {type(error).__name__}")
+            return ServerError(
+                f"the database cannot be used now ({type(error).__name__}); if it stays so, see whether it "
+                "runs and whether database_url is right"
+            )
         case _:
             return None
