@@ -13,6 +13,7 @@ from docmill.service.ingest import Stages
 from docmill.service.intake import Accepted
 from docmill.service.stack import Service
 from docmill.service.store import dead_letters, documents, ingestions
+from docmill.service.store.claims import Outcome
 from docmill.service.store.dead_letters import DeadLetterRow
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
@@ -20,6 +21,27 @@ from docmill.service.store.ingestions import IngestionRow
 Running = Callable[[], AbstractAsyncContextManager[asyncio.Task[None]]]
 Upload = Callable[..., Awaitable[Accepted]]
 
+
+NO_RESULT = Outcome(
+    media_type="application/pdf",
+    classification={},
+    structured_data=None,
+    evidence=None,
+    verdict=None,
+    valid_structured_data=None,
+    text=None,
+    page_count=None,
+    quality=None,
+    transcription_file_path=None,
+    input_tokens=None,
+    output_tokens=None,
+    model=None,
+    cost=None,
+    pipeline_fingerprint="",
+    error_code=None,
+    error_message=None,
+)
+"""What a document is completed with when only that it is completed matters."""
 
 INVOICE = Classification(document_type="invoice", title="Invoice 7", summary="One hour", confidence=0.9)
 

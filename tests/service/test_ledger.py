@@ -11,29 +11,9 @@ from docmill.service.ledger import Ledger, Refusal
 from docmill.service.protocol import Obstacle
 from docmill.service.stack import Service
 from docmill.service.store import claims
-from docmill.service.store.claims import Claim, Outcome
+from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn, Database
-from scripted import Eyes, Upload
-
-NOTHING = Outcome(
-    media_type="text/plain",
-    classification={"title": "x"},
-    structured_data=None,
-    evidence=None,
-    verdict=None,
-    valid_structured_data=None,
-    text=None,
-    page_count=None,
-    quality=None,
-    transcription_file_path=None,
-    input_tokens=None,
-    output_tokens=None,
-    model=None,
-    cost=None,
-    pipeline_fingerprint="x",
-    error_code=None,
-    error_message=None,
-)
+from scripted import NO_RESULT, Eyes, Upload
 
 
 class Forgetful(Database):
@@ -62,7 +42,7 @@ async def test_a_result_whose_commit_was_not_heard_of_is_ours(
         database.lost_answers = 2
 
         with stamina.set_testing(testing=True, attempts=3):
-            assert await ledger.finish(claim, NOTHING)
+            assert await ledger.finish(claim, NO_RESULT)
 
     assert (await eyes.ingestion(accepted)).status == "completed"
 
@@ -89,9 +69,9 @@ async def test_a_long_text_does_not_share_a_statement(service: Service, upload: 
     claim = await ledger.claim(accepted.ingestion_id)
     assert isinstance(claim, Claim)
 
-    assert await ledger.finish(claim, replace(NOTHING, text="word " * 50_000))
+    assert await ledger.finish(claim, replace(NO_RESULT, text="word " * 50_000))
     assert not await ledger.finish(
-        replace(claim, fence=claim.fence + 1), replace(NOTHING, text="x" * 200_000)
+        replace(claim, fence=claim.fence + 1), replace(NO_RESULT, text="x" * 200_000)
     )
 
     assert (await eyes.document(accepted)).page_count is None

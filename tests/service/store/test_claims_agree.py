@@ -13,10 +13,11 @@ from docmill.errors import CrashedError, ServerError
 from docmill.service import protocol
 from docmill.service.protocol import Obstacle
 from docmill.service.store import claims
-from docmill.service.store.claims import Claim, Outcome
+from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.ids import new_id
 from docmill.service.store.tenants import DEFAULT_TENANT_ID, DEFAULT_USER_ID
+from scripted import NO_RESULT
 
 MAX_ATTEMPTS = 3
 LEASE_S = 300
@@ -68,7 +69,7 @@ async def test_the_statements_decide_as_the_predicates_do(database_url: str, row
             assert await claims.extend(conn, claim, lease_s=LEASE_S) == holds
         async with _undone(conn):
             finishes = holds or protocol.has_completed(row, fence)
-            assert await claims.finish(conn, [(claim, OUTCOME)]) == ({ingestion_id} if finishes else set())
+            assert await claims.finish(conn, [(claim, NO_RESULT)]) == ({ingestion_id} if finishes else set())
             assert (await _status(conn, ingestion_id) == "completed") == (holds or row.status == "completed")
         async with _undone(conn):
             assert await claims.fail(conn, claim, ServerError("down")) == holds
@@ -82,27 +83,6 @@ async def test_the_statements_decide_as_the_predicates_do(database_url: str, row
                 conn, ingestion_id, max_attempts=MAX_ATTEMPTS, error=CrashedError("crashed")
             )
             assert given_up == protocol.may_give_up(row, NOW, MAX_ATTEMPTS)
-
-
-OUTCOME = Outcome(
-    media_type="application/pdf",
-    classification={},
-    structured_data=None,
-    evidence=None,
-    verdict=None,
-    valid_structured_data=None,
-    text=None,
-    page_count=None,
-    quality=None,
-    transcription_file_path=None,
-    input_tokens=None,
-    output_tokens=None,
-    model=None,
-    cost=None,
-    pipeline_fingerprint="",
-    error_code=None,
-    error_message=None,
-)
 
 
 @asynccontextmanager
