@@ -49,7 +49,7 @@ def worker_settings() -> dict[str, Any]:
 
 @pytest.fixture
 def emulator(request: pytest.FixtureRequest) -> Iterator[Emulator | None]:
-    """The emulator of AWS that a test asks for with `on_both_queues` or `on_sqs`; None is the database."""
+    """The emulator of AWS that a test asks for, as `on_both_queues` does; None: all is in the database."""
     name: str | None = getattr(request, "param", None)
     if name is None:
         yield None
@@ -57,6 +57,7 @@ def emulator(request: pytest.FixtureRequest) -> Iterator[Emulator | None]:
     request.getfixturevalue("aws_credentials")
     emulator: Emulator = request.getfixturevalue(name)
     yield emulator
+    emulator.resume()
     emulator.ahead_s = 0
 
 

@@ -11,7 +11,6 @@ from faults.processes import WorkerProcess
 on_both_queues = pytest.mark.parametrize(
     "emulator", [None, "ministack"], ids=["postgresql", "sqs"], indirect=True
 )
-on_sqs = pytest.mark.parametrize("emulator", ["ministack", "moto"], indirect=True)
 
 StartWorker = Callable[..., Awaitable[WorkerProcess]]
 Heir = Callable[[], AbstractAsyncContextManager[None]]
