@@ -9,7 +9,7 @@ import time
 
 from procrastinate import App, PsycopgConnector
 
-CONCURRENCY = 100
+CONCURRENCY = 200
 
 
 async def main(url: str, count: int) -> None:

@@ -24,7 +24,7 @@ class Batches(Generic[Item, Answer]):
         self,
         work: Callable[[Sequence[Item]], Coroutine[Any, Any, Sequence[Answer]]],
         *,
-        limit: int = 100,
+        limit: int = 40,
         linger_s: float = LINGER_S,
     ) -> None:
         self._work = work

@@ -1,6 +1,7 @@
 """Taking ingestions from the queue and seeing each through, whatever happens to it or to us."""
 
 import asyncio
+import gc
 import logging
 import os
 import socket
@@ -90,6 +91,7 @@ class Worker:
         """See `run_worker`."""
         with bound_contextvars(worker_id=self._worker_id):
             log.info("worker started")
+            gc.freeze()  # what was loaded so far stays: to look through it again took a tenth of the time
             async with self._ledger, asyncio.TaskGroup() as group:
                 polling = asyncio.create_task(self._poll_all(group))
                 await _first_of(polling, stop)
