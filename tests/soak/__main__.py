@@ -20,6 +20,7 @@ from random import Random
 from typing import Any
 
 import psycopg
+import stamina
 
 from docmill.errors import DocmillError
 from docmill.service import leftovers
@@ -116,7 +117,10 @@ async def soak(plan: Plan) -> int:
             settled_s = await _settle(stage)
             await stage.crew.stop()
             await stage.crew.come_and_go()
-            await remove_leftovers(stage.service.database, stage.service.blobs)
+            # Again while it fails: our own pool may still hold a connection that a fault has cut.
+            async for attempt in stamina.retry_context(on=DocmillError, attempts=10):
+                with attempt:
+                    await remove_leftovers(stage.service.database, stage.service.blobs)
             findings = await examine(
                 stage.server.url,
                 stage.service.queue,
