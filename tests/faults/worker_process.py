@@ -23,6 +23,7 @@ from typing import Any, cast
 from docmill.errors import TransientError
 from docmill.reading.pool import Pool
 from docmill.service import stack, worker
+from docmill.service.blobs import Blobs
 from docmill.service.ingest import Stages
 from docmill.service.logs import configure_logs
 from docmill.service.settings import Settings
@@ -103,6 +104,18 @@ def around(
     setattr(subject, method, wrapped)
 
 
+def after_put_once(blobs: Blobs, after: Callable[[str], Awaitable[None]]) -> None:
+    """Have something done with the key of each file that is written once."""
+    original = blobs.put_once
+
+    async def wrapped(key: str, data: bytes) -> bool:
+        written = await original(key, data)
+        await after(key)
+        return written
+
+    blobs.put_once = wrapped
+
+
 def lay_points(service: stack.Service, stages: Stages, points: Points) -> None:
     """Put the points around the objects of a process."""
 
@@ -113,11 +126,15 @@ def lay_points(service: stack.Service, stages: Stages, points: Points) -> None:
     async def always(point: str) -> None:
         await points(point)
 
+    async def stored(key: str) -> None:
+        if "/transcription." in key:  # a worker also marks its store when it starts
+            await points("after the transcription")
+
     around(service.queue, "receive", after=received)
     around(service.queue, "delete", before=lambda: always("before the delete"))
     around(service.queue, "delete", after=lambda _: always("after the delete"))
     around(service.queue, "extend", before=lambda: always("before a heartbeat"))
-    around(service.blobs, "put_once", after=lambda _: always("after the transcription"))
+    after_put_once(service.blobs, stored)
     around(stages.converter, "convert", before=lambda: always("after read"))
 
 
