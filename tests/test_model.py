@@ -3,7 +3,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from docmill.model import Document, Page, Words, letters_and_digits
+from docmill.model import Box, Cell, Document, Page, Table, Words, letters_and_digits
 
 MakeDocument = Callable[..., Document]
 
@@ -74,3 +74,11 @@ def test_comparison_ignores_case_width_and_punctuation() -> None:
 
 def test_boxes_are_kept_as_single_precision(make_document: MakeDocument) -> None:
     assert make_document("a").pages[0].words.boxes.dtype == np.float32
+
+
+def test_a_table_gives_its_texts_by_row_and_column(make_document: MakeDocument) -> None:
+    words = make_document("Item   Price\nGreen tea   4.50").pages[0].words
+    box = Box(0, 0, 1, 1)
+    cells = (Cell(0, 0, 1, 1, box, (0,)), Cell(0, 1, 1, 1, box, (1,)), Cell(1, 0, 1, 1, box, (2, 3)))
+
+    assert Table(box, 2, 2, cells).texts(words) == [["Item", "Price"], ["Green tea", ""]]

@@ -1,12 +1,13 @@
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import zstandard
 
 from docmill import transcription
-from docmill.model import Document
+from docmill.model import Box, Cell, Document, Table
 
 
 def test_a_document_survives_storing(make_document: Callable[..., Document]) -> None:
@@ -19,6 +20,29 @@ def test_a_document_survives_storing(make_document: Callable[..., Document]) -> 
     np.testing.assert_allclose(again.pages[0].words.boxes, document.pages[0].words.boxes, atol=1e-5)
     assert again.pages[0].words.boxes.dtype == np.float32
     assert transcription.dumps(again) == transcription.dumps(document)
+
+
+def test_tables_survive_storing(make_document: Callable[..., Document]) -> None:
+    cell = Cell(row=1, column=0, row_span=1, column_span=2, box=Box(0.1, 0.2, 0.3, 0.25), words=(0, 1))
+    table = Table(Box(0.1, 0.1, 0.9, 0.25), row_count=2, column_count=2, cells=(cell,))
+    document = make_document("Total   12,50 €", "no table")
+    document = replace(document, pages=[replace(document.pages[0], tables=(table,)), document.pages[1]])
+
+    again = transcription.loads(transcription.dumps(document))
+
+    assert [page.tables for page in again.pages] == [(table,), ()]
+
+
+def test_a_transcription_of_the_first_format_is_read(make_document: Callable[..., Document]) -> None:
+    document = make_document("Total   12,50 €")
+    content = json.loads(zstandard.decompress(transcription.dumps(document)))
+    content["format"] = 1
+    del content["pages"][0]["tables"]
+
+    again = transcription.loads(zstandard.compress(json.dumps(content).encode()))
+
+    assert again.text == document.text
+    assert again.pages[0].tables == ()
 
 
 def test_bytes_that_are_no_transcription_are_refused() -> None:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from docmill.errors import DocmillError, DocumentError, SetupError, TransientError
     from docmill.model import (
         Box,
+        Cell,
         Classification,
         Document,
         Evidence,
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
         Failure,
         Page,
         Result,
+        Table,
         Verdict,
         Words,
     )
@@ -25,6 +27,7 @@ _HOME = {
     "docmill.errors": ("DocmillError", "DocumentError", "SetupError", "TransientError"),
     "docmill.model": (
         "Box",
+        "Cell",
         "Classification",
         "Document",
         "Evidence",
@@ -32,6 +35,7 @@ _HOME = {
         "Failure",
         "Page",
         "Result",
+        "Table",
         "Verdict",
         "Words",
     ),
@@ -43,6 +47,7 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "Box",
+    "Cell",
     "Classification",
     "DocmillError",
     "Document",
@@ -56,6 +61,7 @@ __all__ = [
     "Result",
     "SetupError",
     "Steps",
+    "Table",
     "TimeLimits",
     "TransientError",
     "Verdict",

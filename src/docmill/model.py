@@ -93,6 +93,35 @@ class Place(NamedTuple):
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table. row, column: of its upper left corner, from 0. words: their indices, ascending."""
+
+    row: int
+    column: int
+    row_span: int
+    column_span: int
+    box: Box
+    words: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows and columns of a page. cells: by row, then column; a place without a cell is empty."""
+
+    box: Box
+    row_count: int
+    column_count: int
+    cells: tuple[Cell, ...]
+
+    def texts(self, words: Words) -> list[list[str]]:
+        """The text at each row and column; that of a cell with spans stands at its first place."""
+        grid = [[""] * self.column_count for _ in range(self.row_count)]
+        for cell in self.cells:
+            grid[cell.row][cell.column] = " ".join(words.texts[index] for index in cell.words)
+        return grid
+
+
 @dataclass(frozen=True)
 class Page:
     """One page as displayed.
@@ -100,7 +129,7 @@ class Page:
     number: from 1. rotation: degrees clockwise by which the stored page was turned for display.
     source: `text` came with the file, `ocr` was recognised, `none` could not be read.
     quality: in [0, 1], how far the text can be relied on.
-    problem: why the page could not be read, in a person's words.
+    problem: why the page could not be read, in a person's words. tables: from top to bottom.
     """
 
     number: int
@@ -111,6 +140,7 @@ class Page:
     quality: float
     rotation: int = 0
     problem: str | None = None
+    tables: tuple[Table, ...] = ()
 
     @cached_property
     def lines(self) -> list[Line]:

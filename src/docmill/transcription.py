@@ -9,9 +9,11 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from docmill.model import Document, Page, Words
+from docmill.model import Box, Cell, Document, Page, Table, Words
 
-FORMAT = 1
+FORMAT = 2
+"""What is written. Format 1 had no tables; it is still read."""
+READ_FORMATS = (1, 2)
 _LARGE_BYTES = 50_000
 _SCALE = 100_000
 """Boxes are stored as integers of 1/100,000 of the page: 3 µm on A4, and half the size of decimals."""
@@ -60,7 +62,7 @@ def loads(data: bytes) -> Document:
         content = json.loads(zstandard.ZstdDecompressor().decompress(data))
     except zstandard.ZstdError as error:
         raise ValueError("not a transcription") from error
-    if content.get("format") != FORMAT:
+    if content.get("format") not in READ_FORMATS:
         raise ValueError(f"transcription format {content.get('format')!r} is unknown; expected {FORMAT}")
     return Document(
         content_hash=content["content_hash"],
@@ -85,7 +87,20 @@ def _page_content(page: Page) -> dict[str, Any]:
         "confidences": np.rint(words.confidences * _SCALE).astype(int).tolist(),
         "lines": words.lines.tolist(),
         "blocks": words.blocks.tolist(),
+        "tables": [_table_content(table) for table in page.tables],
     }
+
+
+def _table_content(table: Table) -> list[Any]:
+    cells = [
+        [cell.row, cell.column, cell.row_span, cell.column_span, *_scaled(cell.box), *cell.words]
+        for cell in table.cells
+    ]
+    return [_scaled(table.box), table.row_count, table.column_count, cells]
+
+
+def _scaled(box: Box) -> list[int]:
+    return [round(edge * _SCALE) for edge in box]
 
 
 def _page(content: dict[str, Any]) -> Page:
@@ -105,7 +120,23 @@ def _page(content: dict[str, Any]) -> Page:
         quality=content["quality"],
         problem=content["problem"],
         words=words,
+        tables=tuple(_table(table) for table in content.get("tables", ())),
     )
+
+
+def _table(content: list[Any]) -> Table:
+    box, row_count, column_count, cells = content
+    return Table(_box(box), row_count, column_count, tuple(_cell(cell) for cell in cells))
+
+
+def _cell(numbers: list[int]) -> Cell:
+    row, column, row_span, column_span = numbers[:4]
+    return Cell(row, column, row_span, column_span, _box(numbers[4:8]), tuple(numbers[8:]))
+
+
+def _box(scaled: list[int]) -> Box:
+    x0, y0, x1, y1 = (edge / _SCALE for edge in scaled)
+    return Box(x0, y0, x1, y1)
 
 
 def _fractions(scaled: list[int]) -> NDArray[np.float32]:
