@@ -43,3 +43,7 @@ def test_delays_double_and_spread() -> None:
 def test_the_other_side_may_say_when_to_come_back() -> None:
     assert retry_delay_s(RateLimitedError("slow down", retry_after_s=7), attempt=2, jitter=0.9) == 7
     assert retry_delay_s(RateLimitedError("slow down"), attempt=2, jitter=0.9) == 30
+
+
+def test_the_codes_are_those_of_the_tree() -> None:
+    assert errors.codes() == {leaf.code for leaf in _leaves()}

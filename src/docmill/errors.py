@@ -192,6 +192,14 @@ def retry_delay_s(error: TransientError, *, attempt: int, jitter: float) -> floa
     return error.delay_s * 2 ** (attempt - 1) * (1 + jitter / 2)
 
 
+def codes() -> frozenset[str]:
+    """Every code that an error can have."""
+    found = [DocmillError]
+    for error in found:
+        found += error.__subclasses__()
+    return frozenset(error.code for error in found if "code" in vars(error))
+
+
 E = TypeVar("E", bound=DocmillError)
 
 

@@ -114,3 +114,10 @@ def test_who_only_looks_makes_no_vault(tmp_path: Path, command: tuple[str, ...])
     assert done.returncode == 2
     assert "there is no vault in" in done.stderr
     assert not folder.exists()
+
+
+def test_an_error_code_that_does_not_exist_is_not_searched_for(tmp_path: Path) -> None:
+    done = Dead(tmp_path)("list", "--code", "corupt")
+
+    assert done.returncode == 2
+    assert "corrupt" in done.stderr

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -142,3 +143,10 @@ def test_files_may_have_any_name(tmp_path: Path) -> None:
     assert set(_records(out)) == set(names)
     printed = {line.split("  ")[0][2:] for line in done.stdout.splitlines() if line.startswith("✓")}
     assert printed == {r"sk\udce4nk.txt", r"two\nlines.txt", r"\x1b[31mred.txt", "[b]bold.txt"}
+
+
+def test_the_program_says_which_it_is() -> None:
+    done = subprocess.run([DOCMILL, "--version"], capture_output=True, text=True, check=False, timeout=60)
+
+    assert done.returncode == 0
+    assert done.stdout == f"docmill {version('docmill')}\n"

@@ -62,6 +62,8 @@ async def test_what_is_seen_through_ends_before_its_caller_is_cancelled() -> Non
     task = asyncio.create_task(see_through(work()))
     await begun.wait()
     task.cancel()
+    await asyncio.sleep(0)
+    task.cancel()
     asyncio.get_running_loop().call_soon(may_end.set)
 
     with pytest.raises(asyncio.CancelledError):

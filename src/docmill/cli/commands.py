@@ -14,7 +14,6 @@ from docmill.errors import DocmillError
 
 app = typer.Typer(
     name="docmill",
-    help="Documents in, trusted typed data out.",
     epilog="Settings come from docmill.toml and DOCMILL_… variables; `docmill doctor` says what is missing.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # its tracebacks show locals, and those hold document text
@@ -35,7 +34,19 @@ SettingsFile = Annotated[
 
 Aws = Annotated[bool, typer.Option("--aws", help="Keep queue and files in AWS: SQS and S3.")]
 DataFolder = Annotated[Path | None, typer.Option("--data-dir", help="Where everything is kept.")]
-ErrorCode = Annotated[str | None, typer.Option("--code", help="Only those with this error code.")]
+
+
+def _known_code(code: str | None) -> str | None:
+    from docmill.errors import codes
+
+    if code is not None and code not in codes():
+        raise typer.BadParameter(f"there is no error code {code!r}; there are {', '.join(sorted(codes()))}")
+    return code
+
+
+ErrorCode = Annotated[
+    str | None, typer.Option("--code", help="Only those with this error code.", callback=_known_code)
+]
 LetterIds = Annotated[
     list[UUID] | None, typer.Argument(help="Ids, as `docmill dead list` shows them.", metavar="ID")
 ]
@@ -59,6 +70,26 @@ def main() -> None:
             f"docmill: this command needs {error.name!r}; run: pip install 'docmill[all]'", style="red"
         )
         sys.exit(USAGE)
+
+
+def _tell_version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"docmill {version('docmill')}")
+        raise typer.Exit
+
+
+@app.callback()
+def docmill(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Say which docmill this is.", callback=_tell_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Documents in, trusted typed data out."""
+    del version
 
 
 @app.command()

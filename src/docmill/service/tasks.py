@@ -52,12 +52,24 @@ async def _fault_of(work: Callable[[], Awaitable[None]]) -> Exception | None:
 
 async def see_through(work: Coroutine[Any, Any, None]) -> None:
     """Do `work` to its end even when this task is cancelled, and only then be cancelled."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait({task})
-        raise
+    task = asyncio.create_task(work)
+    cancelled = await ended(task)
+    if cancelled and not task.cancelled():
+        task.exception()  # seen, so that asyncio does not report it as forgotten
+    if cancelled:
+        raise asyncio.CancelledError
+    task.result()
+
+
+async def ended(task: asyncio.Task[Any]) -> bool:
+    """Wait until `task` has ended, come what may; whether we were cancelled meanwhile."""
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            cancelled = True
+    return cancelled
 
 
 async def end(tasks: Collection[asyncio.Task[Any]], *, again_s: float = 5.0) -> None:

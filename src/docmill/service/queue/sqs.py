@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from docmill.errors import DocmillError
 from docmill.ports import DeadMessage, Depth, Message
 from docmill.service.queue.channel import LONGEST_VISIBILITY_S, LONGEST_WAIT_S, Channel, Received
+from docmill.service.tasks import ended, see_through
 
 _SLACK_S = 60
 """SQS hides no message for longer than twelve hours after it was received; we stay so far below."""
@@ -84,12 +85,10 @@ class SqsQueue:
 
     async def _poll_or_give_back(self, limit: int, wait_s: int) -> list[Message]:
         polling = asyncio.create_task(self._poll(limit, wait_s))
-        if not await _cancelled_before_end_of(polling):
+        if not await ended(polling):
             return polling.result()
         with suppress(DocmillError):  # what cannot be given back comes back when its time is over
-            giving_back = asyncio.create_task(self._give_back(polling.result()))
-            await _cancelled_before_end_of(giving_back)
-            giving_back.result()
+            await see_through(self._give_back(polling.result()))
         raise asyncio.CancelledError
 
     async def _poll(self, limit: int, wait_s: int) -> list[Message]:
@@ -208,14 +207,3 @@ class SqsQueue:
         await self._dead.delete([dead.receipt for dead in found])
         for dead in found:
             self._held.pop(dead.message.id, None)
-
-
-async def _cancelled_before_end_of(task: asyncio.Task[object]) -> bool:
-    """Wait until `task` has ended, come what may; whether we were cancelled meanwhile."""
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError:
-            cancelled = True
-    return cancelled
