@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +12,13 @@ from docmill.errors import (
     NetworkError,
     ServerError,
     TimeLimitError,
+    TooLargeError,
     UnauthorizedError,
     UnsupportedFileTypeError,
 )
-from docmill.model import Classification, Document, Evidence, Extraction, Failure, Verdict
+from docmill.model import Classification, Document, Evidence, Extraction, Failure, Part, Verdict
 from docmill.pipeline import Steps, TimeLimits, process
-from docmill.ports import Original, Ref
+from docmill.ports import Original, PartFile, Ref
 from docmill.schemas.types import Receipt
 
 REF = Ref(key="a.pdf", name="a.pdf")
@@ -206,3 +207,99 @@ async def test_a_time_out_that_is_not_ours_passes_through(
 
     with pytest.raises(TimeoutError):
         await process(REF, steps, MemoryJournal())
+
+
+class Unpacking:
+    """Writes each part's name into its file."""
+
+    async def unpack(self, original: Original, document: Document, folder: Path) -> list[PartFile]:
+        assert original.path.is_file()
+        files: list[PartFile] = []
+        for part in document.parts:
+            path = folder / part.name
+            path.write_text(part.name)
+            files.append(PartFile(part, path))
+        return files
+
+
+class Receiving:
+    def __init__(self, folder: Path, *, error: Exception | None = None) -> None:
+        self.received: dict[str, str | None] = {}
+        self._folder = folder
+        self._error = error
+
+    async def folder(self, ref: Ref) -> Path:
+        assert ref == REF
+        if self._error:
+            raise self._error
+        return self._folder
+
+    async def receive(self, ref: Ref, parts: Sequence[PartFile]) -> list[Part]:
+        assert ref == REF
+        self.received |= {file.part.name: file.path.read_text() if file.path else None for file in parts}
+        return [file.part for file in parts]
+
+
+ATTACHED = (Part("a.pdf", "attachment"), Part("b.pdf", "attachment"))
+
+
+async def test_parts_are_taken_out_and_handed_on(
+    steps: Steps, tmp_path: Path, make_document: Callable[..., Document]
+) -> None:
+    mail = replace(make_document("Total   12.50"), parts=ATTACHED)
+    receiver = Receiving(tmp_path)
+
+    result = await process(
+        REF,
+        replace(steps, converter=Converting(mail), unpacker=Unpacking(), receiver=receiver),
+        MemoryJournal(),
+    )
+
+    assert receiver.received == {"a.pdf": "a.pdf", "b.pdf": "b.pdf"}
+    assert result.document is not None
+    assert result.document.parts == ATTACHED
+    assert result.extraction is not None
+
+
+async def test_parts_that_cannot_be_taken_out_say_why_and_do_not_stop_the_whole(
+    steps: Steps, tmp_path: Path, make_document: Callable[..., Document]
+) -> None:
+    mail = replace(make_document("Total   12.50"), parts=ATTACHED)
+    receiver = Receiving(tmp_path, error=TooLargeError("nested too deep"))
+
+    result = await process(
+        REF,
+        replace(steps, converter=Converting(mail), unpacker=Unpacking(), receiver=receiver),
+        MemoryJournal(),
+    )
+
+    assert receiver.received == {"a.pdf": None, "b.pdf": None}
+    assert result.document is not None
+    assert {part.problem for part in result.document.parts} == {"nested too deep"}
+    assert result.extraction is not None
+
+
+@pytest.mark.parametrize("count", [2, 12])
+async def test_what_only_holds_others_is_named_and_not_extracted(
+    steps: Steps, make_document: Callable[..., Document], count: int
+) -> None:
+    names = [f"{number}.pdf" for number in range(count)]
+    archive = Document("0" * 64, "application/zip", [], parts=tuple(Part(name, "member") for name in names))
+    scan = replace(make_document("x"), parts=tuple(Part(name, "section", 1, 1) for name in names))
+
+    for document in (archive, scan):
+        result = await process(REF, replace(steps, converter=Converting(document)), MemoryJournal())
+
+        assert result.classification.title == "a.pdf"
+        assert result.classification.document_type == "other"
+        assert f"Holds {count} documents: 0.pdf, 1.pdf" in (result.classification.summary or "")
+        assert ("and 2 more" in (result.classification.summary or "")) == (count == 12)
+        assert result.extraction is None
+
+
+async def test_parts_are_remembered_with_the_transcription(make_document: Callable[..., Document]) -> None:
+    split = replace(
+        make_document("x"), parts=(Part("p. 1", "section", 1, 1), Part("b", "member", problem="no"))
+    )
+
+    assert transcription.loads(transcription.dumps(split)).parts == split.parts

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, SerializeAsAny
 from docmill.grid import set_lines
 
 DocumentType = Literal["invoice", "receipt", "purchase_order", "delivery_note", "bank_statement", "other"]
+PartKind = Literal["attachment", "member", "section"]
 PageSource = Literal["text", "ocr", "none"]
 MatchKind = Literal["exact", "normalised", "computed", "none"]
 
@@ -187,17 +188,39 @@ class Page:
             at = haystack.find(wanted, at + 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A document that another one holds: attached to a mail, a member of an archive, a section of a scan.
+
+    name: unlike that of any other part of the whole; folders in it are parted by "/". first_page, last_page:
+    of the whole, for a section. problem: why it is not to be had, in a person's words.
+    """
+
+    name: str
+    kind: PartKind
+    first_page: int | None = None
+    last_page: int | None = None
+    problem: str | None = None
+
+
 @dataclass(frozen=True)
 class Document:
     """A document that has been read: what the specification calls its transcription.
 
-    content_hash: SHA-256 of the original bytes, lower-case hexadecimal.
+    content_hash: SHA-256 of the original bytes, lower-case hexadecimal. pages: none for an archive, which
+    has parts only.
     """
 
     content_hash: str
     media_type: str
     pages: Sequence[Page]
     language: str | None = None
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def is_collection(self) -> bool:
+        """Whether its parts say all it says: an archive, a scan of several documents."""
+        return bool(self.parts) and (not self.pages or any(part.kind == "section" for part in self.parts))
 
     @property
     def is_large(self) -> bool:

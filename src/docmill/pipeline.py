@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
@@ -15,7 +16,7 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.limits import TimeLimit
-from docmill.model import Classification, Document, Result
+from docmill.model import Classification, Document, Part, Result
 from docmill.ports import (
     Classifier,
     Converter,
@@ -25,11 +26,17 @@ from docmill.ports import (
     Journal,
     Observer,
     Original,
+    PartFile,
+    PartsReceiver,
     Reader,
     Ref,
+    Unpacker,
 )
 
 log = logging.getLogger(__name__)
+
+_LISTED = 10
+"""So many parts are named in the summary of what holds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,7 @@ class TimeLimits:
 
     document_s: float = 600
     read_s: float = 60
+    unpack_s: float = 120
     classify_s: float = 90
     extract_s: float = 90
     export_s: float = 60
@@ -45,7 +53,7 @@ class TimeLimits:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Who does what."""
+    """Who does what. Without a receiver, parts are named and not taken out."""
 
     reader: Reader
     converter: Converter
@@ -54,6 +62,8 @@ class Steps:
     gate: Gate
     exporter: Exporter
     limits: TimeLimits = TimeLimits()
+    unpacker: Unpacker | None = None
+    receiver: PartsReceiver | None = None
 
 
 async def process(
@@ -75,16 +85,14 @@ async def process(
         except UnsupportedFileTypeError as error:
             result = _refused(ref, original, error)
         else:
-            classification = await _classification(document, steps, clock)
-            async with clock.step("extract", limits.extract_s):
-                extraction = await steps.extractor.extract(document, classification)
-            result = Result(
-                content_hash=original.content_hash,
-                media_type=document.media_type,
-                classification=classification,
-                document=document,
-                extraction=extraction,
-                verdict=steps.gate.judge(document, extraction),
+            if document.parts and steps.unpacker and steps.receiver:
+                async with clock.step("unpack", limits.unpack_s):
+                    parts = await _received(ref, original, document, steps.unpacker, steps.receiver)
+                document = replace(document, parts=tuple(parts))
+            result = (
+                _collection(ref, original, document)
+                if document.is_collection
+                else await _understood(original, document, steps, clock)
             )
         result = replace(result, timings_s=clock.timings_s, attempt=attempt)
         async with clock.step("export", limits.export_s):
@@ -99,6 +107,53 @@ async def _transcription(original: Original, converter: Converter, journal: Jour
     document = await converter.convert(original)
     await journal.put("transcription", await transcription.pack(document))
     return document
+
+
+async def _received(
+    ref: Ref, original: Original, document: Document, unpacker: Unpacker, receiver: PartsReceiver
+) -> list[Part]:
+    """The parts, on their way to be documents. One that cannot be taken out does not stop the whole."""
+    try:
+        folder = await receiver.folder(ref)
+        files = await unpacker.unpack(original, document, folder)
+    except DocumentError as error:
+        log.warning("parts are not taken out", extra={"code": error.code})
+        files = [
+            PartFile(replace(part, problem=part.problem or error.message), None) for part in document.parts
+        ]
+    return await receiver.receive(ref, files)
+
+
+async def _understood(original: Original, document: Document, steps: Steps, clock: "_Clock") -> Result:
+    classification = await _classification(document, steps, clock)
+    async with clock.step("extract", steps.limits.extract_s):
+        extraction = await steps.extractor.extract(document, classification)
+    return Result(
+        content_hash=original.content_hash,
+        media_type=document.media_type,
+        classification=classification,
+        document=document,
+        extraction=extraction,
+        verdict=steps.gate.judge(document, extraction),
+    )
+
+
+def _collection(ref: Ref, original: Original, document: Document) -> Result:
+    """A document that is said by its parts: what it holds is extracted from them, and not twice."""
+    names = [part.name for part in document.parts]
+    return Result(
+        content_hash=original.content_hash,
+        media_type=document.media_type,
+        classification=Classification(title=ref.name, summary=_listed(names), confidence=1),
+        document=document,
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    plural = "" if len(names) == 1 else "s"
+    return f"Holds {len(names)} document{plural}: {', '.join(names[:_LISTED])}{more}"
 
 
 async def _classification(document: Document, steps: Steps, clock: "_Clock") -> Classification:

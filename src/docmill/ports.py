@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from docmill.model import Classification, Document, Extraction, Result, Verdict
+from docmill.model import Classification, Document, Extraction, Part, Result, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,45 @@ class Converter(Protocol):
 
         Raises UnsupportedFileTypeError, EncryptedError, CorruptError, TooLargeError, TimeLimitError or
         CrashedError.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PartFile:
+    """A part taken out of its whole, as a local file; without one, the part's `problem` says why."""
+
+    part: Part
+    path: Path | None
+
+
+class Unpacker(Protocol):
+    """Takes the documents out of a document that holds some."""
+
+    async def unpack(self, original: Original, document: Document, folder: Path) -> list[PartFile]:
+        """Every one of `document.parts`, in their order, each in a file of its own in `folder`.
+
+        The same original gives the same files each time. Raises EncryptedError, CorruptError, TooLargeError,
+        ServerError, TimeLimitError or CrashedError.
+        """
+        ...
+
+
+class PartsReceiver(Protocol):
+    """Has parts processed as documents of their own."""
+
+    async def folder(self, ref: Ref) -> Path:
+        """An empty folder for the files of this document's parts.
+
+        Raises TooLargeError if the document stands in others so deep that its parts are not taken.
+        """
+        ...
+
+    async def receive(self, ref: Ref, parts: Sequence[PartFile]) -> list[Part]:
+        """Take the parts of a document in; doing it twice is the same as once.
+
+        The parts as they are known from now on: one that is not taken says why. Raises NetworkError or
+        ServerError if they could not be kept.
         """
         ...
 

@@ -3,13 +3,14 @@
 import asyncio
 import json
 import threading
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from docmill.model import Box, Cell, Document, Page, Table, Words
+from docmill.model import Box, Cell, Document, Page, Part, Table, Words
 
 FORMAT = 2
 """What is written. Format 1 had no tables; it is still read."""
@@ -35,13 +36,15 @@ async def unpack(data: bytes) -> Document:
 
 def dumps(document: Document) -> bytes:
     """The document in the current format. Boxes and confidences are rounded to five digits."""
-    content = {
+    content: dict[str, Any] = {
         "format": FORMAT,
         "content_hash": document.content_hash,
         "media_type": document.media_type,
         "language": document.language,
         "pages": [_page_content(page) for page in document.pages],
     }
+    if document.parts:
+        content["parts"] = [asdict(part) for part in document.parts]
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return _compressor().compress(text.encode())
 
@@ -69,6 +72,7 @@ def loads(data: bytes) -> Document:
         media_type=content["media_type"],
         language=content["language"],
         pages=[_page(page) for page in content["pages"]],
+        parts=tuple(Part(**part) for part in content.get("parts", ())),
     )
 
 
