@@ -45,6 +45,24 @@ def test_a_transcription_of_the_first_format_is_read(make_document: Callable[...
     assert again.pages[0].tables == ()
 
 
+def test_a_page_remembers_who_recognised_it(make_document: Callable[..., Document]) -> None:
+    (page,) = make_document("Total").pages
+    document = Document("0" * 64, "image/png", [replace(page, engine="tesseract")])
+
+    again = transcription.loads(transcription.dumps(document))
+
+    assert again.pages[0].engine == "tesseract"
+
+
+def test_pages_of_earlier_releases_name_no_engine(make_document: Callable[..., Document]) -> None:
+    content = json.loads(zstandard.decompress(transcription.dumps(make_document("Total"))))
+    del content["pages"][0]["engine"]
+
+    again = transcription.loads(zstandard.compress(json.dumps(content).encode()))
+
+    assert again.pages[0].engine is None
+
+
 def test_bytes_that_are_no_transcription_are_refused() -> None:
     with pytest.raises(ValueError, match="not a transcription"):
         transcription.loads(b"{}")

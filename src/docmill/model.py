@@ -131,6 +131,7 @@ class Page:
     source: `text` came with the file, `ocr` was recognised, `none` could not be read.
     quality: in [0, 1], how far the text can be relied on.
     problem: why the page could not be read, in a person's words. tables: from top to bottom.
+    engine: which engine recognised it; None for text that came with the file.
     """
 
     number: int
@@ -142,6 +143,7 @@ class Page:
     rotation: int = 0
     problem: str | None = None
     tables: tuple[Table, ...] = ()
+    engine: str | None = None
 
     @cached_property
     def lines(self) -> list[Line]:

@@ -86,6 +86,7 @@ def _page_content(page: Page) -> dict[str, Any]:
         "source": page.source,
         "quality": round(page.quality, 5),
         "problem": page.problem,
+        "engine": page.engine,
         "texts": words.texts,
         "boxes": np.rint(words.boxes * _SCALE).astype(int).ravel().tolist(),
         "confidences": np.rint(words.confidences * _SCALE).astype(int).tolist(),
@@ -123,6 +124,7 @@ def _page(content: dict[str, Any]) -> Page:
         source=content["source"],
         quality=content["quality"],
         problem=content["problem"],
+        engine=content.get("engine"),  # transcriptions of earlier releases do not say
         words=words,
         tables=tuple(_table(table) for table in content.get("tables", ())),
     )

@@ -33,7 +33,10 @@ class OneLine:
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Callable[[OneLine], None]:
     def use(engine: OneLine) -> None:
-        monkeypatch.setattr(tasks, "rapid_engine", lambda: engine)
+        def chosen(_name: str, _options: ReadingOptions) -> OneLine:
+            return engine
+
+        monkeypatch.setattr(tasks, "local_engine", chosen)
 
     return use
 
@@ -81,7 +84,7 @@ def test_a_recognised_page_tells_where_its_words_stand(
     engine(OneLine())
     Image.new("L", (40, 20)).save(tmp_path / "a.png")
 
-    page = tasks.recognise(tmp_path / "a.png", "image/png", 1, OPTIONS)
+    page = tasks.recognise(tmp_path / "a.png", "image/png", 1, OPTIONS, "rapidocr")
 
     assert (page.source, page.quality, page.words.texts) == ("ocr", 0.5, ["ab"])
     assert page.words.boxes.tolist() == [[0, 0, 0.5, 0.5]]
@@ -92,7 +95,7 @@ def test_a_page_of_a_pdf_is_drawn_to_be_recognised(
 ) -> None:
     engine(OneLine())
 
-    page = tasks.recognise(make_pdf(typed, drawn), "application/pdf", 2, OPTIONS)
+    page = tasks.recognise(make_pdf(typed, drawn), "application/pdf", 2, OPTIONS, "rapidocr")
 
     assert (page.number, page.source, page.width_pt) == (2, "ocr", 595)
 
@@ -102,12 +105,12 @@ def test_lack_of_memory_is_for_the_process_to_tell(tmp_path: Path, engine: Calla
     Image.new("L", (40, 20)).save(tmp_path / "a.png")
 
     with pytest.raises(MemoryError):
-        tasks.recognise(tmp_path / "a.png", "image/png", 1, OPTIONS)
+        tasks.recognise(tmp_path / "a.png", "image/png", 1, OPTIONS, "rapidocr")
 
 
 def test_a_broken_page_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"nothing")
 
-    page = tasks.recognise(tmp_path / "a.png", "image/png", 1, OPTIONS)
+    page = tasks.recognise(tmp_path / "a.png", "image/png", 1, OPTIONS, "rapidocr")
 
     assert (page.source, page.problem) == ("none", "the picture is damaged; save or scan it again")

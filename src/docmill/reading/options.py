@@ -8,7 +8,9 @@ class ReadingOptions:
     """Limits of one document.
 
     max_pixels: of one stored image, before it is decoded. max_dimension_px: to which images and rendered
-    pages are fitted before they are read; small print can need more. open_limit_s: for looking into a file
+    pages are fitted before they are read; small print can need more. quality_threshold: below it a page is
+    read again, by other means. languages: that a page may be in, as ISO 639-1; none for all that the engine
+    knows. open_limit_s: for looking into a file
     and for a chunk of pages with text; ocr_limit_s: for recognising one page;
     render_limit_s: for a picture of one.
     """
@@ -16,6 +18,8 @@ class ReadingOptions:
     max_pages: int = 2000
     max_pixels: int = 100_000_000
     max_dimension_px: int = 2048
+    quality_threshold: float = 0.7
+    languages: tuple[str, ...] = ()
     open_limit_s: float = 8
     ocr_limit_s: float = 60
     render_limit_s: float = 10

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from docmill.errors import CorruptError, TooLargeError
 from docmill.model import Page, Words
 from docmill.reading import images, pdf, pdftext, sniff
+from docmill.reading.engines.local import local_engine
 from docmill.reading.images import Picture
 from docmill.reading.ocr import page_words, quality
 from docmill.reading.options import ReadingOptions
-from docmill.reading.rapid import rapid_engine
 
 
 class Opened(NamedTuple):
@@ -55,11 +55,11 @@ def _text_page(document: pdf.PdfDocument, number: int) -> Page | None:
         return broken_page(number, error.message)
 
 
-def recognise(path: Path, media_type: str, number: int, options: ReadingOptions) -> Page:
-    """One page by what can be seen on it."""
+def recognise(path: Path, media_type: str, number: int, options: ReadingOptions, engine: str) -> Page:
+    """One page by what can be seen on it. engine: the name of one of this machine."""
     try:
         picture = _picture(path, media_type, number, options)
-        recognised = rapid_engine().recognise(picture.pixels)
+        recognised = local_engine(engine, options).recognise(picture.pixels)
     except (CorruptError, TooLargeError) as error:
         return broken_page(number, error.message)
     height_px, width_px = picture.pixels.shape[:2]
@@ -72,6 +72,7 @@ def recognise(path: Path, media_type: str, number: int, options: ReadingOptions)
         source="ocr",
         quality=quality(words),
         rotation=picture.rotation,
+        engine=engine,
     )
 
 

@@ -1,0 +1,70 @@
+"""Who recognises a page: an engine of this machine in the pool's children, or somebody else's."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from docmill.model import Page
+from docmill.reading import tasks
+from docmill.reading.memory import OutOfMemoryError
+from docmill.reading.options import ReadingOptions
+from docmill.reading.pool import Pool
+
+OVER_MEMORY = "the page needs more memory than is allowed; reduce its size"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A page of a file as it can be seen. number: from 1."""
+
+    path: Path
+    media_type: str
+    number: int
+
+
+class PageReader(Protocol):
+    """Recognises pages. name: as in `ocr.engines`; at_once: how many pages of a document it can take."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    @property
+    def at_once(self) -> int: ...  # noqa: D102
+
+    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+        """The page, which names this engine. so_far: what earlier engines made of it.
+
+        A page that cannot be drawn has source `none` and says why. Raises any TransientError, SetupError,
+        AiContentBlockedError, ContextTooLongError or TooLargeError.
+        """
+        ...
+
+
+class LocalReader:
+    """`PageReader` by an engine of this machine."""
+
+    def __init__(self, name: str, pool: Pool, options: ReadingOptions) -> None:
+        self.name = name
+        self._pool = pool
+        self._options = options
+
+    @property
+    def at_once(self) -> int:
+        """As many as there are processes."""
+        return self._pool.workers
+
+    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+        """See `PageReader.read`. Out of memory, a page gets a second chance in a fresh process."""
+        del so_far
+        arguments = (sight.path, sight.media_type, sight.number, self._options, self.name)
+        try:
+            return await self._pool.run(tasks.recognise, *arguments, limit_s=self._options.ocr_limit_s)
+        except OutOfMemoryError:
+            log.info("reading a page again in a fresh process")
+        try:
+            return await self._pool.run(tasks.recognise, *arguments, limit_s=self._options.ocr_limit_s)
+        except OutOfMemoryError:
+            return tasks.broken_page(sight.number, OVER_MEMORY)
