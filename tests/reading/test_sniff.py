@@ -8,11 +8,13 @@ from docmill.errors import CorruptError, UnsupportedFileTypeError
 from docmill.reading import sniff
 
 
-def zipped(*names: str) -> bytes:
+def zipped(*names: str, **members: bytes) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name in names:
             archive.writestr(name, "")
+        for name, content in members.items():
+            archive.writestr(name, content)
     return file.getvalue()
 
 
@@ -43,29 +45,61 @@ def test_the_content_decides(file: Path, content: bytes, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "media_type"),
+    ("content", "expected"),
     [
+        (b"just words", "text/plain"),
+        ("just words".encode("utf-16"), "text/plain"),
+        ("just words".encode("utf-32-be"), "text/plain"),
+        (b"BMW Bank\nKontoauszug", "text/plain"),
+        (b"Invoice: 12\nTotal: 30,00\n", "text/plain"),
+        (b"Dear Ms Jones,\nthank you, again, for all.\n", "text/plain"),
+        (b"<!DOCTYPE html><html>", "text/html"),
+        (b"<table><tr><td>1", "text/html"),
+        (b"<?xml version='1.0'?>\n<!DOCTYPE html>\n<html>", "text/html"),
+        (b"<?xml version='1.0'?>\n<Invoice/>", "application/xml"),
+        (b'{"total": 1}', "application/json"),
+        (b"# Title\n\nText", "text/markdown"),
+        (b"| a | b |\n|---|---|\n| 1 | 2 |\n", "text/markdown"),
+        (b"a,b\n1,2\n", "text/csv"),
+        (b'a;b\n"1;\n2";3\n', "text/csv"),
+        (b"a\tb\n1\t2\n", "text/tab-separated-values"),
+        (b"Subject: Offer\r\nFrom: a@example.com\r\n\r\nHello", "message/rfc822"),
+        (b"GIF89a", "image/gif"),
+        (zipped("holiday.jpg"), "application/zip"),
+        (zipped("[Content_Types].xml", "word/document.xml"), f"{sniff.OPEN_XML}.wordprocessingml.document"),
+        (zipped("[Content_Types].xml", "xl/workbook.xml"), f"{sniff.OPEN_XML}.spreadsheetml.sheet"),
+        (zipped("[Content_Types].xml", "word/a.xml")[:120], f"{sniff.OPEN_XML}.wordprocessingml.document"),
+        (zipped("word/a.docx"), "application/zip"),
         (
-            zipped("[Content_Types].xml", "word/document.xml"),
-            "a Word document",
-            sniff.ZIP_KINDS[0][1].media_type,
+            zipped(mimetype=b"application/vnd.oasis.opendocument.text"),
+            "application/vnd.oasis.opendocument.text",
         ),
-        (zipped("xl/workbook.xml"), "an Excel workbook", sniff.ZIP_KINDS[1][1].media_type),
-        (zipped("holiday.jpg"), "a ZIP archive", "application/zip"),
-        (b"PK\x03\x04broken", "a ZIP archive", "application/zip"),
-        (b"GIF89a", "a GIF picture", "image/gif"),
-        (b"Subject: Offer\r\nFrom: a@example.com\r\n\r\nHello", "an e-mail", "message/rfc822"),
-        (b"<!DOCTYPE html><html>", "a web page", "text/html"),
-        (b"just words", "a text file", "text/plain"),
-        ("just words".encode("utf-16"), "a text file", "text/plain"),
-        (b"\0\1\2\3", "a file of an unknown kind", "application/octet-stream"),
-        (b"\0\0\0\x18ftypmp42\0\0\0\0isomavc1", "a file of an unknown kind", "application/octet-stream"),
+        (b"PK\x03\x04broken", "application/zip"),
+        (b"\0\1\2\3", "application/octet-stream"),
+        (b"\0\0\0\x18ftypmp42\0\0\0\0isomavc1", "application/octet-stream"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 broken", "application/x-ole-storage"),
     ],
 )
-def test_a_refusal_names_what_was_found(file: Path, content: bytes, name: str, media_type: str) -> None:
+def test_every_kind_is_known_by_its_content(file: Path, content: bytes, expected: str) -> None:
     file.write_bytes(content)
 
-    with pytest.raises(UnsupportedFileTypeError, match=f"^{name} cannot be read") as refusal:
+    assert sniff.kind(file).media_type == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "media_type"),
+    [
+        (b"\xff\x4f\xff\x51", "a JPEG 2000 picture cannot be read; save it as a PDF", "image/jp2"),
+        (b"\x1f\x8b\x08", "a compressed archive cannot be read; unpack it", "application/gzip"),
+        (b"\0\1\2\3", "a file of an unknown kind cannot be read; save it", "application/octet-stream"),
+    ],
+)
+def test_a_refusal_names_what_was_found_and_what_to_do(
+    file: Path, content: bytes, message: str, media_type: str
+) -> None:
+    file.write_bytes(content)
+
+    with pytest.raises(UnsupportedFileTypeError, match=f"^{message}") as refusal:
         sniff.media_type(file)
 
     assert refusal.value.media_type == media_type

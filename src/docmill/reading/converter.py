@@ -33,6 +33,10 @@ class LocalConverter:
         """See `Converter.convert`."""
         path, options = original.path, self._options
         opened = await self._pool.run(tasks.open_original, path, options, limit_s=options.open_limit_s)
+        if not opened.page_count:
+            arguments = (path, opened.media_type, options)
+            text = await self._pool.run(tasks.read_flow, *arguments, limit_s=options.flow_limit_s)
+            return Document(original.content_hash, opened.media_type, text)
         pages = list(opened.pages)
         while len(pages) < opened.page_count:
             first, last = len(pages) + 1, min(len(pages) + options.pages_per_task, opened.page_count)

@@ -10,9 +10,9 @@ class ReadingOptions:
     max_pixels: of one stored image, before it is decoded. max_dimension_px: to which images and rendered
     pages are fitted before they are read; small print can need more. quality_threshold: below it a page is
     read again, by other means. languages: that a page may be in, as ISO 639-1; none for all that the engine
-    knows. open_limit_s: for looking into a file
-    and for a chunk of pages with text; ocr_limit_s: for recognising one page;
-    render_limit_s: for a picture of one.
+    knows. open_limit_s: for looking into a file and for a chunk of pages with text; flow_limit_s: for the
+    whole of a format without pages; ocr_limit_s: for recognising one page; render_limit_s: for a picture of
+    one.
     """
 
     max_pages: int = 2000
@@ -21,6 +21,7 @@ class ReadingOptions:
     quality_threshold: float = 0.7
     languages: tuple[str, ...] = ()
     open_limit_s: float = 8
+    flow_limit_s: float = 20
     ocr_limit_s: float = 60
     render_limit_s: float = 10
     pages_per_task: int = 16

@@ -2,109 +2,201 @@
 
 import re
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from docmill.errors import CorruptError, UnsupportedFileTypeError
+import olefile
+
+from docmill.errors import CorruptError, EncryptedError, UnsupportedFileTypeError
+from docmill.reading import delimited, encodings
 
 PDF = "application/pdf"
 HEAD_BYTES = 4096
+TEXT_HEAD_BYTES = 64 * 1024
 PDF_HEAD_BYTES = 1024 + 4
 PDF_START = re.compile(rb"%PDF|^\s*%?.{0,80}\s\d+ \d+ ?obj\b", re.DOTALL)
 """A header anywhere in the head, or an object at the start of a file that has lost its header."""
-MAIL_START = re.compile(rb"(?:[A-Za-z][A-Za-z0-9-]*:[ \t][^\n]*\n(?:[ \t][^\n]*\n)*){2}")
-"""Two header fields, each with the lines that continue it."""
-HEIF_BRANDS = frozenset(
+OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+ZIP_START = b"PK\x03\x04"
+ZIP_MEMBERS_READ = 20_000
+HEIF_BRANDS = frozenset(b"heic heix heim heis hevc hevx hevm hevs mif1 mif2 mif3 msf1".split())
+MAIL_FIELDS = frozenset(
     {
-        b"heic",
-        b"heix",
-        b"heim",
-        b"heis",
-        b"hevc",
-        b"hevx",
-        b"hevm",
-        b"hevs",
-        b"mif1",
-        b"mif2",
-        b"mif3",
-        b"msf1",
+        "bcc",
+        "cc",
+        "content-type",
+        "date",
+        "delivered-to",
+        "dkim-signature",
+        "from",
+        "in-reply-to",
+        "message-id",
+        "mime-version",
+        "received",
+        "references",
+        "reply-to",
+        "return-path",
+        "sender",
+        "subject",
+        "to",
+        "x-mailer",
     }
 )
-ZIP_MEMBERS_READ = 20_000
+"""Header fields that mails have and letters and forms seldom; two of them make a mail."""
+MAIL_HEADER = re.compile(r"\A(?:From [^\n]*\n)?((?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)+)")
+FIELD_NAME = re.compile(r"^([!-9;-~]+):", re.MULTILINE)
+HTML_START = re.compile(
+    r"\A<(?:!doctype\s+html|html|head|body|table|div|p|span|meta|title|script|style|font|center|h[1-6])\b",
+    re.IGNORECASE,
+)
+HTML_ROOT = re.compile(r"\A<[^>]*>[^\0]*?(?:<html\b|<!doctype\s+html)", re.IGNORECASE)
+"""A root after something else, such as a comment or an XML declaration."""
+MARKDOWN = re.compile(
+    r"^#{1,6} \S|^ {0,3}\|?(?: *:?-{3,}:? *\|)+ *:?-* *:?\s*$|^(?:```|~~~)|^\S[^\n]*\n={3,}\s*$", re.MULTILINE
+)
+"""A heading, the rule below a table's head, or fenced code."""
 
 
 class Kind(NamedTuple):
-    """A type that is not read. name: as a person calls it, with its article."""
+    """A type of file. name: as a person calls it, with its article. advice: empty for one that is read."""
 
     media_type: str
     name: str
+    advice: str = ""
 
 
-UNKNOWN = Kind("application/octet-stream", "a file of an unknown kind")
-TEXT = Kind("text/plain", "a text file")
-MAIL = Kind("message/rfc822", "an e-mail")
-OFFICE_97 = Kind("application/x-ole-storage", "an old Office document or Outlook message")
-JPEG_2000 = Kind("image/jp2", "a JPEG 2000 picture")
-POSTSCRIPT = Kind("application/postscript", "a PostScript file")
-ARCHIVE = "a compressed archive"
-BINARY_KINDS = (
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OFFICE_97),
-    (b"{\\rtf", Kind("application/rtf", "an RTF document")),
-    (b"GIF8", Kind("image/gif", "a GIF picture")),
-    (b"BM", Kind("image/bmp", "a BMP picture")),
-    (b"8BPS", Kind("image/vnd.adobe.photoshop", "a Photoshop picture")),
+AS_PDF = "save it as a PDF and upload that"
+UNPACKED = "unpack it and upload what it holds"
+OPEN_XML = "application/vnd.openxmlformats-officedocument"
+OPEN_DOCUMENT = "application/vnd.oasis.opendocument"
+
+UNKNOWN = Kind("application/octet-stream", "a file of an unknown kind", AS_PDF)
+JPEG_2000 = Kind("image/jp2", "a JPEG 2000 picture", AS_PDF)
+POSTSCRIPT = Kind("application/postscript", "a PostScript file", AS_PDF)
+
+SIGNATURES: tuple[tuple[bytes, Kind], ...] = (
+    (b"\xff\xd8\xff", Kind("image/jpeg", "a JPEG picture")),
+    (b"\x89PNG\r\n\x1a\n", Kind("image/png", "a PNG picture")),
+    (b"II*\0", Kind("image/tiff", "a TIFF picture")),
+    (b"MM\0*", Kind("image/tiff", "a TIFF picture")),
+    (b"GIF8", Kind("image/gif", "a GIF picture", AS_PDF)),
+    (b"BM", Kind("image/bmp", "a BMP picture", AS_PDF)),
+    (b"8BPS", Kind("image/vnd.adobe.photoshop", "a Photoshop picture", AS_PDF)),
     (b"\0\0\0\x0cjP  ", JPEG_2000),
     (b"\xff\x4f\xff\x51", JPEG_2000),
     (b"%!PS", POSTSCRIPT),
     (b"\xc5\xd0\xd3\xc6", POSTSCRIPT),
-    (b"\x1f\x8b", Kind("application/gzip", ARCHIVE)),
-    (b"7z\xbc\xaf\x27\x1c", Kind("application/x-7z-compressed", ARCHIVE)),
-    (b"Rar!\x1a\x07", Kind("application/vnd.rar", ARCHIVE)),
-    (b"\x7fELF", Kind("application/x-executable", "a program")),
-    (b"MZ", Kind("application/x-msdownload", "a program")),
+    (b"\x78\x9f\x3e\x22", Kind("application/ms-tnef", "a winmail.dat", AS_PDF)),
+    (b"\x1f\x8b", Kind("application/gzip", "a compressed archive", UNPACKED)),
+    (b"7z\xbc\xaf\x27\x1c", Kind("application/x-7z-compressed", "a compressed archive", UNPACKED)),
+    (b"Rar!\x1a\x07", Kind("application/vnd.rar", "a compressed archive", UNPACKED)),
+    (b"\x7fELF", Kind("application/x-executable", "a program", AS_PDF)),
+    (b"MZ", Kind("application/x-msdownload", "a program", AS_PDF)),
 )
-OPEN_XML = "application/vnd.openxmlformats-officedocument"
-ZIP_KINDS = (
-    ("word/", Kind(f"{OPEN_XML}.wordprocessingml.document", "a Word document")),
-    ("xl/", Kind(f"{OPEN_XML}.spreadsheetml.sheet", "an Excel workbook")),
-    ("ppt/", Kind(f"{OPEN_XML}.presentationml.presentation", "a PowerPoint presentation")),
-    ("content.xml", Kind("application/vnd.oasis.opendocument", "an OpenDocument file")),
+"""What the first bytes say. A line that loses its advice is read from then on."""
+
+WEBP = Kind("image/webp", "a WebP picture")
+HEIC = Kind("image/heic", "a HEIC picture")
+
+OLE_KINDS: tuple[tuple[str, Kind], ...] = (
+    ("__properties_version1.0", Kind("application/vnd.ms-outlook", "an Outlook message", AS_PDF)),
+    ("WordDocument", Kind("application/msword", "an old Word document", "save it as .docx or as a PDF")),
+    (
+        "PowerPoint Document",
+        Kind(
+            "application/vnd.ms-powerpoint",
+            "an old PowerPoint presentation",
+            "save it as .pptx or as a PDF",
+        ),
+    ),
+    ("Workbook", Kind("application/vnd.ms-excel", "an old Excel workbook", AS_PDF)),
+    ("Book", Kind("application/vnd.ms-excel", "an old Excel workbook", AS_PDF)),
 )
-ZIP = Kind("application/zip", "a ZIP archive")
-TEXT_KINDS = (
-    ((b"<?xml",), Kind("application/xml", "an XML file")),
-    ((b"<!doctype html", b"<html"), Kind("text/html", "a web page")),
+"""What the streams of a compound file say."""
+OLE = Kind("application/x-ole-storage", "an old Office file of an unknown kind", AS_PDF)
+
+ZIP_KINDS: tuple[tuple[str, Kind], ...] = (
+    ("word/", Kind(f"{OPEN_XML}.wordprocessingml.document", "a Word document", AS_PDF)),
+    ("xl/", Kind(f"{OPEN_XML}.spreadsheetml.sheet", "an Excel workbook", AS_PDF)),
+    ("ppt/", Kind(f"{OPEN_XML}.presentationml.presentation", "a PowerPoint presentation", AS_PDF)),
 )
+"""What the members of an Open XML package say."""
+OPEN_DOCUMENT_KINDS: tuple[Kind, ...] = (
+    Kind(f"{OPEN_DOCUMENT}.text", "an OpenDocument text", AS_PDF),
+    Kind(f"{OPEN_DOCUMENT}.spreadsheet", "an OpenDocument spreadsheet", AS_PDF),
+    Kind(f"{OPEN_DOCUMENT}.presentation", "an OpenDocument presentation", AS_PDF),
+    Kind(f"{OPEN_DOCUMENT}.graphics", "an OpenDocument drawing", AS_PDF),
+    Kind("application/epub+zip", "an e-book", AS_PDF),
+)
+"""What the member `mimetype` says: templates too, whose type only goes on."""
+ZIP = Kind("application/zip", "a ZIP archive", UNPACKED)
+
+RTF = Kind("application/rtf", "an RTF document", AS_PDF)
+MAIL = Kind("message/rfc822", "an e-mail", AS_PDF)
+HTML = Kind("text/html", "a web page")
+CSV = Kind("text/csv", "a table as text")
+TSV = Kind("text/tab-separated-values", "a table as text")
+TEXT = Kind("text/plain", "a text file")
+
+TEXT_KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
+    (re.compile(r"\A\{\\rtf"), RTF),
+    (HTML_START, HTML),
+    (HTML_ROOT, HTML),
+    (re.compile(r"\A<\?xml\b"), Kind("application/xml", "an XML file")),
+    (re.compile(r"\A(?:\{\s*[\"}]|\[\s*[\"{\[\]\d])"), Kind("application/json", "a JSON file")),
+    (MARKDOWN, Kind("text/markdown", "a Markdown text")),
+)
+"""What the beginning of a text says; the first that is found decides."""
 
 
 def media_type(path: Path) -> str:
-    """The type, one that docmill reads. Raises UnsupportedFileTypeError, CorruptError for an empty file."""
+    """The type, one that docmill reads.
+
+    Raises UnsupportedFileTypeError, EncryptedError for an Office file with a password, CorruptError for an
+    empty file.
+    """
+    found = kind(path)
+    if found.advice:
+        raise UnsupportedFileTypeError(
+            f"{found.name} cannot be read; {found.advice}", media_type=found.media_type
+        )
+    return found.media_type
+
+
+def kind(path: Path) -> Kind:
+    """What the file is, read or not. Raises EncryptedError, CorruptError for an empty file."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
-    if not head:
-        raise CorruptError("the file is empty; save or send it again")
-    found = _picture(head)
-    if found is None and PDF_START.search(head[:PDF_HEAD_BYTES]):
-        found = PDF
-    if found is None:
-        kind = _refused_kind(path, head)
-        raise UnsupportedFileTypeError(
-            f"{kind.name} cannot be read; save it as a PDF and upload that", media_type=kind.media_type
-        )
-    return found
+        if not head:
+            raise CorruptError("the file is empty; save or send it again")
+        found = _binary_kind(path, head)
+        if found is not None:
+            return found
+        return _text_kind(head + file.read(TEXT_HEAD_BYTES - len(head)))
 
 
-def _picture(head: bytes) -> str | None:
-    if head.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
+def _binary_kind(path: Path, head: bytes) -> Kind | None:
+    picture = _picture(head)
+    if picture is not None:
+        return picture
+    if PDF_START.search(head[:PDF_HEAD_BYTES]):
+        return Kind(PDF, "a PDF")
+    if head.startswith(ZIP_START):
+        return _zip_kind(path, head)
+    if head.startswith(OLE_START):
+        return _ole_kind(path)
+    for signature, found in SIGNATURES:
+        if head.startswith(signature) and not (signature.isalpha() and encodings.is_text(head)):
+            return found
+    return None
+
+
+def _picture(head: bytes) -> Kind | None:
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "image/webp"
-    if head[:4] in (b"II*\0", b"MM\0*"):
-        return "image/tiff"
+        return WEBP
     if head[4:8] == b"ftyp" and not HEIF_BRANDS.isdisjoint(_brands(head)):
-        return "image/heic"
+        return HEIC
     return None
 
 
@@ -114,30 +206,72 @@ def _brands(head: bytes) -> list[bytes]:
     return [head[8:12], *(head[at : at + 4] for at in range(16, size - 3, 4))]
 
 
-def _refused_kind(path: Path, head: bytes) -> Kind:
-    if head.startswith(b"PK\x03\x04"):
-        return _zip_kind(path)
-    for signature, kind in BINARY_KINDS:
-        if head.startswith(signature):
-            return kind
-    if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return UNKNOWN
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if MAIL_START.match(start.replace(b"\r\n", b"\n")):
-        return MAIL
-    for beginnings, kind in TEXT_KINDS:
-        if start.lower().startswith(beginnings):
-            return kind
-    return TEXT
+def _ole_kind(path: Path) -> Kind:
+    """Only the streams at the top count: a document may hold others inside."""
+    try:
+        with path.open("rb") as file, olefile.OleFileIO(file) as compound:  # pyright: ignore[reportUnknownVariableType] - untyped
+            entries: list[list[str]] = compound.listdir(storages=True)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
+    except (OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError):
+        return OLE
+    names = {entry[0] for entry in entries if len(entry) == 1}
+    if "EncryptedPackage" in names:
+        raise EncryptedError("the file is protected by a password; save it without one and upload it again")
+    return next((found for name, found in OLE_KINDS if name in names), OLE)
 
 
-def _zip_kind(path: Path) -> Kind:
+def _zip_kind(path: Path, head: bytes) -> Kind:
+    names, declared = _members(path, head)
+    for found in OPEN_DOCUMENT_KINDS:
+        if declared.startswith(found.media_type):
+            return found
+    if "[Content_Types].xml" in names:
+        for beginning, found in ZIP_KINDS:
+            if any(name.startswith(beginning) for name in names):
+                return found
+    return ZIP
+
+
+def _members(path: Path, head: bytes) -> tuple[Sequence[str], str]:
+    """The names in an archive, and the type its member `mimetype` declares."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()[:ZIP_MEMBERS_READ]
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        names = []
-    for beginning, kind in ZIP_KINDS:
-        if any(name.startswith(beginning) for name in names):
-            return kind
-    return ZIP
+            if "mimetype" not in names:
+                return names, ""
+            with archive.open("mimetype") as member:
+                return names, member.read(100).decode("ascii", "replace")
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, EOFError):
+        return _names_in_head(head), ""
+
+
+def _names_in_head(head: bytes) -> list[str]:
+    """The names of the first members, for an archive whose end is missing."""
+    starts = [match.start() for match in re.finditer(ZIP_START, head)]
+    sizes = [int.from_bytes(head[at + 26 : at + 28], "little") for at in starts]
+    return [
+        head[at + 30 : at + 30 + size].decode("ascii", "replace")
+        for at, size in zip(starts, sizes, strict=True)
+    ]
+
+
+def _text_kind(head: bytes) -> Kind:
+    if not encodings.is_text(head):
+        return UNKNOWN
+    text = encodings.decode(head).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff \t\n")
+    if _is_mail(text):
+        return MAIL
+    for pattern, found in TEXT_KINDS:
+        if pattern.search(text):
+            return found
+    delimiter = delimited.delimiter(text, is_whole=len(head) < TEXT_HEAD_BYTES)
+    if delimiter is None:
+        return TEXT
+    return TSV if delimiter == "\t" else CSV
+
+
+def _is_mail(text: str) -> bool:
+    header = MAIL_HEADER.match(text)
+    if header is None:
+        return False
+    names = {name.lower() for name in FIELD_NAME.findall(header[1])}
+    return len(names & MAIL_FIELDS) > 1

@@ -7,13 +7,18 @@ from docmill.errors import CorruptError, TooLargeError
 from docmill.model import Page, Words
 from docmill.reading import images, pdf, pdftext, sniff
 from docmill.reading.engines.local import local_engine
+from docmill.reading.flow import typeset
+from docmill.reading.formats import READERS
 from docmill.reading.images import Picture
 from docmill.reading.ocr import page_words, quality
 from docmill.reading.options import ReadingOptions
 
 
 class Opened(NamedTuple):
-    """A file after a first look. pages: its first pages, None for each that must be recognised."""
+    """A file after a first look.
+
+    pages: its first pages, None for each that must be recognised. page_count: 0 for a format without pages.
+    """
 
     media_type: str
     page_count: int
@@ -26,6 +31,8 @@ def open_original(path: Path, options: ReadingOptions) -> Opened:
     Raises UnsupportedFileTypeError, EncryptedError, CorruptError, TooLargeError.
     """
     media_type = sniff.media_type(path)
+    if media_type in READERS:
+        return Opened(media_type, 0, [])
     if media_type != sniff.PDF:
         count = images.count_frames(path, options)
         _check_pages(count, options)
@@ -39,6 +46,14 @@ def open_original(path: Path, options: ReadingOptions) -> Opened:
 def _check_pages(count: int, options: ReadingOptions) -> None:
     if count > options.max_pages:
         raise TooLargeError(f"the file has {count} pages, more than {options.max_pages}; split it")
+
+
+def read_flow(path: Path, media_type: str, options: ReadingOptions) -> list[Page]:
+    """The pages of a format that has none: its text, set on paper.
+
+    Raises EncryptedError, CorruptError, TooLargeError.
+    """
+    return typeset(READERS[media_type](path, options), max_pages=options.max_pages)
 
 
 def read_text(path: Path, first: int, last: int) -> list[Page | None]:

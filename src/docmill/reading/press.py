@@ -1,0 +1,137 @@
+"""Lines of words on pages of paper."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from docmill.model import Page, Words
+from docmill.reading.typewriter import Placed
+
+A4_PT = (595.0, 842.0)
+A4_RATIO = 842 / 595
+MARGIN_PT = 48.0
+CELL_PT = 5.4
+"""The width of a character, as of 9 points in a typewriter's face."""
+LINE_PT = 13.0
+TEXT_PT = 10.0
+"""The height of a word's box within its line."""
+GAP_PT = 8.0
+PORTRAIT = 92
+LANDSCAPE = 138
+WIDEST = 400
+"""Characters in a line: of A4, of A4 turned, and of the widest sheet that a table may ask for."""
+REST = "the document is longer than {count} pages, and its rest was not read; split it to have all of it"
+
+
+@dataclass(slots=True)
+class _Sheet:
+    """A page being filled. boxes: four fractions for each word."""
+
+    width_pt: float
+    height_pt: float
+    y_pt: float = MARGIN_PT
+    line: int = 0
+    block: int = 0
+    texts: list[str] = field(default_factory=list[str])
+    boxes: list[float] = field(default_factory=list[float])
+    lines: list[int] = field(default_factory=list[int])
+    blocks: list[int] = field(default_factory=list[int])
+
+    def has_room(self, height_pt: float) -> bool:
+        return self.y_pt + height_pt <= self.height_pt - MARGIN_PT
+
+    def add(self, words: Sequence[Placed], scale: float) -> None:
+        top = self.y_pt + (LINE_PT - TEXT_PT) / 2 * scale
+        y0, y1 = top / self.height_pt, (top + TEXT_PT * scale) / self.height_pt
+        for column, width, text in words:
+            x0 = MARGIN_PT + column * CELL_PT * scale
+            x1 = x0 + max(width, 1) * CELL_PT * scale
+            self.boxes += (x0 / self.width_pt, y0, x1 / self.width_pt, y1)
+            self.texts.append(text)
+        self.lines += [self.line] * len(words)
+        self.blocks += [self.block] * len(words)
+        self.line += 1
+        self.y_pt += LINE_PT * scale
+
+    def gap(self, height_pt: float) -> None:
+        """Leave room, and start a new block."""
+        self.y_pt += height_pt
+        if self.blocks:
+            self.block = self.blocks[-1] + 1
+
+    def page(self, number: int) -> Page:
+        words = Words(
+            texts=self.texts,
+            boxes=np.clip(np.array(self.boxes, np.float32).reshape(-1, 4), 0, 1),
+            confidences=np.ones(len(self.texts), np.float32),
+            lines=np.array(self.lines, np.int32),
+            blocks=np.array(self.blocks, np.int32),
+        )
+        return Page(number, self.width_pt, self.height_pt, words, source="text", quality=1.0)
+
+
+class Press:
+    """Sets lines one below the other, page after page.
+
+    columns: how many characters a line holds. is_full: nothing more is taken.
+    """
+
+    def __init__(self, max_pages: int | None = None) -> None:
+        self.columns = PORTRAIT
+        self.is_full = False
+        self._max_pages = max_pages
+        self._pages: list[Page] = []
+        self._sheet = self._blank()
+
+    def start(self, columns: int) -> None:
+        """The next line starts a page that is `columns` characters wide."""
+        self._turn()
+        self.columns = columns
+        self._sheet = self._blank()
+
+    def put(self, words: Sequence[Placed], *, scale: float = 1.0) -> None:
+        """One line; one without words leaves room."""
+        if not words:
+            self.gap(LINE_PT * scale)
+            return
+        if not self._sheet.has_room(LINE_PT * scale):
+            self._turn()
+        if not self.is_full:
+            self._sheet.add(words, scale)
+
+    def put_row(self, lines: Sequence[Sequence[Placed]]) -> None:
+        """Lines that stay on one page if they fit on any."""
+        if self._sheet.texts and not self._sheet.has_room(LINE_PT * len(lines)):
+            self._turn()
+        for words in lines:
+            self.put(words)
+
+    def gap(self, height_pt: float = GAP_PT) -> None:
+        """Leave room between blocks, but none above the first."""
+        if self._sheet.texts:
+            self._sheet.gap(height_pt)
+
+    def finish(self) -> list[Page]:
+        """The pages; one without words if nothing was put."""
+        self._turn()
+        if self.is_full:
+            problem = REST.format(count=len(self._pages))
+            last = self._blank().page(len(self._pages) + 1)
+            return [*self._pages, replace(last, source="none", quality=0.0, problem=problem)]
+        return self._pages or [self._blank().page(1)]
+
+    def _turn(self) -> None:
+        """Put the page aside if there is anything on it, and take a new one."""
+        if self._sheet.texts:
+            if len(self._pages) == self._max_pages:
+                self.is_full = True
+            else:
+                self._pages.append(self._sheet.page(len(self._pages) + 1))
+        self._sheet = self._blank()
+
+    def _blank(self) -> _Sheet:
+        width_pt = max(A4_PT[0], 2 * MARGIN_PT + self.columns * CELL_PT)
+        if width_pt < A4_PT[0] + CELL_PT:
+            return _Sheet(*A4_PT)
+        return _Sheet(width_pt, round(width_pt / A4_RATIO, 1))
