@@ -1,13 +1,12 @@
 """The other side of `docmill.reading.pool`: a process that reads untrusted files and may die of them.
 
-Run as `python -P -m docmill.reading.child MEMORY_BYTES`, with a socket as its standard input.
+Run as `python -P -m docmill.reading.child MEMORY_BYTES DESK USER`, with a socket as its standard input.
 """
 
 import contextlib
 import logging
 import os
 import pickle
-import resource
 import select
 import signal
 import socket
@@ -15,9 +14,12 @@ import struct
 import sys
 import threading
 import traceback
+from pathlib import Path
 from typing import BinaryIO
 
 from docmill.errors import DocmillError, InternalError
+from docmill.reading import sandbox
+from docmill.reading.desk import empty
 from docmill.reading.memory import OutOfMemoryError
 
 LENGTH = struct.Struct("!Q")
@@ -31,19 +33,14 @@ log = logging.getLogger(__name__)
 def main() -> None:
     """Serve until the parent hangs up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    limit_resources(int(sys.argv[1]))
+    memory_bytes, folder, user = int(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    sandbox.enter(memory_bytes, folder=folder, work=folder / "work", user=user)
     connection = socket.socket(fileno=os.dup(0))
     _silence()
-    threading.Thread(target=_die_with_parent, args=(connection.fileno(),), daemon=True).start()
+    threading.Thread(target=_die_with_parent, args=(connection.fileno(), folder), daemon=True).start()
     with connection, connection.makefile("rb") as requests, connection.makefile("wb") as replies:
         serve(requests, replies)
     os._exit(0)  # native libraries' exit handlers have nothing to save and may crash
-
-
-def limit_resources(memory_bytes: int) -> None:
-    """Cap this process's memory for good; no core dumps, for they hold document text."""
-    resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _silence() -> None:
@@ -54,11 +51,16 @@ def _silence() -> None:
     os.close(nowhere)
 
 
-def _die_with_parent(descriptor: int) -> None:
-    """End this process when the other end of its socket is gone, even in the middle of a task."""
+def _die_with_parent(descriptor: int, folder: Path) -> None:
+    """End this process when the other end of its socket is gone, even in the middle of a task.
+
+    Nobody else takes back what it was lent, if its parent was killed.
+    """
     hang_up = select.poll()
     hang_up.register(descriptor, select.POLLRDHUP)
     hang_up.poll()
+    with contextlib.suppress(OSError):
+        empty(folder)
     os._exit(1)
 
 

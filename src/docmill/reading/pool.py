@@ -6,22 +6,31 @@ import io
 import logging
 import os
 import pickle
+import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar, TypeVarTuple
 
-from docmill.errors import CrashedError, DocmillError, TimeLimitError
+from docmill.errors import CrashedError, DocmillError, TimeLimitError, TooLargeError
 from docmill.limits import waiting_for_a_turn
 from docmill.reading.child import LENGTH
+from docmill.reading.desk import Desk, remove_abandoned
 from docmill.reading.memory import OutOfMemoryError
+from docmill.reading.turns import Turns
 
 MEMORY_BYTES = 1_200_000_000
 """What a child may allocate; with the code it maps and its parent it stays below 1.5 GB."""
+MAX_RESIDENT_BYTES = 900_000_000
+"""A child that holds more than this after a task does no other."""
 MAX_REPLY_BYTES = 512_000_000
+OVERFULL = "reading this file writes more to the disk than is allowed; split it or reduce its size"
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_LOOKS_EVERY_S = 0.5
+"""How often the work folder of a task is looked at."""
 MALFORMED = (
     pickle.UnpicklingError,
     AttributeError,
@@ -45,19 +54,20 @@ class Pool:
     """Runs functions in child processes, one task at a time in each.
 
     A child that hangs, dies or is no longer waited for is killed, which costs its own task and nothing else.
-    Children start when first needed and are replaced after `max_tasks`. Callers beyond `workers` wait
-    their turn in order. Close the pool in the event loop that used it.
+    Children start when first needed and are replaced after `max_tasks`, or when they have grown too large.
+    Callers beyond `workers` wait for their turn, see `docmill.reading.turns`. A child works in a sandbox, see
+    `docmill.reading.sandbox`. Close the pool in the event loop that used it.
     """
 
     def __init__(self, workers: int, *, max_tasks: int = 500, memory_bytes: int = MEMORY_BYTES) -> None:
         self.workers = workers
         self._max_tasks = max_tasks
         self._memory_bytes = memory_bytes
-        self._turns = asyncio.Semaphore(workers)
+        self._turns = Turns(workers)
         self._idle: list[_Child] = []
         self._busy: set[_Child] = set()
-        self._waiting = 0
         self._closed = False
+        self._swept = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -72,16 +82,18 @@ class Pool:
     ) -> _Result:
         """What `function` returns. It and its arguments are pickled: a module's function, paths, numbers.
 
+        A file among the arguments is lent to the child, which gets a path of its own to it.
+
         Raises the function's own DocmillError; TimeLimitError after `limit_s` of running, CrashedError if
         the child died, TooLargeError if it ran out of memory, InternalError for any other exception.
         Cancelling kills the work.
         """
-        request = pickle.dumps((function, args), protocol=5)
-        await self._turn()
+        with waiting_for_a_turn():
+            await self._turns.take()
         try:
-            reply = await self._answer(request, limit_s)
+            reply = await self._answer(function, args, limit_s)
         finally:
-            self._turns.release()
+            self._turns.give_back()
         if isinstance(reply, DocmillError):
             raise reply
         return reply
@@ -94,31 +106,31 @@ class Pool:
     @property
     def waiting(self) -> int:
         """How many tasks wait for their turn."""
-        return self._waiting
+        return self._turns.waiting
 
-    async def _turn(self) -> None:
-        self._waiting += 1
-        try:
-            with waiting_for_a_turn():
-                await self._turns.acquire()
-        finally:
-            self._waiting -= 1
-
-    async def _answer(self, request: bytes, limit_s: float) -> Any:  # noqa: ANN401  the function's result
+    async def _answer(self, function: object, args: tuple[object, ...], limit_s: float) -> Reply:
         child = await self._child()
         self._busy.add(child)
         try:
+            request = pickle.dumps((function, await child.lend(args)), protocol=5)
             async with asyncio.timeout(limit_s):
                 reply = await child.ask(request)
+            is_fit = await child.tidy()
         except BaseException as error:
             await child.kill()
             raise _explained(error, child, limit_s) from error
         finally:
             self._busy.discard(child)
-        if isinstance(reply, OutOfMemoryError):
-            await child.kill()  # what it holds is not given back, and the next task would miss it
+        # After a lack of memory, what it holds is not given back, and the next task would miss it.
+        if (
+            self._closed
+            or not is_fit
+            or child.tasks >= self._max_tasks
+            or isinstance(reply, OutOfMemoryError)
+        ):
+            await child.kill()
         else:
-            await self._put_back(child)
+            self._idle.append(child)
         return reply
 
     async def close(self) -> None:
@@ -135,13 +147,10 @@ class Pool:
             if child.alive:
                 return child
             await child.kill()
+        if not self._swept:
+            self._swept = True
+            await asyncio.to_thread(remove_abandoned)
         return await _Child.start(self._memory_bytes)
-
-    async def _put_back(self, child: "_Child") -> None:
-        if self._closed or child.tasks >= self._max_tasks:
-            await child.kill()
-        else:
-            self._idle.append(child)
 
 
 def _explained(error: BaseException, child: "_Child", limit_s: float) -> BaseException:
@@ -158,13 +167,18 @@ def _explained(error: BaseException, child: "_Child", limit_s: float) -> BaseExc
 
 
 class _Child:
-    """A running `docmill.reading.child` and the socket to it."""
+    """A running `docmill.reading.child`, the socket to it and its desk."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        process: subprocess.Popen[bytes],
+        desk: Desk,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> None:
         self.tasks = 0
         self._process = process
+        self._desk = desk
         self._reader = reader
         self._writer = writer
 
@@ -175,25 +189,46 @@ class _Child:
             # In a thread, since forking takes milliseconds; shielded, since a thread cannot be cancelled.
             starting = asyncio.ensure_future(asyncio.to_thread(_launch, theirs, memory_bytes))
             try:
-                process = await asyncio.shield(starting)
+                process, desk = await asyncio.shield(starting)
             except asyncio.CancelledError:
                 ours.close()  # the child sees it and ends
-                await _reap(await starting)
+                await asyncio.shield(asyncio.to_thread(_end, *await starting))
                 raise
         reader, writer = await asyncio.open_connection(sock=ours)
-        return cls(process, reader, writer)
+        return cls(process, desk, reader, writer)
 
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        # Not reaped: its number must stay its own until its group has been killed.
+        ended = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return ended is None
 
     @property
     def exit_status(self) -> int | None:
         return self._process.poll()
 
+    async def lend(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
+        """The arguments, files among them lent."""
+        if not any(isinstance(argument, Path) for argument in arguments):
+            return arguments
+        return await asyncio.to_thread(self._desk.lend, arguments)
+
     async def ask(self, request: bytes) -> Reply:
-        """The reply to a request, after its log records have been passed on. Raises EOFError on death."""
+        """The reply to a request, after its log records have been passed on.
+
+        Raises EOFError on death, TooLargeError if it writes too much.
+        """
         self.tasks += 1
+        answering = asyncio.ensure_future(self._answer(request))
+        try:
+            while not (await asyncio.wait({answering}, timeout=_LOOKS_EVERY_S))[0]:
+                if await asyncio.to_thread(self._desk.is_overfull):
+                    raise TooLargeError(OVERFULL)
+            return await answering
+        finally:
+            answering.cancel()
+
+    async def _answer(self, request: bytes) -> Reply:
         self._writer.write(LENGTH.pack(len(request)) + request)
         await self._writer.drain()
         while True:
@@ -214,39 +249,64 @@ class _Child:
             raise EOFError("the reply makes no sense") from error
         return kind, reply
 
+    async def tidy(self) -> bool:
+        """Empty its work folder after a task; whether it is fit for another."""
+        return await asyncio.to_thread(self._tidied)
+
+    def _tidied(self) -> bool:
+        self._desk.clear()
+        process = Path("/proc", str(self._process.pid))
+        try:
+            resident = int((process / "statm").read_text().split()[1]) * _PAGE_BYTES
+            left_behind = (process / "task" / process.name / "children").read_text()
+        except OSError:  # it has just died, which the next task will see
+            return True
+        return resident <= MAX_RESIDENT_BYTES and not left_behind
+
     async def kill(self) -> None:
-        """End it at once. Its work is lost; nothing it holds needs saving."""
+        """End it at once, and all it has started. Its work is lost; nothing it holds needs saving."""
         self._writer.close()
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()
-        await _reap(self._process)
+        await asyncio.shield(asyncio.to_thread(_end, self._process, self._desk))
 
 
-async def _reap(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    await asyncio.shield(asyncio.to_thread(process.wait))
+def _end(process: subprocess.Popen[bytes], desk: Desk) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    desk.remove()
 
 
-def _launch(connection: socket.socket, memory_bytes: int) -> subprocess.Popen[bytes]:
+def _launch(connection: socket.socket, memory_bytes: int) -> tuple[subprocess.Popen[bytes], Desk]:
     """A child that inherits no environment, hence no secrets, and no terminal, hence no Ctrl-C.
 
     -P: the current folder, which anyone may have written to, is no place to import from.
     """
+    desk = Desk()
     environment = {
         "PATH": os.defpath,
         "LANG": "C.UTF-8",
-        "TMPDIR": tempfile.gettempdir(),
+        "HOME": str(desk.work),
+        "TMPDIR": str(desk.work),
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         "OMP_NUM_THREADS": "1",
         "MALLOC_ARENA_MAX": "2",
     }
-    return subprocess.Popen(  # noqa: S603 - our own program, no shell
-        [sys.executable, "-P", "-m", "docmill.reading.child", str(memory_bytes)],
-        stdin=connection.fileno(),
-        stdout=subprocess.DEVNULL,
-        env=environment,
-        start_new_session=True,
-    )
+    command = [sys.executable, "-P", "-m", "docmill.reading.child"]
+    try:
+        process = subprocess.Popen(  # noqa: S603 - our own program, no shell
+            [*command, str(memory_bytes), str(desk.folder), str(desk.user)],
+            stdin=connection.fileno(),
+            stdout=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,
+        )
+    except BaseException:
+        desk.remove()
+        raise
+    return process, desk
 
 
 class _Unpickler(pickle.Unpickler):

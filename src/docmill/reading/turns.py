@@ -1,0 +1,125 @@
+"""Whose turn it is when more work waits than can be done: tenants in turn, and within one its documents."""
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Generator, Hashable
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple, TypeAlias
+
+
+class _Account(NamedTuple):
+    tenant: Hashable
+    document: Hashable
+
+
+_NOBODY = _Account(None, None)
+_Documents: TypeAlias = OrderedDict[Hashable, deque[asyncio.Future[None]]]
+
+_account: ContextVar[_Account] = ContextVar("account", default=_NOBODY)
+_urgent: ContextVar[bool] = ContextVar("urgent", default=False)
+
+
+@contextmanager
+def on_account_of(tenant: Hashable, document: Hashable) -> Generator[None]:
+    """Say for whom the work of this block is done, and of the tasks started in it."""
+    token = _account.set(_Account(tenant, document))
+    try:
+        yield
+    finally:
+        _account.reset(token)
+
+
+@contextmanager
+def for_a_person() -> Generator[None]:
+    """Say that somebody waits for the work of this block: it comes before all that nobody watches."""
+    token = _urgent.set(True)
+    try:
+        yield
+    finally:
+        _urgent.reset(token)
+
+
+class Turns:
+    """So many may have a turn at a time. Those who wait get it in a fair order, whoever asked how often."""
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._urgent, self._other = _Lane(), _Lane()
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return len(self._urgent) + len(self._other)
+
+    async def take(self) -> None:
+        """Wait for a turn on the account that this code runs on; give it back with `give_back`."""
+        if self._free:
+            self._free -= 1
+            return
+        lane = self._urgent if _urgent.get() else self._other
+        turn = asyncio.get_running_loop().create_future()
+        account = _account.get()
+        lane.join(account, turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                lane.leave(account, turn)
+            else:
+                self.give_back()  # it came, and at the same time nobody wanted it any more
+            raise
+
+    def give_back(self) -> None:
+        """End a turn: the next one's begins."""
+        turn = self._urgent.next() or self._other.next()
+        if turn is None:
+            self._free += 1
+        else:
+            turn.set_result(None)
+
+
+class _Lane:
+    """Those who wait, by tenant and document; whoever had a turn goes to the end of its row."""
+
+    def __init__(self) -> None:
+        self._tenants: OrderedDict[Hashable, OrderedDict[Hashable, deque[asyncio.Future[None]]]] = (
+            OrderedDict()
+        )
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def join(self, account: _Account, turn: asyncio.Future[None]) -> None:
+        documents = self._tenants.setdefault(account.tenant, OrderedDict())
+        documents.setdefault(account.document, deque()).append(turn)
+        self._count += 1
+
+    def leave(self, account: _Account, turn: asyncio.Future[None]) -> None:
+        turns = self._tenants.get(account.tenant, _Documents()).get(account.document)
+        if turns and turn in turns:
+            turns.remove(turn)
+            self._count -= 1
+            self._drop_if_empty(account)
+
+    def next(self) -> asyncio.Future[None] | None:
+        """The turn of whoever comes next, taken out; None if nobody waits."""
+        while self._tenants:
+            tenant, documents = next(iter(self._tenants.items()))
+            document, turns = next(iter(documents.items()))
+            turn = turns.popleft()
+            self._count -= 1
+            self._tenants.move_to_end(tenant)
+            documents.move_to_end(document)
+            self._drop_if_empty(_Account(tenant, document))
+            if not turn.done():  # else it was cancelled, which its owner does not know yet
+                return turn
+        return None
+
+    def _drop_if_empty(self, account: _Account) -> None:
+        documents = self._tenants[account.tenant]
+        if not documents[account.document]:
+            del documents[account.document]
+        if not documents:
+            del self._tenants[account.tenant]
