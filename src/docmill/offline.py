@@ -13,6 +13,7 @@ from docmill.ports import Exporter, Reader, Ref
 from docmill.reading.converter import LocalConverter
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
+from docmill.reading.unpacker import PooledUnpacker
 from docmill.understanding.gate import RuleGate
 
 READING = ReadingOptions()
@@ -41,6 +42,7 @@ def offline_steps(
         gate=RuleGate(),
         exporter=exporter,
         limits=limits,
+        unpacker=PooledUnpacker(pool, reading),
     )
 
 

@@ -4,14 +4,17 @@ import asyncio
 import fcntl
 import json
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, TextIO
 
+from docmill.batch.parts import part_source
 from docmill.errors import DocmillError, MisconfiguredError, ServerError
-from docmill.model import Result
+from docmill.model import Part, Result
 from docmill.ports import Ref
 
 Record = dict[str, Any]
@@ -39,10 +42,13 @@ def result_record(ref: Ref, result: Result) -> Record:
         "attempts": result.attempt,
         "usage": extraction and extraction.usage.model_dump(mode="json"),
         "timings_s": _rounded(result.timings_s),
+        "parts": _part_records(ref, result.document.parts if result.document else ()),
     }
 
 
-def failure_record(ref: Ref, error: DocmillError, *, content_hash: str | None, attempts: int) -> Record:
+def failure_record(
+    ref: Ref, error: DocmillError, *, content_hash: str | None, attempts: int, parts: Sequence[Part] = ()
+) -> Record:
     """The record of a document that could not be processed."""
     return {
         "source": ref.key,
@@ -56,7 +62,15 @@ def failure_record(ref: Ref, error: DocmillError, *, content_hash: str | None, a
         "attempts": attempts,
         "usage": None,
         "timings_s": {},
+        "parts": _part_records(ref, parts),
     }
+
+
+def _part_records(ref: Ref, parts: Sequence[Part]) -> list[Record]:
+    """What a document holds, and the source of each part's own record; none has the part with a problem."""
+    return [
+        {"source": None if part.problem else part_source(ref.key, part), **asdict(part)} for part in parts
+    ]
 
 
 def _rounded(timings_s: dict[str, float]) -> dict[str, float]:
@@ -75,10 +89,11 @@ def _alone(path: Path) -> Generator[None]:
 
 
 class Known(NamedTuple):
-    """What an earlier run says of a document."""
+    """What an earlier run says of a document. parts: the sources of its parts' records."""
 
     content_hash: str | None
     status: str
+    parts: tuple[str, ...] = ()
 
 
 class RecordFile:
@@ -96,12 +111,13 @@ class RecordFile:
     def open(self, *, keep: Callable[[Record], bool]) -> dict[str, Known]:
         """Open for appending; what the records that `keep` accepts say, by source. The others are dropped.
 
-        Raises MisconfiguredError if the file cannot be written or holds something else.
+        So is the record of a document one of whose parts has none: they are to be taken out again. Raises
+        MisconfiguredError if the file cannot be written or holds something else.
         """
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with _alone(self._path):
-                kept = self._sifted(keep) if self._path.is_file() else {}
+                kept = self._complete(keep) if self._path.is_file() else {}
                 self._file = self._path.open("a", encoding="utf-8", errors=_AS_JSON)
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -110,6 +126,15 @@ class RecordFile:
             ) from error
         except OSError as error:
             raise MisconfiguredError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
+        return kept
+
+    def _complete(self, keep: Callable[[Record], bool]) -> dict[str, Known]:
+        """As `_sifted`, without the documents that lack a part; dropping one can make another lack it."""
+        kept = self._sifted(keep)
+        while lacking := {
+            source for source, known in kept.items() if any(part not in kept for part in known.parts)
+        }:
+            kept = self._sifted(partial(_is_not_of, lacking))
         return kept
 
     def _sifted(self, keep: Callable[[Record], bool]) -> dict[str, Known]:
@@ -121,7 +146,9 @@ class RecordFile:
             with draft.open("w", encoding="utf-8", errors=_AS_JSON) as file:
                 for line, record in self._records():
                     if keep(record):
-                        kept[record["source"]] = Known(record["content_hash"], record["status"])
+                        kept[record["source"]] = Known(
+                            record["content_hash"], record["status"], _part_sources(record)
+                        )
                         file.write(line)
                 file.flush()
                 os.fsync(file.fileno())
@@ -158,12 +185,20 @@ class RecordFile:
                     return  # the line a killed run was writing
                 try:
                     record = json.loads(line)
-                    _ = record["source"], record["status"], record["content_hash"]
+                    _ = record["source"], record["status"], record["content_hash"], _part_sources(record)
                 except (ValueError, TypeError, KeyError) as error:
                     raise MisconfiguredError(
                         f"line {number} of {str(self._path)!r} is not a record of docmill; give another --out"
                     ) from error
                 yield line, record
+
+
+def _is_not_of(sources: Container[str], record: Record) -> bool:
+    return record["source"] not in sources
+
+
+def _part_sources(record: Record) -> tuple[str, ...]:
+    return tuple(part["source"] for part in record.get("parts", ()) if part["source"] is not None)
 
 
 class RecordExporter:

@@ -5,14 +5,15 @@ import logging
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from docmill.batch.memory import MemoryJournal
+from docmill.batch.parts import PartReader, PartsAside, part_ref
 from docmill.batch.records import Known, RecordFile, failure_record
 from docmill.errors import DocmillError, InternalError, SetupError, TransientError, first_of, retry_delay_s
-from docmill.model import Result
+from docmill.model import Part, Result
 from docmill.pipeline import Steps, process
 from docmill.ports import Original, Reader, Ref
 
@@ -48,18 +49,23 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How hard a run tries. waiting: documents that may wait for their next attempt without a slot."""
+    """How hard a run tries.
+
+    waiting: documents that may wait for their next attempt without a slot. wholes: documents whose parts may
+    be under way before another document is begun.
+    """
 
     concurrency: int = 4
     max_attempts: int = 3
     waiting: int = 1000
+    wholes: int = 8
 
 
 class Runner:
-    """Takes every document through `process()`, and writes the record of those that fail.
+    """Takes every document, and every document within it, through `process()`, for one run.
 
-    The records of the others are `steps.exporter`'s to write. on_done is called in the event loop for each
-    document; it must not block.
+    It writes the records of those that fail; the others are `steps.exporter`'s to write. on_done is called in
+    the event loop for each document, on_found with the number of parts that turned up; they must not block.
     """
 
     def __init__(
@@ -69,70 +75,97 @@ class Runner:
         *,
         policy: Policy = Policy(),
         on_done: Callable[[Done], None] = lambda _: None,
+        on_found: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._steps = steps
         self._records = records
         self._policy = policy
         self._on_done = on_done
+        self._on_found = on_found
         self._report = Report()
+        self._known: Mapping[str, Known] = {}
+        self._slots = asyncio.Semaphore(policy.concurrency)
+        self._waiting = asyncio.Semaphore(policy.waiting)
+        self._open_wholes = 0
+        self._whole_closed = asyncio.Event()
 
     async def run(self, refs: Iterable[Ref], *, known: Mapping[str, Known] | None = None) -> Report:
-        """Process what is new.
+        """Process what is new, and what it holds.
 
         known: by source, the documents whose record is already there; with the same content they are not
-        processed again. Raises SetupError at once: a person must act before going on.
+        processed again, nor are their parts. Raises SetupError at once: a person must act before going on.
         """
         started = time.perf_counter()
-        slots = asyncio.Semaphore(self._policy.concurrency)
-        waiting = asyncio.Semaphore(self._policy.waiting)
+        self._known = known or {}
         try:
             async with asyncio.TaskGroup() as tasks:
                 for ref in refs:
-                    await slots.acquire()
-                    tasks.create_task(self._document(ref, (known or {}).get(ref.key), slots, waiting))
+                    while self._open_wholes >= self._policy.wholes:
+                        self._whole_closed.clear()
+                        await self._whole_closed.wait()
+                    await self._slots.acquire()
+                    tasks.create_task(self._document(ref, self._steps.reader))
         except* SetupError as errors:
             raise first_of(errors) from errors
         self._report.seconds = time.perf_counter() - started
         return self._report
 
-    async def _document(
-        self, ref: Ref, known: Known | None, slots: asyncio.Semaphore, waiting: asyncio.Semaphore
-    ) -> None:
-        """One document to its end. Holds a slot while it works and none while it waits."""
-        journal, reader, attempt = MemoryJournal(), _RememberingReader(self._steps.reader), 1
+    async def _document(self, ref: Ref, reader: Reader, depth: int = 0) -> None:
+        """One document and what it holds to their end. The caller has taken a slot for it."""
+        aside = PartsAside(depth)
+        try:
+            await self._alone(ref, reader, aside)
+            if any(file.path for file in aside.files):
+                await self._parts(ref, aside, depth + 1)
+        finally:
+            await aside.remove()
+
+    async def _parts(self, ref: Ref, aside: PartsAside, depth: int) -> None:
+        """The parts laid aside, each as a document; few wholes at a time, for their files take space."""
+        self._open_wholes += 1
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for part, path in ((file.part, file.path) for file in aside.files):
+                    if path is not None:
+                        self._on_found(1)
+                        await self._slots.acquire()
+                        tasks.create_task(self._document(part_ref(ref, part), PartReader(path), depth))
+        finally:
+            self._open_wholes -= 1
+            self._whole_closed.set()
+
+    async def _alone(self, ref: Ref, source: Reader, aside: PartsAside) -> None:
+        """One document without its parts. Holds a slot while it works and none while it waits."""
+        reader = _RememberingReader(source)
+        steps = replace(self._steps, reader=reader, receiver=aside)
+        journal, attempt = MemoryJournal(), 1
         try:
             while True:
-                error = await self._attempt(ref, reader, journal, attempt=attempt, known=known)
+                error = await self._attempt(ref, steps, journal, attempt=attempt)
                 if error is None:
                     return
                 if not isinstance(error, TransientError) or (
                     error.attempted and attempt >= self._policy.max_attempts
                 ):
-                    await self._failed(ref, error, reader.content_hash, attempts=attempt)
+                    await self._failed(ref, error, reader.content_hash, attempts=attempt, parts=aside.parts)
                     return
-                async with waiting:
-                    slots.release()
+                async with self._waiting:
+                    self._slots.release()
                     try:
                         await asyncio.sleep(retry_delay_s(error, attempt=attempt, jitter=random.random()))  # noqa: S311
                     finally:
-                        await slots.acquire()
+                        await self._slots.acquire()
                 attempt += error.attempted
         finally:
-            slots.release()
+            self._slots.release()
 
     async def _attempt(
-        self,
-        ref: Ref,
-        reader: "_RememberingReader",
-        journal: MemoryJournal,
-        *,
-        attempt: int,
-        known: Known | None,
+        self, ref: Ref, steps: Steps, journal: MemoryJournal, *, attempt: int
     ) -> DocmillError | None:
-        steps = replace(self._steps, reader=reader)
+        known = self._known.get(ref.key)
         try:
-            if known is not None and (await reader.read(ref)).content_hash == known.content_hash:
-                self._done(Done(ref, "unchanged", ref.name))
+            if known is not None and (await steps.reader.read(ref)).content_hash == known.content_hash:
+                self._unchanged(ref, known)
                 return None
             self._succeeded(ref, await process(ref, steps, journal, attempt=attempt))
         except SetupError:
@@ -148,6 +181,13 @@ class Runner:
             return internal
         return None
 
+    def _unchanged(self, ref: Ref, known: Known) -> None:
+        """The document and all it holds are as an earlier run found them."""
+        self._done(Done(ref, "unchanged", ref.name))
+        self._on_found(len(known.parts))
+        for source in known.parts:
+            self._unchanged(Ref(source, source.rpartition("/")[2]), self._known[source])
+
     def _succeeded(self, ref: Ref, result: Result) -> None:
         believed = result.verdict is None or result.verdict.passed
         self._report.pages += len(result.document.pages) if result.document else 0
@@ -157,9 +197,15 @@ class Runner:
         self._done(Done(ref, "completed" if believed else "needs_review", title, result.attempt))
 
     async def _failed(
-        self, ref: Ref, error: DocmillError, content_hash: str | None, *, attempts: int
+        self,
+        ref: Ref,
+        error: DocmillError,
+        content_hash: str | None,
+        *,
+        attempts: int,
+        parts: Sequence[Part],
     ) -> None:
-        record = failure_record(ref, error, content_hash=content_hash, attempts=attempts)
+        record = failure_record(ref, error, content_hash=content_hash, attempts=attempts, parts=parts)
         await asyncio.to_thread(self._records.write, record)
         self._report.by_error[error.code] += 1
         self._done(Done(ref, "failed", error.message, attempts))

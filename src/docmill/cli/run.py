@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -60,8 +61,8 @@ def run_folder(options: Options) -> int:
     records = RecordFile(options.out)
     known = records.open(keep=lambda record: _keep(record, options))
     try:
-        with _progress(len(refs), quiet=options.quiet) as on_done:
-            report = asyncio.run(_run(options, refs, records, known=known, on_done=on_done))
+        with _progress(len(refs), quiet=options.quiet) as told:
+            report = asyncio.run(_run(options, refs, records, known=known, told=told))
     except KeyboardInterrupt:
         stderr.print(f"interrupted; what was done is in {options.out}: run it again to go on", markup=False)
         return INTERRUPTED
@@ -84,7 +85,7 @@ async def _run(
     records: RecordFile,
     *,
     known: Mapping[str, Known],
-    on_done: Callable[[Done], None],
+    told: "_Progress",
 ) -> Report:
     async with reading_pool(options.jobs) as pool:
         steps = offline_steps(
@@ -94,11 +95,31 @@ async def _run(
             limits=TimeLimits(document_s=options.time_limit_s),
         )
         policy = Policy(concurrency=pool.workers * _AHEAD)
-        return await Runner(steps, records, policy=policy, on_done=on_done).run(refs, known=known)
+        runner = Runner(steps, records, policy=policy, on_done=told.on_done, on_found=told.on_found)
+        return await runner.run(refs, known=known)
+
+
+@dataclass
+class _Progress:
+    """Shows how far a run is."""
+
+    bar: Progress
+    task: TaskID
+    total: int
+    quiet: bool
+
+    def on_done(self, done: Done) -> None:
+        self.bar.advance(self.task)
+        if not self.quiet:
+            stdout.print(f"{MARKS[done.status]} {escape(shown(done.ref.key))}  {escape(shown(done.title))}")
+
+    def on_found(self, parts: int) -> None:
+        self.total += parts
+        self.bar.update(self.task, total=self.total)
 
 
 @contextmanager
-def _progress(total: int, *, quiet: bool) -> Generator[Callable[[Done], None]]:
+def _progress(total: int, *, quiet: bool) -> Generator[_Progress]:
     """A bar on standard error where that is a terminal; a line per document on standard output."""
     columns = (
         TextColumn("{task.description}"),
@@ -108,16 +129,7 @@ def _progress(total: int, *, quiet: bool) -> Generator[Callable[[Done], None]]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=stderr, disable=not stderr.is_terminal, transient=True) as bar:
-        task = bar.add_task("reading", total=total)
-
-        def on_done(done: Done) -> None:
-            bar.advance(task)
-            if not quiet:
-                stdout.print(
-                    f"{MARKS[done.status]} {escape(shown(done.ref.key))}  {escape(shown(done.title))}"
-                )
-
-        yield on_done
+        yield _Progress(bar, bar.add_task("reading", total=total), total, quiet)
 
 
 def _summarise(report: Report, out: Path, *, failed_before: int) -> None:

@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from docmill.errors import CorruptError, DocmillError, first_of
-from docmill.model import Document, Page
+from docmill.model import Document, Page, Part
 from docmill.ports import Original
 from docmill.reading import tasks
 from docmill.reading.engines.choosing import Choice
 from docmill.reading.engines.reader import LocalReader, PageReader, Sight
+from docmill.reading.formats import READERS
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
+from docmill.reading.wholes import WHOLES
 
 DEFAULT_ENGINE = "rapidocr"
 
@@ -34,9 +36,7 @@ class LocalConverter:
         path, options = original.path, self._options
         opened = await self._pool.run(tasks.open_original, path, options, limit_s=options.open_limit_s)
         if not opened.page_count:
-            arguments = (path, opened.media_type, options)
-            text = await self._pool.run(tasks.read_flow, *arguments, limit_s=options.flow_limit_s)
-            return Document(original.content_hash, opened.media_type, text)
+            return await self._without_pages(original, opened.media_type)
         pages = list(opened.pages)
         while len(pages) < opened.page_count:
             first, last = len(pages) + 1, min(len(pages) + options.pages_per_task, opened.page_count)
@@ -46,6 +46,17 @@ class LocalConverter:
         if all(page.source == "none" for page in read):
             raise choice.refusal or CorruptError(f"no page can be read: {read[0].problem}")
         return Document(original.content_hash, opened.media_type, read)
+
+    async def _without_pages(self, original: Original, media_type: str) -> Document:
+        """A document of text without pages, of other documents, or of both."""
+        arguments, options = (original.path, media_type, self._options), self._options
+        pages: list[Page] = []
+        parts: list[Part] = []
+        if media_type in READERS:
+            pages = await self._pool.run(tasks.read_flow, *arguments, limit_s=options.flow_limit_s)
+        if media_type in WHOLES:
+            parts = await self._pool.run(tasks.list_parts, *arguments, limit_s=options.flow_limit_s)
+        return Document(original.content_hash, media_type, pages, parts=tuple(parts))
 
     async def _recognised(
         self, path: Path, media_type: str, pages: list[Page | None], choice: Choice

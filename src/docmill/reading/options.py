@@ -12,7 +12,8 @@ class ReadingOptions:
     read again, by other means. languages: that a page may be in, as ISO 639-1; none for all that the engine
     knows. open_limit_s: for looking into a file and for a chunk of pages with text; flow_limit_s: for the
     whole of a format without pages; ocr_limit_s: for recognising one page; render_limit_s: for a picture of
-    one.
+    one. max_parts, max_part_bytes, max_unpacked_bytes, max_ratio: of what one document holds;
+    unpack_limit_s: for taking out a share of it.
     """
 
     max_pages: int = 2000
@@ -25,3 +26,8 @@ class ReadingOptions:
     ocr_limit_s: float = 60
     render_limit_s: float = 10
     pages_per_task: int = 16
+    max_parts: int = 1000
+    max_part_bytes: int = 50_000_000
+    max_unpacked_bytes: int = 500_000_000
+    max_ratio: int = 200
+    unpack_limit_s: float = 60

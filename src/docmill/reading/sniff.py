@@ -130,7 +130,7 @@ OPEN_DOCUMENT_KINDS: tuple[Kind, ...] = (
     Kind("application/epub+zip", "an e-book", AS_PDF),
 )
 """What the member `mimetype` says: templates too, whose type only goes on."""
-ZIP = Kind("application/zip", "a ZIP archive", UNPACKED)
+ZIP = Kind("application/zip", "a ZIP archive")
 
 RTF = Kind("application/rtf", "an RTF document", AS_PDF)
 MAIL = Kind("message/rfc822", "an e-mail", AS_PDF)

@@ -4,14 +4,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from docmill.errors import CorruptError, TooLargeError
-from docmill.model import Page, Words
-from docmill.reading import images, pdf, pdftext, sniff
+from docmill.model import Page, Part, Words
+from docmill.reading import holding, images, pdf, pdftext, sniff
 from docmill.reading.engines.local import local_engine
 from docmill.reading.flow import typeset
 from docmill.reading.formats import READERS
+from docmill.reading.holding import Taken
 from docmill.reading.images import Picture
 from docmill.reading.ocr import page_words, quality
 from docmill.reading.options import ReadingOptions
+from docmill.reading.wholes import WHOLES
 
 
 class Opened(NamedTuple):
@@ -31,7 +33,7 @@ def open_original(path: Path, options: ReadingOptions) -> Opened:
     Raises UnsupportedFileTypeError, EncryptedError, CorruptError, TooLargeError.
     """
     media_type = sniff.media_type(path)
-    if media_type in READERS:
+    if media_type in READERS or media_type in WHOLES:
         return Opened(media_type, 0, [])
     if media_type != sniff.PDF:
         count = images.count_frames(path, options)
@@ -41,6 +43,24 @@ def open_original(path: Path, options: ReadingOptions) -> Opened:
         count = len(document)  # at least 1: PDFium refuses a file without pages
         _check_pages(count, options)
     return Opened(media_type, count, read_text(path, 1, min(count, options.pages_per_task)))
+
+
+def list_parts(path: Path, media_type: str, options: ReadingOptions) -> list[Part]:
+    """The documents that a mail or an archive holds, none of them taken out.
+
+    Raises EncryptedError, CorruptError, TooLargeError.
+    """
+    with WHOLES[media_type](path, options) as held:
+        return holding.listed(held)
+
+
+def take_parts(path: Path, media_type: str, first: int, room: int, options: ReadingOptions) -> Taken:
+    """Those documents from index `first` on, as many as one task may give back. room: bytes for all of them.
+
+    Raises EncryptedError, CorruptError, TooLargeError.
+    """
+    with WHOLES[media_type](path, options) as held:
+        return holding.take(held, first, room, options)
 
 
 def _check_pages(count: int, options: ReadingOptions) -> None:
