@@ -26,7 +26,7 @@ check: $(STAMP) ## Formatting, lint, types, layers, dependencies
 	$(BIN)/deptry src
 
 unit: $(STAMP)
-	scripts/system-packages chromium fonts-liberation libfaketime
+	scripts/system-packages chromium fonts-liberation libfaketime tesseract-ocr
 	scripts/emulators
 	$(BIN)/pytest
 

@@ -5,6 +5,7 @@ import pytest
 
 from docmill.cli import doctor as doctor_module
 from docmill.cli.doctor import Finding, doctor
+from docmill.reading.engines import tesseract
 
 
 def test_a_machine_with_everything_is_told_so(
@@ -48,6 +49,18 @@ def test_wrong_settings_are_a_finding_and_not_a_crash(
 
     assert code == 1
     assert "worker.lease_s" in capsys.readouterr().out
+
+
+def test_a_missing_engine_that_nobody_chose_is_no_failure(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCMILL_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr(tesseract, "PLACES", "/nowhere")
+
+    code = doctor(None)
+
+    assert code == 0
+    assert "apt-get install tesseract-ocr" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

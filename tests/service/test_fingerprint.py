@@ -12,6 +12,8 @@ from docmill.service.settings import Image, Limits, Ocr, Settings, Web, Worker
     [
         {"image": Image(max_dimension_px=4096)},
         {"ocr": Ocr(quality_threshold=0.5)},
+        {"ocr": Ocr(engines=("tesseract",))},
+        {"ocr": Ocr(languages=("de",))},
         {"limits": Limits(pages=5)},
     ],
     ids=str,

@@ -117,3 +117,19 @@ def test_a_database_address_that_makes_no_sense_is_refused_without_its_password(
         Settings.load()
 
     assert "hunter2" not in refused.value.message
+
+
+def test_an_engine_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMILL_OCR__ENGINES", '["tesseract", "rapidocr", "tesseract"]')
+
+    with pytest.raises(MisconfiguredError, match=r"ocr\.engines: names an engine twice"):
+        Settings.load()
+
+
+def test_engines_and_languages_come_as_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMILL_OCR__ENGINES", '["tesseract", "rapidocr"]')
+    monkeypatch.setenv("DOCMILL_OCR__LANGUAGES", '["de"]')
+
+    ocr = Settings.load().ocr
+
+    assert (ocr.engines, ocr.languages) == (("tesseract", "rapidocr"), ("de",))

@@ -82,6 +82,7 @@ def _packages() -> Iterator[Finding]:
         remedy = "pip uninstall opencv-python opencv-python-headless && pip install opencv-python-headless"
         yield Finding("opencv", "installed twice, with and without windows", remedy, needed=False)
     yield _recognition_models()
+    yield _tesseract()
     yield _extra("service", _SERVICE, "the vault (docmill up, add, show, status)")
     yield _extra("demo", _SAMPLES, "sample documents (docmill demo)")
     yield _extra("aws", _AWS, "queue and files in AWS (docmill up --aws)")
@@ -111,6 +112,16 @@ def _recognition_models() -> Finding:
     if len(models) < 3:  # noqa: PLR2004  detection, direction, recognition
         return Finding("recognition models", "missing", "run: pip install --force-reinstall rapidocr")
     return Finding("recognition models", f"{len(models)} in the package")
+
+
+def _tesseract() -> Finding:
+    module = import_module("docmill.reading.engines.tesseract")
+    purpose = 'recognition by ocr.engines = ["tesseract"]'
+    try:
+        models = module.installed_models(module.program())
+    except DocmillError as error:
+        return Finding("tesseract", f"missing, needed for {purpose}", error.message, needed=False)
+    return Finding("tesseract", f"{purpose}; languages: {', '.join(models)}")
 
 
 def _extra(extra: str, modules: tuple[str, ...], purpose: str) -> Finding:

@@ -11,6 +11,7 @@ from docmill.cli.addresses import address_of, announced
 from docmill.errors import DocmillError, MisconfiguredError, first_of
 from docmill.pooled import PooledClassifier, PooledExtractor
 from docmill.reading.converter import LocalConverter
+from docmill.reading.engines.reader import LocalReader
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.reading.render import LocalRenderer
@@ -164,9 +165,15 @@ async def _alongside(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
 def stages(settings: Settings, pool: Pool) -> Stages:
     """How documents are read and understood: in `pool` and by rule, with nothing but this machine."""
     options = ReadingOptions(
-        max_pages=settings.limits.pages, max_dimension_px=settings.image.max_dimension_px
+        max_pages=settings.limits.pages,
+        max_dimension_px=settings.image.max_dimension_px,
+        quality_threshold=settings.ocr.quality_threshold,
+        languages=settings.ocr.languages,
     )
-    return Stages(LocalConverter(pool, options), PooledClassifier(pool), PooledExtractor(pool), RuleGate())
+    readers = [LocalReader(name, pool, options) for name in settings.ocr.engines]
+    return Stages(
+        LocalConverter(pool, options, readers), PooledClassifier(pool), PooledExtractor(pool), RuleGate()
+    )
 
 
 def pool_workers(settings: Settings) -> int:

@@ -3,7 +3,7 @@
 import os
 import re
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Literal, Self
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
@@ -60,10 +60,26 @@ class Worker(_Section):
         return self
 
 
-class Ocr(_Section):
-    """When a page counts as hard to read."""
+EngineName = Literal["rapidocr", "tesseract"]
+Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(_[a-z]+)?$")]
 
+
+class Ocr(_Section):
+    """Who recognises pages, in which order, and when a page counts as hard to read.
+
+    languages: that pages may be in, for engines that must be told; ISO 639-1.
+    """
+
+    engines: tuple[EngineName, ...] = Field(default=("rapidocr",), min_length=1)
+    languages: tuple[Language, ...] = ()
     quality_threshold: float = Field(default=0.7, ge=0, le=1)
+
+    @field_validator("engines")
+    @classmethod
+    def _each_once(cls, engines: tuple[EngineName, ...]) -> tuple[EngineName, ...]:
+        if len(set(engines)) < len(engines):
+            raise ValueError("names an engine twice")
+        return engines
 
 
 class Image(_Section):

@@ -15,7 +15,13 @@ def _rapid(options: ReadingOptions) -> Engine:
     return rapid_engine()
 
 
-_MADE: dict[str, Callable[[ReadingOptions], Engine]] = {"rapidocr": _rapid}
+def _tesseract(options: ReadingOptions) -> Engine:
+    from docmill.reading.engines.tesseract import TesseractEngine  # noqa: PLC0415 - as above
+
+    return TesseractEngine(options.languages)
+
+
+_MADE: dict[str, Callable[[ReadingOptions], Engine]] = {"rapidocr": _rapid, "tesseract": _tesseract}
 
 LOCAL = tuple(_MADE)
 """Their names."""
