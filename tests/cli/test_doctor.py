@@ -5,7 +5,9 @@ import pytest
 
 from docmill.cli import doctor as doctor_module
 from docmill.cli.doctor import Finding, doctor
+from docmill.errors import CrashedError
 from docmill.reading.engines import tesseract
+from docmill.reading.sandbox import PROTECTIONS
 
 
 def test_a_machine_with_everything_is_told_so(
@@ -73,3 +75,30 @@ def test_a_missing_engine_that_nobody_chose_is_no_failure(
 )
 def test_a_finding_is_told_by_its_mark(finding: Finding, mark: str) -> None:
     assert mark in finding.mark
+
+
+def test_it_tells_which_protections_are_missing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def in_a_poor_container() -> list[str]:
+        return ["limits"]
+
+    monkeypatch.setattr(doctor_module, "_protections_of_a_child", in_a_poor_container)
+
+    assert doctor(None) == 0
+
+    printed = capsys.readouterr().out
+    assert f"1 of {len(PROTECTIONS)} protections in force" in printed
+    assert PROTECTIONS["network_namespace"] in printed.replace("\n", " ")
+
+
+def test_processes_that_cannot_be_started_are_a_fault(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def without_processes() -> list[str]:
+        raise CrashedError("the process reading this file died")
+
+    monkeypatch.setattr(doctor_module, "_protections_of_a_child", without_processes)
+
+    assert doctor(None) == 1
+    assert "reading processes: cannot be started" in capsys.readouterr().out

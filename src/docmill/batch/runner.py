@@ -16,6 +16,7 @@ from docmill.errors import DocmillError, InternalError, SetupError, TransientErr
 from docmill.model import Part, Result
 from docmill.pipeline import Steps, process
 from docmill.ports import Original, Reader, Ref
+from docmill.reading.turns import on_account_of
 
 log = logging.getLogger(__name__)
 
@@ -167,7 +168,9 @@ class Runner:
             if known is not None and (await steps.reader.read(ref)).content_hash == known.content_hash:
                 self._unchanged(ref, known)
                 return None
-            self._succeeded(ref, await process(ref, steps, journal, attempt=attempt))
+            with on_account_of(None, ref.key):
+                result = await process(ref, steps, journal, attempt=attempt)
+            self._succeeded(ref, result)
         except SetupError:
             raise
         except DocmillError as error:

@@ -1,5 +1,6 @@
 """`docmill doctor`: what this machine lacks, and how to get it."""
 
+import asyncio
 import os
 import shutil
 import socket
@@ -15,10 +16,13 @@ from pathlib import Path
 from docmill.cli.exits import FAILED
 from docmill.cli.printing import stdout
 from docmill.errors import DocmillError
+from docmill.reading.pool import Pool
+from docmill.reading.sandbox import PROTECTIONS, in_force
 
 _GIB = 1024**3
 _CHILD_BYTES = 1.5 * _GIB
 """What one reading process may take."""
+_STARTS_WITHIN_S = 60
 
 _READING = {
     "pypdfium2": "PDF",
@@ -73,6 +77,26 @@ def _machine() -> Iterator[Finding]:
         None if enough else f"little for {cores} reading processes: use `docmill run --jobs {fitting}`",
         needed=False,
     )
+    yield from _protections()
+
+
+def _protections() -> Iterator[Finding]:
+    """What the processes that open strangers' files work under, asked in one of them."""
+    try:
+        held = asyncio.run(_protections_of_a_child())
+    except DocmillError as error:
+        yield Finding("reading processes", "cannot be started", error.message)
+        return
+    missing = [meaning for name, meaning in PROTECTIONS.items() if name not in held]
+    yield Finding("reading processes", f"{len(held)} of {len(PROTECTIONS)} protections in force")
+    for meaning in missing:
+        remedy = "this kernel or container does not allow it; see docs/operations.md"
+        yield Finding("not protected by", meaning, remedy, needed=False)
+
+
+async def _protections_of_a_child() -> list[str]:
+    async with Pool(1) as pool:
+        return await pool.run(in_force, limit_s=_STARTS_WITHIN_S)
 
 
 def _packages() -> Iterator[Finding]:

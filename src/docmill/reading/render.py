@@ -7,6 +7,7 @@ from docmill.reading import images, pdf, pdftext, sniff
 from docmill.reading.images import Picture
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
+from docmill.reading.turns import for_a_person
 
 MAX_HEIGHT_PX = 8000
 """A till roll may be long; a page whose box was made to be endless may not."""
@@ -29,7 +30,8 @@ class LocalRenderer:
         CorruptError, TooLargeError, TimeLimitError or CrashedError.
         """
         arguments = (original, page_number, width_px, rotation, self._options)
-        return await self._pool.run(draw_page, *arguments, limit_s=self._options.render_limit_s)
+        with for_a_person():
+            return await self._pool.run(draw_page, *arguments, limit_s=self._options.render_limit_s)
 
 
 def draw_page(

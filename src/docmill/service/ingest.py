@@ -11,6 +11,7 @@ from docmill.errors import CorruptError
 from docmill.model import Result
 from docmill.pipeline import Steps, TimeLimits, process
 from docmill.ports import Classifier, Converter, Extractor, Gate, Original, Ref
+from docmill.reading.turns import on_account_of
 from docmill.service.blobs import Blobs
 from docmill.service.lease import Lease
 from docmill.service.store.claims import Outcome
@@ -46,6 +47,7 @@ class Workshop:
         Raises what `pipeline.process` raises, and ClaimLostError.
         """
         claim, stages = lease.claim, self.stages
+        whose = on_account_of(claim.tenant_id, claim.document_id)
         async with folder_for(self.place, str(claim.ingestion_id)) as folder:
             steps = Steps(
                 reader=BlobReader(self.blobs, folder, self.reads),
@@ -57,7 +59,8 @@ class Workshop:
                 limits=self.limits,
             )
             journal = BlobJournal(self.blobs, claim.ingestion_id, self.writes)
-            return await process(Ref(claim.file_path, claim.file_name), steps, journal, lease)
+            with whose:
+                return await process(Ref(claim.file_path, claim.file_name), steps, journal, lease)
 
 
 class BlobReader:
