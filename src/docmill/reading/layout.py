@@ -1,12 +1,13 @@
 """From scattered pieces of text to lines in reading order, by geometry alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from docmill.model import Words
+from docmill.reading import columns
 
 SAME_ROW = 0.5
 """How far apart two centres of one row may be, in heights of the lower piece."""
@@ -24,20 +25,21 @@ class _Row:
 
     centre: float
     height: float
-    members: list[int] = field(default_factory=list[int])
-    spans: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    members: list[int]
+    spans: list[tuple[float, float]]
 
     def takes(self, x0: float, x1: float) -> bool:
         """Whether a piece from x0 to x1 stands beside all members."""
-        return all(
-            min(x1, right) - max(x0, left) <= SIDE_BY_SIDE * min(x1 - x0, right - left)
-            for left, right in self.spans
-        )
+        for left, right in self.spans:
+            common = (min(right, x1)) - (max(left, x0))
+            if common > 0 and common > SIDE_BY_SIDE * min(x1 - x0, right - left):
+                return False
+        return True
 
     def add(self, member: int, span: tuple[float, float], centre: float, height: float) -> None:
         count = len(self.members)
         self.centre = (self.centre * count + centre) / (count + 1)
-        self.height = min(self.height, height) if count else height
+        self.height = min(self.height, height)
         self.members.append(member)
         self.spans.append(span)
 
@@ -51,24 +53,28 @@ def rows(boxes: NDArray[np.float32]) -> list[list[int]]:
     centres = (boxes[:, 1] + boxes[:, 3]) / 2
     order: list[int] = np.argsort(centres, kind="stable").tolist()
     found: list[_Row] = []
-    columns = zip(
+    edges = zip(
         boxes[order, 0].tolist(), boxes[order, 2].tolist(), centres[order].tolist(), heights[order].tolist(),
         strict=True,
     )  # fmt: skip
-    for piece, (x0, x1, centre, height) in zip(order, columns, strict=True):
-        row = _row_for(found[-ROW_WINDOW:], x0, x1, centre, height)
+    for piece, (x0, x1, centre, height) in zip(order, edges, strict=True):
+        row = _row_for(found, x0, x1, centre, height)
         if row is None:
-            row = _Row(centre, height)
-            found.append(row)
-        row.add(piece, (x0, x1), centre, height)
+            found.append(_Row(centre, height, [piece], [(x0, x1)]))
+        else:
+            row.add(piece, (x0, x1), centre, height)
     found.sort(key=lambda row: row.centre)
-    return [sorted(row.members, key=lambda piece: float(boxes[piece, 0])) for row in found]
+    lefts: list[float] = boxes[:, 0].tolist()
+    return [sorted(row.members, key=lefts.__getitem__) for row in found]
 
 
 def _row_for(found: list[_Row], x0: float, x1: float, centre: float, height: float) -> _Row | None:
     best, best_distance = None, SAME_ROW
-    for row in found:
-        distance = abs(centre - row.centre) / min(height, row.height)
+    for row in found[-ROW_WINDOW:]:
+        distance = abs(centre - row.centre)
+        if distance >= best_distance * height:
+            continue  # the lower of the two is not higher than the piece
+        distance /= min(height, row.height)
         if distance < best_distance and row.takes(x0, x1):
             best, best_distance = row, distance
     return best
@@ -90,24 +96,47 @@ def arrange(
     """
     if not len(texts):
         return Words.none()
-    found = rows(pieces)
-    starts = np.searchsorted(owners, np.arange(len(pieces)), side="left")
-    stops = np.searchsorted(owners, np.arange(len(pieces)), side="right")
+    starts = np.searchsorted(owners, np.arange(len(pieces)), side="left").tolist()
+    stops = np.searchsorted(owners, np.arange(len(pieces)), side="right").tolist()
     order: list[int] = []
     lines: list[int] = []
-    for line, members in enumerate(found):
-        before = len(order)
-        for piece in members:
-            order.extend(range(int(starts[piece]), int(stops[piece])))
-        lines.extend([line] * (len(order) - before))
-    line_column = np.array(lines, np.int32)
+    blocks: list[int] = []
+    for region in _read_in_turn(pieces, starts, stops, texts):
+        line_blocks = _blocks(region, pieces) + (blocks[-1] + 1 if blocks else 0)
+        for members, block in zip(region, line_blocks.tolist(), strict=True):
+            before = len(order)
+            for piece in members:
+                order.extend(range(starts[piece], stops[piece]))
+            count = len(order) - before
+            lines.extend([lines[-1] + 1 if lines else 0] * count)
+            blocks.extend([block] * count)
     return Words(
         texts=[texts[word] for word in order],
         boxes=np.clip(boxes[order], 0, 1).astype(np.float32),
         confidences=confidences[order].astype(np.float32),
-        lines=line_column,
-        blocks=_blocks(found, pieces)[line_column],
+        lines=np.array(lines, np.int32),
+        blocks=np.array(blocks, np.int32),
     )
+
+
+def _read_in_turn(
+    pieces: NDArray[np.float32], starts: Sequence[int], stops: Sequence[int], texts: Sequence[str]
+) -> list[list[list[int]]]:
+    """The rows of each region of the page."""
+    found = rows(pieces)
+    if len(found) < columns.LEAST_ROWS:
+        return [found]
+    row_of = np.empty(len(pieces), np.intp)
+    for row, members in enumerate(found):
+        row_of[members] = row
+
+    def piece_texts() -> list[str]:
+        return [" ".join(texts[start:stop]) for start, stop in zip(starts, stops, strict=True)]
+
+    parts = columns.regions(pieces, row_of, piece_texts)
+    if len(parts) == 1:
+        return [found]
+    return [[part[row].tolist() for row in rows(pieces[part])] for part in parts]
 
 
 def _blocks(found: list[list[int]], pieces: NDArray[np.float32]) -> NDArray[np.int32]:
