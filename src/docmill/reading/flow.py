@@ -6,15 +6,17 @@ from dataclasses import dataclass, field
 
 from docmill.model import Page
 from docmill.reading import typewriter
-from docmill.reading.press import LANDSCAPE, PORTRAIT, WIDEST, Press
+from docmill.reading.press import LANDSCAPE, PORTRAIT, WIDEST, Press, SetCell
 from docmill.reading.typewriter import COLUMN_GAP, Placed
 
-HEADING_SCALES = (1.6, 1.3, 1.1)
+HEADING_SCALES = (1.4, 1.25, 1.1)
 """Of headings of the first, second, and any further level."""
 WISHED_CELL = 40
 """A table asks for a wider sheet until its cells have this many characters in a line."""
 LONGEST_WORD = 60
 """A word is broken in a cell only beyond this."""
+TABLE_INSIDE = " " * COLUMN_GAP
+"""What parts the columns of a table that stands in a cell of another."""
 NUMBER = re.compile(r"[^\w\s]{0,3}[A-Z]{0,3}\s?[-+(]?\d[\d.,'\s]*\)?[-%]?\s?[^\w\s]{0,3}[A-Z]{0,3}")
 
 
@@ -54,7 +56,14 @@ class PageBreak:
     """What follows starts a page; several in a row, or one at an end, make no empty pages."""
 
 
-Block = Heading | Paragraph | Grid | PageBreak
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Something that could not be read. problem: what, and what to do about it."""
+
+    problem: str
+
+
+Block = Heading | Paragraph | Grid | PageBreak | Missing
 
 
 def typeset(blocks: Iterable[Block], *, max_pages: int | None = None) -> list[Page]:
@@ -115,6 +124,8 @@ def _set(press: Press, block: Block) -> None:
         _set_text(press, block.text, is_set=block.is_set)
     elif isinstance(block, Grid):
         _set_grid(press, block)
+    elif isinstance(block, Missing):
+        press.lack(block.problem)
     press.gap()
 
 
@@ -129,28 +140,35 @@ def _column_widths(grid: Grid) -> tuple[list[int], list[int]]:
     """Of each column the widest line and the widest word."""
     count = max(map(len, grid.rows), default=0)
     natural, least = [1] * count, [1] * count
-    spanning: list[tuple[int, int, str]] = []
+    running_on: list[tuple[int, int, str]] = []
     for index, row in enumerate(grid.rows):
         for column, text in enumerate(row):
-            span = grid.spans.get((index, column), (1, 1))[1] if grid.spans else 1
-            if span > 1:
-                spanning.append((column, min(column + span, count), text))
-            elif typewriter.width(text) > least[column]:
-                line, word = _extent(text)
+            if typewriter.width(text) <= least[column]:
+                continue
+            line, word = _extent(text)
+            stop = column + grid.spans.get((index, column), (1, 1))[1]
+            if stop == column + 1 and line > WISHED_CELL // 2:
+                stop = _reach(row, column)
+            if stop > column + 1:
+                running_on.append((column, min(stop, count), text))
+            else:
                 natural[column] = max(natural[column], line)
                 least[column] = max(least[column], word)
-    for first, stop, text in spanning:
-        for widths, wish in zip((natural, least), _extent(text), strict=True):
+    for first, stop, text in running_on:
+        line, word = _extent(text)
+        for widths, wish in ((natural, min(line, WISHED_CELL)), (least, word)):
             taken = sum(widths[first:stop]) + COLUMN_GAP * (stop - first - 1)
             widths[stop - 1] += max(0, wish - taken)
     return natural, least
 
 
 def _extent(text: str) -> tuple[int, int]:
-    """The widest line of a text, and its widest word as far as words are kept whole."""
-    line = max(map(typewriter.width, text.splitlines()), default=1)
+    """The widest line of a text, and what shall not be broken: its widest word, or line with columns."""
+    lines = text.splitlines()
+    line = max(map(typewriter.width, lines), default=1)
     word = max(map(typewriter.width, text.split()), default=1)
-    return line, min(word, LONGEST_WORD)
+    columns = max((typewriter.width(found) for found in lines if TABLE_INSIDE in found.strip()), default=0)
+    return line, max(min(word, LONGEST_WORD), min(columns, PORTRAIT))
 
 
 def _set_grid(press: Press, grid: Grid) -> None:
@@ -180,28 +198,31 @@ def _set_band(press: Press, grid: Grid, first: int, widths: Sequence[int]) -> No
     for index, row in enumerate(grid.rows):
         if press.is_full:
             return
-        lines: list[list[Placed]] = []
-        for at, text in enumerate(row[first : first + len(widths)]):
-            if not text:
-                continue
-            span = grid.spans.get((index, first + at), (1, 1))[1]
-            last = min(at + span, len(widths)) - 1
-            room = starts[last] + widths[last] - starts[at]
-            for line, words in enumerate(_cell_lines(text, room, to_right=at in rights)):
-                if line == len(lines):
-                    lines.append([])
-                lines[line] += [word._replace(column=word.column + starts[at]) for word in words]
-        press.put_row(lines)
+        part = row[first : first + len(widths)]
+        cells: list[SetCell] = []
+        for at, text in enumerate(part):
+            if text:
+                spans = grid.spans.get((index, first + at), (1, 1))
+                stop = min(max(at + spans[1], _reach(part, at)), len(widths))
+                left, right = starts[at], starts[stop - 1] + widths[stop - 1]
+                lines = list(_cell_lines(text, left, right, to_right=at in rights))
+                last = min(at + spans[1], len(widths)) - 1
+                cells.append(SetCell(at, *spans, left, starts[last] + widths[last], lines))
+        press.put_row(cells, len(widths))
+    press.end_table(len(widths))
 
 
-def _cell_lines(text: str, room: int, *, to_right: bool) -> Iterator[list[Placed]]:
+def _reach(row: Sequence[str], at: int) -> int:
+    """Where the next filled cell stands: a text runs on over those that are empty, as on a spreadsheet."""
+    return next((other for other in range(at + 1, len(row)) if row[other]), len(row))
+
+
+def _cell_lines(text: str, left: int, right: int, *, to_right: bool) -> Iterator[list[Placed]]:
+    room = right - left
     for line in text.splitlines():
-        for words in typewriter.wrapped(line, room):
-            if to_right and words:
-                shift = room - words[-1].column - words[-1].width
-                yield [word._replace(column=word.column + shift) for word in words]
-            else:
-                yield words
+        for words in typewriter.wrapped(line, room, is_set=True):
+            shift = left + (room - words[-1].column - words[-1].width if to_right and words else 0)
+            yield [Placed(column + shift, width, word) for column, width, word in words]
 
 
 def _right_aligned(grid: Grid, first: int, count: int) -> set[int]:
@@ -215,3 +236,29 @@ def _right_aligned(grid: Grid, first: int, count: int) -> set[int]:
         if texts and numbers > len(texts) / 2:
             found.add(at)
     return found
+
+
+def plain(blocks: Iterable[Block]) -> str:
+    """Blocks as text, for where only text can stand: a table's columns are kept apart by spaces."""
+    return "\n".join(_plain_lines(blocks)).strip("\n")
+
+
+def _plain_lines(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, Heading | Paragraph):
+            yield block.text
+        elif isinstance(block, Grid):
+            yield from _grid_lines(block)
+
+
+def _grid_lines(grid: Grid) -> Iterator[str]:
+    widths, _ = _column_widths(grid)
+    for row in grid.rows:
+        lines = [text.splitlines() for text in row]
+        for at in range(max(map(len, lines), default=0)):
+            line = ""
+            for column, text in enumerate(lines):
+                start = sum(widths[:column]) + COLUMN_GAP * column
+                if at < len(text):
+                    line += " " * max(COLUMN_GAP * bool(line), start - typewriter.width(line)) + text[at]
+            yield line

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from docmill.model import Page, Words
+from docmill.model import Box, Cell, Page, Table, Words
 from docmill.reading.typewriter import Placed
 
 A4_PT = (595.0, 842.0)
@@ -17,6 +18,8 @@ LINE_PT = 13.0
 TEXT_PT = 10.0
 """The height of a word's box within its line."""
 GAP_PT = 8.0
+LEAST = 2
+"""Rows and columns of a table."""
 PORTRAIT = 92
 LANDSCAPE = 138
 WIDEST = 400
@@ -24,9 +27,28 @@ WIDEST = 400
 REST = "the document is longer than {count} pages, and its rest was not read; split it to have all of it"
 
 
+class SetCell(NamedTuple):
+    """A cell of a row. left, right: of its column, in characters; lines: its words, placed on the sheet."""
+
+    column: int
+    row_span: int
+    column_span: int
+    left: int
+    right: int
+    lines: Sequence[Sequence[Placed]]
+
+
+class _Row(NamedTuple):
+    """A row of a table on one page. cells: each with the indices of its words."""
+
+    y0_pt: float
+    y1_pt: float
+    cells: list[tuple[SetCell, tuple[int, ...]]]
+
+
 @dataclass(slots=True)
 class _Sheet:
-    """A page being filled. boxes: four fractions for each word."""
+    """A page being filled. boxes: four fractions for each word; rows: of the table that is being set."""
 
     width_pt: float
     height_pt: float
@@ -37,9 +59,14 @@ class _Sheet:
     boxes: list[float] = field(default_factory=list[float])
     lines: list[int] = field(default_factory=list[int])
     blocks: list[int] = field(default_factory=list[int])
+    rows: list[_Row] = field(default_factory=list[_Row])
+    tables: list[Table] = field(default_factory=list[Table])
 
     def has_room(self, height_pt: float) -> bool:
         return self.y_pt + height_pt <= self.height_pt - MARGIN_PT
+
+    def room_lines(self) -> int:
+        return max(1, int((self.height_pt - MARGIN_PT - self.y_pt) / LINE_PT))
 
     def add(self, words: Sequence[Placed], scale: float) -> None:
         top = self.y_pt + (LINE_PT - TEXT_PT) / 2 * scale
@@ -60,6 +87,47 @@ class _Sheet:
         if self.blocks:
             self.block = self.blocks[-1] + 1
 
+    def add_row(self, cells: Sequence[SetCell], first: int, stop: int) -> None:
+        """Lines `first` to `stop` (exclusive) of the cells side by side, and a row of the table."""
+        y0_pt = self.y_pt
+        indices: list[list[int]] = [[] for _ in cells]
+        for at in range(first, stop):
+            words: list[Placed] = []
+            for cell, owned in zip(cells, indices, strict=True):
+                found = cell.lines[at] if at < len(cell.lines) else ()
+                start = len(self.texts) + len(words)
+                owned.extend(range(start, start + len(found)))
+                words += found
+            self.add(words, 1.0)
+        filled = [(cell, tuple(owned)) for cell, owned in zip(cells, indices, strict=True) if owned]
+        self.rows.append(_Row(y0_pt, self.y_pt, filled))
+
+    def close_table(self, column_count: int) -> None:
+        """Make a table of the rows, if they are one: a single row or column is none."""
+        rows, self.rows = self.rows, []
+        columns = {cell.column for row in rows for cell, _ in row.cells}
+        if len(rows) < LEAST or len(columns) < LEAST:
+            return
+        cells = tuple(
+            Cell(
+                at,
+                cell.column,
+                min(cell.row_span, len(rows) - at),
+                cell.column_span,
+                self._cell_box(cell, rows[at : at + cell.row_span]),
+                words,
+            )
+            for at, row in enumerate(rows)
+            for cell, words in row.cells
+        )
+        boxes = np.array([cell.box for cell in cells])
+        around = Box(*boxes[:, :2].min(axis=0).tolist(), *boxes[:, 2:].max(axis=0).tolist())
+        self.tables.append(Table(around, len(rows), column_count, cells))
+
+    def _cell_box(self, cell: SetCell, rows: Sequence[_Row]) -> Box:
+        x0, x1 = ((MARGIN_PT + edge * CELL_PT) / self.width_pt for edge in (cell.left, cell.right))
+        return Box(x0, rows[0].y0_pt / self.height_pt, min(x1, 1.0), rows[-1].y1_pt / self.height_pt)
+
     def page(self, number: int) -> Page:
         words = Words(
             texts=self.texts,
@@ -68,7 +136,15 @@ class _Sheet:
             lines=np.array(self.lines, np.int32),
             blocks=np.array(self.blocks, np.int32),
         )
-        return Page(number, self.width_pt, self.height_pt, words, source="text", quality=1.0)
+        return Page(
+            number,
+            self.width_pt,
+            self.height_pt,
+            words,
+            source="text",
+            quality=1.0,
+            tables=tuple(self.tables),
+        )
 
 
 class Press:
@@ -100,25 +176,45 @@ class Press:
         if not self.is_full:
             self._sheet.add(words, scale)
 
-    def put_row(self, lines: Sequence[Sequence[Placed]]) -> None:
-        """Lines that stay on one page if they fit on any."""
-        if self._sheet.texts and not self._sheet.has_room(LINE_PT * len(lines)):
+    def put_row(self, cells: Sequence[SetCell], column_count: int) -> None:
+        """A row of a table, on one page if it fits on any. One without words ends the table."""
+        height = max((len(cell.lines) for cell in cells), default=0)
+        if not height:
+            self.end_table(column_count)
+            self.gap(LINE_PT)
+            return
+        if not self._sheet.has_room(LINE_PT * height) and self._sheet.texts:
+            self.end_table(column_count)
             self._turn()
-        for words in lines:
-            self.put(words)
+        done = 0
+        while done < height and not self.is_full:
+            room = self._sheet.room_lines()
+            self._sheet.add_row(cells, done, min(done + room, height))
+            done += room
+            if done < height:
+                self.end_table(column_count)
+                self._turn()
+
+    def end_table(self, column_count: int) -> None:
+        """The next row starts another table."""
+        self._sheet.close_table(column_count)
 
     def gap(self, height_pt: float = GAP_PT) -> None:
         """Leave room between blocks, but none above the first."""
         if self._sheet.texts:
             self._sheet.gap(height_pt)
 
+    def lack(self, problem: str) -> None:
+        """A page that says what is not on any."""
+        self._turn()
+        if not self.is_full:
+            self._pages.append(self._broken(problem))
+
     def finish(self) -> list[Page]:
         """The pages; one without words if nothing was put."""
         self._turn()
         if self.is_full:
-            problem = REST.format(count=len(self._pages))
-            last = self._blank().page(len(self._pages) + 1)
-            return [*self._pages, replace(last, source="none", quality=0.0, problem=problem)]
+            return [*self._pages, self._broken(REST.format(count=len(self._pages)))]
         return self._pages or [self._blank().page(1)]
 
     def _turn(self) -> None:
@@ -129,6 +225,10 @@ class Press:
             else:
                 self._pages.append(self._sheet.page(len(self._pages) + 1))
         self._sheet = self._blank()
+
+    def _broken(self, problem: str) -> Page:
+        page = self._blank().page(len(self._pages) + 1)
+        return replace(page, source="none", quality=0.0, problem=problem)
 
     def _blank(self) -> _Sheet:
         width_pt = max(A4_PT[0], 2 * MARGIN_PT + self.columns * CELL_PT)

@@ -117,8 +117,8 @@ OLE_KINDS: tuple[tuple[str, Kind], ...] = (
 OLE = Kind("application/x-ole-storage", "an old Office file of an unknown kind", AS_PDF)
 
 ZIP_KINDS: tuple[tuple[str, Kind], ...] = (
-    ("word/", Kind(f"{OPEN_XML}.wordprocessingml.document", "a Word document", AS_PDF)),
-    ("xl/", Kind(f"{OPEN_XML}.spreadsheetml.sheet", "an Excel workbook", AS_PDF)),
+    ("word/", Kind(f"{OPEN_XML}.wordprocessingml.document", "a Word document")),
+    ("xl/", Kind(f"{OPEN_XML}.spreadsheetml.sheet", "an Excel workbook")),
     ("ppt/", Kind(f"{OPEN_XML}.presentationml.presentation", "a PowerPoint presentation", AS_PDF)),
 )
 """What the members of an Open XML package say."""

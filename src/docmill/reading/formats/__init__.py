@@ -4,12 +4,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from docmill.reading.flow import Block
-from docmill.reading.formats import text
+from docmill.reading.formats import docx, text, xlsx
 from docmill.reading.options import ReadingOptions
 
 Read = Callable[[Path, ReadingOptions], list[Block]]
 
+OPEN_XML = "application/vnd.openxmlformats-officedocument"
 READERS: Mapping[str, Read] = {
+    f"{OPEN_XML}.wordprocessingml.document": docx.read,
+    f"{OPEN_XML}.spreadsheetml.sheet": xlsx.read,
     "application/json": text.read,
     "application/xml": text.read,
     "text/csv": text.read,

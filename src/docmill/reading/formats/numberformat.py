@@ -1,0 +1,246 @@
+"""Numbers as a spreadsheet shows them (ISO/IEC 29500-1, 18.8.30 and 18.8.31)."""
+
+import re
+from datetime import datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+GENERAL = "General"
+BUILT_IN = {
+    1: "0",
+    2: "0.00",
+    3: "#,##0",
+    4: "#,##0.00",
+    5: "$#,##0",
+    6: "$#,##0",
+    7: "$#,##0.00",
+    8: "$#,##0.00",
+    9: "0%",
+    10: "0.00%",
+    11: "0.00E+00",
+    14: "yyyy-mm-dd",
+    15: "d-mmm-yy",
+    16: "d-mmm",
+    17: "mmm-yy",
+    18: "h:mm AM/PM",
+    19: "h:mm:ss AM/PM",
+    20: "h:mm",
+    21: "h:mm:ss",
+    22: "yyyy-mm-dd hh:mm",
+    37: "#,##0;(#,##0)",
+    38: "#,##0;(#,##0)",
+    39: "#,##0.00;(#,##0.00)",
+    40: "#,##0.00;(#,##0.00)",
+    41: "#,##0;-#,##0",
+    42: "$#,##0;-$#,##0",
+    43: "#,##0.00;-#,##0.00",
+    44: "$#,##0.00;-$#,##0.00",
+    45: "mm:ss",
+    46: "[h]:mm:ss",
+    47: "mm:ss",
+    48: "0.0E+0",
+    49: "@",
+}
+"""Formats that files name by number only. 14 and 22 follow the country of the machine: here they are ISO."""
+TOKEN = re.compile(
+    r"""
+      "(?P<quoted>[^"]*)"?
+    | \\(?P<escaped>.)
+    | _.                                    # the room of a character
+    | \*(?P<fill>.)
+    | \[\$(?P<currency>[^\]-]*)[^\]]*\]
+    | \[(?P<elapsed>h+|m+|s+)\]
+    | \[[^\]]*\]                            # a colour or a condition
+    | (?P<half>AM/PM|A/P)
+    | (?P<general>General)
+    | (?P<date>y+|m+|d+|h+|s+(?:\.0+)?)
+    | (?P<exponent>E[+-])
+    | (?P<digit>[0#?]+(?:,+[0#?]+)*,*(?:\.[0#?]*)?,*|\.[0#?]+,*)
+    | (?P<text>@)
+    | (?P<percent>%)
+    | (?P<literal>.)
+    """,
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+MONTHS = "January February March April May June July August September October November December".split(" ")  # noqa: SIM905 - twelve lines otherwise
+DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+LARGEST_DAY = 2_958_465
+"""31 December 9999."""
+MOST_DECIMALS = 15
+MONTH_LETTER = 5
+
+Part = tuple[str, str]
+"""A token's kind and text."""
+
+
+class Section(NamedTuple):
+    """One of the up to four parts of a format."""
+
+    kind: Literal["date", "number", "text", "general"]
+    parts: tuple[Part, ...]
+
+
+def shown(number: float, code: str, *, from_1904: bool = False) -> str:
+    """The number as a cell of this format shows it, with English separators and names.
+
+    from_1904: whether days count from 1904 instead of 1900.
+    """
+    sections = _sections(code[:255])
+    numeric = [section for section in sections if section.kind != "text"] or [Section("general", ())]
+    index = 1 if number < 0 < len(numeric) - 1 else 0
+    if not number and len(numeric) > 2:  # noqa: PLR2004 - positive; negative; zero
+        index = 2
+    section = numeric[index]
+    if section.kind == "date":
+        return _date(number, section, from_1904=from_1904)
+    if section.kind == "general":
+        return general(number)
+    return _number(abs(number) if index else number, section)
+
+
+def is_date(code: str) -> bool:
+    """Whether a number of this format is a day or a time."""
+    return _sections(code[:255])[0].kind == "date"
+
+
+def general(number: float) -> str:
+    """A number without a format: whole ones without decimals, others with what can be relied on."""
+    if number == int(number) and abs(number) < 1e15:  # noqa: PLR2004 - digits that a float holds
+        return str(int(number))
+    return f"{number:.10g}"
+
+
+@lru_cache(maxsize=512)
+def _sections(code: str) -> tuple[Section, ...]:
+    sections: list[list[Part]] = [[]]
+    for match in TOKEN.finditer(code):
+        kind = match.lastgroup
+        if kind == "literal" and match[0] == ";":
+            sections.append([])
+        elif kind is not None and kind != "fill":
+            sections[-1].append((kind, match[kind]))
+    return tuple(Section(_kind(parts), tuple(_minutes(parts))) for parts in sections)
+
+
+def _kind(parts: list[Part]) -> Literal["date", "number", "text", "general"]:
+    kinds = {kind for kind, _ in parts}
+    if kinds & {"date", "elapsed", "half"}:
+        return "date"
+    if "text" in kinds:
+        return "text"
+    return "general" if "general" in kinds else "number"
+
+
+def _minutes(parts: list[Part]) -> list[Part]:
+    """An `m` after hours or before seconds is a minute."""
+    dates = [index for index, (kind, _) in enumerate(parts) if kind in ("date", "elapsed")]
+    found = list(parts)
+    for before, index, after in zip([None, *dates], dates, [*dates[1:], None], strict=False):
+        text = parts[index][1].lower()
+        follows = before is not None and parts[before][1].lower().startswith("h")
+        precedes = after is not None and parts[after][1].lower().startswith("s")
+        if parts[index][0] == "date" and text in ("m", "mm") and (follows or precedes):
+            found[index] = ("minute", text)
+    return found
+
+
+def _date(number: float, section: Section, *, from_1904: bool) -> str:
+    if not 0 <= number <= LARGEST_DAY:
+        return general(number)
+    if from_1904:
+        start = datetime(1904, 1, 1)  # noqa: DTZ001 - a cell has no time zone
+    else:  # Excel counts a 29 February 1900 that never was
+        start = datetime(1899, 12, 30) if number >= 60 else datetime(1899, 12, 31)  # noqa: DTZ001, PLR2004 - as above
+    try:
+        moment = start + timedelta(seconds=round(number * 86400, 3))
+    except OverflowError:
+        return general(number)
+    if moment.microsecond and not any("." in text for _, text in section.parts):
+        moment = (moment + timedelta(microseconds=500_000)).replace(microsecond=0)
+    halves = any(kind == "half" for kind, _ in section.parts)
+    return "".join(_moment(part, moment, number, halves=halves) for part in section.parts).strip()
+
+
+def _moment(part: Part, moment: datetime, number: float, *, halves: bool) -> str:
+    kind, text = part
+    if kind == "half":
+        return "AM" if moment.hour < 12 else "PM"  # noqa: PLR2004 - noon
+    if kind == "elapsed":
+        unit = {"h": 3600, "m": 60, "s": 1}[text[0].lower()]
+        return str(int(round(number * 86400) // unit)).zfill(len(text))
+    if kind == "minute":
+        return str(moment.minute).zfill(len(text))
+    if kind != "date":
+        return text
+    return _date_part(text.lower(), moment, halves=halves)
+
+
+def _date_part(text: str, moment: datetime, *, halves: bool) -> str:
+    size = len(text)
+    if text[0] == "y":
+        return f"{moment.year:04}" if size > 2 else f"{moment.year % 100:02}"  # noqa: PLR2004 - yyyy
+    if text[0] == "m":
+        return _named(moment.month, MONTHS[moment.month - 1], size)
+    if text[0] == "d":
+        return _named(moment.day, DAYS[moment.weekday()], size)
+    if text[0] == "h":
+        hour = (moment.hour % 12 or 12) if halves else moment.hour
+        return str(hour).zfill(min(size, 2))
+    seconds, _, decimals = text.partition(".")
+    fraction = f".{moment.microsecond:06}"[: len(decimals) + 1] if decimals else ""
+    return str(moment.second).zfill(min(len(seconds), 2)) + fraction
+
+
+def _named(number: int, name: str, size: int) -> str:
+    """A month or a day of the week: in digits, short, whole, or a letter."""
+    if size <= 2:  # noqa: PLR2004 - m, mm
+        return str(number).zfill(size)
+    if size == MONTH_LETTER:
+        return name[0]
+    return name[:3] if size == 3 else name  # noqa: PLR2004 - mmm
+
+
+def _number(number: float, section: Section) -> str:
+    digits = [text for kind, text in section.parts if kind == "digit"]
+    if not digits:
+        return "".join(_affix(part) for part in section.parts).strip()
+    if any(kind == "exponent" for kind, _ in section.parts):
+        decimals = len(digits[0].partition(".")[2])
+        return f"{number:.{min(decimals, MOST_DECIMALS)}E}"
+    if any(part == ("literal", "/") for part in section.parts):
+        return general(number)  # a fraction
+    percents = sum(1 for kind, _ in section.parts if kind == "percent")
+    text, is_zero = _digits(number * 100.0**percents, digits[0])
+    sign = "-" if number < 0 and not is_zero else ""
+    done: list[str] = []
+    for part in section.parts:
+        if part[0] != "digit":
+            done.append(_affix(part))
+        elif text is not None:
+            done.append(text)
+            text = None
+    return sign + "".join(done).strip()
+
+
+def _affix(part: Part) -> str:
+    kind, text = part
+    return "" if kind in ("digit", "general", "text", "exponent") else text
+
+
+def _digits(number: float, pattern: str) -> tuple[str | None, bool]:
+    """The digits without a sign, and whether they are all zero."""
+    whole, _, decimals = pattern.partition(".")
+    scale = len(whole) - len(whole.rstrip(",")) + decimals.count(",")
+    whole, decimals = whole.rstrip(","), decimals.rstrip(",")
+    exact = Decimal(repr(abs(number))) / Decimal(1000) ** scale
+    places = min(len(decimals), MOST_DECIMALS)
+    rounded = exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP) if exact.adjusted() < 20 else exact  # noqa: PLR2004 - digits nobody reads
+    text = f"{rounded:,f}" if "," in whole else f"{rounded:f}"
+    front, _, back = text.partition(".")
+    front = front.zfill(sum(1 for sign in whole if sign == "0"))
+    if not any(sign in "0?" for sign in whole) and front == "0" and back.strip("0"):
+        front = ""
+    kept = len(decimals.rstrip("#"))
+    back = back[:kept] + back[kept:].rstrip("0")
+    return (f"{front}.{back}" if back else front), not rounded

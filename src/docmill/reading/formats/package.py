@@ -1,0 +1,177 @@
+"""Office files that are ZIP archives of XML parts, opened with care."""
+
+import posixpath
+import zipfile
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from lxml import etree
+from lxml.etree import _Element  # pyright: ignore[reportPrivateUsage] - the only name it has
+
+from docmill.errors import CorruptError, EncryptedError, TooLargeError
+
+Element = _Element
+
+MAX_MEMBERS = 20_000
+MAX_XML_BYTES = 48 * 1024 * 1024
+MAX_TOTAL_BYTES = 192 * 1024 * 1024
+"""Of what is unpacked. Nobody types as much; a workbook beyond it takes longer to read than one may."""
+CHUNK_BYTES = 1 << 20
+DAMAGED = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, LookupError, NotImplementedError)
+
+
+class Package:
+    """The parts of an archive. All methods raise CorruptError, EncryptedError or TooLargeError."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._names = {info.filename.lstrip("/"): info for info in archive.infolist()}
+        self._left = MAX_TOTAL_BYTES
+
+    @classmethod
+    @contextmanager
+    def opened(cls, path: Path) -> Generator[Self]:
+        """The package in the file."""
+        with _translated(), zipfile.ZipFile(path) as archive:
+            if len(archive.filelist) > MAX_MEMBERS:
+                raise TooLargeError(
+                    f"the file holds {len(archive.filelist):,} parts, too many to be a document"
+                )
+            yield cls(archive)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def names(self, beginning: str) -> list[str]:
+        """The parts whose names start so."""
+        return [name for name in self._names if name.startswith(beginning)]
+
+    def data(self, name: str) -> bytes:
+        """The bytes of a part."""
+        return b"".join(self._chunks(name, MAX_XML_BYTES))
+
+    def xml(self, name: str) -> Element:
+        """The root of a part."""
+        return parsed(self.data(name))
+
+    def optional(self, name: str) -> Element | None:
+        """The root of a part that may be absent or, since one can do without it, damaged."""
+        try:
+            return self.xml(name) if name in self else None
+        except CorruptError:
+            return None
+
+    def elements(self, name: str, *tags: str) -> Iterator[Element]:
+        """The elements of these names in a part that may be large, each gone when the next is asked for."""
+        wanted = [f"{{*}}{tag}" for tag in tags]
+        parser = etree.XMLPullParser(("end",), tag=wanted, resolve_entities=False, no_network=True)
+        try:
+            for chunk in self._chunks(name, MAX_TOTAL_BYTES):
+                parser.feed(chunk)
+                for _, element in parser.read_events():
+                    yield element
+                    _forget(element)
+            parser.close()
+        except (etree.XMLSyntaxError, ValueError) as error:
+            raise CorruptError("the file is damaged: a part of it is no XML; save it again") from error
+
+    def relations(self, name: str) -> dict[str, tuple[str, str]]:
+        """Of a part: relation id to the last word of the relation's type and the name of the other part."""
+        folder, file = posixpath.split(name)
+        root = self.optional(posixpath.join(folder, "_rels", f"{file}.rels"))
+        found: dict[str, tuple[str, str]] = {}
+        for relation in children(root):
+            target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", "")))
+            if relation.get("TargetMode") != "External":
+                kind = relation.get("Type", "").rpartition("/")[2]
+                found[relation.get("Id", "")] = (kind, target.lstrip("/"))
+        return found
+
+    def main_part(self, usual: str) -> str:
+        """The part that the package starts with."""
+        for kind, target in self.relations("").values():
+            if kind == "officeDocument" and target in self:
+                return target
+        return usual
+
+    def _chunks(self, name: str, limit: int) -> Iterator[bytes]:
+        info = self._names.get(name)
+        if info is None:
+            raise CorruptError("the file is damaged: a part of it is missing; save it again")
+        if info.flag_bits & 1:
+            raise EncryptedError(
+                "the file is protected by a password; save it without one and upload it again"
+            )
+        with _translated(), self._archive.open(info) as member:
+            size = 0
+            while chunk := member.read(CHUNK_BYTES):
+                size += len(chunk)
+                self._left -= len(chunk)
+                if size > limit or self._left < 0:
+                    raise TooLargeError(
+                        "the file unpacks to more than can be read; split it or save it as a PDF"
+                    )
+                yield chunk
+
+
+@contextmanager
+def _translated() -> Generator[None]:
+    try:
+        yield
+    except DAMAGED as error:
+        raise CorruptError("the file is damaged; open it in its program and save it again") from error
+
+
+def parsed(data: bytes) -> Element:
+    """The root of an XML text. Entities stay unresolved, nothing is fetched. Raises CorruptError."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
+    try:
+        return etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise CorruptError("the file is damaged: a part of it is no XML; save it again") from error
+
+
+def _forget(element: Element) -> None:
+    """Free an element and what came before it."""
+    element.clear()
+    parent = element.getparent()
+    while parent is not None and element.getprevious() is not None:
+        del parent[0]
+
+
+def local(element: Element) -> str:
+    """The element's name without its namespace: two generations of namespaces are in use."""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance] - an entity's tag is a function
+
+
+def attribute(element: Element, name: str) -> str | None:
+    """The value of an attribute, whatever its namespace."""
+    for key, value in element.attrib.items():
+        if str(key).rpartition("}")[2] == name:
+            return str(value)
+    return None
+
+
+def child(element: Element | None, *names: str) -> Element | None:
+    """The element reached by these names, one below the other."""
+    for name in names:
+        if element is None:
+            return None
+        element = next((found for found in element if local(found) == name), None)
+    return element
+
+
+def children(element: Element | None, *names: str) -> list[Element]:
+    """What stands in the element reached by these names; nothing if it is missing."""
+    found = child(element, *names)
+    return [] if found is None else list(found)
+
+
+def value(element: Element | None, *names: str) -> str | None:
+    """The attribute `val` of the element reached by these names."""
+    found = child(element, *names)
+    return attribute(found, "val") if found is not None else None

@@ -1,0 +1,99 @@
+"""A sheet of a workbook: cells far apart become a table without what is empty."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from docmill.reading.flow import Block, Grid, Heading, Missing, PageBreak, Paragraph
+
+MAX_CELLS = 500_000
+"""Of one workbook: a thousand pages full of numbers."""
+MAX_PLACES = 4_000_000
+"""Rows times columns of one table. Cells scattered wider than that are not set as a table."""
+TOO_MANY = "the workbook has more than {count:,} cells, and the rest was not read; split it to have all of it"
+
+
+@dataclass(slots=True)
+class Sheet:
+    """What a sheet holds.
+
+    rows: row to column to text. merged: first row and column, and how many of each are taken. notes: texts
+    beside the cells.
+    """
+
+    name: str
+    rows: dict[int, dict[int, str]] = field(default_factory=dict[int, dict[int, str]])
+    merged: list[tuple[int, int, int, int]] = field(default_factory=list[tuple[int, int, int, int]])
+    notes: list[str] = field(default_factory=list[str])
+    problem: str | None = None
+
+    def put(self, row: int, column: int, text: str) -> None:
+        """Fill a cell; one without visible text is none."""
+        if text and not text.isspace():
+            self.rows.setdefault(row, {})[column] = text
+
+
+class Budget:
+    """Counts cells over all sheets of a workbook."""
+
+    def __init__(self, cells: int = MAX_CELLS) -> None:
+        self._left = self.cells = cells
+
+    def spend(self) -> bool:
+        """Take one cell; False if there was none left."""
+        self._left -= 1
+        return self._left >= 0
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether more was wanted than there was."""
+        return self._left < 0
+
+
+def blocks(sheets: Sequence[Sheet], budget: Budget) -> Iterator[Block]:
+    """The sheets one after the other, each on pages of its own; those without content are left out."""
+    filled = [sheet for sheet in sheets if sheet.rows or sheet.notes or sheet.problem]
+    for sheet in filled:
+        if len(filled) > 1:
+            yield Heading(sheet.name, 2)
+        yield from _table(sheet)
+        yield from map(Paragraph, sheet.notes)
+        if sheet.problem:
+            yield Missing(sheet.problem)
+        yield PageBreak()
+    if budget.is_spent:
+        yield Missing(TOO_MANY.format(count=budget.cells))
+
+
+def _table(sheet: Sheet) -> Iterator[Block]:
+    if not sheet.rows:
+        return
+    columns = sorted({column for row in sheet.rows.values() for column in row})
+    if len(columns) * len(sheet.rows) > MAX_PLACES:
+        for number in sorted(sheet.rows):
+            cells = sheet.rows[number]
+            yield Paragraph("   ".join(cells[column] for column in sorted(cells)), is_set=True)
+        return
+    rows: list[list[str]] = []
+    places: dict[int, int] = {}
+    for number in sorted(sheet.rows):
+        if number - 1 not in places and rows:
+            rows.append([])
+        places[number] = len(rows)
+        cells = sheet.rows[number]
+        rows.append([cells.get(column, "") for column in columns])
+    yield Grid(rows, spans=dict(_spans(sheet.merged, places, columns)))
+
+
+def _spans(
+    merged: Iterable[tuple[int, int, int, int]], places: dict[int, int], columns: Sequence[int]
+) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Merged cells among the rows and columns that are left."""
+    numbers = sorted(places)
+    for row, column, height, width in merged:
+        at, stop = bisect_left(columns, column), bisect_left(columns, column + width)
+        last = bisect_left(numbers, row + height) - 1
+        if row in places and at < stop and columns[at] == column:
+            span = (places[numbers[last]] - places[row] + 1, stop - at)
+            if span != (1, 1):
+                yield (places[row], at), span

@@ -1,0 +1,160 @@
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from openpyxl.worksheet.worksheet import Worksheet
+
+from docmill.errors import CorruptError
+from docmill.reading.flow import Block, Grid, Heading, Missing, PageBreak, Paragraph
+from docmill.reading.formats import sheet as sheets
+from docmill.reading.formats.xlsx import read
+from docmill.reading.options import ReadingOptions
+
+MakeZip = Callable[[Mapping[str, str]], Path]
+OPTIONS = ReadingOptions()
+WORKBOOK = {
+    "xl/workbook.xml": "<workbook xmlns:r='r'><sheets><sheet name='One' r:id='1'/></sheets></workbook>",
+    "xl/_rels/workbook.xml.rels": "<r><a Id='1' Type='t/worksheet' Target='sheet.xml'/>"
+    "<a Id='2' Type='t/sharedStrings' Target='strings.xml'/></r>",
+    "xl/strings.xml": "<sst><si><r><t>Rich</t></r><r><t> text</t></r><rPh><t>read</t></rPh></si></sst>",
+}
+
+
+def blocks(workbook: openpyxl.Workbook, folder: Path) -> list[Block]:
+    workbook.save(folder / "made.xlsx")
+    return read(folder / "made.xlsx", OPTIONS)
+
+
+@pytest.fixture
+def workbook() -> openpyxl.Workbook:
+    return openpyxl.Workbook()
+
+
+@pytest.fixture
+def sheet(workbook: openpyxl.Workbook) -> Worksheet:
+    sheet = workbook.active
+    assert isinstance(sheet, Worksheet)
+    return sheet
+
+
+def put(sheet: Worksheet, place: str, value: Any, form: str = "General") -> None:  # noqa: ANN401 - a cell's value
+    sheet[place] = value
+    sheet[place].number_format = form
+
+
+def test_cells_are_read_as_they_are_shown(
+    workbook: openpyxl.Workbook, sheet: Worksheet, tmp_path: Path
+) -> None:
+    put(sheet, "B2", "Date")
+    put(sheet, "C2", date(2024, 3, 5), "dd.mm.yyyy")
+    put(sheet, "B3", "Net")
+    put(sheet, "C3", 1234.5, "#,##0.00 [$€-407]")
+    put(sheet, "B5", "VAT")
+    put(sheet, "C5", 0.19, "0%")
+    put(sheet, "B6", sheet["A1"].value or True)
+
+    assert blocks(workbook, tmp_path) == [
+        Grid([["Date", "05.03.2024"], ["Net", "1,234.50 €"], [], ["VAT", "19%"], ["TRUE", ""]]),
+        PageBreak(),
+    ]
+
+
+def test_every_sheet_is_read_hidden_ones_too_but_empty_ones_not(
+    workbook: openpyxl.Workbook, sheet: Worksheet, tmp_path: Path
+) -> None:
+    sheet["A1"] = 1
+    workbook.create_sheet("Empty")
+    hidden = workbook.create_sheet("Rates")
+    hidden["A1"], hidden.sheet_state = 2, "veryHidden"
+
+    assert blocks(workbook, tmp_path) == [
+        Heading("Sheet", 2), Grid([["1"]]), PageBreak(),
+        Heading("Rates", 2), Grid([["2"]]), PageBreak(),
+    ]  # fmt: skip
+
+
+def test_merged_cells_are_spans_of_what_is_left(
+    workbook: openpyxl.Workbook, sheet: Worksheet, tmp_path: Path
+) -> None:
+    sheet["B2"], sheet["B9"], sheet["D9"] = "Title", "a", "b"
+    sheet.merge_cells("B2:E3")
+    sheet.merge_cells("G5:H6")
+
+    assert blocks(workbook, tmp_path)[0] == Grid([["Title", ""], [], ["a", "b"]], spans={(0, 0): (1, 2)})
+
+
+def test_cells_far_apart_do_not_make_a_table_of_millions(
+    workbook: openpyxl.Workbook, sheet: Worksheet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sheet["A1"], sheet["XFD1048576"] = "first", "last"
+
+    assert blocks(workbook, tmp_path)[0] == Grid([["first", ""], [], ["", "last"]])
+
+    monkeypatch.setattr(sheets, "MAX_PLACES", 3)
+    assert blocks(workbook, tmp_path)[:2] == [Paragraph("first", is_set=True), Paragraph("last", is_set=True)]
+
+
+def test_too_many_cells_are_read_as_far_as_possible(make_zip: MakeZip) -> None:
+    cells = "<row>" + "<c><v>7</v></c>" * 1000 + "</row>"
+    path = make_zip({**WORKBOOK, "xl/sheet.xml": f"<worksheet>{cells * 501}</worksheet>"})
+
+    grid, _, missing = read(path, OPTIONS)
+
+    assert isinstance(grid, Grid)
+    assert sum(map(len, grid.rows)) == 500_000
+    assert isinstance(missing, Missing)
+    assert "more than 500,000 cells" in missing.problem
+
+
+def test_cells_of_every_type_are_read(make_zip: MakeZip) -> None:
+    cells = (
+        "<c t='s'><v>0</v></c><c t='s'><v>9</v></c><c t='inlineStr'><is><t>in line</t></is></c>"
+        "<c t='str'><v>formula</v></c><c t='e'><v>#N/A</v></c><c t='b'><v>0</v></c>"
+        "<c t='d'><v>2024-03-05T00:00:00</v></c><c><v>odd</v></c><c/><c s='99'><v>3</v></c>"
+    )
+    path = make_zip({**WORKBOOK, "xl/sheet.xml": f"<worksheet><row>{cells}</row></worksheet>"})
+
+    assert read(path, OPTIONS)[0] == Grid(
+        [["Rich text", "in line", "formula", "#N/A", "FALSE", "2024-03-05", "odd", "3"]]
+    )
+
+
+def test_days_may_count_from_1904(workbook: openpyxl.Workbook, sheet: Worksheet, tmp_path: Path) -> None:
+    workbook.epoch = datetime(1904, 1, 1)  # noqa: DTZ001 - as openpyxl wants it
+    put(sheet, "A1", date(2024, 3, 5), "yyyy-mm-dd")
+
+    assert blocks(workbook, tmp_path)[0] == Grid([["2024-03-05"]])
+
+
+def test_a_damaged_sheet_is_read_up_to_the_damage(make_zip: MakeZip) -> None:
+    path = make_zip({**WORKBOOK, "xl/sheet.xml": "<worksheet><row><c><v>1</v></c></row><row"})
+
+    grid, missing, _ = read(path, OPTIONS)
+
+    assert grid == Grid([["1"]])
+    assert isinstance(missing, Missing)
+    assert "'One' is damaged" in missing.problem
+
+
+def test_text_boxes_on_a_sheet_follow_its_cells(make_zip: MakeZip) -> None:
+    drawing = (
+        "<d><Choice><txBody><p><r><t>boxed</t></r></p></txBody></Choice><Fallback><txBody/></Fallback></d>"
+    )
+    path = make_zip(
+        {
+            **WORKBOOK,
+            "xl/sheet.xml": "<worksheet/>",
+            "xl/_rels/sheet.xml.rels": "<r><a Id='1' Type='t/drawing' Target='d.xml'/></r>",
+            "xl/d.xml": drawing,
+        }
+    )
+
+    assert read(path, OPTIONS) == [Paragraph("boxed"), PageBreak()]
+
+
+def test_a_workbook_without_its_part_is_corrupt(make_zip: MakeZip) -> None:
+    with pytest.raises(CorruptError):
+        read(make_zip({"xl/other.xml": "<a/>"}), OPTIONS)
