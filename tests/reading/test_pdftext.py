@@ -8,7 +8,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from docmill.errors import CorruptError, EncryptedError
 from docmill.model import Page
-from docmill.reading import pdf, pdftext
+from docmill.reading import oldlayers, pdf
 
 MakePdf = Callable[..., Path]
 Draw = Callable[[Canvas], None]
@@ -28,7 +28,7 @@ def nothing(_: Canvas) -> None:
 
 def read(path: Path, number: int = 1) -> Page | None:
     with pdf.opened(path) as document, pdf.opened_page(document, number) as page:
-        return pdftext.text_page(page, number)
+        return oldlayers.text_page(page, number)
 
 
 def text_of(path: Path) -> str:

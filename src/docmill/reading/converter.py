@@ -7,7 +7,7 @@ from pathlib import Path
 from docmill.errors import CorruptError, DocmillError, first_of
 from docmill.model import Document, Page, Part
 from docmill.ports import Original
-from docmill.reading import tasks
+from docmill.reading import sniff, tasks
 from docmill.reading.engines.choosing import Choice
 from docmill.reading.engines.reader import LocalReader, PageReader, Sight
 from docmill.reading.formats import READERS
@@ -40,7 +40,9 @@ class LocalConverter:
         pages = list(opened.pages)
         while len(pages) < opened.page_count:
             first, last = len(pages) + 1, min(len(pages) + options.pages_per_task, opened.page_count)
-            pages += await self._pool.run(tasks.read_text, path, first, last, limit_s=options.open_limit_s)
+            pages += await self._pool.run(
+                tasks.read_text, path, first, last, options, limit_s=options.open_limit_s
+            )
         choice = Choice(self._readers, options.quality_threshold)
         read = await self._recognised(path, opened.media_type, pages, choice)
         if all(page.source == "none" for page in read):
@@ -68,7 +70,8 @@ class LocalConverter:
             if page is not None:
                 return page
             async with ahead:
-                return await choice.best(Sight(path, media_type, number))
+                seen = await choice.best(Sight(path, media_type, number))
+                return await self._completed(path, seen) if media_type == sniff.PDF else seen
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -76,3 +79,9 @@ class LocalConverter:
         except* DocmillError as errors:
             raise first_of(errors) from errors
         return [task.result() for task in filling]
+
+    async def _completed(self, path: Path, seen: Page) -> Page:
+        """A page that was recognised, with what the PDF itself says of it."""
+        return await self._pool.run(
+            tasks.complete, path, seen, self._options, limit_s=self._options.open_limit_s
+        )

@@ -67,8 +67,11 @@ class Desk:
             if place not in self._lent:
                 self._put(seen.path, place)
                 self._lent[place] = seen
-        places: dict[object, Path] = {seen.path: place for place, seen in wanted.items()}
-        return tuple(places.get(argument, argument) for argument in arguments)
+        places: dict[Path, Path] = {seen.path: place for place, seen in wanted.items()}
+        return tuple(
+            places.get(argument, argument) if isinstance(argument, Path) else argument
+            for argument in arguments
+        )
 
     def clear(self) -> None:
         """Empty the work folder."""

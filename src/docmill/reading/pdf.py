@@ -2,7 +2,9 @@
 
 import contextlib
 import ctypes
-from collections.abc import Generator
+import io
+import logging
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -25,29 +27,77 @@ MAX_SCALE = 300 / 72
 """Rendering a small page finer than 300 dpi shows no more."""
 
 
+LOCKED = "the PDF is protected by a password; give it with the upload, or save the PDF without one"
+NOT_OPENED = "the password does not open the PDF; give the right one, or save the PDF without one"
+FOR_OTHERS = (
+    "the PDF is encrypted for certain people only; save it without that protection and upload it again"
+)
+BEYOND_REPAIR = "the PDF is damaged beyond repair; print or scan it again"
+MALFORMED = (OSError, ValueError, RuntimeError, LookupError, TypeError, RecursionError)
+"""What qpdf's binding raises besides its own errors on files that are not what they should be."""
+
+logging.getLogger("pypdfium2").setLevel(logging.ERROR)  # it warns of what it cannot do with each XFA form
+
+
 @contextmanager
-def opened(path: Path) -> Generator[PdfDocument]:
-    """The document. Raises EncryptedError, CorruptError."""
+def opened(path: Path, passwords: Sequence[str] = ()) -> Generator[PdfDocument]:
+    """The document, with its form if it has one. Raises EncryptedError, CorruptError."""
+    document = _document(path, passwords)
     try:
-        document = _document(path)
-    except pypdfium2.PdfiumError as error:
-        if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):  # pyright: ignore[reportUnknownMemberType] - untyped
-            raise EncryptedError(
-                "the PDF is protected by a password; save it without and upload it again"
-            ) from error
-        raise CorruptError("the PDF is damaged beyond repair; print or scan it again") from error
-    try:
+        with contextlib.suppress(pypdfium2.PdfiumError):
+            document.init_forms()
         yield document
     finally:
         document.close()
 
 
-def _document(path: Path) -> PdfDocument:
+def _document(path: Path, passwords: Sequence[str]) -> PdfDocument:
+    """By the first password that fits, none being the first to try; repaired if it must be."""
+    for password in (None, *passwords):
+        try:
+            return _loaded(path, password)
+        except pypdfium2.PdfiumError as error:
+            code = error.err_code  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            if code == raw.FPDF_ERR_SECURITY:
+                raise EncryptedError(FOR_OTHERS) from error
+            if code != raw.FPDF_ERR_PASSWORD:
+                return _repaired(path, passwords, error)
+    raise EncryptedError(NOT_OPENED if passwords else LOCKED)
+
+
+def _loaded(path: Path, password: str | None) -> PdfDocument:
     with path.open("rb") as file:
         head = file.read(2 * HEADER_WITHIN)
     if b"%PDF" in head[: HEADER_WITHIN + 4]:
-        return pdfium.PdfDocument(path)
-    return pdfium.PdfDocument(b"%PDF-1.4\n" + path.read_bytes())  # PDFium insists, then repairs the rest
+        return pdfium.PdfDocument(path, password)
+    content = b"%PDF-1.4\n" + path.read_bytes()  # PDFium insists, then repairs the rest
+    return pdfium.PdfDocument(content, password)
+
+
+def _repaired(path: Path, passwords: Sequence[str], reason: pypdfium2.PdfiumError) -> PdfDocument:
+    """What qpdf makes of a file that PDFium cannot open."""
+    try:
+        return pdfium.PdfDocument(decrypted(path, passwords))
+    except (CorruptError, pypdfium2.PdfiumError) as error:
+        raise CorruptError(BEYOND_REPAIR) from (error if isinstance(error, CorruptError) else reason)
+
+
+def decrypted(path: Path, passwords: Sequence[str]) -> bytes:
+    """The document without its encryption, otherwise the same. Raises EncryptedError, CorruptError."""
+    import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
+
+    unrepairable = (pikepdf.PdfError, *MALFORMED)
+    for password in ("", *passwords):
+        file = io.BytesIO()
+        try:
+            with pikepdf.open(path, password=password) as document:
+                document.save(file, encryption=False)
+        except pikepdf.PasswordError:
+            continue
+        except unrepairable as error:
+            raise CorruptError(BEYOND_REPAIR) from error
+        return file.getvalue()
+    raise EncryptedError(NOT_OPENED if passwords else LOCKED)
 
 
 @contextmanager
@@ -74,6 +124,10 @@ def render(page: PdfPage, fit: tuple[int, int], *, rotation: int | None = None) 
         width, height, raw.FPDFBitmap_BGR, pixels.ctypes.data_as(ctypes.c_void_p), width * 3
     )
     flags = raw.FPDF_ANNOT | raw.FPDF_REVERSE_BYTE_ORDER
-    raw.FPDF_RenderPageBitmap(bitmap, page, 0, 0, width, height, (turn - stored) // 90 % 4, flags)
+    placed = (bitmap, page, 0, 0, width, height, (turn - stored) // 90 % 4, flags)
+    raw.FPDF_RenderPageBitmap(*placed)
+    if page.formenv:  # fields that bring no appearance of their own
+        raw.FPDF_SetFormFieldHighlightAlpha(page.formenv, 0)
+        raw.FPDF_FFLDraw(page.formenv, *placed)
     raw.FPDFBitmap_Destroy(bitmap)
     return Picture(pixels, width_pt, height_pt, turn)

@@ -1,176 +1,183 @@
 """The text layer of a PDF page, made into lines by geometry: the order in the file means nothing."""
 
-import ctypes
-from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.model import Page, Words
-from docmill.reading.layout import arrange
+from docmill.model import Page, letters_and_digits
+from docmill.reading import acroform, stretches
+from docmill.reading.characters import SAMPLE, Characters, characters_of, garbled, invisible
 from docmill.reading.pdf import PdfPage, PdfTextPage, raw
+from docmill.reading.pictured import Pictures, holding_text, pictures
+from docmill.reading.stretches import NOTHING, Boxes, Stretches, covered_share, turned
 
-WORD_GAP = 0.15
-"""Of the character height: a wider gap parts words even without a space."""
-GENERATED_GAP = 0.08
-"""The same where PDFium, too, thinks that a space is meant."""
-COLUMN_GAP = 1.0
-"""Of the character height: a wider gap parts columns."""
-OVERLAP = 0.3
-"""Of the character height: a character that starts so far before the end of the last begins something new."""
-SAME_LINE = 0.5
-"""Share of the lower of two heights that neighbours on one line have in common."""
 UPRIGHT = 0.5
 """Share of neighbours that follow each other from left to right on a page that stands upright."""
 MAX_GARBAGE = 0.3
 """Share of characters without meaning from which on the layer is not to be believed."""
 FEW = 100
 """Fewer characters may be a stamp on a scan."""
-PICTURE_SHARE = 0.5
-"""Of the page, covered by one picture: a scan."""
-SAMPLE = 200
-"""How many characters are asked what only a costly call can tell."""
-SURROGATES = range(0xD800, 0xE000)
-PRIVATE = range(0xE000, 0xF900)
-LAST_CODE = 0x10FFFF
-UNKNOWN = 0xFFFD
-FIRST_PRINTING = 32
-HYPHEN = 2
-"""What PDFium gives for a hyphen at a line's end."""
-SPACES = np.array([0, 9, 10, 11, 12, 13, 32, 0xA0, *range(0x2000, 0x200C), 0x202F, 0x3000, 0xFEFF], np.uint32)
-LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
+SCAN_SHARE = 0.5
+"""Of the page, covered by pictures."""
+LARGE_SHARE = 0.08
+"""Of the page: a smaller picture is a logo or a signature."""
+INSIDE = 0.5
+"""Share of a word that stands in what it belongs to."""
+STRIDE = 1.5
+"""Of a letter's extent along the writing: neighbours are no further apart."""
+RUN = 2
+"""So many letters in a row are no accident: an unknown one alone is an icon."""
+
+Missing: TypeAlias = Literal["nothing", "gaps", "everything"]
+"""What the file does not say of what the page shows: nothing, what stands in `gaps`, or all of it."""
 
 
-class Characters(NamedTuple):
-    """The printing characters of a page in the file's order.
+class Layer(NamedTuple):
+    """What a page says without being recognised, as displayed after a turn by `rotation`.
 
-    indices: PDFium's number of each. codes: uint32. boxes: float32, shape (n, 4), points, unrotated page,
-    origin top left, each as wide as the character's advance. spaced: bool, a space of the file stands before;
-    maybe_spaced: PDFium guesses one.
+    upright, sideways: what is sure. scanned: what somebody once recognised, printed invisibly.
+    gaps: where the page shows text that the file does not hold. filled: boxes of form fields that are.
     """
 
-    indices: NDArray[np.intp]
-    codes: NDArray[np.uint32]
-    boxes: NDArray[np.float32]
-    spaced: NDArray[np.bool_]
-    maybe_spaced: NDArray[np.bool_]
+    number: int
+    size: NDArray[np.float32]
+    rotation: int
+    upright: Stretches = NOTHING
+    sideways: tuple[Stretches, ...] = ()
+    scanned: Stretches = NOTHING
+    gaps: Boxes = NOTHING.boxes
+    filled: Boxes = NOTHING.boxes
+    missing: Missing = "nothing"
 
 
-def text_page(page: PdfPage, number: int) -> Page | None:
-    """The page by its text layer, or None if that is of no use and the page must be recognised."""
-    if not raw.FPDFPage_CountObjects(page):
-        return _page(page, number, Words.none(), page.get_rotation())
-    text = page.get_textpage()
-    try:
-        characters = _characters(text, page)
-        if _garbage_share(text, characters) > MAX_GARBAGE:
-            return None
-        if len(characters.codes) < FEW and _is_picture(page):
-            return None
-        rotation = _rotation(text, page, characters)
-    finally:
-        text.close()
+def read_layer(page: PdfPage, number: int) -> Layer:
+    """What the file itself says the page holds. Raises PdfiumError for a page that is broken."""
     left, bottom, right, top = page.get_bbox()
     size = np.array([right - left, top - bottom], np.float32)
-    words = _words(
-        characters, turned(characters.boxes, size, rotation), size[::-1] if rotation % 180 else size
+    text = page.get_textpage()
+    try:
+        layer = _layer(text, page, number, size)
+    finally:
+        text.close()
+    return _with_fields(layer, page, size)
+
+
+def _layer(text: PdfTextPage, page: PdfPage, number: int, size: NDArray[np.float32]) -> Layer:
+    stored = page.get_rotation()
+    bare = Layer(number, displayed(size, stored), stored)
+    if not raw.FPDFPage_CountObjects(page):
+        return bare
+    characters = characters_of(text, page)
+    if not len(characters.codes):
+        return bare._replace(missing="everything")
+    meaningless, share = garbled(text, characters)
+    if share > MAX_GARBAGE:
+        return bare._replace(missing="everything")
+    rotation = _rotation(text, page, characters)
+    shown = pictures(page)
+    hidden, scanned = _unseen(text, characters, shown)
+    upright, sideways = _stretches(
+        text, characters.only(~hidden) if hidden.any() else characters, size, rotation
     )
-    return _page(page, number, words, rotation)
+    layer = Layer(number, displayed(size, rotation), rotation, upright, sideways)
+    if scanned.any():
+        under, beside = _stretches(text, characters.only(scanned), size, rotation)
+        return layer._replace(scanned=stretches.joined([under, *beside]), missing="everything")
+    unknown = characters.boxes[_in_runs(meaningless)]
+    gaps = np.concatenate([_unread(page, shown.boxes, characters, size), unknown])
+    if not len(gaps):
+        return layer
+    return layer._replace(gaps=turned(gaps, size, rotation), missing="gaps")
 
 
-def turned(boxes: NDArray[np.float32], size: NDArray[np.float32], rotation: int) -> NDArray[np.float32]:
-    """Boxes on a page of `size` (width, height) after it is turned clockwise by `rotation` degrees."""
-    x0, y0, x1, y1 = boxes.T
-    width, height = size
-    columns = {
-        0: (x0, y0, x1, y1),
-        90: (height - y1, x0, height - y0, x1),
-        180: (width - x1, height - y1, width - x0, height - y0),
-        270: (y0, width - x1, y1, width - x0),
-    }[rotation]
-    return np.stack(columns, axis=1)
+def _unseen(
+    text: PdfTextPage, characters: Characters, shown: Pictures
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Characters that nobody sees, and those of them that repeat what a picture shows.
+
+    Text drawn before the picture that covers it is unseen, too. The rest is there to be found by machines
+    alone, and is not what the page says.
+    """
+    hidden = invisible(text, characters)
+    hidden |= _over(characters.boxes, shown.boxes[shown.over_text]) > INSIDE
+    if not hidden.any():
+        return hidden, hidden
+    mostly = hidden.mean() > 1 - INSIDE
+    return hidden, hidden if mostly else hidden & (_over(characters.boxes, shown.boxes) > INSIDE)
 
 
-def _page(page: PdfPage, number: int, words: Words, rotation: int) -> Page:
-    width, height = page.get_size()
-    if (rotation - page.get_rotation()) % 180:
-        width, height = height, width
-    return Page(number, width, height, words, source="text", quality=1.0, rotation=rotation)
+def _over(boxes: Boxes, pictures: Boxes) -> NDArray[np.float32]:
+    """Of each box, how much stands in one of the pictures."""
+    share = np.zeros(len(boxes), np.float32)
+    for picture in pictures:  # one by one: characters times pictures may be many
+        share = np.maximum(share, covered_share(boxes, picture[None]))
+    return share
 
 
-def _characters(text: PdfTextPage, page: PdfPage) -> Characters:
-    count = text.count_chars()
-    codes = _codes(text, count)
-    boxes = _boxes(text, count)
-    left, _, _, top = page.get_bbox()
-    # FS_RECTF is left, top, right, bottom with y upwards; some fonts give them in the wrong order.
-    x, y = np.sort(boxes[:, [0, 2]] - left, axis=1), np.sort(top - boxes[:, [1, 3]], axis=1)
-    blank = np.isin(codes, SPACES)
-    generated = np.zeros(count, np.bool_)
-    for index in np.flatnonzero(blank).tolist():
-        generated[index] = raw.FPDFText_IsGenerated(text, index) == 1
-    indices = np.flatnonzero(~blank)
-    return Characters(
-        indices=indices,
-        codes=np.where(codes == HYPHEN, ord("-"), codes)[indices],
-        boxes=np.nan_to_num(np.stack([x[:, 0], y[:, 0], x[:, 1], y[:, 1]], axis=1)[indices]),
-        spaced=_any_before(blank & ~generated, indices),
-        maybe_spaced=_any_before(generated, indices),
-    )
+def _unread(page: PdfPage, shown: Boxes, characters: Characters, size: NDArray[np.float32]) -> Boxes:
+    """The pictures that show text which nobody has put over them."""
+    areas = np.prod(shown[:, 2:] - shown[:, :2], axis=1) / max(float(np.prod(size)), 1e-6)
+    if areas.sum() > SCAN_SHARE:
+        return shown if len(characters.codes) < FEW else shown[:0]
+    large = shown[areas > LARGE_SHARE]
+    bare = [(covered_share(characters.boxes, picture[None]) > INSIDE).sum() < FEW for picture in large]
+    large = large[np.array(bare, np.bool_)]
+    return large[holding_text(page, large)] if len(large) else large
 
 
-def _any_before(marks: NDArray[np.bool_], indices: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Whether a mark stands between each printing character and the one before."""
-    counts = np.cumsum(marks)[indices]
-    return np.diff(counts, prepend=0) > 0
+def _stretches(
+    text: PdfTextPage, characters: Characters, size: NDArray[np.float32], rotation: int
+) -> tuple[Stretches, tuple[Stretches, ...]]:
+    """The words that stand upright on the turned page, and the others by the turn they would need."""
+    boxes, shown = turned(characters.boxes, size, rotation), displayed(size, rotation)
+    suspects = _suspects(characters, boxes)
+    if not suspects.any():
+        return _printed(characters, boxes, shown), ()
+    turns = np.zeros(len(boxes), np.intp)
+    turns[suspects] = (_turns(text, characters.indices[suspects]) - rotation) % 360
+    found: dict[int, Stretches] = {}
+    for turn in np.unique(turns).tolist():
+        here = turns == turn
+        sheet = displayed(shown, turn)
+        part = _printed(characters.only(here), turned(boxes[here], shown, turn), sheet)
+        found[turn] = part.turned(sheet, -turn % 360)
+    return found.pop(0, NOTHING), tuple(part for part in found.values() if part.texts)
 
 
-def _codes(text: PdfTextPage, count: int) -> NDArray[np.uint32]:
-    """The Unicode of each character, in one call where text and characters agree in number."""
-    buffer = (ctypes.c_ushort * (count + 1))()
-    if raw.FPDFText_GetText(text, 0, count, buffer) == count + 1:
-        codes = np.frombuffer(memoryview(buffer), np.uint16)[:count].astype(np.uint32)
-        if not _within(codes, SURROGATES).any():
-            return codes
-    unicode_of, handle = raw.FPDFText_GetUnicode, text.raw
-    codes = np.array([unicode_of(handle, index) for index in range(count)], np.uint32)
-    invalid = _within(codes, SURROGATES) | (codes > LAST_CODE)
-    return np.where(invalid, UNKNOWN, codes).astype(np.uint32)
+def _printed(characters: Characters, boxes: Boxes, sheet: NDArray[np.float32]) -> Stretches:
+    """The words on a sheet of this size, each once."""
+    return stretches.without_doubles(stretches.inside(stretches.of_characters(characters, boxes), sheet))
 
 
-def _within(codes: NDArray[np.uint32], bounds: range) -> NDArray[np.bool_]:
-    return (codes >= bounds.start) & (codes < bounds.stop)
+def _suspects(characters: Characters, boxes: Boxes) -> NDArray[np.bool_]:
+    """Letters of which each stands close to the last, but not to its right."""
+    extent = (boxes[:, 2:] - boxes[:, :2]).max(axis=1)[1:, None] * STRIDE
+    steps = np.diff(boxes[:, :2] + boxes[:, 2:], axis=0) / 2
+    close = (np.abs(steps) <= extent).all(axis=1) & ~stretches.leftwards(characters.codes)
+    astray = close & ((steps[:, 0] < 0) | (np.abs(steps[:, 1]) > np.abs(steps[:, 0])))
+    suspects = np.zeros(len(boxes), np.bool_)
+    runs = _in_runs(astray)
+    suspects[:-1] |= runs
+    suspects[1:] |= runs
+    return suspects
 
 
-def _boxes(text: PdfTextPage, count: int) -> NDArray[np.float32]:
-    """Each character's box with its full advance: tight boxes leave gaps inside words."""
-    boxes = (raw.FS_RECTF * max(1, count))()
-    box_of, handle = raw.FPDFText_GetLooseCharBox, text.raw
-    for index, box in zip(range(count), boxes, strict=False):
-        box_of(handle, index, box)
-    return np.frombuffer(boxes, np.float32).reshape(-1, 4)[:count]
+def _in_runs(marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The marks of which several follow each other."""
+    if not marks.any():
+        return marks
+    edges = np.diff(marks, prepend=False, append=False).nonzero()[0].reshape(-1, 2)
+    found = np.zeros(len(marks), np.bool_)
+    for start, stop in edges[edges[:, 1] - edges[:, 0] >= RUN].tolist():
+        found[start:stop] = True
+    return found
 
 
-def _is_picture(page: PdfPage) -> bool:
-    """Whether a picture covers the page."""
-    width, height = page.get_size()
-    for picture in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=2):
-        left, bottom, right, top = picture.get_bounds()
-        if (right - left) * (top - bottom) > PICTURE_SHARE * width * height:
-            return True
-    return False
-
-
-def _garbage_share(text: PdfTextPage, characters: Characters) -> float:
-    """The share of characters that stand for no known letter; 1 for a page without characters."""
-    codes = characters.codes
-    if not len(codes):
-        return 1.0
-    private = _within(codes, PRIVATE) | (codes == UNKNOWN) | (codes < FIRST_PRINTING)
-    sample = characters.indices[:: max(1, len(codes) // SAMPLE)].tolist()
-    unmapped = sum(raw.FPDFText_HasUnicodeMapError(text, index) == 1 for index in sample)
-    return max(float(private.mean()), unmapped / len(sample))
+def _turns(text: PdfTextPage, indices: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Degrees clockwise, in quarters, by which the page must be turned for each letter to stand upright."""
+    quarters = [round(np.degrees(raw.FPDFText_GetCharAngle(text, index)) / 90) for index in indices.tolist()]
+    return -90 * np.array(quarters, np.intp) % 360
 
 
 def _rotation(text: PdfTextPage, page: PdfPage, characters: Characters) -> int:
@@ -181,63 +188,43 @@ def _rotation(text: PdfTextPage, page: PdfPage, characters: Characters) -> int:
     forward = steps[:, 0] > np.abs(steps[:, 1])
     if not len(steps) or forward.mean() >= UPRIGHT:
         return stored
-    sample = characters.indices[:: max(1, len(characters.indices) // SAMPLE)].tolist()
-    quarters = [round(np.degrees(raw.FPDFText_GetCharAngle(text, index)) / 90) % 4 for index in sample]
-    return int(-90 * np.bincount(quarters).argmax() % 360)
+    sample = characters.indices[:: max(1, len(characters.indices) // SAMPLE)]
+    return int(90 * np.bincount(_turns(text, sample) // 90).argmax())
 
 
-def _words(characters: Characters, boxes: NDArray[np.float32], size: NDArray[np.float32]) -> Words:
-    new_piece, new_word = _breaks(characters, boxes)
-    starts = np.flatnonzero(new_word)
-    text = characters.codes.astype("<u4").tobytes().decode("utf-32-le")
-    bounds = [*starts.tolist(), len(text)]
-    texts: list[str] = [text[start:stop].translate(LIGATURES) for start, stop in pairwise(bounds)]
-    word_boxes = _around(boxes, starts)
-    kept = _not_overprinted(texts, word_boxes)
-    piece_of_word = (np.cumsum(new_piece) - 1)[starts]
-    piece_boxes = _around(boxes, np.flatnonzero(new_piece))
-    pieces, owners = np.unique(piece_of_word[kept], return_inverse=True)
-    return arrange(
-        piece_boxes[pieces],
-        owners.astype(np.int32),
-        [texts[word] for word in kept],
-        word_boxes[kept] / np.tile(size, 2),
-        confidences=np.ones(len(kept), np.float32),
-    )
+def _with_fields(layer: Layer, page: PdfPage, size: NDArray[np.float32]) -> Layer:
+    """With what was typed into the page's form, unless it is printed there as well."""
+    found = acroform.fields(page)
+    if not found:
+        return layer
+    boxes = turned(np.array([field.box for field in found], np.float32), size, layer.rotation)
+    printed = _texts_in(layer.upright, boxes)
+    new = [
+        index
+        for index, (field, text) in enumerate(zip(found, printed, strict=True))
+        if not (value := letters_and_digits(field.value)) or value not in text
+    ]
+    values = acroform.values([found[index]._replace(box=tuple(boxes[index].tolist())) for index in new])
+    return layer._replace(upright=stretches.joined([layer.upright, values]), filled=boxes[new])
 
 
-def _around(boxes: NDArray[np.float32], starts: NDArray[np.intp]) -> NDArray[np.float32]:
-    """The boxes around runs of boxes that begin at `starts`."""
-    low = np.minimum.reduceat(boxes[:, :2], starts, axis=0)
-    high = np.maximum.reduceat(boxes[:, 2:], starts, axis=0)
-    return np.concatenate([low, high], axis=1)
+def _texts_in(printed: Stretches, boxes: Boxes) -> list[str]:
+    """The letters and digits that stand in each of the boxes."""
+    inside = [covered_share(printed.boxes, box[None]) > INSIDE for box in boxes]
+    return [
+        letters_and_digits("".join(text for text, here in zip(printed.texts, mask, strict=True) if here))
+        for mask in inside
+    ]
 
 
-def _breaks(
-    characters: Characters, boxes: NDArray[np.float32]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """For each character whether a piece begins with it, and whether a word does."""
-    x0, y0, x1, y1 = boxes.T
-    height = np.maximum(np.minimum(y1[1:] - y0[1:], y1[:-1] - y0[:-1]), 1e-3)
-    common = np.minimum(y1[1:], y1[:-1]) - np.maximum(y0[1:], y0[:-1])
-    gap = (x0[1:] - x1[:-1]) / height
-    piece = np.ones(len(boxes), np.bool_)
-    piece[1:] = (common < SAME_LINE * height) | (gap > COLUMN_GAP) | (gap < -OVERLAP)
-    word = piece.copy()
-    word[1:] |= (
-        characters.spaced[1:] | (gap > WORD_GAP) | (characters.maybe_spaced[1:] & (gap > GENERATED_GAP))
-    )
-    return piece, word
+def displayed(size: NDArray[np.float32], rotation: int) -> NDArray[np.float32]:
+    """Width and height of a page after a turn."""
+    return size[::-1] if rotation % 180 else size
 
 
-def _not_overprinted(texts: list[str], boxes: NDArray[np.float32]) -> list[int]:
-    """Indices of words, without those printed a second time over themselves (poor man's bold)."""
-    height = max(float(np.median(boxes[:, 3] - boxes[:, 1])), 1e-3)
-    cells = np.floor((boxes[:, :2] + boxes[:, 2:]) / height).astype(int).tolist()
-    seen: set[tuple[str, int, int]] = set()
-    kept: list[int] = []
-    for index, (text, (x, y)) in enumerate(zip(texts, cells, strict=True)):
-        if not any((text, x + dx, y + dy) in seen for dx in (-1, 0, 1) for dy in (-1, 0, 1)):
-            kept.append(index)
-        seen.add((text, x, y))
-    return kept
+def page_of(layer: Layer, *, quality: float = 1.0) -> Page:
+    """The page by its own text alone."""
+    upright = stretches.joined([layer.upright, layer.scanned])
+    words = stretches.arranged(upright, layer.size, layer.sideways)
+    width, height = layer.size.tolist()
+    return Page(layer.number, width, height, words, source="text", quality=quality, rotation=layer.rotation)

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from itertools import pairwise
 
 from docmill.model import Words
@@ -31,8 +32,13 @@ def text_quality(words: Words) -> float:
     Whoever read them; 0 for a page without words. Lone punctuation counts for nothing. It sees words that
     cannot be, such as `05t19t20` or `tHe`, not those that are only wrong.
     """
+    return texts_quality(words.texts)
+
+
+def texts_quality(texts: Iterable[str]) -> float:
+    """See `text_quality`."""
     sound = weight = 0
-    for text in words.texts:
+    for text in texts:
         core = EDGES.sub("", text)
         if not core and len(text) <= DIGITS_FOR_LETTERS:
             continue

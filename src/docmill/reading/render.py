@@ -40,18 +40,19 @@ def draw_page(
     """See `LocalRenderer.render`; this is what the child does."""
     fit = (width_px, MAX_HEIGHT_PX)
     if sniff.media_type(path) == sniff.PDF:
-        return images.webp(_pdf_page(path, page_number, fit, rotation))
+        return images.webp(_pdf_page(path, page_number, fit, rotation, options))
     _check_number(page_number, images.count_frames(path, options))
     return images.webp(images.load(path, page_number, fit, options, rotation=rotation))
 
 
-def _pdf_page(path: Path, page_number: int, fit: tuple[int, int], rotation: int | None) -> Picture:
-    with pdf.opened(path) as document:
+def _pdf_page(
+    path: Path, page_number: int, fit: tuple[int, int], rotation: int | None, options: ReadingOptions
+) -> Picture:
+    with pdf.opened(path, options.passwords) as document:
         _check_number(page_number, len(document))
         with pdf.opened_page(document, page_number) as page:
             if rotation is None:
-                text = pdftext.text_page(page, page_number)
-                rotation = text.rotation if text else None
+                rotation = pdftext.read_layer(page, page_number).rotation
             return pdf.render(page, fit, rotation=rotation)
 
 

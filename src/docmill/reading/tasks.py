@@ -1,11 +1,12 @@
 """What runs in the pool's children: the only code that opens originals."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from docmill.errors import CorruptError, TooLargeError
 from docmill.model import Page, Part, Words
-from docmill.reading import holding, images, pdf, pdftext, sniff
+from docmill.reading import acroform, holding, images, oldlayers, pdf, sniff
 from docmill.reading.engines.local import local_engine
 from docmill.reading.flow import typeset
 from docmill.reading.formats import READERS
@@ -39,10 +40,11 @@ def open_original(path: Path, options: ReadingOptions) -> Opened:
         count = images.count_frames(path, options)
         _check_pages(count, options)
         return Opened(media_type, count, [None] * min(count, options.pages_per_task))
-    with pdf.opened(path) as document:
+    with pdf.opened(path, options.passwords) as document:
         count = len(document)  # at least 1: PDFium refuses a file without pages
         _check_pages(count, options)
-    return Opened(media_type, count, read_text(path, 1, min(count, options.pages_per_task)))
+        last = min(count, options.pages_per_task)
+        return Opened(media_type, count, [_text_page(document, number) for number in range(1, last + 1)])
 
 
 def list_parts(path: Path, media_type: str, options: ReadingOptions) -> list[Part]:
@@ -76,18 +78,33 @@ def read_flow(path: Path, media_type: str, options: ReadingOptions) -> list[Page
     return typeset(READERS[media_type](path, options), max_pages=options.max_pages)
 
 
-def read_text(path: Path, first: int, last: int) -> list[Page | None]:
+def read_text(path: Path, first: int, last: int, options: ReadingOptions) -> list[Page | None]:
     """Pages `first` to `last` of a PDF by their text layers, None for each that must be recognised."""
-    with pdf.opened(path) as document:
+    with pdf.opened(path, options.passwords) as document:
         return [_text_page(document, number) for number in range(first, last + 1)]
 
 
 def _text_page(document: pdf.PdfDocument, number: int) -> Page | None:
     try:
         with pdf.opened_page(document, number) as page:
-            return pdftext.text_page(page, number)
+            text = oldlayers.text_page(page, number)
+            if text and number == 1 and acroform.is_dynamic(document, page):
+                return replace(text, problem=acroform.DYNAMIC)
+            return text
     except CorruptError as error:
         return broken_page(number, error.message)
+
+
+def complete(path: Path, seen: Page, options: ReadingOptions) -> Page:
+    """A page of a PDF that was recognised, with what the file itself says of it."""
+    try:
+        with (
+            pdf.opened(path, options.passwords) as document,
+            pdf.opened_page(document, seen.number) as page,
+        ):
+            return oldlayers.completed(oldlayers.layer_of(page, seen.number), seen)
+    except CorruptError:
+        return seen
 
 
 def recognise(path: Path, media_type: str, number: int, options: ReadingOptions, engine: str) -> Page:
@@ -115,7 +132,7 @@ def _picture(path: Path, media_type: str, number: int, options: ReadingOptions) 
     fit = (options.max_dimension_px, options.max_dimension_px)
     if media_type != sniff.PDF:
         return images.load(path, number, fit, options)
-    with pdf.opened(path) as document, pdf.opened_page(document, number) as page:
+    with pdf.opened(path, options.passwords) as document, pdf.opened_page(document, number) as page:
         return pdf.render(page, fit)
 
 
