@@ -52,6 +52,27 @@ class TimeLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class PartLimits:
+    """How much one document may bring with it.
+
+    depth: in how many others, one within the other, a document may stand. in_all: parts at any depth.
+    """
+
+    depth: int = 5
+    in_all: int = 5000
+
+    @property
+    def too_deep(self) -> str:
+        """Why a document is not unpacked."""
+        return f"it stands {self.depth} deep in other files; unpack it and give what it holds"
+
+    @property
+    def too_many(self) -> str:
+        """Why a part is not taken."""
+        return f"more than {self.in_all} files came with one; unpack it and give it by itself"
+
+
+@dataclass(frozen=True, slots=True)
 class Steps:
     """Who does what. Without a receiver, parts are named and not taken out."""
 

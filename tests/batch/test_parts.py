@@ -1,77 +1,21 @@
 """Documents that hold documents, in a run over a folder."""
 
-import asyncio
 import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from boxes import Boxes, Content
 from docmill.batch.folder import FolderLister, FolderReader
-from docmill.batch.parts import DEEPEST, TOO_DEEP
 from docmill.batch.records import RecordExporter, RecordFile
 from docmill.batch.runner import Done, Policy, Report, Runner
 from docmill.errors import CorruptError, MisconfiguredError, ServerError
-from docmill.model import Classification, Document, Extraction, Part, Verdict
-from docmill.pipeline import Steps
-from docmill.ports import Original, PartFile
-from docmill.schemas.types import Receipt
-
-Content = str | dict[str, Any]
-
-
-class Boxes:
-    """A pipeline for files that are JSON: a text is a page, an object holds files by name."""
-
-    def __init__(self, blank: Document) -> None:
-        self.converted: list[str] = []
-        self.unpacked: list[Path] = []
-        self.errors: dict[str, list[Exception]] = {}
-        self.running = self.most_running = 0
-        self._blank = blank
-
-    async def convert(self, original: Original) -> Document:
-        self.converted.append(original.name)
-        content: Content = json.loads(await asyncio.to_thread(original.path.read_text))
-        for error in self.errors.pop(original.name, [])[:1]:
-            raise error
-        if isinstance(content, str):
-            return replace(self._blank, content_hash=original.content_hash)
-        parts = (Part(name, "member", problem="broken" if name == "bad" else None) for name in content)
-        return Document(original.content_hash, "application/zip", [], parts=tuple(parts))
-
-    async def unpack(self, original: Original, document: Document, folder: Path) -> list[PartFile]:
-        content: dict[str, Content] = json.loads(await asyncio.to_thread(original.path.read_text))
-        self.unpacked.append(folder)
-        return [await asyncio.to_thread(_file, folder, part, content[part.name]) for part in document.parts]
-
-    async def classify(self, document: Document) -> Classification:
-        return Classification(title=document.text)
-
-    async def extract(self, document: Document, classification: Classification) -> Extraction:
-        assert document.pages
-        self.running += 1
-        self.most_running = max(self.most_running, self.running)
-        await asyncio.to_thread(len, "")  # let the others run
-        self.running -= 1
-        return Extraction(document_type=classification.document_type, data=Receipt(), evidence={})
-
-    def judge(self, document: Document, extraction: Extraction) -> Verdict:
-        assert document
-        assert extraction
-        return Verdict()
-
-
-def _file(folder: Path, part: Part, content: Content) -> PartFile:
-    if part.problem:
-        return PartFile(part, None)
-    path = folder / str(len(list(folder.iterdir())))
-    path.write_text(json.dumps(content))
-    return PartFile(part, path)
+from docmill.model import Document
+from docmill.pipeline import PartLimits, Steps
 
 
 class Run:
@@ -226,16 +170,23 @@ async def test_a_whole_that_fails_keeps_its_parts(run: Run, monkeypatch: pytest.
 
 
 async def test_files_within_files_within_files_have_an_end(run: Run) -> None:
-    content: Content = "deep"
-    for _ in range(DEEPEST + 2):
-        content = {"a.zip": content}
-    run.give({"a.zip": content})
+    limits = PartLimits(depth=2)
+    run.give({"a.zip": {"a.zip": {"a.zip": {"a.zip": "deep"}}}})
 
-    await run()
+    await run(Policy(parts=limits))
 
-    deepest = run.records["/".join(["a.zip"] * (DEEPEST + 1))]
-    assert len(run.records) == DEEPEST + 1
-    assert [part["problem"] for part in deepest["parts"]] == [TOO_DEEP]
+    assert set(run.records) == {"a.zip", "a.zip/a.zip", "a.zip/a.zip/a.zip"}
+    assert [part["problem"] for part in run.records["a.zip/a.zip/a.zip"]["parts"]] == [limits.too_deep]
+
+
+async def test_a_file_brings_so_many_others_and_no_more(run: Run) -> None:
+    limits = PartLimits(in_all=4)
+    run.give({"a.zip": {"b.zip": {"1": "x", "2": "x", "3": "x"}, "c.pdf": "x"}, "d.zip": {"1": "x"}})
+
+    await run(Policy(concurrency=1, parts=limits))
+
+    assert [part["problem"] for part in run.records["a.zip/b.zip"]["parts"]] == [None, None, limits.too_many]
+    assert run.records["d.zip/1"]["status"] == "completed"
 
 
 async def test_few_wholes_are_open_at_a_time(run: Run) -> None:

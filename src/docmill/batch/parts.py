@@ -5,22 +5,29 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from docmill.errors import ServerError, TooLargeError
 from docmill.model import Part
+from docmill.pipeline import PartLimits
 from docmill.ports import Original, PartFile, Ref
 
-DEEPEST = 5
-"""A document that stands in so many others one within the other is not unpacked."""
-TOO_DEEP = f"it stands {DEEPEST} deep in other files; unpack it and give what it holds"
+
+@dataclass
+class Family:
+    """A document of the folder and everything within it. taken: how many parts so far, at any depth."""
+
+    limits: PartLimits
+    taken: int = 0
 
 
 class PartsAside:
     """`PartsReceiver` of one document. depth: how many documents this one stands in."""
 
-    def __init__(self, depth: int) -> None:
+    def __init__(self, family: Family, depth: int) -> None:
         self.files: list[PartFile] = []
+        self._family = family
         self._depth = depth
         self._folder: Path | None = None
 
@@ -32,8 +39,8 @@ class PartsAside:
     async def folder(self, ref: Ref) -> Path:
         """See `PartsReceiver.folder`."""
         del ref
-        if self._depth >= DEEPEST:
-            raise TooLargeError(TOO_DEEP)
+        if self._depth >= self._family.limits.depth:
+            raise TooLargeError(self._family.limits.too_deep)
         await self.remove()
         try:
             self._folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="docmill-parts-"))
@@ -44,7 +51,15 @@ class PartsAside:
     async def receive(self, ref: Ref, parts: Sequence[PartFile]) -> list[Part]:
         """See `PartsReceiver.receive`."""
         del ref
-        self.files = list(parts)
+        family = self._family
+        family.taken -= len(self.files)
+        room = max(0, family.limits.in_all - family.taken)
+        left_out = [
+            PartFile(replace(file.part, problem=file.part.problem or family.limits.too_many), None)
+            for file in parts[room:]
+        ]
+        self.files = [*parts[:room], *left_out]
+        family.taken += len(self.files)
         return self.parts
 
     async def remove(self) -> None:

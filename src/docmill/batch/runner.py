@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from docmill.batch.memory import MemoryJournal
-from docmill.batch.parts import PartReader, PartsAside, part_ref
+from docmill.batch.parts import Family, PartReader, PartsAside, part_ref
 from docmill.batch.records import Known, RecordFile, failure_record
 from docmill.errors import DocmillError, InternalError, SetupError, TransientError, first_of, retry_delay_s
 from docmill.model import Part, Result
-from docmill.pipeline import Steps, process
+from docmill.pipeline import PartLimits, Steps, process
 from docmill.ports import Original, Reader, Ref
 from docmill.reading.turns import on_account_of
 
@@ -60,6 +60,7 @@ class Policy:
     max_attempts: int = 3
     waiting: int = 1000
     wholes: int = 8
+    parts: PartLimits = field(default_factory=PartLimits)
 
 
 class Runner:
@@ -105,23 +106,23 @@ class Runner:
                         self._whole_closed.clear()
                         await self._whole_closed.wait()
                     await self._slots.acquire()
-                    tasks.create_task(self._document(ref, self._steps.reader))
+                    tasks.create_task(self._document(ref, self._steps.reader, Family(self._policy.parts)))
         except* SetupError as errors:
             raise first_of(errors) from errors
         self._report.seconds = time.perf_counter() - started
         return self._report
 
-    async def _document(self, ref: Ref, reader: Reader, depth: int = 0) -> None:
+    async def _document(self, ref: Ref, reader: Reader, family: Family, depth: int = 0) -> None:
         """One document and what it holds to their end. The caller has taken a slot for it."""
-        aside = PartsAside(depth)
+        aside = PartsAside(family, depth)
         try:
             await self._alone(ref, reader, aside)
             if any(file.path for file in aside.files):
-                await self._parts(ref, aside, depth + 1)
+                await self._parts(ref, aside, family, depth + 1)
         finally:
             await aside.remove()
 
-    async def _parts(self, ref: Ref, aside: PartsAside, depth: int) -> None:
+    async def _parts(self, ref: Ref, aside: PartsAside, family: Family, depth: int) -> None:
         """The parts laid aside, each as a document; few wholes at a time, for their files take space."""
         self._open_wholes += 1
         try:
@@ -130,7 +131,9 @@ class Runner:
                     if path is not None:
                         self._on_found(1)
                         await self._slots.acquire()
-                        tasks.create_task(self._document(part_ref(ref, part), PartReader(path), depth))
+                        tasks.create_task(
+                            self._document(part_ref(ref, part), PartReader(path), family, depth)
+                        )
         finally:
             self._open_wholes -= 1
             self._whole_closed.set()

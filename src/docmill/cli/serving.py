@@ -15,6 +15,7 @@ from docmill.reading.engines.reader import LocalReader
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.reading.render import LocalRenderer
+from docmill.reading.unpacker import PooledUnpacker
 from docmill.service.ingest import Stages
 from docmill.service.probes import Probes
 from docmill.service.settings import Settings
@@ -169,10 +170,17 @@ def stages(settings: Settings, pool: Pool) -> Stages:
         max_dimension_px=settings.image.max_dimension_px,
         quality_threshold=settings.ocr.quality_threshold,
         languages=settings.ocr.languages,
+        max_parts=settings.limits.parts,
+        max_part_bytes=settings.limits.file_bytes,
+        max_unpacked_bytes=settings.limits.unpacked_bytes,
     )
     readers = [LocalReader(name, pool, options) for name in settings.ocr.engines]
     return Stages(
-        LocalConverter(pool, options, readers), PooledClassifier(pool), PooledExtractor(pool), RuleGate()
+        LocalConverter(pool, options, readers),
+        PooledClassifier(pool),
+        PooledExtractor(pool),
+        RuleGate(),
+        PooledUnpacker(pool, options),
     )
 
 

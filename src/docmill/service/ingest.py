@@ -8,24 +8,28 @@ from uuid import UUID
 
 from docmill.breaker import Breaker, guarded
 from docmill.errors import CorruptError
-from docmill.model import Result
-from docmill.pipeline import Steps, TimeLimits, process
-from docmill.ports import Classifier, Converter, Extractor, Gate, Original, Ref
+from docmill.model import Document, Result
+from docmill.pipeline import PartLimits, Steps, TimeLimits, process
+from docmill.ports import Classifier, Converter, Extractor, Gate, Original, Ref, Unpacker
 from docmill.reading.turns import on_account_of
 from docmill.service.blobs import Blobs
+from docmill.service.intake import Intake
 from docmill.service.lease import Lease
+from docmill.service.parts import VaultReceiver
 from docmill.service.store.claims import Outcome
+from docmill.service.store.database import Database
 from docmill.service.workplace import folder_for
 
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Who reads and understands documents."""
+    """Who reads and understands documents. Without an unpacker, what they hold is named and not taken out."""
 
     converter: Converter
     classifier: Classifier
     extractor: Extractor
     gate: Gate
+    unpacker: Unpacker | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +37,13 @@ class Workshop:
     """Where a worker's documents are processed. place: a folder of its own; fingerprint: of the stages."""
 
     blobs: Blobs
+    database: Database
+    intake: Intake
     stages: Stages
     place: Path
     limits: TimeLimits
     fingerprint: str
+    parts: PartLimits = field(default_factory=PartLimits)
     # Apart, because a store that is full still reads, and each reading would speak for the next writing.
     reads: Breaker = field(default_factory=lambda: Breaker("file store, reading"))
     writes: Breaker = field(default_factory=lambda: Breaker("file store, writing"))
@@ -57,6 +64,8 @@ class Workshop:
                 gate=stages.gate,
                 exporter=LeaseExporter(lease, self.fingerprint),
                 limits=self.limits,
+                unpacker=stages.unpacker,
+                receiver=VaultReceiver(self.intake, self.database, claim, folder, self.parts, self.writes),
             )
             journal = BlobJournal(self.blobs, claim.ingestion_id, self.writes)
             with whose:
@@ -128,6 +137,11 @@ class LeaseExporter:
         await self._lease.finish(outcome)
 
 
+def _text(document: Document) -> str:
+    """What the document is found by: an archive by the names of what it holds."""
+    return document.text if document.pages else "\n".join(part.name for part in document.parts)
+
+
 def _outcome(result: Result, ingestion_id: UUID, fingerprint: str) -> Outcome:
     document, extraction, verdict = result.document, result.extraction, result.verdict
     classification = result.classification
@@ -145,9 +159,9 @@ def _outcome(result: Result, ingestion_id: UUID, fingerprint: str) -> Outcome:
         ),
         verdict=verdict.model_dump(mode="json") if verdict else None,
         valid_structured_data=verdict.passed if verdict else None,
-        text=document.text if document else None,
+        text=_text(document) if document else None,
         page_count=len(document.pages) if document else None,
-        quality=document.quality if document else None,
+        quality=document.quality if document and document.pages else None,
         transcription_file_path=journal_key(ingestion_id, "transcription") if document else None,
         input_tokens=usage.input_tokens if usage else None,
         output_tokens=usage.output_tokens if usage else None,

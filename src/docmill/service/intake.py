@@ -1,19 +1,25 @@
 """Taking documents in: each content once, and nothing that was accepted is lost."""
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
+from pydantic import JsonValue
+
 from docmill.errors import CorruptError, DocmillError
+from docmill.model import Part
 from docmill.service.blobs import Blobs, Stored
 from docmill.service.feed import EventFeed
-from docmill.service.store import dead_letters, documents, ingestions
+from docmill.service.protocol import ClaimLostError
+from docmill.service.store import dead_letters, documents, ingestions, parts
+from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.ids import new_id
 from docmill.service.store.locks import lock_file
+from docmill.service.store.parts import Root
 from docmill.service.store.tenants import DEFAULT_USER_ID
 from docmill.service.tasks import see_through
 
@@ -82,25 +88,40 @@ class Intake:
         force: process it again even so. Raises TooLargeError, CorruptError for an empty file, ServerError if
         it could not be stored: try again.
         """
-        async with self._arrived(chunks) as (incoming, stored), self._database.tenant(tenant_id) as conn:
-            path = f"documents/{tenant_id}/{stored.content_hash}"
-            await lock_file(conn, path)
-            document_id, is_new = await documents.upsert(
-                conn,
-                tenant_id=tenant_id,
-                content_hash=stored.content_hash,
-                byte_size=stored.byte_size,
-                file_name=_plain_name(file_name),
-                file_path=path,
-            )
+        async with self._arrived(chunks) as arrived, self._database.tenant(tenant_id) as conn:
+            document_id, is_new = await self._entered(conn, arrived.stored, tenant_id, file_name)
             ingestion_id = None
             if force or is_new or not await ingestions.has_result(conn, document_id, self._fingerprint):
                 ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by)
             # Last, so that what fails before leaves no file without a row.
-            if is_new or not await self._is_stored(path, stored):
-                await self._blobs.move(incoming, path)
+            await self._settle(arrived, tenant_id, is_new=is_new)
         self._announce()
         return Accepted(document_id, ingestion_id, is_new)
+
+    async def accept_part(
+        self, chunks: AsyncIterator[bytes], *, claim: Claim, root: Root, position: int, part: Part
+    ) -> None:
+        """Store a part of the claimed document, note what holds it, and have it processed.
+
+        Done before, with the same upload, it changes nothing. Raises ClaimLostError, TooLargeError,
+        CorruptError for an empty file or one that is the whole itself, ServerError.
+        """
+        tenant_id = claim.tenant_id
+        async with self._arrived(chunks) as arrived, self._database.tenant(tenant_id) as conn:
+            document_id, is_new = await self._entered(conn, arrived.stored, tenant_id, part.name)
+            if document_id == claim.document_id:
+                raise CorruptError("the file holds itself")
+            if not await parts.still_held(conn, claim):
+                raise ClaimLostError
+            await parts.link(conn, claim, position, part, child_id=document_id, root=root)
+            if is_new or not (
+                await ingestions.has_result(conn, document_id, self._fingerprint)
+                # One that failed since is not begun again by each turn of a circle and each retry of a whole.
+                or await ingestions.came_with(conn, document_id, root.ingestion_id)
+            ):
+                await self._begin(conn, document_id, tenant_id, root.uploaded_by, _origin(claim, root))
+            await self._settle(arrived, tenant_id, is_new=is_new)
+        self._announce()
 
     async def reprocess(
         self, document_id: UUID, *, tenant_id: UUID, uploaded_by: UUID | None = None
@@ -118,14 +139,14 @@ class Intake:
         return ingestion_id
 
     @asynccontextmanager
-    async def _arrived(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[tuple[str, Stored]]:
+    async def _arrived(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator["_Arrived"]:
         """A complete file under a key that nobody else knows. It is gone after the block, unless moved."""
         incoming = f"incoming/{new_id()}"
         try:
             stored = await self._blobs.put_stream(incoming, chunks, max_bytes=self._max_bytes)
             if not stored.byte_size:
                 raise CorruptError("the file is empty")
-            yield incoming, stored
+            yield _Arrived(incoming, stored)
         finally:
             await see_through(self._drop(incoming))
 
@@ -135,6 +156,27 @@ class Intake:
         except DocmillError as error:  # the sweeper removes it
             log.warning("could not remove an incoming file", extra={"key": incoming, "code": error.code})
 
+    async def _entered(
+        self, conn: Conn, stored: Stored, tenant_id: UUID, file_name: str
+    ) -> tuple[UUID, bool]:
+        """The document of this content, locked, and whether it is new."""
+        path = _path(tenant_id, stored)
+        await lock_file(conn, path)
+        return await documents.upsert(
+            conn,
+            tenant_id=tenant_id,
+            content_hash=stored.content_hash,
+            byte_size=stored.byte_size,
+            file_name=_plain_name(file_name),
+            file_path=path,
+        )
+
+    async def _settle(self, arrived: "_Arrived", tenant_id: UUID, *, is_new: bool) -> None:
+        """Give the file the key that its document names, unless it is there."""
+        path = _path(tenant_id, arrived.stored)
+        if is_new or not await self._is_stored(path, arrived.stored):
+            await self._blobs.move(arrived.key, path)
+
     async def _is_stored(self, path: str, stored: Stored) -> bool:
         """Whether the file is really where its row says: a new upload mends a lost one."""
         try:
@@ -142,7 +184,14 @@ class Intake:
         except CorruptError:
             return False
 
-    async def _begin(self, conn: Conn, document_id: UUID, tenant_id: UUID, uploaded_by: UUID | None) -> UUID:
+    async def _begin(
+        self,
+        conn: Conn,
+        document_id: UUID,
+        tenant_id: UUID,
+        uploaded_by: UUID | None,
+        source_metadata: Mapping[str, JsonValue] | None = None,
+    ) -> UUID:
         """The ingestion under way, a new one if there is none. The caller has locked the document.
 
         Looking first, and not at what an insertion says, means never waiting for a worker that is just
@@ -158,6 +207,7 @@ class Intake:
             tenant_id=tenant_id,
             document_id=document_id,
             uploaded_by=uploaded_by or DEFAULT_USER_ID,
+            source_metadata=source_metadata,
         )
         await dead_letters.forget_document(conn, document_id)
         await self._sender.send_in(conn, [str(begun)])
@@ -166,6 +216,26 @@ class Intake:
     def _announce(self) -> None:
         self._sender.announce()
         self._feed.announce()
+
+
+class _Arrived(NamedTuple):
+    """A complete file. key: where it is for now."""
+
+    key: str
+    stored: Stored
+
+
+def _path(tenant_id: UUID, stored: Stored) -> str:
+    return f"documents/{tenant_id}/{stored.content_hash}"
+
+
+def _origin(claim: Claim, root: Root) -> dict[str, JsonValue]:
+    """Where a part comes from, for its ingestion's `source_metadata`."""
+    return {
+        "part_of": str(claim.document_id),
+        "root_ingestion_id": str(root.ingestion_id),
+        "depth": root.depth + 1,
+    }
 
 
 def _plain_name(file_name: str) -> str:

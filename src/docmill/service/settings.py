@@ -25,7 +25,7 @@ from pydantic_settings import (
 )
 
 from docmill.errors import MisconfiguredError
-from docmill.pipeline import TimeLimits
+from docmill.pipeline import PartLimits, TimeLimits
 
 PREFIX = "DOCMILL_"
 DEFAULT_FILE = Path("docmill.toml")
@@ -93,10 +93,15 @@ class Limits(_Section):
 
     file_mb: float = Field(default=50, gt=0)
     pages: int = Field(default=1000, ge=1)
+    parts: int = Field(default=1000, ge=1)
+    parts_in_all: int = Field(default=5000, ge=1)
+    parts_depth: int = Field(default=5, ge=0)
+    unpacked_mb: float = Field(default=500, gt=0)
     document_s: float = Field(default=600, gt=0)
     ai_s: float = Field(default=90, gt=0)
     download_s: float = Field(default=60, gt=0)
     upload_s: float = Field(default=60, gt=0)
+    unpack_s: float = Field(default=300, gt=0)
     events_days: float = Field(default=30, gt=0)
 
     @property
@@ -105,11 +110,22 @@ class Limits(_Section):
         return round(self.file_mb * 1_000_000)
 
     @property
+    def unpacked_bytes(self) -> int:
+        """What the files that one document holds may have together."""
+        return round(self.unpacked_mb * 1_000_000)
+
+    @property
+    def parts_of_upload(self) -> PartLimits:
+        """How much one upload may bring with it."""
+        return PartLimits(depth=self.parts_depth, in_all=self.parts_in_all)
+
+    @property
     def times(self) -> TimeLimits:
         """The limits of the pipeline's steps."""
         return TimeLimits(
             document_s=self.document_s,
             read_s=self.download_s,
+            unpack_s=self.unpack_s,
             classify_s=self.ai_s,
             extract_s=self.ai_s,
             export_s=self.upload_s,

@@ -43,7 +43,17 @@ async def run_worker(
     """
     worker_id = fresh_worker_id()
     async with workplace(service.settings.folder / WORK_FOLDER, worker_id) as place:
-        workshop = Workshop(service.blobs, stages, place, service.settings.limits.times, service.fingerprint)
+        limits = service.settings.limits
+        workshop = Workshop(
+            service.blobs,
+            service.database,
+            service.intake,
+            stages,
+            place,
+            limits.times,
+            service.fingerprint,
+            limits.parts_of_upload,
+        )
         with bound_contextvars(worker_id=worker_id):
             worker = Worker(service, workshop.process, worker_id, metrics)
             sweeping = asyncio.create_task(sweep_for_ever(service))

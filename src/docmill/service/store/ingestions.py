@@ -1,5 +1,6 @@
 """The requests to process a document, and what came of each."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -7,6 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+from pydantic import JsonValue
 
 from docmill.service.store.database import Conn
 from docmill.service.store.ids import new_id
@@ -70,17 +73,46 @@ async def of_document(conn: Conn, document_id: UUID) -> list[IngestionRow]:
         return await cur.fetchall()
 
 
-async def begin(conn: Conn, *, tenant_id: UUID, document_id: UUID, uploaded_by: UUID) -> UUID:
+async def begin(
+    conn: Conn,
+    *,
+    tenant_id: UUID,
+    document_id: UUID,
+    uploaded_by: UUID,
+    source_metadata: Mapping[str, JsonValue] | None = None,
+) -> UUID:
     """A new ingestion of the document. The caller has locked the document and seen that none is under way."""
     ingestion_id = new_id()
     await conn.execute(
         """
-        INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by)
-        VALUES (%(id)s, %(tenant_id)s, %(document_id)s, %(uploaded_by)s)
+        INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by, source_metadata)
+        VALUES (%(id)s, %(tenant_id)s, %(document_id)s, %(uploaded_by)s, %(source_metadata)s)
         """,
-        {"id": ingestion_id, "tenant_id": tenant_id, "document_id": document_id, "uploaded_by": uploaded_by},
+        {
+            "id": ingestion_id,
+            "tenant_id": tenant_id,
+            "document_id": document_id,
+            "uploaded_by": uploaded_by,
+            "source_metadata": None if source_metadata is None else Jsonb(source_metadata),
+        },
     )
     return ingestion_id
+
+
+async def came_with(conn: Conn, document_id: UUID, root_ingestion_id: UUID) -> bool:
+    """Whether the document's newest ingestion is that of this upload, or came with it as a part."""
+    cur = await conn.execute(
+        """
+        SELECT coalesce((source_metadata ->> 'root_ingestion_id')::uuid, id) = %(root)s
+          FROM ingestion
+         WHERE document_id = %(document_id)s
+         ORDER BY created_at DESC, id DESC
+         LIMIT 1
+        """,
+        {"document_id": document_id, "root": root_ingestion_id},
+    )
+    row = await cur.fetchone()
+    return bool(row and row[0])
 
 
 async def live_id(conn: Conn, document_id: UUID) -> UUID | None:

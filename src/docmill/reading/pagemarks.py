@@ -1,0 +1,139 @@
+"""What a page says about its place: "page 2 of 3", the document's number, whose paper it is."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from docmill.model import Page, letters_and_digits
+
+HEAD = 0.22
+"""The share of a page that holds its letterhead."""
+FOOT = 0.88
+OPENING = 0.5
+"""The share of a page in which a document says its own number."""
+HEAD_SIGNS = 2
+"""How many of title, date and number stand at the head of a document's first page."""
+LONG_NUMBER = 6
+"""Digits of a number that is nobody else's."""
+
+_PAGE = (
+    r"page|seite|blatt|pagina|p[áà]gina|página|pág|pag|side|sida|sivu|strona|strana|str|oldal|lk|страница|стр"
+    r"|σελίδα|stranica|bladzijde|blz|feuille|folio"
+)
+_OF = r"of|von|de|di|du|sur|van|av|af|z|ze|od|из|από|/|\uff0f|\|"
+_NAMED = re.compile(
+    rf"\b(?:{_PAGE})\b\.?\s*:?\s*(\d{{1,4}})(?!\d)(?:\s*(?:{_OF})\s*(\d{{1,4}})(?!\d))?", re.IGNORECASE
+)
+_HAN = re.compile(r"第\s*(\d{1,4})\s*[页頁](?:\s*[/,\uff0c]?\s*共\s*(\d{1,4})\s*[页頁])?")
+_BARE = re.compile(
+    r"^\s*[-\u2013(]?\s*(\d{1,3})\s*(?:/|of|von|sur|de|di)\s*(\d{1,3})\s*[-\u2013)]?\s*$", re.IGNORECASE
+)
+
+_DOCUMENT_WORDS = {
+    "invoice": r"(?:tax\s+)?invoice|rechnungs?|facture|fattura|factura|fatura|faktura|factuur|számla|счет",
+    "order": r"(?:purchase\s+)?order|bestell(?:ung|ing)?|auftrags?|commande|ordine|pedido|zamówienie",
+    "delivery": r"delivery\s+note|packing\s+slip|lieferschein|bon\s+de\s+livraison|albar[aá]n|pakbon",
+    "contract": r"contract|vertrags?|contrat|contratto|contrato|umowa",
+    "receipt": r"receipt|quittung|bon|re[cç]u|ricevuta|recibo|beleg",
+    "quote": r"quotation|quote|offer|angebot|devis|offerta|preventivo|oferta|presupuesto|offerte",
+    "credit": r"credit\s+note|gutschrift|avoir|nota\s+di\s+credito|nota\s+de\s+cr[eé]dito|creditnota",
+    "statement": r"statement|kontoauszug|auszug|relev[eé]|estratto\s+conto|extracto",
+}
+_NUMBER_WORD = r"(?:no|nr|num|number|nummer|numero|n[uú]mero|num[eé]ro|n[°ºo]|id|#|№|szám|sz)"
+_VALUE = r"([A-Z0-9][A-Z0-9/._-]*\d[A-Z0-9/._-]*)"
+_NUMBERED = {
+    kind: re.compile(rf"\b(?:{words})\s*[-.]?\s*{_NUMBER_WORD}\.?\s*[:#]?\s{{0,40}}{_VALUE}", re.IGNORECASE)
+    for kind, words in _DOCUMENT_WORDS.items()
+}
+_TITLE = re.compile(rf"\b(?:{'|'.join(_DOCUMENT_WORDS.values())})\b", re.IGNORECASE)
+_DATE = re.compile(
+    r"\b\d{1,2}[./-]\s?\d{1,2}[./-]\s?\d{2,4}\b|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}\.?\s+(?:de\s+)?[^\W\d_]{3,10}\.?\s+(?:de\s+)?\d{4}\b"
+    r"|\b[^\W\d_]{3,9}\.?\s+\d{1,2},?\s+\d{4}\b"
+)
+_AMOUNT = re.compile(r"^[^\w]*[\d.,'\u2019]*\d[.,]\d{2}[^\w]*$")
+_DOMAIN = re.compile(r"(?:@|www\.)([\w-]+(?:\.[\w-]+)+)", re.IGNORECASE)
+
+
+class PageMark(NamedTuple):
+    """Page `number` of `total`, where that is said."""
+
+    number: int
+    total: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """numbers: of documents, by kind. identities: numbers and addresses that belong to one firm or file.
+
+    head: the words of the letterhead. is_head: whether the page opens as documents do.
+    """
+
+    page: PageMark | None = None
+    numbers: dict[str, str] = field(default_factory=dict[str, str])
+    identities: frozenset[str] = frozenset()
+    head: frozenset[str] = frozenset()
+    is_head: bool = False
+
+
+def marks(page: Page) -> Marks:
+    """What `page` says about its place."""
+    tops: list[float] = page.words.boxes[:, 1].tolist()
+    lines = [(line.text, tops[line.start]) for line in page.lines]
+    opening = "\n".join(text for text, top in lines if top < OPENING)
+    head = "\n".join(text for text, top in lines if top < HEAD)
+    numbers = _numbers(opening)
+    signs = bool(_TITLE.search(opening)), bool(_DATE.search(opening)), bool(numbers)
+    return Marks(
+        page_mark([text for text, top in lines if top < HEAD or top > FOOT]),
+        numbers,
+        _identities(page.words.texts),
+        frozenset(re.findall(r"[^\W\d_]{3,}", head.casefold())),
+        sum(signs) >= HEAD_SIGNS,
+    )
+
+
+def page_mark(lines: Sequence[str]) -> PageMark | None:
+    """The first mark such as "page 2 of 3" in lines of a page's head and foot."""
+    for pattern in (_NAMED, _HAN):
+        for line in lines:
+            for found in pattern.finditer(line):
+                mark = _mark(found)
+                if mark is not None:
+                    return mark
+    for line in lines:
+        for cell in re.split(r"\s{2,}", line):
+            found = _BARE.match(cell)
+            mark = _mark(found) if found else None
+            if mark is not None:
+                return mark
+    return None
+
+
+def _mark(found: re.Match[str]) -> PageMark | None:
+    number = int(found[1])
+    total = int(found[2]) if found[2] else None
+    return PageMark(number, total) if 0 < number <= (total or number) else None
+
+
+def _numbers(text: str) -> dict[str, str]:
+    """The number of each kind of document that is said first."""
+    found: dict[str, str] = {}
+    for kind, pattern in _NUMBERED.items():
+        match = pattern.search(text)
+        if match is not None:
+            found[kind] = letters_and_digits(match[1])
+    return found
+
+
+def _identities(words: Sequence[str]) -> frozenset[str]:
+    found: set[str] = set()
+    for word in words:
+        domain = _DOMAIN.search(word)
+        if domain is not None:
+            found.add(domain[1].casefold())
+        elif (
+            sum(map(str.isdigit, word)) >= LONG_NUMBER and not _AMOUNT.match(word) and not _DATE.search(word)
+        ):
+            found.add(letters_and_digits(word))
+    return frozenset(found)

@@ -1,0 +1,125 @@
+"""Where one document ends and the next begins, in a scan or file that holds several.
+
+To tear a document apart costs more than to leave two together, so that doubt keeps pages together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from docmill.model import Document, Page, letters_and_digits
+from docmill.reading.pagemarks import Marks, PageMark, marks
+
+SEPARATOR = "DOCMILL-SPLIT"
+"""What a sheet between two documents says."""
+SEPARATOR_WORDS = 40
+"""A page with more is no separator, whatever it says."""
+BLANK_WORDS = 2
+BLANK_CHARACTERS = 6
+"""Dust on an empty page is read as so much."""
+BACKS = 0.6
+"""From this share of even pages without text on, the sheets are single-sided and their backs say nothing."""
+LIKE_HEADS = 0.35
+"""Share of words that the heads of two pages of one document have in common."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """A page, and what says where it belongs."""
+
+    number: int
+    kind: str
+    marks: Marks
+
+
+def sections(document: Document, *, separator: str = SEPARATOR) -> list[range]:
+    """The page numbers of each document within, in order; one range when there is but one.
+
+    Separator sheets belong to no range; pages without text belong to the document before them. Nothing but
+    the pages' words decides: the same document is always parted the same way.
+    """
+    sheets = [_sheet(page, letters_and_digits(separator)) for page in document.pages]
+    found: list[list[_Sheet]] = [[]]
+    for sheet in sheets:
+        if sheet.kind == "separator":
+            found.append([])
+        elif sheet.kind == "text" and _begins(sheet, found[-1], backs=_has_backs(sheets)):
+            found.append([sheet])
+        else:
+            found[-1].append(sheet)
+    kept = [part for part in found if any(sheet.kind == "text" for sheet in part)]
+    if not kept:
+        return [range(1, len(document.pages) + 1)]
+    return [range(part[0].number, part[-1].number + 1) for part in kept]
+
+
+def _sheet(page: Page, separator: str) -> _Sheet:
+    words = page.words.texts
+    if separator and len(words) <= SEPARATOR_WORDS and separator in letters_and_digits(" ".join(words)):
+        return _Sheet(page.number, "separator", Marks())
+    if len(words) <= BLANK_WORDS and sum(map(len, words)) <= BLANK_CHARACTERS and page.problem is None:
+        return _Sheet(page.number, "blank", Marks())
+    return _Sheet(page.number, "text", marks(page))
+
+
+def _has_backs(sheets: Sequence[_Sheet]) -> bool:
+    """Whether every other page is the empty back of a sheet."""
+    backs = sheets[1::2]
+    return bool(backs) and sum(sheet.kind == "blank" for sheet in backs) >= BACKS * len(backs)
+
+
+def _begins(sheet: _Sheet, before: Sequence[_Sheet], *, backs: bool) -> bool:
+    """Whether a page with text is the first of a document."""
+    pages = [one.marks for one in before if one.kind == "text"]
+    if not pages:
+        return False
+    new, last = sheet.marks, pages[-1]
+    by_mark = _by_page_mark(new.page, [page.page for page in pages])
+    by_number = _by_numbers(new, pages)
+    if by_mark is False or by_number is False:
+        return False
+    named = new.is_head or bool(new.numbers) or bool(new.identities)
+    if (by_mark is True and named and _complete(last.page)) or (by_number is True and new.is_head):
+        return True
+    if _kin(new, pages):
+        return False
+    parted = by_mark is True or (before[-1].kind == "blank" and not backs)
+    return new.is_head and (parted or _complete(last.page) or (bool(new.numbers) and _strangers(new, pages)))
+
+
+def _by_page_mark(new: PageMark | None, before: Sequence[PageMark | None]) -> bool | None:
+    """What "page 2 of 3" says about whether a document begins; None if nothing."""
+    if new is None:
+        return None
+    if new.number > 1:
+        return False
+    return True if new.total is not None or any(before) else None
+
+
+def _complete(mark: PageMark | None) -> bool:
+    return mark is not None and mark.number == mark.total
+
+
+def _by_numbers(new: Marks, pages: Sequence[Marks]) -> bool | None:
+    """What the numbers of documents say: the same goes on, another begins; None if nothing."""
+    known = {kind: [page.numbers[kind] for page in pages if kind in page.numbers] for kind in new.numbers}
+    same = {number in known[kind] for kind, number in new.numbers.items() if known[kind]}
+    if len(same) != 1:
+        return None  # two invoices for one order share one number of two
+    return not same.pop()
+
+
+def _kin(new: Marks, pages: Sequence[Marks]) -> bool:
+    """Whether a page carries an identity of those before: an account, a telephone, a file number, a head."""
+    if any(new.identities & page.identities for page in pages):
+        return True
+    heads = [page.head for page in pages if page.head]
+    return any(_likeness(new.head, head) >= LIKE_HEADS for head in (heads[:1] + heads[-1:]))
+
+
+def _strangers(new: Marks, pages: Sequence[Marks]) -> bool:
+    """Whether both sides have identities, and none in common."""
+    return bool(new.identities) and any(page.identities for page in pages)
+
+
+def _likeness(first: frozenset[str], second: frozenset[str]) -> float:
+    return len(first & second) / max(1, min(len(first), len(second)))

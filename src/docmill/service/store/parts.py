@@ -1,0 +1,183 @@
+"""Which documents hold which."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from docmill.model import Part
+from docmill.service.store.claims import Claim, storable
+from docmill.service.store.database import Conn
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The upload with which a document came, and how many documents it stands in there."""
+
+    ingestion_id: UUID
+    depth: int
+    uploaded_by: UUID | None
+
+
+@dataclass(frozen=True)
+class PartRow:
+    """A part of a document.
+
+    problem: why it is not to be had; there is no document then. title, state, error_message: of the document.
+    """
+
+    parent_id: UUID
+    position: int
+    kind: str
+    name: str
+    first_page: int | None
+    last_page: int | None
+    problem: str | None
+    child_id: UUID | None
+    state: str | None
+    title: str | None
+    document_type: str | None
+    error_message: str | None
+
+
+@dataclass(frozen=True)
+class WholeRow:
+    """A document that holds the one asked for, and what that is in it."""
+
+    parent_id: UUID
+    parent_title: str
+    kind: str
+    name: str
+    first_page: int | None
+    last_page: int | None
+
+
+async def of_document(conn: Conn, document_id: UUID) -> list[PartRow]:
+    """What the document holds, in order."""
+    async with conn.cursor(row_factory=class_row(PartRow)) as cur:
+        await cur.execute(
+            """
+            SELECT part.parent_id, position, kind, name, first_page, last_page, problem, child_id,
+                   state, title, document_type, error_message
+              FROM part
+              LEFT JOIN document ON document.id = child_id
+              LEFT JOIN document_state ON document_state.id = child_id
+             WHERE part.parent_id = %(document_id)s
+             ORDER BY position
+            """,
+            {"document_id": document_id},
+        )
+        return await cur.fetchall()
+
+
+async def wholes_of(conn: Conn, document_id: UUID, *, limit: int = 50) -> list[WholeRow]:
+    """The documents that hold this one, the first that did first."""
+    async with conn.cursor(row_factory=class_row(WholeRow)) as cur:
+        await cur.execute(
+            """
+            SELECT parent_id, coalesce(title, file_name) AS parent_title, kind, name, first_page, last_page
+              FROM part
+              JOIN document ON document.id = parent_id
+             WHERE child_id = %(document_id)s
+             ORDER BY part.created_at, parent_id, position
+             LIMIT %(limit)s
+            """,
+            {"document_id": document_id, "limit": limit},
+        )
+        return await cur.fetchall()
+
+
+async def root_of(conn: Conn, ingestion_id: UUID) -> Root:
+    """With which upload an ingestion came: its own, unless it processes a part."""
+    async with conn.cursor(row_factory=class_row(Root)) as cur:
+        await cur.execute(
+            """
+            SELECT coalesce((source_metadata ->> 'root_ingestion_id')::uuid, id) AS ingestion_id,
+                   coalesce((source_metadata ->> 'depth')::integer, 0) AS depth,
+                   uploaded_by
+              FROM ingestion
+             WHERE id = %(ingestion_id)s
+            """,
+            {"ingestion_id": ingestion_id},
+        )
+        root = await cur.fetchone()
+    assert root is not None  # the caller holds it
+    return root
+
+
+async def count_of_root(conn: Conn, root_ingestion_id: UUID) -> int:
+    """How many parts came with an upload so far, at any depth."""
+    cur = await conn.execute(
+        "SELECT count(*) FROM part WHERE root_ingestion_id = %(root)s", {"root": root_ingestion_id}
+    )
+    (count,) = await cur.fetchone() or (0,)
+    return count
+
+
+async def taken_before(conn: Conn, document_id: UUID, root_ingestion_id: UUID) -> dict[int, str]:
+    """The contents of those parts, by position, that were linked since the upload began."""
+    cur = await conn.execute(
+        """
+        SELECT position, content_hash
+          FROM part
+          JOIN document ON document.id = child_id
+         WHERE parent_id = %(document_id)s AND root_ingestion_id = %(root)s
+        """,
+        {"document_id": document_id, "root": root_ingestion_id},
+    )
+    return dict(await cur.fetchall())
+
+
+async def still_held(conn: Conn, claim: Claim) -> bool:
+    """Whether a claim is not lost; it will not be until this transaction ends."""
+    cur = await conn.execute(
+        """
+        SELECT FROM ingestion
+         WHERE id = %(id)s AND fence = %(fence)s AND status = 'in-progress'
+           FOR SHARE
+        """,
+        {"id": claim.ingestion_id, "fence": claim.fence},
+    )
+    return cur.rowcount == 1
+
+
+async def link(
+    conn: Conn, claim: Claim, position: int, part: Part, *, child_id: UUID | None, root: Root
+) -> None:
+    """Note what stands at a position of the claimed document, from 1. child_id: None where a problem is."""
+    await conn.execute(
+        """
+        INSERT INTO part (tenant_id, parent_id, position, child_id, kind, name, first_page, last_page,
+                          problem, root_ingestion_id)
+        VALUES (%(tenant_id)s, %(parent_id)s, %(position)s, %(child_id)s, %(kind)s, %(name)s, %(first_page)s,
+                %(last_page)s, %(problem)s, %(root)s)
+        ON CONFLICT (parent_id, position) DO UPDATE
+           SET child_id = excluded.child_id,
+               kind = excluded.kind,
+               name = excluded.name,
+               first_page = excluded.first_page,
+               last_page = excluded.last_page,
+               problem = excluded.problem,
+               root_ingestion_id = excluded.root_ingestion_id
+        """,
+        {
+            "tenant_id": claim.tenant_id,
+            "parent_id": claim.document_id,
+            "position": position,
+            "child_id": child_id,
+            "kind": part.kind,
+            "name": storable(part.name),
+            "first_page": part.first_page,
+            "last_page": part.last_page,
+            "problem": storable(part.problem),
+            "root": root.ingestion_id,
+        },
+    )
+
+
+async def unlink_after(conn: Conn, claim: Claim, position: int) -> None:
+    """Forget what an earlier reading found behind a position of the claimed document."""
+    await conn.execute(
+        "DELETE FROM part WHERE parent_id = %(parent_id)s AND position > %(position)s",
+        {"parent_id": claim.document_id, "position": position},
+    )

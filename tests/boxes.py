@@ -1,0 +1,77 @@
+"""A pipeline for documents that hold documents."""
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from docmill.model import Classification, Document, Extraction, Part, Verdict
+from docmill.ports import Original, PartFile
+from docmill.schemas.types import Receipt
+from docmill.service.ingest import Stages
+
+Content = str | dict[str, Any]
+
+
+class Boxes:
+    """A pipeline for files that are JSON: a text is a page, an object holds files by name.
+
+    An object with a file of no name is a mail: it has a page as well. errors: by name, raised by the
+    converter. whole_errors: raised when a mail has been unpacked.
+    """
+
+    def __init__(self, blank: Document) -> None:
+        self.converted: list[str] = []
+        self.unpacked: list[Path] = []
+        self.errors: dict[str, list[Exception]] = {}
+        self.whole_errors: list[Exception] = []
+        self.running = self.most_running = 0
+        self._blank = blank
+
+    def stages(self) -> Stages:
+        return Stages(converter=self, classifier=self, extractor=self, gate=self, unpacker=self)
+
+    async def convert(self, original: Original) -> Document:
+        self.converted.append(original.name)
+        content: Content = json.loads(await asyncio.to_thread(original.path.read_text))
+        if errors := self.errors.get(original.name):
+            raise errors.pop()
+        if isinstance(content, str):
+            return replace(self._blank, content_hash=original.content_hash)
+        problems = {"bad": "broken"}
+        parts = tuple(Part(name, "member", problem=problems.get(name)) for name in content if name)
+        if "" in content:
+            return replace(self._blank, content_hash=original.content_hash, parts=parts)
+        return Document(original.content_hash, "application/zip", [], parts=parts)
+
+    async def unpack(self, original: Original, document: Document, folder: Path) -> list[PartFile]:
+        content: dict[str, Content] = json.loads(await asyncio.to_thread(original.path.read_text))
+        self.unpacked.append(folder)
+        return [await asyncio.to_thread(_file, folder, part, content[part.name]) for part in document.parts]
+
+    async def classify(self, document: Document) -> Classification:
+        return Classification(title=document.text)
+
+    async def extract(self, document: Document, classification: Classification) -> Extraction:
+        assert document.pages
+        if document.parts and self.whole_errors:
+            raise self.whole_errors.pop()
+        self.running += 1
+        self.most_running = max(self.most_running, self.running)
+        await asyncio.to_thread(len, "")  # let the others run
+        self.running -= 1
+        return Extraction(document_type=classification.document_type, data=Receipt(), evidence={})
+
+    def judge(self, document: Document, extraction: Extraction) -> Verdict:
+        assert document
+        assert extraction
+        return Verdict()
+
+
+def _file(folder: Path, part: Part, content: Content) -> PartFile:
+    if part.problem:
+        return PartFile(part, None)
+    path = folder / str(len(list(folder.iterdir())))
+    path.write_text(json.dumps(content))
+    return PartFile(part, path)

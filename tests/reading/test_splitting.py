@@ -1,0 +1,127 @@
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from docmill.model import Document, Page, Words
+from docmill.reading.pagemarks import PageMark, marks, page_mark
+from docmill.reading.splitting import sections
+
+MakeDocument = Callable[..., Document]
+
+BODY = "\n-" * 8
+FIRST = f"Halden Freight GmbH\nDock Street 4\nInvoice no. HF-1041\nDate 14.10.2026\nVAT DE136695976{BODY}"
+OTHER = f"Berg Tools Ltd\nMill Lane 9\nInvoice no. BT-77\nDate 2026-10-15\nwww.bergtools.example{BODY}"
+PLAIN = f"Berg Tools Ltd\nYour receipt\nDate 2026-10-15{BODY}"
+MORE = "Item   Price\nOak boards   412.00\nGlue   3.75"
+
+
+def parts(document: Document) -> list[tuple[int, int]]:
+    return [(part.start, part.stop - 1) for part in sections(document)]
+
+
+def empty(page: Page) -> Page:
+    return replace(page, words=Words.none())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Page 2 of 3", PageMark(2, 3)),
+        ("Rechnung 4711      Seite 1 von 3", PageMark(1, 3)),
+        ("Seite: 2", PageMark(2, None)),
+        ("Página 3 de 12", PageMark(3, 12)),
+        ("Strona 1 z 2", PageMark(1, 2)),
+        ("Страница 2 из 5", PageMark(2, 5)),
+        ("第 2 页 共 3 页", PageMark(2, 3)),
+        ("Halden Freight    1/3", PageMark(1, 3)),
+        ("- 2 / 4 -", PageMark(2, 4)),
+        ("Page 4 of 3", None),
+        ("12/10", None),
+        ("a webpage 3", None),
+    ],
+)
+def test_page_marks_are_understood_in_many_languages(text: str, expected: PageMark | None) -> None:
+    assert page_mark([text]) == expected
+
+
+def test_a_page_of_another_firm_with_another_number_begins_a_document(make_document: MakeDocument) -> None:
+    assert parts(make_document(FIRST, OTHER)) == [(1, 1), (2, 2)]
+
+
+def test_pages_that_go_on_stay_with_their_first_page(make_document: MakeDocument) -> None:
+    assert parts(make_document(FIRST, MORE, MORE, OTHER, MORE)) == [(1, 3), (4, 5)]
+
+
+def test_a_page_with_the_number_of_the_document_before_belongs_to_it(make_document: MakeDocument) -> None:
+    assert parts(make_document(FIRST, FIRST)) == [(1, 2)]
+
+
+def test_two_invoices_of_one_firm_are_parted_by_their_numbers(make_document: MakeDocument) -> None:
+    assert parts(make_document(FIRST, FIRST.replace("1041", "1042"))) == [(1, 1), (2, 2)]
+
+
+def test_two_invoices_for_one_order_are_not_parted_without_more(make_document: MakeDocument) -> None:
+    first = FIRST.replace("Date", "Order no. 5006 Date")
+
+    assert parts(make_document(first, first.replace("1041", "1042"))) == [(1, 2)]
+
+
+def test_numbered_pages_stay_together_whatever_stands_on_them(make_document: MakeDocument) -> None:
+    assert parts(make_document(f"Page 1 of 2\n{FIRST}", f"Page 2 of 2\n{OTHER}")) == [(1, 2)]
+
+
+def test_a_first_page_after_a_last_begins_a_document(make_document: MakeDocument) -> None:
+    pages = (f"Page 1 of 2\n{FIRST}", f"Page 2 of 2\n{MORE}", f"Page 1 of 1\n{FIRST.replace('no.', '')}")
+
+    assert parts(make_document(*pages)) == [(1, 2), (3, 3)]
+
+
+def test_a_second_page_one_that_says_nothing_else_stays(make_document: MakeDocument) -> None:
+    assert parts(make_document(f"Page 1 of 1\n{FIRST}", f"Page 1 of 1\n{MORE}")) == [(1, 2)]
+
+
+def test_an_unnumbered_first_page_after_a_last_begins_a_document(make_document: MakeDocument) -> None:
+    assert parts(make_document(f"Page 1 of 1\n{FIRST}", PLAIN)) == [(1, 1), (2, 2)]
+
+
+def test_an_empty_page_parts_documents_that_look_like_two(make_document: MakeDocument) -> None:
+    document = make_document(FIRST, "", PLAIN, PLAIN)
+    document = replace(document, pages=[document.pages[0], empty(document.pages[1]), *document.pages[2:]])
+
+    assert parts(document) == [(1, 2), (3, 4)]
+
+
+def test_empty_backs_part_nothing(make_document: MakeDocument) -> None:
+    document = make_document(FIRST, "", PLAIN, "", MORE, "")
+    pages = [empty(page) if page.number % 2 == 0 else page for page in document.pages]
+
+    assert parts(replace(document, pages=pages)) == [(1, 6)]
+
+
+def test_a_separator_sheet_parts_what_it_stands_between(make_document: MakeDocument) -> None:
+    document = make_document(FIRST, "DOCMILL-SPLIT", FIRST, "docmill - split\nmail room")
+
+    assert parts(document) == [(1, 1), (3, 3)]
+    assert [(part.start, part.stop - 1) for part in sections(document, separator="other")] == [(1, 4)]
+
+
+def test_a_contract_of_many_pages_stays_whole(make_document: MakeDocument) -> None:
+    clauses: Sequence[str] = [f"{number}. The parties agree\nthat orders are binding" for number in range(11)]
+
+    assert parts(make_document(FIRST, *clauses)) == [(1, 12)]
+
+
+def test_a_file_without_text_is_one_document(make_document: MakeDocument) -> None:
+    document = make_document("a", "b")
+    document = replace(document, pages=[empty(page) for page in document.pages])
+
+    assert parts(document) == [(1, 2)]
+
+
+def test_amounts_and_dates_identify_nobody(make_document: MakeDocument) -> None:
+    page = make_document(
+        "Total 1,234,567.89\n14.10.2026\nsales@berg.example\nIBAN DE02120300000000202051"
+    ).pages[0]
+
+    assert marks(page).identities == {"berg.example", "de02120300000000202051"}
