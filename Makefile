@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Twice the cores of CI: half of what tests take is waiting for leases and processes to end.
+PROCESSES ?= 4
 
 .PHONY: help demo up test check unit bench cluster soak lock clean
 
@@ -28,7 +30,7 @@ check: $(STAMP) ## Formatting, lint, types, layers, dependencies
 unit: $(STAMP)
 	scripts/system-packages chromium fonts-liberation libfaketime tesseract-ocr
 	scripts/emulators
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(PROCESSES) --dist worksteal
 
 bench: $(STAMP) ## Measure every speed we claim; results are printed, not kept
 	$(BIN)/python -m bench

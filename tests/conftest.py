@@ -1,7 +1,9 @@
 """Fixtures that more than one folder of tests needs."""
 
 import asyncio
+import fcntl
 import os
+import pickle
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -26,8 +28,16 @@ MakeDocument = Callable[..., Document]
 
 @pytest.fixture(scope="session")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Sample]:
-    """Every sample paper, on disk."""
-    return generate(tmp_path_factory.mktemp("samples"))
+    """Every sample paper, on disk; drawn once for all processes that test."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "samples"
+    folder.mkdir(exist_ok=True)
+    drawn = folder / "drawn"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not drawn.exists():
+            drawn.write_bytes(pickle.dumps(generate(folder / "papers")))
+        return pickle.loads(drawn.read_bytes())  # noqa: S301 - our own
 
 
 @pytest.fixture

@@ -141,7 +141,8 @@ def up(
     aws: Aws = False,
 ) -> None:
     """Start the vault: web pages, API and worker, until Ctrl-C."""
-    from docmill.cli.vault import load_settings, up
+    from docmill.cli.up import up
+    from docmill.cli.vault import load_settings
 
     raise typer.Exit(up(load_settings(config, data_dir, port, aws=aws)))
 
@@ -157,7 +158,8 @@ def web(
     aws: Aws = False,
 ) -> None:
     """Start web pages and API without a worker, until Ctrl-C. Any number may run on one database."""
-    from docmill.cli.vault import load_settings, web
+    from docmill.cli.up import web
+    from docmill.cli.vault import load_settings
 
     raise typer.Exit(web(load_settings(config, data_dir, port, aws=aws)))
 
@@ -176,7 +178,8 @@ def worker(
     aws: Aws = False,
 ) -> None:
     """Start a worker without web pages, until Ctrl-C. Any number may run on one database."""
-    from docmill.cli.vault import load_settings, worker
+    from docmill.cli.up import worker
+    from docmill.cli.vault import load_settings
 
     raise typer.Exit(worker(load_settings(config, data_dir, worker_port=port, aws=aws)))
 

@@ -16,10 +16,8 @@ from rich.text import Text
 from docmill.cli.addresses import address_of
 from docmill.cli.exits import FAILED
 from docmill.cli.printing import MARKS, stderr, stdout
-from docmill.cli.serving import run_web_alone, run_worker_alone, running_vault
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.ports import Depth
-from docmill.service.logs import configure_logs
 from docmill.service.settings import Settings
 from docmill.service.stack import Service, open_service
 from docmill.service.store import documents, ingestions
@@ -62,45 +60,6 @@ async def existing_service(settings: Settings) -> AsyncGenerator[Service]:
         )
     async with open_service(settings) as service:
         yield service
-
-
-def up(settings: Settings) -> int:
-    """Run the vault until it is told to stop; the exit code."""
-    configure_logs(level="WARNING" if stderr.is_terminal else "INFO")
-    asyncio.run(_up(settings))
-    return 0
-
-
-def web(settings: Settings) -> int:
-    """Run pages and API until told to stop; the exit code."""
-    configure_logs(level="WARNING" if stderr.is_terminal else "INFO")
-
-    def on_ready(address: str) -> None:
-        stdout.print(f"docmill is at {address}", markup=False)
-
-    asyncio.run(run_web_alone(settings, on_ready))
-    return 0
-
-
-def worker(settings: Settings) -> int:
-    """Run a worker until told to stop; the exit code."""
-    configure_logs(level="WARNING" if stderr.is_terminal else "INFO")
-
-    def on_ready(address: str | None) -> None:
-        stdout.print(f"the worker takes documents{f', and is watched at {address}' if address else ''}")
-
-    asyncio.run(run_worker_alone(settings, on_ready))
-    return 0
-
-
-async def _up(settings: Settings) -> None:
-    async with running_vault(settings) as vault:
-        stdout.print(f"docmill is at {vault.address}", markup=False)
-        stdout.print(
-            "It listens on this machine only, because signing in does not exist yet. Ctrl-C stops it."
-        )
-        await vault.stop.wait()
-        stdout.print("stopping: finishing the documents in work (Ctrl-C again to leave them for later)")
 
 
 def add(settings: Settings, files: Sequence[Path], *, force: bool, wait: bool) -> int:

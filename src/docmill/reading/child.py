@@ -27,6 +27,8 @@ LENGTH = struct.Struct("!Q")
 
 OUT_OF_MEMORY = "reading this file needs more memory than is allowed; split it or reduce its size"
 
+_leaving = threading.Lock()
+
 log = logging.getLogger(__name__)
 
 
@@ -40,7 +42,7 @@ def main() -> None:
     threading.Thread(target=_die_with_parent, args=(connection.fileno(), folder), daemon=True).start()
     with connection, connection.makefile("rb") as requests, connection.makefile("wb") as replies:
         serve(requests, replies)
-    os._exit(0)  # native libraries' exit handlers have nothing to save and may crash
+    _leave(folder, 0)
 
 
 def _silence() -> None:
@@ -59,9 +61,15 @@ def _die_with_parent(descriptor: int, folder: Path) -> None:
     hang_up = select.poll()
     hang_up.register(descriptor, select.POLLRDHUP)
     hang_up.poll()
-    with contextlib.suppress(OSError):
-        empty(folder)
-    os._exit(1)
+    _leave(folder, 1)
+
+
+def _leave(folder: Path, status: int) -> None:
+    """Give back what was lent and end, without native libraries' exit handlers: they may crash."""
+    with _leaving:  # until the end: whoever comes second waits for it
+        with contextlib.suppress(OSError):
+            empty(folder)
+        os._exit(status)
 
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:

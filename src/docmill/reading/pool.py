@@ -290,7 +290,7 @@ def _launch(connection: socket.socket, memory_bytes: int) -> tuple[subprocess.Po
         "LANG": "C.UTF-8",
         "HOME": str(desk.work),
         "TMPDIR": str(desk.work),
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "PYTHONPATH": os.pathsep.join(_import_roots()),
         "OMP_NUM_THREADS": "1",
         "MALLOC_ARENA_MAX": "2",
     }
@@ -307,6 +307,18 @@ def _launch(connection: socket.socket, memory_bytes: int) -> tuple[subprocess.Po
         desk.remove()
         raise
     return process, desk
+
+
+def _import_roots() -> list[str]:
+    """Where our modules come from: not the folder of a script, which the child would be free to read."""
+    files = [
+        getattr(module, "__file__", None) for name, module in list(sys.modules.items()) if name != "__main__"
+    ]
+    used: set[str] = set()
+    for file in filter(None, files):
+        containing = [path for path in sys.path if path and file.startswith(path + os.sep)]
+        used.update(sorted(containing, key=len)[-1:])
+    return [path for path in sys.path if path in used]
 
 
 class _Unpickler(pickle.Unpickler):
