@@ -6,6 +6,8 @@ from collections import Counter
 DELIMITERS = ",;\t|"
 ENOUGH_ROWS = 2
 SAMPLE_ROWS = 200
+SAMPLE = 64 * 1024
+"""Characters that are looked at."""
 ALIKE = 0.9
 """At least this share of the rows has as many columns as most have."""
 

@@ -30,7 +30,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Running text; newlines stay. is_set: gaps between words stay too."""
+    """Running text; newlines stay. One without text leaves room. is_set: gaps between words stay too."""
 
     text: str
     is_set: bool = False
@@ -117,11 +117,14 @@ def _wishes(natural: Sequence[int], least: Sequence[int]) -> list[int]:
 
 
 def _set(press: Press, block: Block) -> None:
+    if isinstance(block, Paragraph):
+        lines = _set_text(press, block.text, is_set=block.is_set)
+        if lines != 1:  # short ones follow each other closely, as in an address
+            press.gap()
+        return
+    press.gap()
     if isinstance(block, Heading):
-        scale = HEADING_SCALES[min(max(block.level, 1), len(HEADING_SCALES)) - 1]
-        _set_text(press, block.text, scale=scale)
-    elif isinstance(block, Paragraph):
-        _set_text(press, block.text, is_set=block.is_set)
+        _set_text(press, block.text, scale=HEADING_SCALES[min(max(block.level, 1), len(HEADING_SCALES)) - 1])
     elif isinstance(block, Grid):
         _set_grid(press, block)
     elif isinstance(block, Missing):
@@ -129,11 +132,15 @@ def _set(press: Press, block: Block) -> None:
     press.gap()
 
 
-def _set_text(press: Press, text: str, *, scale: float = 1.0, is_set: bool = False) -> None:
+def _set_text(press: Press, text: str, *, scale: float = 1.0, is_set: bool = False) -> int:
+    """How many lines it took."""
     columns = int(press.columns / scale)
+    count = 0
     for line in text.expandtabs(8).splitlines():
         for row in typewriter.wrapped(line, columns, is_set=is_set):
             press.put(row, scale=scale)
+            count += 1
+    return count
 
 
 def _column_widths(grid: Grid) -> tuple[list[int], list[int]]:

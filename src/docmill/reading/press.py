@@ -53,6 +53,7 @@ class _Sheet:
     width_pt: float
     height_pt: float
     y_pt: float = MARGIN_PT
+    bottom_pt: float = MARGIN_PT
     line: int = 0
     block: int = 0
     texts: list[str] = field(default_factory=list[str])
@@ -80,12 +81,13 @@ class _Sheet:
         self.blocks += [self.block] * len(words)
         self.line += 1
         self.y_pt += LINE_PT * scale
+        self.bottom_pt = self.y_pt
 
     def gap(self, height_pt: float) -> None:
-        """Leave room, and start a new block."""
-        self.y_pt += height_pt
-        if self.blocks:
-            self.block = self.blocks[-1] + 1
+        """Leave room, and start a new block; what was left before counts."""
+        after = self.bottom_pt + height_pt
+        self.y_pt = max(self.y_pt, after) if height_pt < LINE_PT else self.y_pt + height_pt
+        self.block = self.blocks[-1] + 1
 
     def add_row(self, cells: Sequence[SetCell], first: int, stop: int) -> None:
         """Lines `first` to `stop` (exclusive) of the cells side by side, and a row of the table."""

@@ -110,8 +110,8 @@ OLE_KINDS: tuple[tuple[str, Kind], ...] = (
             "save it as .pptx or as a PDF",
         ),
     ),
-    ("Workbook", Kind("application/vnd.ms-excel", "an old Excel workbook", AS_PDF)),
-    ("Book", Kind("application/vnd.ms-excel", "an old Excel workbook", AS_PDF)),
+    ("Workbook", Kind("application/vnd.ms-excel", "an old Excel workbook")),
+    ("Book", Kind("application/vnd.ms-excel", "an old Excel workbook")),
 )
 """What the streams of a compound file say."""
 OLE = Kind("application/x-ole-storage", "an old Office file of an unknown kind", AS_PDF)
@@ -119,13 +119,13 @@ OLE = Kind("application/x-ole-storage", "an old Office file of an unknown kind",
 ZIP_KINDS: tuple[tuple[str, Kind], ...] = (
     ("word/", Kind(f"{OPEN_XML}.wordprocessingml.document", "a Word document")),
     ("xl/", Kind(f"{OPEN_XML}.spreadsheetml.sheet", "an Excel workbook")),
-    ("ppt/", Kind(f"{OPEN_XML}.presentationml.presentation", "a PowerPoint presentation", AS_PDF)),
+    ("ppt/", Kind(f"{OPEN_XML}.presentationml.presentation", "a PowerPoint presentation")),
 )
 """What the members of an Open XML package say."""
 OPEN_DOCUMENT_KINDS: tuple[Kind, ...] = (
-    Kind(f"{OPEN_DOCUMENT}.text", "an OpenDocument text", AS_PDF),
-    Kind(f"{OPEN_DOCUMENT}.spreadsheet", "an OpenDocument spreadsheet", AS_PDF),
-    Kind(f"{OPEN_DOCUMENT}.presentation", "an OpenDocument presentation", AS_PDF),
+    Kind(f"{OPEN_DOCUMENT}.text", "an OpenDocument text"),
+    Kind(f"{OPEN_DOCUMENT}.spreadsheet", "an OpenDocument spreadsheet"),
+    Kind(f"{OPEN_DOCUMENT}.presentation", "an OpenDocument presentation"),
     Kind(f"{OPEN_DOCUMENT}.graphics", "an OpenDocument drawing", AS_PDF),
     Kind("application/epub+zip", "an e-book", AS_PDF),
 )

@@ -1,11 +1,12 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import docx
 import pytest
 from docx.document import Document
 from docx.enum.text import WD_BREAK
-from docx.oxml import OxmlElement, parse_xml
+from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
 from docmill.errors import CorruptError
@@ -29,8 +30,8 @@ def blocks(document: Document, folder: Path) -> list[Block]:
 
 def add(document: Document, xml: str) -> None:
     """A paragraph or table before the body's last element, which describes the page."""
-    body = document.element.body
-    body.insert(len(body) - 1, parse_xml(xml.replace(">", f" {nsdecls('w')}>", 1)))
+    root: Any = document.element
+    root.body.insert(len(root.body) - 1, parse_xml(xml.replace(">", f" {nsdecls('w')}>", 1)))
 
 
 def test_the_body_is_read_in_order_between_headers_and_footers(document: Document, tmp_path: Path) -> None:
@@ -138,7 +139,8 @@ def test_levels_count_in_letters_and_roman_numbers(document: Document, tmp_path:
     numbering = document.part.numbering_part.element
     forms = ("upperRoman", "lowerLetter", "decimal")
     levels = "".join(
-        f"<w:lvl w:ilvl='{at}'><w:start w:val='3'/><w:numFmt w:val='{form}'/><w:lvlText w:val='%1.%{at + 1})'/></w:lvl>"
+        f"<w:lvl w:ilvl='{at}'><w:start w:val='3'/><w:numFmt w:val='{form}'/>"
+        f"<w:lvlText w:val='%1.%{at + 1})'/></w:lvl>"
         for at, form in enumerate(forms)
     )
     numbering.insert(
@@ -162,8 +164,8 @@ def test_footnotes_stand_at_the_end(make_zip: MakeZip) -> None:
             "<w:footnoteReference w:id='7'/></w:r></w:p></w:body></w:document>",
             "word/_rels/document.xml.rels": "<r xmlns='x'><Relationship Id='1' Type='a/footnotes' "
             "Target='footnotes.xml'/></r>",
-            "word/footnotes.xml": f"<w:footnotes {nsdecls('w')}><w:footnote w:id='0'/><w:footnote w:id='7'><w:p>"
-            "<w:r><w:t>plus VAT</w:t></w:r></w:p></w:footnote></w:footnotes>",
+            "word/footnotes.xml": f"<w:footnotes {nsdecls('w')}><w:footnote w:id='0'/>"
+            "<w:footnote w:id='7'><w:p><w:r><w:t>plus VAT</w:t></w:r></w:p></w:footnote></w:footnotes>",
         }
     )
 
@@ -171,17 +173,15 @@ def test_footnotes_stand_at_the_end(make_zip: MakeZip) -> None:
 
 
 def test_a_heading_may_be_one_by_its_outline(document: Document, tmp_path: Path) -> None:
-    paragraph = document.add_paragraph("Terms")
-    outline = OxmlElement("w:outlineLvl")
-    outline.set("{http://schemas.openxmlformats.org/wordprocessingml/2006/main}val", "1")
-    paragraph._p.get_or_add_pPr().append(outline)
+    add(document, "<w:p><w:pPr><w:outlineLvl w:val='1'/></w:pPr><w:r><w:t>Terms</w:t></w:r></w:p>")
 
     assert blocks(document, tmp_path) == [Heading("Terms", 2)]
 
 
-@pytest.mark.parametrize(
-    "content", ["<w:document/>", "<a><b></a>", "", "<?xml version='1.0' encoding='odd'?><a/>"]
-)
+BROKEN = ["<w:document/>", "<a><b></a>", "", "<?xml version='1.0' encoding='odd'?><a/>"]
+
+
+@pytest.mark.parametrize("content", BROKEN)
 def test_a_broken_document_is_corrupt(make_zip: MakeZip, content: str) -> None:
     with pytest.raises(CorruptError, match="damaged"):
         read(make_zip({"word/document.xml": content}), OPTIONS)

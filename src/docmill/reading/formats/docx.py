@@ -105,8 +105,10 @@ class _Reader:
             if index:
                 yield PageBreak()
             shown = f"{label} {part.strip()}" if label and not index else part.strip("\n")
-            if part.strip():
-                yield Heading(shown.strip(), level) if level else Paragraph(shown, is_set="\t" in shown)
+            if level and part.strip():
+                yield Heading(shown.strip(), level)
+            elif part.strip() or not text:
+                yield Paragraph(shown, is_set="\t" in shown)
         for box in boxes:
             yield from self._story(box)
         section = child(properties, "sectPr")

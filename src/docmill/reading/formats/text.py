@@ -11,10 +11,14 @@ from docmill.reading.options import ReadingOptions
 def read(path: Path, options: ReadingOptions) -> list[Block]:
     """Lines as they are; a form feed starts a new page."""
     del options
-    text = encodings.decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
-    if not text.strip():
+    found = blocks(encodings.decode(path.read_bytes()))
+    if not found:
         raise CorruptError("the file holds no text; save or send it again")
-    blocks: list[Block] = []
-    for page in text.split("\f"):
-        blocks += [Paragraph(page.strip("\n"), is_set=True), PageBreak()]
-    return blocks
+    return found
+
+
+def blocks(text: str) -> list[Block]:
+    """See `read`; nothing for a text of spaces."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    pages = [page.strip("\n") for page in lines.split("\f")]
+    return [block for page in pages if page.strip() for block in (Paragraph(page, is_set=True), PageBreak())]

@@ -1,0 +1,210 @@
+"""Web pages: what can be seen of them, without scripts, styles, pictures or network."""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from lxml import etree
+
+from docmill.errors import CorruptError
+from docmill.reading import encodings
+from docmill.reading.flow import Block, Heading, Paragraph
+from docmill.reading.formats.package import Element, attribute, local
+from docmill.reading.formats.tables import TableCell, table
+from docmill.reading.formats.tags import INLINE, SPACED, UNSEEN
+from docmill.reading.options import ReadingOptions
+
+HEADINGS = {f"h{level}": level for level in range(1, 7)}
+PREFORMATTED = frozenset({"listing", "plaintext", "pre", "textarea", "xmp"})
+HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|mso-hide\s*:\s*all", re.IGNORECASE)
+SILENT_INPUTS = frozenset({"checkbox", "color", "file", "hidden", "image", "password", "radio", "range"})
+DECLARED = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([\w.:()-]{2,40})", re.IGNORECASE)
+DECLARED_XML = re.compile(rb"\A\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{2,40})")
+META_BYTES = 8192
+SPACES = re.compile(r"[ \t\r\n\f\u200b]+")
+LINE_END = "\v"
+"""Stands for `<br>`, since line ends in the source are mere spaces."""
+DEEPEST = 200
+"""Elements inside each other. What is deeper is read as bare text: no page that people write needs more."""
+BULLET = "•"
+
+
+def read(path: Path, options: ReadingOptions) -> list[Block]:
+    """Headings, text and tables of the body."""
+    del options
+    return blocks(path.read_bytes())
+
+
+def blocks(page: bytes | str, charset: str | None = None) -> list[Block]:
+    """What a page shows. charset: what its transport says; the page itself may say something else."""
+    text = page if isinstance(page, str) else encodings.decode(page, charset or _declared(page))
+    root = _parsed(text)
+    return [] if root is None else _shown(root, 0)
+
+
+def _declared(data: bytes) -> str | None:
+    head = data[:META_BYTES]
+    found = DECLARED.search(head) or DECLARED_XML.search(head)
+    return found[1].decode("ascii", "replace") if found else None
+
+
+def _parsed(text: str) -> Element | None:
+    parser = etree.HTMLParser(
+        encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
+    )
+    data = text.replace("\0", "").encode("utf-8", "replace")
+    try:
+        return etree.fromstring(data, parser) if data.strip() else None
+    except etree.XMLSyntaxError as error:  # nothing but comments, or nothing that looks like a page
+        raise CorruptError("the web page shows nothing; save it as a PDF and upload that") from error
+
+
+def _shown(element: Element, depth: int) -> list[Block]:
+    page = _Page()
+    page.walk(element, depth)
+    page.end_paragraph()
+    return page.blocks
+
+
+class _Page:
+    """What has been shown so far."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self._lines: list[str] = []
+        self._line: list[str] = []
+        self._is_set = False
+
+    def walk(self, element: Element, depth: int) -> None:
+        name = local(element)
+        if name in UNSEEN or _is_hidden(element):
+            return
+        if depth > DEEPEST:
+            self._line.append(" ".join(map(str, element.itertext())))
+        elif name == "table":
+            self.end_paragraph()
+            self.blocks += _table(element, depth)
+        elif name in HEADINGS:
+            self.end_paragraph()
+            self.inside(element, depth)
+            self._end_heading(HEADINGS[name])
+        elif name in PREFORMATTED:
+            self._preformatted(element)
+        elif name in INLINE:
+            self.inside(element, depth)
+        elif name in EMPTY:
+            self._line.append(EMPTY[name](element))
+        else:
+            self._block(element, name, depth)
+
+    def _block(self, element: Element, name: str, depth: int) -> None:
+        end = self.end_paragraph if name in SPACED else self._end_line
+        end()
+        if name == "li":
+            self._line.append(f"{BULLET} ")
+        self.inside(element, depth)
+        end()
+
+    def inside(self, element: Element, depth: int) -> None:
+        self._line.append(element.text or "")
+        for found in element:
+            self.walk(found, depth + 1)
+            self._line.append(found.tail or "")
+
+    def _preformatted(self, element: Element) -> None:
+        self.end_paragraph()
+        text = "".join(map(str, element.itertext())).strip("\r\n")
+        if text.strip():
+            self.blocks.append(Paragraph(text, is_set=True))
+
+    def _end_line(self) -> None:
+        text, self._line = "".join(self._line), []
+        if text.strip():
+            self._lines += [SPACES.sub(" ", line).strip() for line in text.split(LINE_END)]
+
+    def _text(self) -> str:
+        self._end_line()
+        lines, self._lines = self._lines, []
+        return "\n".join(lines).strip("\n")
+
+    def end_paragraph(self) -> None:
+        """What follows is apart from what came before."""
+        text = self._text()
+        if text:
+            self.blocks += [Paragraph(text), Paragraph("")]
+
+    def _end_heading(self, level: int) -> None:
+        text = self._text()
+        if text:
+            self.blocks.append(Heading(text.replace("\n", " "), level))
+
+
+def _input(element: Element) -> str:
+    silent = (attribute(element, "type") or "text").lower() in SILENT_INPUTS
+    return "" if silent else f" {attribute(element, 'value') or ''} "
+
+
+def _select(element: Element) -> str:
+    """The chosen option, the first if none is."""
+    options = list(element.iter("option"))
+    chosen = [option for option in options if attribute(option, "selected") is not None]
+    return "".join(map(str, (chosen or options)[0].itertext())) if options else ""
+
+
+def _line_end(_: Element) -> str:
+    return LINE_END
+
+
+def _space(_: Element) -> str:
+    return " "
+
+
+EMPTY: Mapping[str, Callable[[Element], str]] = {
+    "br": _line_end,
+    "hr": _line_end,
+    "img": _space,
+    "input": _input,
+    "select": _select,
+}
+"""Elements that are something instead of holding something."""
+
+
+def _is_hidden(element: Element) -> bool:
+    return attribute(element, "hidden") is not None or bool(HIDING.search(attribute(element, "style") or ""))
+
+
+def _table(element: Element, depth: int) -> list[Block]:
+    before: list[Block] = []
+    rows: list[list[TableCell]] = []
+    header_rows = 0
+    for row in _rows(element):
+        if local(row) != "tr":  # a caption, or what does not belong into a table
+            before += _shown(row, depth + 1)
+            continue
+        cells = [cell for cell in row if local(cell) in ("td", "th") and not _is_hidden(cell)]
+        is_header = bool(cells) and all(local(cell) == "th" for cell in cells)
+        header_rows += is_header and header_rows == len(rows)
+        rows.append([_cell(cell, depth + 4) for cell in cells])
+    return before + table(rows, header_rows)
+
+
+def _rows(element: Element) -> list[Element]:
+    rows: list[Element] = []
+    for found in element:
+        if local(found) in ("thead", "tbody", "tfoot"):
+            rows += _rows(found)
+        elif local(found) not in UNSEEN and not _is_hidden(found):
+            rows.append(found)
+    return rows
+
+
+def _cell(element: Element, depth: int) -> TableCell:
+    found = _Page()
+    found.inside(element, depth)
+    found.end_paragraph()
+    return TableCell(found.blocks, _span(element, "rowspan"), _span(element, "colspan"))
+
+
+def _span(element: Element, name: str) -> int:
+    text = attribute(element, name) or ""
+    return int(text) if text.isdecimal() and len(text) < len("10000") else 1

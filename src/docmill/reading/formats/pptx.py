@@ -1,0 +1,136 @@
+"""PowerPoint presentations (ISO/IEC 29500-1, chapter 19)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from docmill.errors import CorruptError
+from docmill.reading.flow import Block, Heading, Missing, PageBreak, Paragraph, plain
+from docmill.reading.formats.package import Element, Package, attribute, child, children, local
+from docmill.reading.formats.tables import TableCell, table
+from docmill.reading.options import ReadingOptions
+
+TITLES = frozenset({"ctrTitle", "title"})
+SILENT = frozenset({"dt", "ftr", "hdr", "sldImg", "sldNum"})
+"""Placeholders that hold no text of the slide's or the notes' own."""
+MARKS = {"br": "\n", "tab": "\t"}
+DAMAGED_SLIDE = "slide {number} is damaged and was not read; open the file in PowerPoint and save it again"
+
+
+def read(path: Path, options: ReadingOptions) -> list[Block]:
+    """The slides in order, hidden ones too, each on pages of its own with its notes below."""
+    del options
+    with Package.opened(path) as package:
+        main = package.main_part("ppt/presentation.xml")
+        relations = package.relations(main)
+        entries = children(package.xml(main), "sldIdLst")
+        names = [relations.get(_relation(entry), ("", ""))[1] for entry in entries]
+        found: list[Block] = []
+        for number, name in enumerate(names, 1):
+            found += [*_slide(package, name, number), PageBreak()]
+        return found
+
+
+def _relation(entry: Element) -> str:
+    """The relation's id, which shares its local name with the slide's own number."""
+    return next((str(text) for key, text in entry.attrib.items() if str(key).endswith("}id")), "")
+
+
+def _slide(package: Package, name: str, number: int) -> list[Block]:
+    try:
+        root = package.xml(name)
+    except CorruptError:
+        return [Missing(DAMAGED_SLIDE.format(number=number))]
+    blocks = list(_shapes(children(root, "cSld", "spTree")))
+    for kind, target in package.relations(name).values():
+        if kind == "diagramData":
+            blocks += _diagram(package.optional(target))
+        elif kind == "notesSlide":
+            blocks += _notes(package.optional(target))
+    return blocks
+
+
+def _notes(root: Element | None) -> list[Block]:
+    blocks = list(_shapes(children(root, "cSld", "spTree")))
+    return [Paragraph(""), *blocks] if plain(blocks).strip() else []
+
+
+def _diagram(root: Element | None) -> list[Block]:
+    points = [child(point, "t") for point in children(root, "ptLst")]
+    return [block for text in points if text is not None for block in _paragraphs(text)]
+
+
+def _shapes(elements: list[Element]) -> Iterator[Block]:
+    """The title first: it may stand anywhere in the file."""
+    yield from _of_titles(elements)
+    for element in elements:
+        name = local(element)
+        if name == "sp" and _placeholder(element) not in TITLES | SILENT:
+            yield from _text(element)
+        elif name == "graphicFrame":
+            yield from _tables(element)
+        elif name in ("grpSp", "AlternateContent", "Choice"):
+            yield from _shapes(list(element))
+
+
+def _of_titles(elements: list[Element]) -> Iterator[Block]:
+    for element in elements:
+        if local(element) == "sp" and _placeholder(element) in TITLES:
+            text = plain(_text(element)).replace("\n", " ")
+            if text.strip():
+                yield Heading(text, 1)
+
+
+def _placeholder(shape: Element) -> str:
+    """What a shape stands in for; empty for one of its own."""
+    found = child(shape, "nvSpPr", "nvPr", "ph")
+    return "" if found is None else attribute(found, "type") or "body"
+
+
+def _text(shape: Element) -> list[Block]:
+    body = child(shape, "txBody")
+    blocks = list(_paragraphs(body)) if body is not None else []
+    return [*blocks, Paragraph("")] if blocks else []
+
+
+def _paragraphs(body: Element) -> Iterator[Block]:
+    for paragraph in body:
+        if local(paragraph) == "p":
+            text = "".join(_runs(paragraph))
+            if text.strip():
+                yield Paragraph(text.replace("\v", "\n"))
+
+
+def _runs(element: Element) -> Iterator[str]:
+    for found in element:
+        name = local(found)
+        if name == "t":
+            yield found.text or ""
+        elif name in MARKS:
+            yield MARKS[name]
+        elif name not in ("pPr", "rPr", "endParaRPr", "Fallback"):
+            yield from _runs(found)
+
+
+def _tables(frame: Element) -> Iterator[Block]:
+    for found in frame.iter():
+        if local(found) == "tbl":
+            rows = [[_cell(cell) for cell in row if _is_cell(cell)] for row in found if local(row) == "tr"]
+            properties = child(found, "tblPr")
+            has_head = properties is not None and attribute(properties, "firstRow") in ("1", "true")
+            yield from table(rows, int(has_head))
+
+
+def _is_cell(cell: Element) -> bool:
+    merged = attribute(cell, "hMerge") or attribute(cell, "vMerge")
+    return local(cell) == "tc" and merged not in ("1", "true")
+
+
+def _cell(cell: Element) -> TableCell:
+    body = child(cell, "txBody")
+    blocks = list(_paragraphs(body)) if body is not None else []
+    return TableCell(blocks, _span(cell, "rowSpan"), _span(cell, "gridSpan"))
+
+
+def _span(cell: Element, name: str) -> int:
+    text = attribute(cell, name) or ""
+    return int(text) if text.isdecimal() and len(text) < len("1000") else 1

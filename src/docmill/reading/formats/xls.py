@@ -1,0 +1,91 @@
+"""Workbooks of Excel 97 to 2003 and before (BIFF)."""
+
+import io
+import struct
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import xlrd
+from xlrd.biffh import XLRDError, error_text_from_code
+from xlrd.book import Book
+from xlrd.sheet import Cell
+from xlrd.sheet import Sheet as Worksheet
+
+from docmill.errors import CorruptError, EncryptedError
+from docmill.reading.flow import Block
+from docmill.reading.formats import numberformat
+from docmill.reading.formats.numberformat import GENERAL
+from docmill.reading.formats.sheet import Budget, Sheet, blocks
+from docmill.reading.options import ReadingOptions
+
+DAMAGED = (
+    XLRDError,
+    AssertionError,
+    struct.error,
+    LookupError,
+    ValueError,
+    TypeError,
+    ArithmeticError,
+    AttributeError,
+    OSError,
+    RecursionError,
+    NotImplementedError,
+)
+"""What xlrd raises on files that are not what they should be."""
+
+
+def read(path: Path, options: ReadingOptions) -> list[Block]:
+    """Every sheet, hidden ones too, with numbers and dates as Excel shows them."""
+    del options
+    with _translated():
+        book = xlrd.open_workbook(
+            file_contents=path.read_bytes(), formatting_info=True, ragged_rows=True, logfile=io.StringIO()
+        )
+        budget = Budget()
+        return list(blocks([_sheet(book, sheet, budget) for sheet in book.sheets()], budget))
+
+
+@contextmanager
+def _translated() -> Generator[None]:
+    try:
+        yield
+    except DAMAGED as error:
+        if isinstance(error, XLRDError) and "encrypted" in str(error):
+            raise EncryptedError(
+                "the file is protected by a password; save it without one and upload it again"
+            ) from error
+        raise CorruptError("the workbook is damaged; open it in Excel and save it as .xlsx") from error
+
+
+def _sheet(book: Book, worksheet: Worksheet, budget: Budget) -> Sheet:
+    sheet = Sheet(worksheet.name)
+    for row in range(worksheet.nrows):
+        for column, cell in enumerate(worksheet.row(row)):
+            text = _shown(book, cell)
+            if text and not budget.spend():
+                return sheet
+            sheet.put(row, column, text)
+    sheet.merged = [
+        (top, left, bottom - top, right - left) for top, bottom, left, right in worksheet.merged_cells
+    ]
+    return sheet
+
+
+def _shown(book: Book, cell: Cell) -> str:
+    if cell.ctype in (xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE):
+        return numberformat.shown(float(cell.value), _format(book, cell), from_1904=bool(book.datemode))
+    if cell.ctype == xlrd.XL_CELL_BOOLEAN:
+        return "TRUE" if cell.value else "FALSE"
+    if cell.ctype == xlrd.XL_CELL_ERROR:
+        return error_text_from_code.get(int(cell.value), "")
+    return str(cell.value)
+
+
+def _format(book: Book, cell: Cell) -> str:
+    look = book.xf_list[cell.xf_index or 0]
+    key: int = look.format_key  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
+    if key in numberformat.BUILT_IN:
+        return numberformat.BUILT_IN[key]
+    found = book.format_map.get(key)
+    return found.format_str if found else GENERAL
