@@ -11,7 +11,7 @@ from docmill.reading import encodings
 from docmill.reading.flow import Block, Heading, Paragraph
 from docmill.reading.formats.package import Element, attribute, local
 from docmill.reading.formats.tables import TableCell, table
-from docmill.reading.formats.tags import INLINE, SPACED, UNSEEN
+from docmill.reading.formats.tags import BLOCKS, SPACED, UNSEEN
 from docmill.reading.options import ReadingOptions
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -90,12 +90,12 @@ class _Page:
             self._end_heading(HEADINGS[name])
         elif name in PREFORMATTED:
             self._preformatted(element)
-        elif name in INLINE:
-            self.inside(element, depth)
         elif name in EMPTY:
             self._line.append(EMPTY[name](element))
-        else:
+        elif name in SPACED or name in BLOCKS:
             self._block(element, name, depth)
+        else:
+            self.inside(element, depth)
 
     def _block(self, element: Element, name: str, depth: int) -> None:
         end = self.end_paragraph if name in SPACED else self._end_line
