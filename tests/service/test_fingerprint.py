@@ -4,7 +4,7 @@ import pytest
 
 from docmill.schemas.registry import REGISTRY, Schema
 from docmill.service.fingerprint import pipeline_fingerprint
-from docmill.service.settings import Image, Limits, Ocr, Settings, Web, Worker
+from docmill.service.settings import DocumentAi, Image, Limits, Ocr, Settings, Web, Worker
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,18 @@ def test_settings_that_change_no_result_do_not(changed: dict[str, Any]) -> None:
     settings = Settings()
 
     assert pipeline_fingerprint(settings.model_copy(update=changed)) == pipeline_fingerprint(settings)
+
+
+def test_a_processor_counts_only_where_it_reads() -> None:
+    one, other = DocumentAi(project="mill", processor="1"), DocumentAi(project="mill", processor="2")
+    asked = Ocr(engines=("documentai",))
+
+    assert fingerprint_with(one, Ocr()) == fingerprint_with(other, Ocr())
+    assert fingerprint_with(one, asked) != fingerprint_with(other, asked)
+
+
+def fingerprint_with(documentai: DocumentAi, ocr: Ocr) -> str:
+    return pipeline_fingerprint(Settings(documentai=documentai, ocr=ocr))
 
 
 def test_a_changed_schema_changes_it(monkeypatch: pytest.MonkeyPatch) -> None:

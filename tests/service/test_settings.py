@@ -133,3 +133,10 @@ def test_engines_and_languages_come_as_lists(monkeypatch: pytest.MonkeyPatch) ->
     ocr = Settings.load().ocr
 
     assert (ocr.engines, ocr.languages) == (("tesseract", "rapidocr"), ("de",))
+
+
+def test_an_engine_that_is_named_must_be_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMILL_OCR__ENGINES", '["documentai"]')
+
+    with pytest.raises(MisconfiguredError, match=r"documentai\.processor"):
+        Settings.load()

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,11 +11,12 @@ from docmill.cli.addresses import address_of, announced
 from docmill.errors import DocmillError, MisconfiguredError, first_of
 from docmill.pooled import PooledClassifier, PooledExtractor
 from docmill.reading.converter import LocalConverter
-from docmill.reading.engines.reader import LocalReader
+from docmill.reading.engines.reader import PageReader
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.reading.render import LocalRenderer
 from docmill.reading.unpacker import PooledUnpacker
+from docmill.service.engines import page_readers, reading_options
 from docmill.service.ingest import Stages
 from docmill.service.probes import Probes
 from docmill.service.settings import Settings
@@ -133,9 +134,11 @@ async def _worker(process: _Process) -> AsyncGenerator[None]:
     async with Pool(pool_workers(process.settings)) as pool:
         metrics = process.probes.metrics
         metrics.watch_pool("reading", pool)
-        parts = stages(process.settings, pool)
-        async with _alongside(run_worker(process.service, parts, process.stop, process.abort, metrics)):
-            yield
+        options = reading_options(process.settings)
+        async with page_readers(process.settings, pool, options) as readers:
+            parts = stages(pool, options, readers)
+            async with _alongside(run_worker(process.service, parts, process.stop, process.abort, metrics)):
+                yield
 
 
 @asynccontextmanager
@@ -163,18 +166,8 @@ async def _alongside(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
         raise first_of(errors) from errors
 
 
-def stages(settings: Settings, pool: Pool) -> Stages:
-    """How documents are read and understood: in `pool` and by rule, with nothing but this machine."""
-    options = ReadingOptions(
-        max_pages=settings.limits.pages,
-        max_dimension_px=settings.image.max_dimension_px,
-        quality_threshold=settings.ocr.quality_threshold,
-        languages=settings.ocr.languages,
-        max_parts=settings.limits.parts,
-        max_part_bytes=settings.limits.file_bytes,
-        max_unpacked_bytes=settings.limits.unpacked_bytes,
-    )
-    readers = [LocalReader(name, pool, options) for name in settings.ocr.engines]
+def stages(pool: Pool, options: ReadingOptions, readers: Sequence[PageReader]) -> Stages:
+    """How documents are read and understood: in `pool` and by rule. readers: of pages without text."""
     return Stages(
         LocalConverter(pool, options, readers),
         PooledClassifier(pool),

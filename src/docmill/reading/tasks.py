@@ -12,8 +12,8 @@ from docmill.reading.flow import typeset
 from docmill.reading.formats import READERS
 from docmill.reading.holding import Taken
 from docmill.reading.images import Picture
-from docmill.reading.ocr import page_words, quality
 from docmill.reading.options import ReadingOptions
+from docmill.reading.recognition import read_picture
 from docmill.reading.wholes import WHOLES
 
 
@@ -110,25 +110,16 @@ def complete(path: Path, seen: Page, options: ReadingOptions) -> Page:
 def recognise(path: Path, media_type: str, number: int, options: ReadingOptions, engine: str) -> Page:
     """One page by what can be seen on it. engine: the name of one of this machine."""
     try:
-        picture = _picture(path, media_type, number, options)
-        recognised = local_engine(engine, options).recognise(picture.pixels)
+        page = read_picture(
+            local_engine(engine, options), draw(path, media_type, number, options), options, number=number
+        )
     except (CorruptError, TooLargeError) as error:
         return broken_page(number, error.message)
-    height_px, width_px = picture.pixels.shape[:2]
-    words = page_words(recognised, width_px=width_px, height_px=height_px)
-    return Page(
-        number=number,
-        width_pt=picture.width_pt,
-        height_pt=picture.height_pt,
-        words=words,
-        source="ocr",
-        quality=quality(words),
-        rotation=picture.rotation,
-        engine=engine,
-    )
+    return replace(page, engine=engine)
 
 
-def _picture(path: Path, media_type: str, number: int, options: ReadingOptions) -> Picture:
+def draw(path: Path, media_type: str, number: int, options: ReadingOptions) -> Picture:
+    """The picture in which a page is recognised. Raises CorruptError, TooLargeError."""
     fit = (options.max_dimension_px, options.max_dimension_px)
     if media_type != sniff.PDF:
         return images.load(path, number, fit, options)

@@ -13,13 +13,14 @@ def pipeline_fingerprint(settings: Settings) -> str:
 
     Settings of speed, limits of time and places are no part of it.
     """
+    read_by = {"ocr": True, "image": True, "limits": {"pages"}}
+    if "documentai" in settings.ocr.engines:
+        read_by["documentai"] = {"project", "location", "processor", "version"}
     parts = {
         "docmill": version("docmill"),
         "schemas": {
             name: [schema.fields.model_json_schema(), schema.critical] for name, schema in REGISTRY.items()
         },
-        "settings": settings.model_dump(
-            mode="json", include={"ocr": True, "image": True, "limits": {"pages"}}
-        ),
+        "settings": settings.model_dump(mode="json", include=read_by),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

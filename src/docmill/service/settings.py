@@ -60,7 +60,7 @@ class Worker(_Section):
         return self
 
 
-EngineName = Literal["rapidocr", "tesseract"]
+EngineName = Literal["rapidocr", "tesseract", "documentai"]
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(_[a-z]+)?$")]
 
 
@@ -80,6 +80,22 @@ class Ocr(_Section):
         if len(set(engines)) < len(engines):
             raise ValueError("names an engine twice")
         return engines
+
+
+class DocumentAi(_Section):
+    """Which processor of Google's is asked, and as whom. See `docmill.reading.engines.documentai`.
+
+    concurrency: pages under way at once.
+    """
+
+    project: str | None = None
+    location: str = Field(default="eu", pattern=r"^[a-z0-9-]+$")
+    processor: str | None = None
+    version: str | None = None
+    credentials_file: Path | None = None
+    adc: bool = False
+    endpoint: str | None = Field(default=None, pattern=r"^https?://[^/]+/?$")
+    concurrency: int = Field(default=8, ge=1)
 
 
 class Image(_Section):
@@ -174,6 +190,7 @@ class Settings(BaseSettings):
     database_url: SecretStr | None = None
     worker: Worker = Worker()
     ocr: Ocr = Ocr()
+    documentai: DocumentAi = DocumentAi()
     image: Image = Image()
     limits: Limits = Limits()
     web: Web = Web()
@@ -191,6 +208,14 @@ class Settings(BaseSettings):
             except ProgrammingError:
                 raise ValueError("is not the address of a PostgreSQL database") from None
         return url
+
+    @model_validator(mode="after")
+    def _engines_are_set_up(self) -> Self:
+        if "documentai" in self.ocr.engines and not (self.documentai.project and self.documentai.processor):
+            raise ValueError(
+                "ocr.engines names documentai, which needs documentai.project and documentai.processor"
+            )
+        return self
 
     @property
     def folder(self) -> Path:

@@ -1,0 +1,87 @@
+"""The engines that the settings name, put together for one process."""
+
+from collections.abc import AsyncGenerator, Generator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
+
+from docmill.breaker import Breaker, guarded
+from docmill.errors import MisconfiguredError
+from docmill.reading.engines.reader import LocalReader, PageReader
+from docmill.reading.engines.remote import Guard, RemoteReader, Slots
+from docmill.reading.options import ReadingOptions
+from docmill.reading.pool import Pool
+from docmill.service.settings import Settings
+
+
+def reading_options(settings: Settings) -> ReadingOptions:
+    """What the settings say of reading."""
+    return ReadingOptions(
+        max_pages=settings.limits.pages,
+        max_dimension_px=settings.image.max_dimension_px,
+        quality_threshold=settings.ocr.quality_threshold,
+        languages=settings.ocr.languages,
+        max_parts=settings.limits.parts,
+        max_part_bytes=settings.limits.file_bytes,
+        max_unpacked_bytes=settings.limits.unpacked_bytes,
+    )
+
+
+@asynccontextmanager
+async def page_readers(
+    settings: Settings, pool: Pool, options: ReadingOptions
+) -> AsyncGenerator[list[PageReader]]:
+    """The engines in the order in which they are asked; connections are closed at the end of the block.
+
+    Raises MisconfiguredError for one whose library is not installed.
+    """
+    async with AsyncExitStack() as stack:
+        yield [_reader(name, settings, pool, options, stack) for name in settings.ocr.engines]
+
+
+def _reader(
+    name: str, settings: Settings, pool: Pool, options: ReadingOptions, stack: AsyncExitStack
+) -> PageReader:
+    match name:
+        case "documentai":
+            return _documentai(settings, pool, options, stack)
+        case _:
+            return LocalReader(name, pool, options)
+
+
+def _documentai(settings: Settings, pool: Pool, options: ReadingOptions, stack: AsyncExitStack) -> PageReader:
+    # Here, since it takes a second and 40 MB, which only who wants it should spend.
+    with _installed("documentai", extra="documentai"):
+        from docmill.reading.engines.documentai import DocumentAiEngine, Processor  # noqa: PLC0415
+
+    chosen = settings.documentai
+    processor = Processor(
+        project=chosen.project or "",
+        location=chosen.location,
+        processor=chosen.processor or "",
+        version=chosen.version,
+        endpoint=chosen.endpoint,
+    )
+    engine = DocumentAiEngine(
+        processor,
+        credentials_file=chosen.credentials_file,
+        adc=chosen.adc,
+        limit_s=settings.limits.ai_s,
+    )
+    stack.push_async_callback(engine.close)
+    guard = _guard("documentai", settings)
+    return RemoteReader("documentai", engine, pool, options, guard=guard, slots=Slots(chosen.concurrency))
+
+
+def _guard(provider: str, settings: Settings) -> Guard:
+    """A breaker of the provider's own, and the time limit of every call."""
+    return partial(guarded, Breaker(provider), limit_s=settings.limits.ai_s)
+
+
+@contextmanager
+def _installed(name: str, *, extra: str) -> Generator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise MisconfiguredError(
+            f"ocr.engines names {name!r}, which is not installed; run: pip install 'docmill[{extra}]'"
+        ) from error

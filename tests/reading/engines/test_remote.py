@@ -1,0 +1,139 @@
+"""Pictures that go out and pages that come back, through real children."""
+
+import asyncio
+import io
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from docmill.errors import CorruptError, DocmillError, NetworkError
+from docmill.limits import TimeLimit
+from docmill.reading.engines.drawing import Drawn, page_of, turn_of
+from docmill.reading.engines.reader import Sight
+from docmill.reading.engines.remote import RemoteReader, Slots
+from docmill.reading.ocr import Recognised
+from docmill.reading.options import ReadingOptions
+from docmill.reading.pool import Pool
+
+OPTIONS = ReadingOptions()
+BOX = np.array([[40, 20], [120, 20], [120, 40], [40, 40]], np.float32)
+
+
+def seen(*texts: str, corners: np.ndarray = BOX) -> Recognised:
+    return Recognised(list(texts), np.stack([corners] * len(texts)), np.full(len(texts), 0.9, np.float32))
+
+
+class Elsewhere:
+    """`RemoteEngine` that sees what it is told, or fails."""
+
+    def __init__(self, outcome: Recognised | DocmillError) -> None:
+        self.outcome = outcome
+        self.drawn: list[Drawn] = []
+
+    async def recognise(self, drawn: Drawn) -> Recognised:
+        self.drawn.append(drawn)
+        if isinstance(self.outcome, DocmillError):
+            raise self.outcome
+        return self.outcome
+
+
+@asynccontextmanager
+async def unguarded() -> AsyncGenerator[None]:
+    yield
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[Pool]:
+    async with Pool(1) as pool:
+        yield pool
+
+
+@pytest.fixture
+def scan(tmp_path: Path) -> Sight:
+    path = tmp_path / "scan.png"
+    Image.new("RGB", (400, 200), "white").save(path)
+    return Sight(path, "image/png", 1)
+
+
+async def test_a_picture_goes_out_and_a_page_comes_back(pool: Pool, scan: Sight) -> None:
+    engine = Elsewhere(seen("Invoice 4711"))
+    reader = RemoteReader("elsewhere", engine, pool, OPTIONS, guard=unguarded, slots=Slots(3))
+
+    page = await reader.read(scan, None)
+
+    assert (page.words.texts, page.engine, page.source, page.number) == (
+        ["Invoice", "4711"],
+        "elsewhere",
+        "ocr",
+        1,
+    )
+    (drawn,) = engine.drawn
+    assert Image.open(io.BytesIO(drawn.jpeg)).size == (drawn.width_px, drawn.height_px) == (400, 200)
+    assert reader.at_once == 3
+
+
+async def test_errors_come_out_as_they_are(pool: Pool, scan: Sight) -> None:
+    reader = RemoteReader(
+        "elsewhere", Elsewhere(NetworkError("gone")), pool, OPTIONS, guard=unguarded, slots=Slots(1)
+    )
+
+    with pytest.raises(NetworkError, match="gone"):
+        await reader.read(scan, None)
+
+
+async def test_a_picture_that_cannot_be_drawn_is_not_sent(pool: Pool, tmp_path: Path) -> None:
+    (tmp_path / "bad.png").write_bytes(b"\x89PNG\r\n\x1a\nnothing")
+    engine = Elsewhere(seen("x"))
+    reader = RemoteReader("elsewhere", engine, pool, OPTIONS, guard=unguarded, slots=Slots(1))
+
+    with pytest.raises(CorruptError):
+        await reader.read(Sight(tmp_path / "bad.png", "image/png", 1), None)
+
+    assert engine.drawn == []
+
+
+async def test_who_waits_for_a_slot_is_not_timed() -> None:
+    slots = Slots(1)
+    waiting = asyncio.Event()
+
+    async def second() -> bool:
+        async with TimeLimit(10) as limit:
+            waiting.set()
+            async with slots.taken():
+                return limit.running
+
+    async with slots.taken():
+        task = asyncio.create_task(second())
+        await waiting.wait()
+        await asyncio.sleep(0)
+        assert not task.done()
+    assert await task
+
+
+@pytest.mark.parametrize("turn", [0, 90, 180, 270])
+def test_a_page_is_turned_until_its_text_is_upright(turn: int) -> None:
+    width, height = 400, 200
+    corners = BOX
+    for _ in range((360 - turn) // 90 % 4):  # as if the page had been laid on its side by so much
+        corners = np.stack([height - corners[:, 1], corners[:, 0]], axis=-1)
+        width, height = height, width
+    drawn = Drawn(b"", width, height, width / 2, height / 2, 90)
+
+    page = page_of(seen("Invoice", corners=corners), drawn, 1, "elsewhere")
+
+    assert turn_of(seen("Invoice", corners=corners)) == turn
+    assert page.rotation == (90 + turn) % 360
+    assert (page.width_pt, page.height_pt) == (200, 100)
+    assert page.words.boxes[0].tolist() == pytest.approx([0.1, 0.1, 0.3, 0.2])
+
+
+def test_most_of_the_text_decides_which_way_up_it_is() -> None:
+    upside_down = np.roll(BOX, 2, axis=0)
+    found = Recognised(["Invoice", "x"], np.stack([upside_down, BOX]), np.ones(2, np.float32))
+
+    assert turn_of(found) == 180
+    assert turn_of(Recognised([], np.zeros((0, 4, 2), np.float32), np.zeros(0, np.float32))) == 0
