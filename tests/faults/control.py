@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import socket
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,11 +72,3 @@ async def stop_at(control: str, point: str, pid: int) -> None:
     writer.write(json.dumps({"point": point, "pid": pid}).encode() + b"\n")
     await reader.readline()
     writer.close()
-
-
-def stop_here(control: str, point: str, pid: int) -> None:
-    """As `stop_at`, for code without an event loop: nothing else goes on in this thread."""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(control)
-        connection.sendall(json.dumps({"point": point, "pid": pid}).encode() + b"\n")
-        connection.recv(16)

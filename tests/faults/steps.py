@@ -16,7 +16,7 @@ from docmill.ports import Original
 from docmill.reading.pool import Pool
 from docmill.schemas.types import Invoice
 from docmill.service.ingest import Stages
-from faults.control import stop_here
+from faults.control import stop_at
 
 
 class AtOnceError(ServerError):
@@ -41,7 +41,7 @@ class ObedientConverter:
         orders = json.loads(await asyncio.to_thread(original.path.read_bytes))
         await asyncio.sleep(orders.get("work_s", 0))
         if orders.get("in_child"):
-            await self.pool.run(read_in_child, self.control, limit_s=60)
+            await self._stop_in_child(original.path.with_name("pipe"))
         match orders.get("error"):
             case "corrupt":
                 raise CorruptError("the paper says that it is broken")
@@ -50,10 +50,19 @@ class ObedientConverter:
             case _:
                 return _document(original, orders["name"])
 
-
-def read_in_child(control: str) -> str:
-    stop_here(control, "in the pool's child", os.getpid())
-    return "read"
+    async def _stop_in_child(self, pipe: Path) -> None:
+        """A child reaches nobody: it reads from a pipe until this process is told to let it go on."""
+        pid = await self.pool.run(os.getpid, limit_s=60)
+        os.mkfifo(pipe)
+        reading = asyncio.create_task(self.pool.run(Path.read_bytes, pipe, limit_s=60))
+        writer = await asyncio.to_thread(os.open, pipe, os.O_WRONLY)  # waits for the child to open it
+        told = asyncio.create_task(stop_at(self.control, "in the pool's child", pid))
+        try:
+            await asyncio.wait({reading, told}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            os.close(writer)
+            told.cancel()
+        await reading
 
 
 def _document(original: Original, name: str) -> Document:

@@ -111,8 +111,9 @@ class Desk:
         if readable or not stat.S_ISREG(status.st_mode):
             try:
                 os.link(original, place)
-            except OSError:
-                pass  # another file system, or not ours to link
+            except OSError:  # another file system, or not ours to link
+                if not stat.S_ISREG(status.st_mode):
+                    raise
             else:
                 return
         shutil.copyfile(original, place)

@@ -291,6 +291,7 @@ def _launch(connection: socket.socket, memory_bytes: int) -> tuple[subprocess.Po
         "HOME": str(desk.work),
         "TMPDIR": str(desk.work),
         "PYTHONPATH": os.pathsep.join(_import_roots()),
+        "PYTHONDONTWRITEBYTECODE": "1",
         "OMP_NUM_THREADS": "1",
         "MALLOC_ARENA_MAX": "2",
     }
