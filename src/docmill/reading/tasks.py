@@ -14,6 +14,7 @@ from docmill.reading.holding import Taken
 from docmill.reading.images import Picture
 from docmill.reading.options import ReadingOptions
 from docmill.reading.recognition import read_picture
+from docmill.reading.tables import with_tables
 from docmill.reading.wholes import WHOLES
 
 
@@ -88,6 +89,8 @@ def _text_page(document: pdf.PdfDocument, number: int) -> Page | None:
     try:
         with pdf.opened_page(document, number) as page:
             text = oldlayers.text_page(page, number)
+            if text:
+                text = with_tables(text)
             if text and number == 1 and acroform.is_dynamic(document, page):
                 return replace(text, problem=acroform.DYNAMIC)
             return text
@@ -102,9 +105,10 @@ def complete(path: Path, seen: Page, options: ReadingOptions) -> Page:
             pdf.opened(path, options.passwords) as document,
             pdf.opened_page(document, seen.number) as page,
         ):
-            return oldlayers.completed(oldlayers.layer_of(page, seen.number), seen)
+            whole = oldlayers.completed(oldlayers.layer_of(page, seen.number), seen)
     except CorruptError:
         return seen
+    return with_tables(whole if whole.words is seen.words else replace(whole, tables=()))
 
 
 def recognise(path: Path, media_type: str, number: int, options: ReadingOptions, engine: str) -> Page:
@@ -115,7 +119,7 @@ def recognise(path: Path, media_type: str, number: int, options: ReadingOptions,
         )
     except (CorruptError, TooLargeError) as error:
         return broken_page(number, error.message)
-    return replace(page, engine=engine)
+    return with_tables(replace(page, engine=engine))
 
 
 def draw(path: Path, media_type: str, number: int, options: ReadingOptions) -> Picture:

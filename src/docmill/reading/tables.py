@@ -1,0 +1,302 @@
+"""Tables of a page by what stands under what: rows whose cells keep their columns, and an amount in each.
+
+No rules on the paper are needed. Precision goes before recall: a letter, a list of fields or an address has
+no table, so that a table needs three columns, one of them of numbers, over at least two rows.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from docmill.model import Box, Cell, Page, Table, Words
+
+COLUMN_GAP = 1.1
+"""Of the text height, a wider gap parts two cells."""
+CORE = 3
+"""Cells of a row by which a table is recognised."""
+FARTHEST = 7
+"""Text heights between two such rows of one table, and no farther."""
+WRAPPED = 1.0
+"""Of the text height: how far below its row's last line a wrapped line begins, at most."""
+HALF_LINE = 0.3
+"""Of the text height: lines that overlap by more are cells of one row whose numbers of lines differ."""
+HEADING_DIGITS = 0.2
+"""Share of a heading's cells that may have digits, such as a rate of tax."""
+NUMERIC = 0.6
+"""Share of a column's cells that are numbers in a column of numbers."""
+FILLED = 0.5
+"""Share of rows that have a cell in a column, for three columns at least."""
+FORM = 0.25
+"""Share of cells that end in a colon from which on rows are a list of fields."""
+MOST_ASIDE = 2
+"""Lines in a row that go over several columns inside a table, such as the remark on an item."""
+_NUMBER = re.compile(
+    r"^[-+(\u2212]?\s*(?:[A-Z]{1,3}\s?|[€$£¥₹]\s?)?[-+\u2212]?\d[\d.,'\u2019\s]*[)%-]?\s?(?:[A-Za-z%€$£¥]{1,3}\.?)?[)*]?$"
+)
+_AMOUNT = re.compile(r"(?<![\d.])\d[\d.,'\u2019\s]*[.,]\d{2,3}(?![\d.,])")
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Words of one line without a gap: a cell, or a line of one."""
+
+    words: range
+    x0: float
+    x1: float
+    text: str
+
+    @property
+    def numeric(self) -> bool:
+        return bool(_NUMBER.match(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of the page as pieces."""
+
+    pieces: list[_Piece]
+    top: float
+    bottom: float
+
+    @property
+    def is_core(self) -> bool:
+        return len(self.pieces) >= CORE
+
+    @property
+    def is_heading(self) -> bool:
+        """Whether hardly a cell has digits, as in the names of columns."""
+        with_digits = sum(any(map(str.isdigit, piece.text)) for piece in self.pieces)
+        return with_digits <= HEADING_DIGITS * len(self.pieces)
+
+
+@dataclass(slots=True)
+class _Columns:
+    """Stretches of the page's width that no cell leaves, and the lines that made them."""
+
+    spans: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    users: list[set[int]] = field(default_factory=list[set[int]])
+
+    def hits(self, piece: _Piece) -> list[int]:
+        """The columns that `piece` stands in."""
+        left, right = piece.x0, piece.x1
+        return [index for index, (x0, x1) in enumerate(self.spans) if x0 < right and left < x1]
+
+    def hold(self, piece: _Piece, slack: float) -> bool:
+        """Whether a piece stands in one column, or almost."""
+        hits = self.hits(piece)
+        if len(hits) != 1:
+            return False
+        x0, x1 = self.spans[hits[0]]
+        return x0 - slack <= piece.x0 and piece.x1 <= x1 + slack
+
+    def nearest(self, piece: _Piece) -> int:
+        """The column beside which `piece` stands."""
+        return min(
+            range(len(self.spans)),
+            key=lambda index: max(self.spans[index][0] - piece.x1, piece.x0 - self.spans[index][1]),
+        )
+
+    def joined(self, line: _Line, number: int) -> "_Columns | None":
+        """With a line's cells, each in a column of its own; None if they do not fit."""
+        columns = _Columns(list(self.spans), list(self.users))
+        for piece in line.pieces:
+            hits = columns.hits(piece)
+            users = {number}
+            for hit in hits:
+                if not users.isdisjoint(columns.users[hit]):
+                    return None  # two cells in one column, here or in a line before
+                users |= columns.users[hit]
+            x0 = min([piece.x0, *(columns.spans[hit][0] for hit in hits)])
+            x1 = max([piece.x1, *(columns.spans[hit][1] for hit in hits)])
+            for hit in reversed(hits):
+                del columns.spans[hit], columns.users[hit]
+            columns.spans.append((x0, x1))
+            columns.users.append(users)
+        known = sum(len(users) > 1 for users in columns.users if number in users)
+        enough = CORE - 1 if line.is_core else min(1, number)
+        return columns if not number or known >= enough else None
+
+
+def with_tables(page: Page) -> Page:
+    """The page with the tables that its words make; as it is if it has some."""
+    if page.tables or not len(page.words):
+        return page
+    found = tuple(find(page.words, page.width_pt, page.height_pt))
+    return replace(page, tables=found) if found else page
+
+
+def find(words: Words, width: float, height: float) -> Iterator[Table]:
+    """The tables that words on a page of this size make, from top to bottom."""
+    lines = _lines(words, width, height)
+    if sum(line.is_core for line in lines) < 2:  # noqa: PLR2004 - a table has two rows
+        return
+    text_height = float(np.median([line.bottom - line.top for line in lines]))
+    at = 0
+    while at < len(lines):
+        stop, columns = _grown(lines, at, text_height)
+        table = _table(words, lines[at:stop], columns, text_height) if columns else None
+        if table is not None:
+            yield table
+            at = stop
+        else:
+            at += 1
+
+
+def _lines(words: Words, width: float, height: float) -> list[_Line]:
+    """The page's lines, cut where a gap is wider than between words."""
+    boxes = words.boxes * np.array([width, height] * 2, np.float32)
+    x0, y0, x1, y1 = boxes.T
+    heights = np.maximum(y1 - y0, 1e-6)
+    new_line = np.diff(words.lines, prepend=-1) > 0
+    wide = np.zeros(len(words), np.bool_)
+    wide[1:] = (x0[1:] - x1[:-1]) > COLUMN_GAP * np.minimum(heights[1:], heights[:-1])
+    starts = np.flatnonzero(new_line | wide)
+    stops = np.append(starts[1:], len(words))
+    lefts, rights = np.minimum.reduceat(x0, starts).tolist(), np.maximum.reduceat(x1, starts).tolist()
+    pieces = [
+        _Piece(range(start, stop), left, right, " ".join(words.texts[start:stop]))
+        for start, stop, left, right in zip(starts.tolist(), stops.tolist(), lefts, rights, strict=True)
+    ]
+    line_starts = np.flatnonzero(new_line)
+    tops, bottoms = np.minimum.reduceat(y0, line_starts), np.maximum.reduceat(y1, line_starts)
+    firsts = np.flatnonzero(new_line[starts]).tolist()
+    return [
+        _Line(pieces[first:last], float(top), float(bottom))
+        for first, last, top, bottom in zip(firsts, [*firsts[1:], len(pieces)], tops, bottoms, strict=True)
+    ]
+
+
+def _grown(lines: Sequence[_Line], start: int, text_height: float) -> tuple[int, _Columns | None]:
+    """The line after the last that keeps the columns of line `start`, and the columns."""
+    if not lines[start].is_core:
+        return start, None
+    columns = _Columns().joined(lines[start], 0)
+    stop, aside, bottom = start + 1, 0, lines[start].bottom
+    for index in range(start + 1, len(lines)):
+        line = lines[index]
+        if columns is None or not -text_height < line.top - bottom < FARTHEST * text_height:
+            break
+        wider = columns.joined(line, index - start) if len(line.pieces) > 1 else columns
+        if wider is None:
+            break
+        columns = wider
+        if len(line.pieces) > 1 or columns.hold(line.pieces[0], text_height):
+            aside, bottom, stop = 0, line.bottom, index + 1
+            continue
+        aside += 1
+        if aside > MOST_ASIDE:
+            break
+    return stop, columns
+
+
+def _table(words: Words, lines: Sequence[_Line], columns: _Columns, text_height: float) -> Table | None:
+    """The lines as a table, if they are one."""
+    order = sorted(range(len(columns.spans)), key=lambda index: columns.spans[index][0])
+    columns = _Columns([columns.spans[index] for index in order], [columns.users[index] for index in order])
+    if not _has_cells(lines, columns):
+        return None
+    numeric = _numeric_columns(lines, columns)
+    if not numeric or not (lines[0].is_heading or _has_amounts(lines, columns, numeric)):
+        return None
+    rows = _rows(lines, columns, numeric, text_height)
+    if len(rows) < 2:  # noqa: PLR2004 - a table has two rows
+        return None
+    cells = [cell for number, row in enumerate(rows) for cell in _cells(words, row, number, columns)]
+    return Table(_around([cell.box for cell in cells]), len(rows), len(columns.spans), tuple(cells))
+
+
+def _numeric_columns(lines: Sequence[_Line], columns: _Columns) -> set[int]:
+    """The columns whose cells, but for the heading, are numbers."""
+    cells: dict[int, list[bool]] = {}
+    for index, line in enumerate(lines):
+        if line.is_core and not (index == 0 and line.is_heading):
+            for piece in line.pieces:
+                for hit in columns.hits(piece):
+                    cells.setdefault(hit, []).append(piece.numeric)
+    return {index for index, one in cells.items() if sum(one) >= NUMERIC * len(one)}
+
+
+def _has_cells(lines: Sequence[_Line], columns: _Columns) -> bool:
+    """Whether enough rows fill enough columns, and are no list of fields."""
+    core = [line for line in lines if line.is_core]
+    if len(core) < (2 if lines[0].is_heading else CORE):
+        return False
+    full = sum(len(users) >= FILLED * len(core) for users in columns.users)
+    pieces = [piece for line in core for piece in line.pieces]
+    return full >= CORE and sum(piece.text.endswith(":") for piece in pieces) <= FORM * len(pieces)
+
+
+def _has_amounts(lines: Sequence[_Line], columns: _Columns, numeric: set[int]) -> bool:
+    """Whether most rows end in an amount of money."""
+    last = [line.pieces[-1] for line in lines if line.is_core]
+    amounts = [
+        piece for piece in last if _AMOUNT.search(piece.text) and not numeric.isdisjoint(columns.hits(piece))
+    ]
+    return len(amounts) >= NUMERIC * len(last)
+
+
+def _rows(
+    lines: Sequence[_Line], columns: _Columns, numeric: set[int], text_height: float
+) -> list[list[_Line]]:
+    """The lines by rows: a wrapped line belongs to the row above, a second line of headings to the first."""
+    rows: list[list[_Line]] = []
+    for line in lines:
+        if rows and _continues(line, rows, columns, numeric, text_height):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    while rows and not rows[-1][0].is_core and not _has_both(rows[-1][0], columns, numeric):
+        rows.pop()
+    return rows
+
+
+def _continues(
+    line: _Line, rows: Sequence[list[_Line]], columns: _Columns, numeric: set[int], text_height: float
+) -> bool:
+    """Whether a line goes on with the row above."""
+    gap = (line.top - rows[-1][-1].bottom) / text_height
+    if gap < -HALF_LINE:
+        return True
+    near = gap < WRAPPED
+    if len(rows) == 1 and all(one.is_heading for one in rows[0]) and line.is_heading:
+        return near
+    return (
+        near
+        and not line.is_core
+        and not any(piece.numeric and not numeric.isdisjoint(columns.hits(piece)) for piece in line.pieces)
+    )
+
+
+def _has_both(line: _Line, columns: _Columns, numeric: set[int]) -> bool:
+    """Whether a short line names something in the columns of text and has a number: an item, not a sum."""
+    hits = [hit for piece in line.pieces for hit in columns.hits(piece)]
+    texts = [index for index in range(len(columns.spans)) if index not in numeric]
+    return not numeric.isdisjoint(hits) and bool(texts) and texts[0] in hits
+
+
+def _cells(words: Words, row: Sequence[_Line], number: int, columns: _Columns) -> list[Cell]:
+    """A row's cells: its pieces by the columns they stand in, over several if those are free."""
+    content: dict[int, list[int]] = {}
+    spans: dict[int, int] = {}
+    pieces = [(piece, columns.hits(piece)) for line in row for piece in line.pieces]
+    for piece, hits in sorted(pieces, key=lambda one: (len(one[1]), one[0].words.start)):
+        column = hits[0] if hits else columns.nearest(piece)
+        content.setdefault(column, []).extend(piece.words)
+        if content.keys().isdisjoint(hits[1:]):
+            spans[column] = max(spans.get(column, 1), len(hits))
+    return [
+        Cell(number, column, 1, spans.get(column, 1), _around_words(words, indices), tuple(sorted(indices)))
+        for column, indices in sorted(content.items())
+    ]
+
+
+def _around_words(words: Words, indices: Sequence[int]) -> Box:
+    boxes: list[list[float]] = words.boxes[indices].tolist()
+    return _around([Box(*box) for box in boxes])
+
+
+def _around(boxes: Sequence[Box]) -> Box:
+    x0, y0, x1, y1 = zip(*boxes, strict=True)
+    return Box(min(x0), min(y0), max(x1), max(y1))
