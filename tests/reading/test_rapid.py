@@ -3,7 +3,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from docmill.reading.rapid import RapidEngine, detection_limit, rapid_engine
+from docmill.reading.orientation import turned
+from docmill.reading.rapid import RapidEngine, detection_size, rapid_engine
 
 
 def printed(text: str, size: tuple[int, int], at: tuple[int, int]) -> NDArray[np.uint8]:
@@ -42,8 +43,8 @@ def test_a_model_without_memory_is_an_error_of_memory(
     def run_out(*_: object) -> None:
         raise MemoryError
 
-    detector = engine._read.text_det  # pyright: ignore[reportPrivateUsage] - nothing else makes it fail
-    monkeypatch.setattr(detector.session.session, "run", run_out)
+    session = engine._detector.session.session  # pyright: ignore[reportPrivateUsage] - nothing else makes it fail
+    monkeypatch.setattr(session, "run", run_out)
 
     with pytest.raises(MemoryError):
         engine.recognise(np.full((200, 200, 3), 255, np.uint8))
@@ -52,14 +53,46 @@ def test_a_model_without_memory_is_an_error_of_memory(
 @pytest.mark.parametrize(
     ("height", "width", "expected"),
     [
-        (800, 600, ("min", 736)),
-        (1900, 900, ("min", 736)),
-        (1500, 1200, ("min", 736)),
-        (2000, 1414, ("max", 1596)),
-        (4000, 2828, ("max", 1596)),
+        (800, 600, (992, 736)),
+        (1900, 900, (1888, 896)),
+        (1500, 1200, (1504, 1216)),
+        (2000, 1414, (1600, 1120)),
+        (4000, 2828, (1600, 1120)),
     ],
 )
 def test_lines_of_a_large_picture_are_searched_in_a_smaller_one(
-    height: int, width: int, expected: tuple[str, int]
+    height: int, width: int, expected: tuple[int, int]
 ) -> None:
-    assert detection_limit(height, width) == expected
+    assert detection_size(height, width) == expected
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_a_turned_page_is_read_upright(engine: RapidEngine, turn: int) -> None:
+    upright = np.vstack(
+        [printed("Invoice number", (500, 100), (100, 20)), printed("Amount payable", (500, 200), (100, 20))]
+    )
+
+    found = engine.recognise(turned(upright, -turn))
+
+    assert list(found.texts) == ["Invoice number", "Amount payable"]
+    assert found.turn == turn
+    assert found.corners[0, 0].tolist() == pytest.approx([100, 25], abs=15)
+
+
+def test_a_line_tells_where_its_words_stand(engine: RapidEngine) -> None:
+    found = engine.recognise(printed("Total 99.00", (500, 200), (100, 50)))
+
+    assert list(found.texts) == ["Total 99.00"]
+    assert found.places is not None
+    left, right = found.corners[0, 0, 0], found.corners[0, 1, 0]
+    edges = left + (right - left) * found.places[0][[0, 4, 6, 10]].ravel()[[0, 3, 4, 7]]
+    drawn = ImageFont.load_default(40)
+    assert edges.tolist() == pytest.approx(
+        [
+            100,
+            100 + drawn.getlength("Total"),
+            100 + drawn.getlength("Total "),
+            100 + drawn.getlength("Total 99.00"),
+        ],
+        abs=6,
+    )

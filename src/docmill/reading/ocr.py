@@ -1,5 +1,6 @@
 """Recognised lines made into words of a page, whichever engine recognised them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,6 +13,7 @@ from docmill.reading.layout import arrange
 
 MAX_SKEW = 0.3
 """Radians; a page whose lines slant more is not skewed but turned."""
+WORD = re.compile(r"\S+")
 LONG = 6
 """Characters from which on a line's slant can be believed."""
 
@@ -22,11 +24,16 @@ class Recognised:
 
     corners: float32, shape (n, 4, 2), pixels: top left, top right, bottom right, bottom left of the text.
     scores: float32, shape (n,), in [0, 1].
+    places: of each line, float32, shape (characters, 2): start and end of each character as shares of the
+    line's width; None from engines that do not tell, whose characters are taken to be equally wide.
+    turn: degrees clockwise by which the engine had to turn the picture; corners are those of the turned one.
     """
 
     texts: Sequence[str]
     corners: NDArray[np.float32]
     scores: NDArray[np.float32]
+    places: Sequence[NDArray[np.float32]] | None = None
+    turn: int = 0
 
 
 class Engine(Protocol):
@@ -49,7 +56,7 @@ def page_words(recognised: Recognised, *, width_px: int, height_px: int) -> Word
     owners: list[int] = []
     boxes: list[NDArray[np.float32]] = []
     for line, text in enumerate(recognised.texts):
-        for word, start, stop in _words(text):
+        for word, start, stop in _words(text, recognised.places[line] if recognised.places else None):
             texts.append(word)
             owners.append(line)
             boxes.append(_part(recognised.corners[line], start, stop))
@@ -84,16 +91,15 @@ def _deskewed(recognised: Recognised) -> NDArray[np.float32]:
     return corners @ np.array([[cos, sin], [-sin, cos]], np.float32)
 
 
-def _words(text: str) -> list[tuple[str, float, float]]:
+def _words(text: str, places: NDArray[np.float32] | None) -> list[tuple[str, float, float]]:
     """Each word of a line with the share of the line before its start and before its end."""
-    found: list[tuple[str, float, float]] = []
-    at = 0
-    total = max(1, len(text))
-    for word in text.split():
-        at = text.index(word, at)
-        found.append((word, at / total, (at + len(word)) / total))
-        at += len(word)
-    return found
+    if places is None:
+        edges = np.linspace(0, 1, len(text) + 1, dtype=np.float32)
+        places = np.stack([edges[:-1], edges[1:]], axis=1)
+    return [
+        (found.group(), float(places[found.start(), 0]), float(places[found.end() - 1, 1]))
+        for found in WORD.finditer(text)
+    ]
 
 
 def _part(corners: NDArray[np.float32], start: float, stop: float) -> NDArray[np.float32]:

@@ -2,73 +2,152 @@
 
 import logging
 import math
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from docmill.reading import ctc, lines, orientation
+from docmill.reading.ctc import LineText
 from docmill.reading.ocr import Recognised
 
-ONE_THREAD = {
+PARAMETERS = {
     "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-}
-PARAMETERS = {
-    **ONE_THREAD,
     "Global.log_level": "critical",
-    # In a batch the shorter lines are filled up to the longest, which costs time, memory and words.
-    "Rec.rec_batch_num": 1,
 }
 DETECTION_AREA = 1_800_000
 """Pixels among which lines are searched, to be recognised from all. More words are found than among all, in
 less time and memory (docs/decisions/013)."""
 DETECTION_SIDE = 736
 """RapidOCR's own: pictures whose short side is shorter are enlarged before lines are searched."""
-LONGEST = 2000
-"""RapidOCR's own: longer pictures are reduced first."""
+MULTIPLE = 32
+"""The detector takes pictures whose sides are multiples of it."""
 MAX_ELONGATION = 5
 """Long over short side that is read as it is: beyond, enlarging the short side takes too much memory."""
+NARROWEST = 48
+"""Pixels that a line's picture must be wide to be recognised."""
+BELIEVED = 0.5
+"""RapidOCR's own: what has a lower score is no text."""
+UPSIDE_DOWN = "180"
 
 
 class RapidEngine:
-    """`Engine` by RapidOCR with the models in its wheel. One thread: processes share out the cores."""
+    """`Engine` by RapidOCR with the models in its wheel. One thread: processes share out the cores.
+
+    RapidOCR's are the models and the way from the detector's answer to boxes; cutting lines out, turning them
+    and making text of the recogniser's answer are ours (docs/decisions/016).
+    """
 
     def __init__(self) -> None:
         # Here, since they take a second and 100 MB, which only children may spend.
         from rapidocr import RapidOCR  # noqa: PLC0415
         from rapidocr.inference_engine.onnxruntime.main import ONNXRuntimeError  # noqa: PLC0415
 
-        self._failure = ONNXRuntimeError
-        self._read: Any = RapidOCR(params=PARAMETERS)
+        models: Any = RapidOCR(params=PARAMETERS)
         logging.getLogger("RapidOCR").setLevel(logging.CRITICAL)
-        self._read(np.full((DETECTION_SIDE, DETECTION_SIDE, 3), 255, np.uint8))  # loads the detector
+        blank = np.full((DETECTION_SIDE, DETECTION_SIDE, 3), 255, np.uint8)
+        models(blank)  # loads the detector
+        models(blank, use_det=False)  # and the others
+        self._failure = ONNXRuntimeError
+        self._detector, self._classifier, self._recogniser = models.text_det, models.text_cls, models.text_rec
+        self._characters: list[str] = self._recogniser.postprocess_op.character
+        self._space = len(self._characters) - 1
+        self._marks = [self._characters.index(mark) for mark in ctc.MARKS]
 
     def recognise(self, pixels: NDArray[np.uint8]) -> Recognised:
         """See `Engine.recognise`. Raises MemoryError."""
         bgr = _not_too_long(np.ascontiguousarray(pixels[:, :, ::-1]))
-        detector = self._read.text_det
-        detector.limit_type, detector.limit_side_len = detection_limit(*bgr.shape[:2])
+        with self._translated():
+            found = self._found(bgr)
+            turn = self._turn(bgr, found)
+            read = [self._line(line) for line in _cut(bgr, found, turn)]
+        height, width = pixels.shape[:2]  # without what was added
+        corners = orientation.turned_corners(found, turn, width_px=width, height_px=height)
+        kept = [index for index, line in enumerate(read) if line.text and line.score >= BELIEVED]
+        return Recognised(
+            [read[index].text for index in kept],
+            lines.as_read(corners[kept]),
+            np.array([read[index].score for index in kept], np.float32),
+            places=[read[index].places for index in kept],
+            turn=turn,
+        )
+
+    def _found(self, bgr: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """The corners of all lines."""
+        height, width = detection_size(*bgr.shape[:2])
+        prepared = _prepared(np.asarray(cv2.resize(bgr, (width, height)), np.uint8))
+        answer = self._detector.session(prepared)
+        corners, _ = self._detector.postprocess_op(answer, bgr.shape[:2])
+        return np.asarray(corners, np.float32).reshape(-1, 4, 2)
+
+    def _turn(self, bgr: NDArray[np.uint8], corners: NDArray[np.float32]) -> int:
+        """By how much the picture must be turned clockwise for its text to stand upright."""
+        if not len(corners):
+            return 0
+        turn = 90 if orientation.standing(corners) else 0
+        sample = _cut(bgr, corners[orientation.longest(corners)], turn)
+        labels = [label for label, _ in self._classifier(sample).cls_res]
+        return turn + 180 if labels.count(UPSIDE_DOWN) * 2 > len(labels) else turn
+
+    def _line(self, line: NDArray[np.uint8]) -> LineText:
+        """The text of one line.
+
+        One by one: in a batch the shorter would be filled up to the longest, which costs time, memory and
+        words.
+        """
+        fitted = lines.fitted(line, height=ctc.HEIGHT)
+        width = fitted.shape[1]
+        if width < NARROWEST:
+            prepared = np.zeros((1, 3, ctc.HEIGHT, NARROWEST), np.float32)
+            prepared[..., :width] = _prepared(fitted)
+        else:
+            prepared = _prepared(fitted)
+        answer: NDArray[np.float32] = self._recogniser.session(prepared)[0]
+        steps = ctc.steps_of(
+            answer, space=self._space, marks=self._marks, step_px=prepared.shape[3] / len(answer)
+        )
+        return ctc.decode(
+            steps, self._characters, np.asarray(cv2.cvtColor(fitted, cv2.COLOR_BGR2GRAY), np.uint8)
+        )
+
+    @contextmanager
+    def _translated(self) -> Generator[None]:
         try:
-            found = self._read(bgr)
+            yield
         except self._failure as error:
             # The models are fixed and sound, so that what fails inside them is the allocation of memory.
             raise MemoryError from error
-        if found.boxes is None or found.txts is None:
-            return Recognised([], np.zeros((0, 4, 2), np.float32), np.zeros(0, np.float32))
-        return Recognised(
-            list(found.txts), np.asarray(found.boxes, np.float32), np.asarray(found.scores, np.float32)
-        )
 
 
-def detection_limit(height: int, width: int) -> tuple[str, int]:
-    """RapidOCR's `limit_type` and `limit_side_len` for the search of lines."""
-    reduced = min(1.0, LONGEST / max(height, width))
-    height, width = round(height * reduced), round(width * reduced)
-    scale = max(math.sqrt(DETECTION_AREA / (height * width)), DETECTION_SIDE / min(height, width))
-    if scale < 1:
-        return "max", round(max(height, width) * scale)
-    return "min", DETECTION_SIDE
+def detection_size(height: int, width: int) -> tuple[int, int]:
+    """Height and width in which lines are searched in a picture of that height and width."""
+    smallest = DETECTION_SIDE / min(height, width)
+    scale = max(math.sqrt(DETECTION_AREA / (height * width)), smallest)
+    if scale >= 1:
+        scale = max(1.0, smallest)
+    return _multiple(height * scale), _multiple(width * scale)
+
+
+def _multiple(side: float) -> int:
+    return max(MULTIPLE, round(side / MULTIPLE) * MULTIPLE)
+
+
+def _cut(bgr: NDArray[np.uint8], corners: NDArray[np.float32], turn: int) -> list[NDArray[np.uint8]]:
+    """The pictures of lines in a picture that must be turned."""
+    height, width = bgr.shape[:2]
+    upright = orientation.turned(bgr, turn)
+    moved = orientation.turned_corners(corners, turn, width_px=width, height_px=height)
+    return [lines.cut(upright, line) for line in moved]
+
+
+def _prepared(bgr: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """The picture as the models take it: one of a batch, channels first, from -1 to 1."""
+    return np.ascontiguousarray((bgr.astype(np.float32) / 127.5 - 1).transpose(2, 0, 1)[None])
 
 
 def _not_too_long(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:

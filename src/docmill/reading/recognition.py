@@ -8,14 +8,18 @@ from docmill.reading.options import ReadingOptions
 
 def read_picture(engine: Engine, picture: Picture, options: ReadingOptions, *, number: int = 1) -> Page:  # noqa: ARG001
     """The page as the engine reads it. number: of the page in its document."""
+    recognised = engine.recognise(picture.pixels)
+    width_pt, height_pt = picture.width_pt, picture.height_pt
     height_px, width_px = picture.pixels.shape[:2]
-    words = page_words(engine.recognise(picture.pixels), width_px=width_px, height_px=height_px)
+    if recognised.turn % 180:
+        width_pt, height_pt, width_px, height_px = height_pt, width_pt, height_px, width_px
+    words = page_words(recognised, width_px=width_px, height_px=height_px)
     return Page(
         number=number,
-        width_pt=picture.width_pt,
-        height_pt=picture.height_pt,
+        width_pt=width_pt,
+        height_pt=height_pt,
         words=words,
         source="ocr",
         quality=quality(words),
-        rotation=picture.rotation,
+        rotation=(picture.rotation + recognised.turn) % 360,
     )

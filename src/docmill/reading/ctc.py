@@ -1,0 +1,147 @@
+"""What a recogniser of lines says, step by step from left to right, made into text with places.
+
+Its own spaces are the weakest part of it: it joins what is printed apart, and takes a faint dot between
+digits for a space. Both are decided here (docs/decisions/016).
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+HEIGHT = 48
+"""Of the pictures of lines that the recogniser takes, in pixels."""
+SPACE = 0.1
+"""Probability from which on there is a space between two characters. The recogniser takes the best of
+thousands of characters at each step, and between two words that is often none at all."""
+INKLESS = 1
+"""Pixels in a column that are no ink yet but dirt."""
+EDGE = 3
+"""Rows at the top and bottom of a line's picture in which neighbouring lines may show."""
+MARKS = ".:,"
+"""What stands between digits and is easily taken for a space."""
+MARK = 0.02
+"""Probability from which on one of them is rather meant than a space."""
+
+
+class Steps(NamedTuple):
+    """A recogniser's answer for one line.
+
+    For each step the best character (0 is none), its probability, those of a space and of each of `MARKS`.
+    step_px: how many columns of the line's picture a step is wide.
+    """
+
+    best: NDArray[np.intp]
+    probabilities: NDArray[np.float32]
+    spaces: NDArray[np.float32]
+    marks: NDArray[np.float32]
+    step_px: float
+
+
+class LineText(NamedTuple):
+    """A line as it was recognised.
+
+    places: float32, shape (len(text), 2): start and end of each character as shares of the line's width.
+    score: the mean probability of the characters.
+    """
+
+    text: str
+    places: NDArray[np.float32]
+    score: float
+
+
+class _Glyph(NamedTuple):
+    """A printed character, first and last of its steps."""
+
+    text: str
+    first: int
+    last: int
+    probability: float
+
+
+NOTHING = LineText("", np.zeros((0, 2), np.float32), 0.0)
+
+
+def steps_of(
+    probabilities: NDArray[np.float32], *, space: int, marks: Sequence[int], step_px: float
+) -> Steps:
+    """probabilities: shape (steps, characters). space, marks: the indices of those characters."""
+    best = probabilities.argmax(axis=1)
+    certainty = probabilities[np.arange(len(best)), best]
+    return Steps(best, certainty, probabilities[:, space], probabilities[:, list(marks)], step_px)
+
+
+def decode(steps: Steps, characters: list[str], line: NDArray[np.uint8]) -> LineText:
+    """line: its picture, grey, `HEIGHT` high."""
+    glyphs = _glyphs(steps, characters)
+    if not glyphs:
+        return NOTHING
+    ink = _ink(line)
+    width = line.shape[1]
+    text = glyphs[0].text
+    centres = [_centre(glyph, steps.step_px, width) for glyph in glyphs]
+    starts, stops = [_edge(ink, 0, centres[0])[1]], list[float]()
+    for (left, right), (from_px, to_px) in zip(pairwise(glyphs), pairwise(centres), strict=True):
+        gap = _edge(ink, from_px, to_px)
+        between = _between(left, right, steps)
+        stops.append(gap[0])
+        if between:
+            starts.append(gap[0])
+            stops.append(gap[1])
+        starts.append(gap[1])
+        text += between + right.text
+    stops.append(_edge(ink, centres[-1], width)[0])
+    places = np.stack([starts, stops], axis=1).astype(np.float32) / width
+    return LineText(text, places, float(np.mean([glyph.probability for glyph in glyphs])))
+
+
+def _glyphs(steps: Steps, characters: list[str]) -> list[_Glyph]:
+    """The characters but spaces: repetitions of one are one, unless parted by none."""
+    changes: list[int] = np.flatnonzero(np.diff(steps.best, prepend=-1)).tolist()
+    found: list[_Glyph] = []
+    for first, end in pairwise([*changes, len(steps.best)]):
+        index = int(steps.best[first])
+        if index and not characters[index].isspace():
+            found.append(_Glyph(characters[index], first, end - 1, float(steps.probabilities[first])))
+    return found
+
+
+def _centre(glyph: _Glyph, step_px: float, width: int) -> float:
+    return min((glyph.first + glyph.last + 1) / 2 * step_px, width)
+
+
+def _ink(line: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Where there is print: what is on the rarer side of the best threshold."""
+    _, dark = cv2.threshold(line, 0, 1, cv2.THRESH_BINARY_INV + cv2.THRESH_OTSU)
+    ink = np.asarray(dark, np.bool_)[EDGE:-EDGE]
+    return ~ink if ink.mean() > 0.5 else ink  # noqa: PLR2004 - the half
+
+
+def _edge(ink: NDArray[np.bool_], start_px: float, stop_px: float) -> tuple[float, float]:
+    """The widest gap without ink between two columns, else the middle twice."""
+    start, stop = int(start_px), int(stop_px)
+    runs = _runs(ink[:, start:stop].sum(axis=0) <= INKLESS)
+    if not runs:
+        middle = (start_px + stop_px) / 2
+        return middle, middle
+    first, last = max(runs, key=lambda run: run[1] - run[0])
+    return float(start + first), float(start + last)
+
+
+def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Start and end of each stretch of true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def _between(left: _Glyph, right: _Glyph, steps: Steps) -> str:
+    """What stands between two characters: nothing, a space, or the mark that was taken for one."""
+    if steps.spaces[left.last : right.first + 1].max() <= SPACE:
+        return ""
+    marks = steps.marks[left.last + 1 : right.first].max(axis=0, initial=0)
+    if left.text.isdigit() and right.text.isdigit() and marks.max() >= MARK:
+        return MARKS[int(marks.argmax())]
+    return " "

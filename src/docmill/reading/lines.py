@@ -1,0 +1,60 @@
+"""Lines cut out of a picture, upright, as a recogniser takes them."""
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+STANDING = 1.5
+"""Height over width from which on a line's box is that of a line that runs up or down."""
+
+
+def cut(
+    pixels: NDArray[np.uint8], corners: NDArray[np.float32], *, padding: float = 0.0
+) -> NDArray[np.uint8]:
+    """What is inside of the corners, turned to lie where it stands. padding: around it, in line heights."""
+    corners = padded(corners, padding) if padding else corners
+    width, height = sides(corners)
+    columns, rows = max(1, int(width)), max(1, int(height))
+    target = np.array([[0, 0], [columns, 0], [columns, rows], [0, rows]], np.float32)
+    line = cv2.warpPerspective(
+        pixels,
+        cv2.getPerspectiveTransform(corners, target),
+        (columns, rows),
+        flags=cv2.INTER_CUBIC,
+        borderMode=cv2.BORDER_REPLICATE,
+    )
+    upright = np.rot90(line) if rows >= STANDING * columns else line
+    return np.ascontiguousarray(upright, np.uint8)
+
+
+def as_read(corners: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The corners of lines, each beginning with the text's own top left: of a standing line its top right."""
+    standing = [height >= STANDING * width for width, height in map(sides, corners)]
+    found = corners.copy()
+    found[standing] = np.roll(corners[standing], -1, axis=1)
+    return found
+
+
+def sides(corners: NDArray[np.float32]) -> tuple[float, float]:
+    """The longer of top and bottom, and the longer of left and right."""
+    lengths = np.linalg.norm(corners - np.roll(corners, -1, axis=0), axis=1)
+    return float(max(lengths[0], lengths[2])), float(max(lengths[1], lengths[3]))
+
+
+def padded(corners: NDArray[np.float32], padding: float) -> NDArray[np.float32]:
+    """The corners moved outwards by `padding` line heights."""
+    across = corners[1] - corners[0] + corners[2] - corners[3]
+    down = corners[3] - corners[0] + corners[2] - corners[1]
+    step = padding * min(sides(corners))
+    across = across / max(1e-6, float(np.linalg.norm(across))) * step
+    down = down / max(1e-6, float(np.linalg.norm(down))) * step
+    return (corners + np.stack([-across - down, across - down, across + down, down - across])).astype(
+        np.float32
+    )
+
+
+def fitted(line: NDArray[np.uint8], *, height: int, squeeze: float = 1.0) -> NDArray[np.uint8]:
+    """The line scaled to that height, its width also by `squeeze`."""
+    rows, columns = line.shape[:2]
+    width = max(1, int(np.ceil(columns * height / rows * squeeze)))
+    return np.asarray(cv2.resize(line, (width, height)), np.uint8)

@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+
+from docmill.reading.lines import as_read, cut, fitted, padded
+
+LINE = np.array([(20, 10), (60, 10), (60, 20), (20, 20)], np.float32)
+
+
+def test_a_line_is_cut_out_with_what_is_around_it() -> None:
+    pixels = np.zeros((40, 80, 3), np.uint8)
+    pixels[10:20, 20:60] = 255
+
+    assert cut(pixels, LINE).shape == (10, 40, 3)
+    assert cut(pixels, LINE).min() == 255
+    assert cut(pixels, LINE, padding=0.2).shape == (14, 44, 3)
+
+
+def test_a_standing_line_is_laid_down_and_its_corners_begin_where_its_text_does() -> None:
+    corners = np.array([(10, 10), (20, 10), (20, 60), (10, 60)], np.float32)
+
+    assert cut(np.zeros((80, 40, 3), np.uint8), corners).shape == (10, 50, 3)
+    assert as_read(np.stack([corners, LINE]))[:, 0].tolist() == [[20, 10], [20, 10]]
+
+
+def test_padding_follows_the_slant() -> None:
+    slanted = LINE @ np.array([[0.8, 0.6], [-0.6, 0.8]], np.float32)
+
+    assert padded(slanted, 0.1) @ np.array([[0.8, -0.6], [0.6, 0.8]]) == pytest.approx(
+        np.array([(19, 9), (61, 9), (61, 21), (19, 21)]), abs=1e-3
+    )
+
+
+def test_a_line_is_scaled_to_a_height_and_may_be_squeezed() -> None:
+    line = np.zeros((24, 100, 3), np.uint8)
+
+    assert fitted(line, height=48).shape == (48, 200, 3)
+    assert fitted(line, height=48, squeeze=0.85).shape == (48, 170, 3)
