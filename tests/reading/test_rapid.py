@@ -74,9 +74,10 @@ def test_a_turned_page_is_read_upright(engine: RapidEngine, turn: int) -> None:
 
     found = engine.recognise(turned(upright, -turn))
 
-    assert list(found.texts) == ["Invoice number", "Amount payable"]
+    first = list(found.texts).index("Invoice number")
+    assert sorted(found.texts) == ["Amount payable", "Invoice number"]
     assert found.turn == turn
-    assert found.corners[0, 0].tolist() == pytest.approx([100, 25], abs=15)
+    assert found.corners[first, 0].tolist() == pytest.approx([100, 25], abs=15)
 
 
 def test_a_line_tells_where_its_words_stand(engine: RapidEngine) -> None:

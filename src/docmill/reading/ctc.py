@@ -45,11 +45,13 @@ class LineText(NamedTuple):
     """A line as it was recognised.
 
     places: float32, shape (len(text), 2): start and end of each character as shares of the line's width.
-    score: the mean probability of the characters.
+    certainties: shape (len(text),), the probability of each character; 1 of a space.
+    score: the mean of those of the characters that are printed.
     """
 
     text: str
     places: NDArray[np.float32]
+    certainties: NDArray[np.float32]
     score: float
 
 
@@ -62,7 +64,7 @@ class _Glyph(NamedTuple):
     probability: float
 
 
-NOTHING = LineText("", np.zeros((0, 2), np.float32), 0.0)
+NOTHING = LineText("", np.zeros((0, 2), np.float32), np.zeros(0, np.float32), 0.0)
 
 
 def steps_of(
@@ -81,21 +83,23 @@ def decode(steps: Steps, characters: list[str], line: NDArray[np.uint8]) -> Line
         return NOTHING
     ink = _ink(line)
     width = line.shape[1]
-    text = glyphs[0].text
     centres = [_centre(glyph, steps.step_px, width) for glyph in glyphs]
+    text, certainties = glyphs[0].text, [glyphs[0].probability]
     starts, stops = [_edge(ink, 0, centres[0])[1]], list[float]()
     for (left, right), (from_px, to_px) in zip(pairwise(glyphs), pairwise(centres), strict=True):
-        gap = _edge(ink, from_px, to_px)
-        between = _between(left, right, steps)
-        stops.append(gap[0])
-        if between:
-            starts.append(gap[0])
-            stops.append(gap[1])
-        starts.append(gap[1])
+        start, stop = _edge(ink, from_px, to_px)
+        stops.append(start)
+        if between := _between(left, right, steps):
+            starts.append(start)
+            stops.append(stop)
+            certainties.append(1.0)
+        starts.append(stop)
         text += between + right.text
+        certainties.append(right.probability)
     stops.append(_edge(ink, centres[-1], width)[0])
     places = np.stack([starts, stops], axis=1).astype(np.float32) / width
-    return LineText(text, places, float(np.mean([glyph.probability for glyph in glyphs])))
+    score = float(np.mean([glyph.probability for glyph in glyphs]))
+    return LineText(text, places, np.array(certainties, np.float32), score)
 
 
 def _glyphs(steps: Steps, characters: list[str]) -> list[_Glyph]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from docmill.reading import ctc, lines, orientation
 from docmill.reading.ctc import LineText
 from docmill.reading.ocr import Recognised
+from docmill.reading.spelling import corrected
 
 PARAMETERS = {
     "EngineConfig.onnxruntime.intra_op_num_threads": 1,
@@ -33,6 +34,11 @@ NARROWEST = 48
 """Pixels that a line's picture must be wide to be recognised."""
 BELIEVED = 0.5
 """RapidOCR's own: what has a lower score is no text."""
+SURE = 0.93
+"""A line with a lower score is looked at again."""
+SQUEEZE = 0.85
+"""How much narrower a line is made for its second look: what was misread because it is printed wide is read
+otherwise then."""
 UPSIDE_DOWN = "180"
 
 
@@ -65,12 +71,12 @@ class RapidEngine:
         with self._translated():
             found = self._found(bgr)
             turn = self._turn(bgr, found)
-            read = [self._line(line) for line in _cut(bgr, found, turn)]
+            read = [self._best(line) for line in _cut(bgr, found, turn)]
         height, width = pixels.shape[:2]  # without what was added
         corners = orientation.turned_corners(found, turn, width_px=width, height_px=height)
         kept = [index for index, line in enumerate(read) if line.text and line.score >= BELIEVED]
         return Recognised(
-            [read[index].text for index in kept],
+            corrected([read[index] for index in kept]),
             lines.as_read(corners[kept]),
             np.array([read[index].score for index in kept], np.float32),
             places=[read[index].places for index in kept],
@@ -94,13 +100,20 @@ class RapidEngine:
         labels = [label for label, _ in self._classifier(sample).cls_res]
         return turn + 180 if labels.count(UPSIDE_DOWN) * 2 > len(labels) else turn
 
-    def _line(self, line: NDArray[np.uint8]) -> LineText:
+    def _best(self, line: NDArray[np.uint8]) -> LineText:
+        """The text of one line, the better of two looks where the first is not sure."""
+        first = self._line(line)
+        if first.score >= SURE or not first.text:
+            return first
+        return max(first, self._line(line, squeeze=SQUEEZE), key=lambda look: look.score)
+
+    def _line(self, line: NDArray[np.uint8], *, squeeze: float = 1.0) -> LineText:
         """The text of one line.
 
         One by one: in a batch the shorter would be filled up to the longest, which costs time, memory and
         words.
         """
-        fitted = lines.fitted(line, height=ctc.HEIGHT)
+        fitted = lines.fitted(line, height=ctc.HEIGHT, squeeze=squeeze)
         width = fitted.shape[1]
         if width < NARROWEST:
             prepared = np.zeros((1, 3, ctc.HEIGHT, NARROWEST), np.float32)
