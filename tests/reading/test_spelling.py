@@ -22,7 +22,9 @@ def test_accents_stay_where_the_language_has_them() -> None:
 
 
 def test_full_width_marks_and_strokes_become_latin_in_latin_lines() -> None:
-    assert corrected([line("TEL\uff1a03 \uff08Sun\uff09 3\xd74 *\u4e00 RECEIPT\u3002")]) == ["TEL:03 (Sun) 3x4 *- RECEIPT."]
+    read = line("TEL\uff1a03 \uff08Sun\uff09 3\xd74 *\u4e00 RECEIPT\u3002")
+
+    assert corrected([read]) == ["TEL:03 (Sun) 3x4 *- RECEIPT."]
 
 
 def test_lines_with_ideographs_keep_their_marks() -> None:
