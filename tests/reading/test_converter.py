@@ -11,6 +11,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from docmill.errors import (
     CorruptError,
+    CrashedError,
     EncryptedError,
     TimeLimitError,
     TooLargeError,
@@ -20,6 +21,7 @@ from docmill.model import Document
 from docmill.ports import Original
 from docmill.reading import tasks
 from docmill.reading.converter import LocalConverter
+from docmill.reading.language import dominant_language
 from docmill.reading.memory import OutOfMemoryError
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
@@ -173,3 +175,27 @@ async def test_a_process_that_ran_out_of_memory_is_replaced(pool: Pool) -> None:
         await pool.run(bytearray, 10**11, limit_s=30)
 
     assert await pool.run(os.getpid, limit_s=30) != before
+
+
+async def test_a_document_knows_its_language(pool: Pool, make_pdf: MakePdf) -> None:
+    path = make_pdf(draw_word("Die Rechnung ist zahlbar innerhalb von dreißig Tagen ohne Abzug."))
+
+    assert (await convert(pool, path)).language == "de"
+
+
+class Speechless(Pool):
+    """A pool that cannot tell languages."""
+
+    async def run(
+        self, function: Callable[[*Arguments], Result], *args: *Arguments, limit_s: float
+    ) -> Result:
+        if function is dominant_language:
+            raise CrashedError("it died")
+        return await super().run(function, *args, limit_s=limit_s)
+
+
+async def test_a_document_whose_language_cannot_be_told_is_still_read(make_pdf: MakePdf) -> None:
+    async with Speechless(1) as pool:
+        document = await convert(pool, make_pdf(draw_word("Rechnung")))
+
+    assert (document.text.split(), document.language) == (["Rechnung"], None)

@@ -1,7 +1,9 @@
 """The `Converter` of this machine: text layers as they are, everything else by OCR."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from docmill.errors import CorruptError, DocmillError, first_of
@@ -11,11 +13,14 @@ from docmill.reading import sniff, tasks
 from docmill.reading.engines.choosing import Choice
 from docmill.reading.engines.reader import LocalReader, PageReader, Sight
 from docmill.reading.formats import READERS
+from docmill.reading.language import dominant_language, excerpts
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.reading.wholes import WHOLES
 
 DEFAULT_ENGINE = "rapidocr"
+
+log = logging.getLogger(__name__)
 
 
 class LocalConverter:
@@ -33,6 +38,21 @@ class LocalConverter:
 
     async def convert(self, original: Original) -> Document:
         """See `Converter.convert`."""
+        document = await self._read(original)
+        return replace(document, language=await self._language(document.pages))
+
+    async def _language(self, pages: Sequence[Page]) -> str | None:
+        """What the pages are in; unknown rather than an error, since the document is of use without it."""
+        texts = excerpts(pages)
+        if not any(texts):
+            return None
+        try:
+            return await self._pool.run(dominant_language, texts, limit_s=self._options.open_limit_s)
+        except DocmillError as error:
+            log.warning("the language was not found out", extra={"code": error.code})
+            return None
+
+    async def _read(self, original: Original) -> Document:
         path, options = original.path, self._options
         opened = await self._pool.run(tasks.open_original, path, options, limit_s=options.open_limit_s)
         if not opened.page_count:

@@ -46,11 +46,12 @@ class RuleClassifier:
         """See `Classifier.classify`. Raises nothing."""
         layout = Layout(document)
         if not layout.segments:
-            return Classification()
+            return Classification(language=document.language)
         kind, confidence = _type(layout)
         convention = conventions(layout)
         found = findings(layout, kind) if kind != "other" else {}
         return Classification(
+            language=document.language,
             document_type=kind,
             title=_title(kind, found),
             summary=_summary(kind, found),
