@@ -1,21 +1,16 @@
 """A page as segments: runs of words with no column gap between them, and what stands around each."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from docmill.model import Box, Document, Page
+from docmill.neighbours import Neighbourhood, stretches
 
 FIRST_PAGES = 3
 LAST_PAGES = 2
 """Header fields stand on a document's first pages and totals on its last; a long document costs no more."""
-
-_COLUMN_GAP_CELLS = 1.7
-"""A gap wider than this many characters parts two columns."""
-_LEAST_OVERLAP = 0.15
-"""Share of the narrower of two segments that must overlap for one to stand above the other."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,9 +55,7 @@ class Sheet:
         self.page = page
         self.page_index = page_index
         self.segments = list(_segments(page, page_index, first_index))
-        self._by_line: dict[int, list[Segment]] = {}
-        for segment in self.segments:
-            self._by_line.setdefault(segment.line, []).append(segment)
+        self._first_index = first_index
 
     @cached_property
     def text_height(self) -> float:
@@ -71,33 +64,24 @@ class Sheet:
 
     def left_of(self, segment: Segment) -> list[Segment]:
         """The segments left of it on its line, nearest first."""
-        row = self._by_line[segment.line]
-        return row[: row.index(segment)][::-1]
+        return [self.segments[one] for one in self._around.left_of(segment.index - self._first_index)]
 
     def right_of(self, segment: Segment) -> list[Segment]:
         """The segments right of it on its line, nearest first."""
-        row = self._by_line[segment.line]
-        return row[row.index(segment) + 1 :]
+        return [self.segments[one] for one in self._around.right_of(segment.index - self._first_index)]
 
     def above(self, box: Box) -> list[Segment]:
         """The segments above `box` that share its columns, nearest first."""
-        found = [other for other in self._over(box) if other.middle < box.y0]
-        return found[::-1]
+        return [self.segments[one] for one in self._around.above(box)]
 
     def below(self, box: Box) -> list[Segment]:
         """The segments below `box` that share its columns, nearest first."""
-        return [other for other in self._over(box) if other.middle > box.y1]
+        return [self.segments[one] for one in self._around.below(box)]
 
     @cached_property
-    def _edges(self) -> tuple["np.ndarray[tuple[int], np.dtype[np.float64]]", ...]:
+    def _around(self) -> Neighbourhood:
         boxes = np.array([segment.box for segment in self.segments], np.float64).reshape(-1, 4)
-        return boxes[:, 0], boxes[:, 2]
-
-    def _over(self, box: Box) -> list[Segment]:
-        left, right = self._edges
-        overlap = np.minimum(right, box.x1) - np.maximum(left, box.x0)
-        narrower = np.minimum(right - left, box.x1 - box.x0)
-        return [self.segments[index] for index in np.flatnonzero(overlap > _LEAST_OVERLAP * narrower)]
+        return Neighbourhood(boxes, [segment.line for segment in self.segments])
 
 
 class Layout:
@@ -131,33 +115,10 @@ def _read_pages(count: int) -> list[int]:
 
 
 def _segments(page: Page, page_index: int, first_index: int) -> list[Segment]:
-    words = page.words
-    if not words.texts:
-        return []
-    widths = (words.boxes[:, 2] - words.boxes[:, 0]).tolist()
-    cells = [width / max(1, len(text)) for width, text in zip(widths, words.texts, strict=True)]
-    usual = float(np.median(cells))
-    found: list[Segment] = []
-    for line_index, line in enumerate(page.lines):
-        for start, stop in _runs(page, line.start, line.stop, cells=cells, usual=usual):
-            found.append(_segment(page, (first_index + len(found), page_index, line_index), start, stop))
-    return found
-
-
-def _runs(
-    page: Page, start: int, stop: int, *, cells: Sequence[float], usual: float
-) -> list[tuple[int, int]]:
-    """A line's words cut at column gaps."""
-    boxes = page.words.boxes
-    runs: list[tuple[int, int]] = []
-    begin = start
-    for index in range(start + 1, stop):
-        gap = float(boxes[index, 0] - boxes[index - 1, 2])
-        cell = max(usual, min(cells[index - 1], cells[index]))
-        if gap > _COLUMN_GAP_CELLS * cell:
-            runs.append((begin, index))
-            begin = index
-    return [*runs, (begin, stop)]
+    return [
+        _segment(page, (first_index + index, page_index, one.line), one.start, one.stop)
+        for index, one in enumerate(stretches(page))
+    ]
 
 
 def _segment(page: Page, where: tuple[int, int, int], start: int, stop: int) -> Segment:
