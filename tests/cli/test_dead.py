@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from docmill.errors import CorruptError, EncryptedError
+from docmill.service.embedded import EmbeddedPostgres
 from docmill.service.settings import Settings
 from docmill.service.stack import open_service
 from docmill.service.store import claims
@@ -61,8 +62,13 @@ async def _once(data: bytes) -> AsyncIterator[bytes]:
 def dead() -> Iterator[Dead]:
     # Not pytest's folder: it is closed to the user under whom the server runs when tests run as root.
     with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
-        asyncio.run(_fill(Path(folder)))
-        yield Dead(Path(folder))
+        server = EmbeddedPostgres(Path(folder) / "postgres")
+        server.start()  # once, and not for every command
+        try:
+            asyncio.run(_fill(Path(folder)))
+            yield Dead(Path(folder))
+        finally:
+            server.stop()
 
 
 def test_letters_are_listed_redriven_and_forgotten(dead: Dead) -> None:
