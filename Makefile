@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # Twice the cores of CI: half of what tests take is waiting for leases and processes to end.
 PROCESSES ?= 4
 
-.PHONY: help demo up test check unit bench cluster soak lock clean
+.PHONY: help demo up test check unit bench cluster soak fuzz lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -40,6 +40,9 @@ cluster: $(STAMP) ## Run two web servers and two workers, kill one on the way, a
 
 soak: $(STAMP) ## Ten minutes of uploads while everything breaks; SOAK="--minutes 1 --documents 500" for less
 	PYTHONPATH=tests $(BIN)/python -m soak $(SOAK)
+
+fuzz: $(STAMP) ## Ten minutes of damaged files for every parser; FUZZ="--minutes 1 --only pdf" for less
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(FUZZ)
 
 lock: ## Pin the newest versions of everything
 	scripts/lock

@@ -62,9 +62,12 @@ _thread = threading.local()
 def loads(data: bytes) -> Document:
     """The document that `dumps` wrote. Raises ValueError for anything else."""
     try:
-        content = json.loads(zstandard.ZstdDecompressor().decompress(data))
-    except zstandard.ZstdError as error:
+        return _document(json.loads(zstandard.ZstdDecompressor().decompress(data)))
+    except (zstandard.ZstdError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("not a transcription") from error
+
+
+def _document(content: dict[str, Any]) -> Document:
     if content.get("format") not in READ_FORMATS:
         raise ValueError(f"transcription format {content.get('format')!r} is unknown; expected {FORMAT}")
     return Document(

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import io
 import logging
 import os
 import pickle
@@ -20,6 +19,7 @@ from docmill.limits import waiting_for_a_turn
 from docmill.reading.child import LENGTH
 from docmill.reading.desk import Desk, remove_abandoned
 from docmill.reading.memory import OutOfMemoryError
+from docmill.reading.replies import loads
 from docmill.reading.turns import Turns
 
 MEMORY_BYTES = 1_200_000_000
@@ -31,17 +31,6 @@ OVERFULL = "reading this file writes more to the disk than is allowed; split it 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _LOOKS_EVERY_S = 0.5
 """How often the work folder of a task is looked at."""
-MALFORMED = (
-    pickle.UnpicklingError,
-    AttributeError,
-    EOFError,
-    ImportError,
-    LookupError,
-    TypeError,
-    ValueError,
-)
-"""What unpickling raises on a reply that was made to harm."""
-
 _Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")
 
@@ -244,8 +233,8 @@ class _Child:
             raise EOFError("the reply is too long to be meant")
         content = await self._reader.readexactly(length)
         try:
-            kind, reply = _Unpickler(io.BytesIO(content)).load()
-        except MALFORMED as error:
+            kind, reply = loads(content)
+        except ValueError as error:
             raise EOFError("the reply makes no sense") from error
         return kind, reply
 
@@ -320,26 +309,3 @@ def _import_roots() -> list[str]:
         containing = [path for path in sys.path if path and file.startswith(path + os.sep)]
         used.update(sorted(containing, key=len)[-1:])
     return [path for path in sys.path if path in used]
-
-
-class _Unpickler(pickle.Unpickler):
-    """Builds only what readers return: a child taken over by a hostile file must not take over its parent."""
-
-    _OURS = ("docmill.model", "docmill.errors", "docmill.reading.")
-    _NUMPY = frozenset(
-        {
-            ("numpy", "dtype"),
-            ("numpy", "ndarray"),
-            ("numpy._core.multiarray", "_reconstruct"),
-            ("numpy._core.numeric", "_frombuffer"),
-        }
-    )
-
-    def find_class(self, module_name: str, global_name: str, /) -> type:
-        if (module_name, global_name) in self._NUMPY:
-            return super().find_class(module_name, global_name)
-        if module_name.startswith(self._OURS) and "." not in global_name:
-            found = super().find_class(module_name, global_name)
-            if isinstance(found, type) and found.__module__ == module_name:
-                return found
-        raise pickle.UnpicklingError(f"{module_name}.{global_name} is not a reader's result")

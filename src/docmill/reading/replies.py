@@ -1,0 +1,84 @@
+"""What a child may answer: a child taken over by a hostile file must not take over its parent."""
+
+import io
+import pickle
+from typing import Any
+
+_MALFORMED = (
+    pickle.UnpicklingError,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    ImportError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What unpickling raises on a reply that was made to harm."""
+
+# Instructions of protocol 5 as our children write it, with the bytes of their argument. Others are refused: by
+# one that stores at a number of its choice, five bytes would take the parent's memory.
+_FIXED = {
+    **dict.fromkeys(b"()tR]}beasuN.", 0),
+    **dict.fromkeys(b"\x81\x85\x86\x87\x88\x89\x8f\x90\x91\x92\x93\x94", 0),
+    **dict.fromkeys(b"\x80Kh", 1),
+    **dict.fromkeys(b"M", 2),
+    **dict.fromkeys(b"Jj", 4),
+    **dict.fromkeys(b"\x95G", 8),
+}
+# Those whose argument says first how long it is, with the bytes of that number.
+_COUNTED = {
+    **dict.fromkeys(b"\x8cC\x8a", 1),
+    **dict.fromkeys(b"XB", 4),
+    **dict.fromkeys(b"\x8d\x8e\x96", 8),
+}
+
+
+def loads(content: bytes) -> Any:  # noqa: ANN401  whatever was answered
+    """The reply. Raises ValueError if it makes no sense or could do harm."""
+    _check(content)
+    try:
+        return _Unpickler(io.BytesIO(content)).load()
+    except _MALFORMED as error:
+        raise ValueError(f"a reply that cannot be read: {type(error).__name__}") from error
+
+
+def _check(content: bytes) -> None:
+    at, end = 0, len(content)
+    while at < end:
+        instruction = content[at]
+        size = _FIXED.get(instruction)
+        if size is None:
+            width = _COUNTED.get(instruction)
+            if width is None:
+                raise ValueError(f"a reply with the instruction {instruction:#x}")
+            size = width + int.from_bytes(content[at + 1 : at + 1 + width], "little")
+        at += 1 + size
+    if at != end:
+        raise ValueError("a reply that ends too early")
+
+
+class _Unpickler(pickle.Unpickler):
+    """Builds only what readers return."""
+
+    _OURS = ("docmill.model", "docmill.errors", "docmill.reading.")
+    _NUMPY = frozenset(
+        {
+            ("numpy", "dtype"),
+            ("numpy", "ndarray"),
+            ("numpy._core.multiarray", "_reconstruct"),
+            ("numpy._core.numeric", "_frombuffer"),
+        }
+    )
+
+    def find_class(self, module_name: str, global_name: str, /) -> type:
+        """A class that a reply may hold. Raises UnpicklingError for every other name."""
+        if (module_name, global_name) in self._NUMPY:
+            return super().find_class(module_name, global_name)
+        if module_name.startswith(self._OURS) and "." not in global_name:
+            found = super().find_class(module_name, global_name)
+            if isinstance(found, type) and found.__module__ == module_name:
+                return found
+        raise pickle.UnpicklingError(f"{module_name}.{global_name} is not a reader's result")

@@ -1,0 +1,91 @@
+"""What is fuzzed: every way in by which a stranger's bytes reach a parser. Runs in a child of the pool."""
+
+import contextlib
+import pickle
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+
+from docmill import transcription
+from docmill.errors import DocmillError
+from docmill.reading import render, replies, sniff, tasks
+from docmill.reading.formats import READERS
+from docmill.reading.options import ReadingOptions
+from docmill.reading.wholes import WHOLES
+from fuzz.mutations import mutated
+
+OPTIONS = ReadingOptions(max_pages=50, max_pixels=4_000_000, max_part_bytes=5_000_000)
+ROOM = 20_000_000
+
+
+def read_file(data: bytes) -> None:
+    """A file as a converter, an unpacker and a renderer take it, without recognition."""
+    path = Path("fuzzed")
+    path.write_bytes(data)
+    opened = tasks.open_original(path, OPTIONS)
+    if opened.media_type in READERS:
+        tasks.read_flow(path, opened.media_type, OPTIONS)
+    if opened.media_type in WHOLES:
+        tasks.list_parts(path, opened.media_type, OPTIONS)
+        tasks.take_parts(path, opened.media_type, 0, ROOM, OPTIONS)
+    if opened.page_count:
+        render.draw_page(path, 1, 200, None, OPTIONS)
+
+
+def name_type(data: bytes) -> None:
+    """Only what type it is."""
+    path = Path("fuzzed")
+    path.write_bytes(data)
+    sniff.media_type(path)
+
+
+def load_transcription(data: bytes) -> None:
+    """What a file store gives back."""
+    with contextlib.suppress(ValueError):
+        transcription.loads(data)
+
+
+def read_reply(data: bytes) -> None:
+    """What a child taken over answers."""
+    with contextlib.suppress(ValueError):
+        replies.loads(data)
+
+
+TARGETS: Mapping[str, Callable[[bytes], None]] = {
+    "file": read_file,
+    "type": name_type,
+    "transcription": load_transcription,
+    "reply": read_reply,
+}
+
+
+def damaged(seeds: list[bytes], name: str, number: int) -> bytes:
+    """The file of a number: the same each time."""
+    random = Random(f"{name} {number}")  # noqa: S311 - nothing is secret
+    return mutated(seeds[number % len(seeds)], random.choice(seeds), random)
+
+
+def feed(target: str, seeds: bytes, name: str, first: int, count: int) -> str | None:
+    """Feed damaged files to a target; the first that it does not refuse as it should, with what it did.
+
+    seeds: pickled, since a file among the arguments would be lent.
+    """
+    for number in range(first, first + count):
+        try:
+            TARGETS[target](damaged(pickle.loads(seeds), name, number))  # noqa: S301 - our own
+        except DocmillError:
+            continue
+        except Exception as error:  # noqa: BLE001 - every other error is a finding
+            return f"{number}: {error!r:.300} at {_place(error)}"
+    return None
+
+
+def _place(error: BaseException) -> str:
+    """The last lines that led there."""
+    steps: list[str] = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        steps.append(f"{Path(code.co_filename).name}:{trace.tb_lineno} {code.co_name}")
+        trace = trace.tb_next
+    return " < ".join(reversed(steps[-5:]))
