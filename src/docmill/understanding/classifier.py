@@ -51,7 +51,6 @@ class RuleClassifier:
         convention = conventions(layout)
         found = findings(layout, kind) if kind != "other" else {}
         return Classification(
-            language=document.language,
             document_type=kind,
             title=_title(kind, found),
             summary=_summary(kind, found),
