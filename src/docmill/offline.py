@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from docmill.batch.folder import FolderReader
@@ -46,15 +48,16 @@ def offline_steps(
     )
 
 
-def process_file(path: Path | str) -> Result:
+def process_file(path: Path | str, *, passwords: Sequence[str] = ()) -> Result:
     """One file through the pipeline, in a child process, with nothing but this machine.
 
-    For many files, keep a pool: see `reading_pool`, `offline_steps` and `process`. Raises DocmillError.
+    passwords: to try if the file is protected. For many files, keep a pool: see `reading_pool`,
+    `offline_steps` and `process`. Raises DocmillError.
     """
-    return asyncio.run(_processed(Path(path)))
+    return asyncio.run(_processed(Path(path), replace(READING, passwords=tuple(passwords))))
 
 
-async def _processed(path: Path) -> Result:
+async def _processed(path: Path, reading: ReadingOptions) -> Result:
     async with reading_pool(1) as pool:
-        steps = offline_steps(pool, reader=FolderReader(path), exporter=MemoryExporter())
+        steps = offline_steps(pool, reader=FolderReader(path), exporter=MemoryExporter(), reading=reading)
         return await process(Ref(path.name, path.name), steps, MemoryJournal())

@@ -92,6 +92,21 @@ def docmill(
     del version
 
 
+Passwords = Annotated[
+    list[str] | None,
+    typer.Option(
+        envvar="DOCUMENT_PASSWORD",
+        show_envvar=True,
+        help="Tried on protected PDFs; repeatable. Others see command lines: better the variable.",
+    ),
+]
+AskPassword = Annotated[bool, typer.Option("--ask-password", help="Ask for a password, unseen.")]
+
+
+def _passwords(given: list[str] | None, *, ask: bool) -> tuple[str, ...]:
+    return (*(given or ()), *([typer.prompt("Password", hide_input=True)] if ask else ()))
+
+
 @app.command()
 def run(
     folder: Annotated[Path, typer.Argument(help="A folder, read with its subfolders, or one file.")],
@@ -108,6 +123,8 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the summary.")] = False,
     max_mb: Annotated[int, typer.Option(min=1, help="Refuse larger files.")] = 50,
     time_limit: Annotated[float, typer.Option(min=1, help="Seconds per document.")] = 600,
+    password: Passwords = None,
+    ask_password: AskPassword = False,
 ) -> None:
     """Read every document of a folder and write what was found, one JSON line each.
 
@@ -126,6 +143,7 @@ def run(
         quiet=quiet,
         max_bytes=max_mb * 1024 * 1024,
         time_limit_s=time_limit,
+        passwords=_passwords(password, ask=ask_password),
     )
     raise typer.Exit(run_folder(options))
 
@@ -209,11 +227,18 @@ def add(
     *,
     force: Annotated[bool, typer.Option("--force", help="Process again what is already there.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until each is processed.")] = False,
+    password: Annotated[
+        str | None,
+        typer.Option(envvar="DOCUMENT_PASSWORD", show_envvar=True, help="What opens protected PDFs."),
+    ] = None,
+    ask_password: AskPassword = False,
 ) -> None:
     """Put files into the vault. Exit code 1 if any was refused or, with --wait, failed."""
     from docmill.cli.vault import add, load_settings
 
-    raise typer.Exit(add(load_settings(config, data_dir), files, force=force, wait=wait))
+    given = _passwords([password] if password else None, ask=ask_password)
+    settings = load_settings(config, data_dir)
+    raise typer.Exit(add(settings, files, force=force, wait=wait, password=given[-1] if given else ""))
 
 
 @app.command()

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.markup import escape
@@ -23,7 +23,7 @@ from docmill.batch.records import Known, Record, RecordExporter, RecordFile
 from docmill.batch.runner import Done, Policy, Report, Runner
 from docmill.cli.exits import FAILED, INTERRUPTED
 from docmill.cli.printing import MARKS, PlacesFormatter, shown, stderr, stdout
-from docmill.offline import offline_steps, reading_pool
+from docmill.offline import READING, offline_steps, reading_pool
 from docmill.pipeline import TimeLimits
 from docmill.ports import Ref
 
@@ -44,6 +44,7 @@ class Options:
     quiet: bool
     max_bytes: int
     time_limit_s: float
+    passwords: tuple[str, ...] = field(default=(), repr=False)
 
 
 def run_folder(options: Options) -> int:
@@ -92,6 +93,7 @@ async def _run(
             pool,
             reader=FolderReader(options.folder, max_bytes=options.max_bytes),
             exporter=RecordExporter(records),
+            reading=replace(READING, passwords=options.passwords),
             limits=TimeLimits(document_s=options.time_limit_s),
         )
         policy = Policy(concurrency=pool.workers * _AHEAD)

@@ -15,6 +15,7 @@ from docmill.reading.engines.reader import PageReader
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.reading.render import LocalRenderer
+from docmill.reading.unlocker import PooledUnlocker
 from docmill.reading.unpacker import PooledUnpacker
 from docmill.service.engines import page_readers, reading_options
 from docmill.service.ingest import Stages
@@ -120,7 +121,13 @@ async def _web(process: _Process) -> AsyncGenerator[str]:
     # Pages are drawn in a process of their own: a person who looks must not wait behind recognition.
     async with Pool(1) as drawing:
         process.probes.metrics.watch_pool("drawing", drawing)
-        app = create_app(process.service, LocalRenderer(drawing), process.settings, process.probes)
+        app = create_app(
+            process.service,
+            LocalRenderer(drawing),
+            process.settings,
+            process.probes,
+            unlocker=PooledUnlocker(drawing),
+        )
         ready = asyncio.get_running_loop().create_future()
         async with _alongside(serve(app, process.settings, process.stop, ready.set_result, process.abort)):
             address = await ready

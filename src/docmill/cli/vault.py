@@ -18,6 +18,9 @@ from docmill.cli.exits import FAILED
 from docmill.cli.printing import MARKS, stderr, stdout
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.ports import Depth
+from docmill.reading.pool import Pool
+from docmill.reading.unlocker import PooledUnlocker
+from docmill.service.protection import already_readable, unlocking
 from docmill.service.settings import Settings
 from docmill.service.stack import Service, open_service
 from docmill.service.store import documents, ingestions
@@ -62,19 +65,24 @@ async def existing_service(settings: Settings) -> AsyncGenerator[Service]:
         yield service
 
 
-def add(settings: Settings, files: Sequence[Path], *, force: bool, wait: bool) -> int:
+def add(settings: Settings, files: Sequence[Path], *, force: bool, wait: bool, password: str = "") -> int:
     """Put files into the vault; the exit code."""
-    return asyncio.run(_add(settings, files, force=force, wait=wait))
+    return asyncio.run(_add(settings, files, force=force, wait=wait, password=password))
 
 
-async def _add(settings: Settings, files: Sequence[Path], *, force: bool, wait: bool) -> int:
+async def _add(settings: Settings, files: Sequence[Path], *, force: bool, wait: bool, password: str) -> int:
     code = 0
     added: list[UUID] = []
-    async with open_service(settings) as service:
+    async with open_service(settings) as service, Pool(1) as pool:  # a pool without tasks costs nothing
+        unlock = unlocking(service.blobs, PooledUnlocker(pool), password) if password else already_readable
         for file in files:
             try:
                 accepted = await service.intake.accept(
-                    file_chunks(file), tenant_id=service.default_tenant_id, file_name=file.name, force=force
+                    file_chunks(file),
+                    tenant_id=service.default_tenant_id,
+                    file_name=file.name,
+                    force=force,
+                    unlock=unlock,
                 )
             except DocmillError as error:
                 stderr.print(f"✗ {file.name}: {error.message}", style="red", markup=False)

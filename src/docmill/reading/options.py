@@ -13,7 +13,8 @@ class ReadingOptions:
     knows. open_limit_s: for looking into a file and for a chunk of pages with text; flow_limit_s: for the
     whole of a format without pages; ocr_limit_s: for recognising one page; render_limit_s: for a picture of
     one. max_parts, max_part_bytes, max_unpacked_bytes, max_ratio: of what one document holds;
-    unpack_limit_s: for taking out a share of it. passwords: to try on files that ask for one.
+    unpack_limit_s: for taking out a share of it. unlock_limit_s: for taking the password off
+    a file. passwords: to try on files that ask for one.
     """
 
     max_pages: int = 2000
@@ -31,4 +32,5 @@ class ReadingOptions:
     max_unpacked_bytes: int = 500_000_000
     max_ratio: int = 200
     unpack_limit_s: float = 60
+    unlock_limit_s: float = 30
     passwords: tuple[str, ...] = field(default=(), repr=False)

@@ -91,7 +91,7 @@ def decrypted(path: Path, passwords: Sequence[str]) -> bytes:
         file = io.BytesIO()
         try:
             with pikepdf.open(path, password=password) as document:
-                document.save(file, encryption=False)
+                document.save(file, encryption=False, deterministic_id=True)
         except pikepdf.PasswordError:
             continue
         except unrepairable as error:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from docmill.errors import CorruptError, TooLargeError
+from docmill.errors import CorruptError, EncryptedError, TooLargeError
 from docmill.model import Page, Part, Words
 from docmill.reading import acroform, holding, images, oldlayers, pdf, sniff
 from docmill.reading.engines.local import local_engine
@@ -96,6 +96,20 @@ def _text_page(document: pdf.PdfDocument, number: int) -> Page | None:
             return text
     except CorruptError as error:
         return broken_page(number, error.message)
+
+
+def unlock(path: Path, password: str) -> bytes | None:
+    """A PDF without its password; None for one that needs none, and for any other file.
+
+    Raises EncryptedError if the password is wrong, CorruptError.
+    """
+    if sniff.media_type(path) != sniff.PDF:
+        return None
+    try:
+        with pdf.opened(path):
+            return None
+    except EncryptedError:
+        return pdf.decrypted(path, [password])
 
 
 def complete(path: Path, seen: Page, options: ReadingOptions) -> Page:

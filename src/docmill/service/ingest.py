@@ -73,7 +73,7 @@ class Workshop:
 
 
 class BlobReader:
-    """`Reader` of originals, whose key ends in the hash of their content."""
+    """`Reader` of originals and their readable copies, whose keys end in the hash of their content."""
 
     def __init__(self, blobs: Blobs, folder: Path, breaker: Breaker) -> None:
         self._blobs = blobs
@@ -92,9 +92,9 @@ class BlobReader:
                     await asyncio.to_thread(file.write, chunk)
         finally:
             await asyncio.to_thread(file.close)
-        content_hash = ref.key.rpartition("/")[2]
-        if digest.hexdigest() != content_hash:
+        if digest.hexdigest() != ref.key.rpartition("/")[2]:
             raise CorruptError(f"the stored file {ref.key!r} has been changed; upload it again")
+        _, _, content_hash, *_ = ref.key.split("/")  # a readable copy goes by the hash of its original
         return Original(path, ref.name, content_hash)
 
 

@@ -13,6 +13,7 @@ from docmill.errors import CorruptError, DocmillError
 from docmill.model import Part
 from docmill.service.blobs import Blobs, Stored
 from docmill.service.feed import EventFeed
+from docmill.service.protection import Unlock, already_readable, readable_key
 from docmill.service.protocol import ClaimLostError
 from docmill.service.store import dead_letters, documents, ingestions, parts
 from docmill.service.store.claims import Claim
@@ -82,14 +83,18 @@ class Intake:
         file_name: str,
         uploaded_by: UUID | None = None,
         force: bool = False,
+        unlock: Unlock = already_readable,
     ) -> Accepted:
         """Store a file and have it processed. Content that was processed before is not processed again.
 
-        force: process it again even so. Raises TooLargeError, CorruptError for an empty file, ServerError if
-        it could not be stored: try again.
+        force: process it again even so. unlock: opens a file that is protected by a password. Raises
+        TooLargeError, CorruptError for an empty file, ServerError if it could not be stored: try again; and
+        what `unlock` raises, with nothing stored.
         """
-        async with self._arrived(chunks) as arrived, self._database.tenant(tenant_id) as conn:
+        async with self._opened(chunks, unlock) as (arrived, copy), self._database.tenant(tenant_id) as conn:
             document_id, is_new = await self._entered(conn, arrived.stored, tenant_id, file_name)
+            if copy is not None:
+                force |= await self._keep_copy(conn, document_id, _path(tenant_id, arrived.stored), copy)
             ingestion_id = None
             if force or is_new or not await ingestions.has_result(conn, document_id, self._fingerprint):
                 ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by)
@@ -137,6 +142,39 @@ class Intake:
             ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by)
         self._announce()
         return ingestion_id
+
+    async def unlock(self, document_id: UUID, unlock: Unlock, *, tenant_id: UUID) -> UUID | None:
+        """Have a stored document read that is protected by a password; None if there is no such document.
+
+        The ingestion under way is returned. Raises what `unlock` raises, with nothing changed.
+        """
+        async with self._database.tenant(tenant_id) as conn:
+            row = await documents.get(conn, document_id)
+        if row is None:
+            return None
+        copy = await unlock(row.file_path)
+        async with self._database.tenant(tenant_id) as conn:
+            if not await documents.lock(conn, document_id):
+                return None
+            if copy is not None:
+                await self._keep_copy(conn, document_id, row.file_path, copy)
+            ingestion_id = await self._begin(conn, document_id, tenant_id, None)
+        self._announce()
+        return ingestion_id
+
+    async def _keep_copy(self, conn: Conn, document_id: UUID, file_path: str, copy: bytes) -> bool:
+        """Have the document read from its readable copy; whether that is new."""
+        key = readable_key(file_path, copy)
+        await self._blobs.put_once(key, copy)
+        return await documents.set_readable(conn, document_id, key)
+
+    @asynccontextmanager
+    async def _opened(
+        self, chunks: AsyncIterator[bytes], unlock: Unlock
+    ) -> AsyncGenerator[tuple["_Arrived", bytes | None]]:
+        """See `_arrived`; and its readable copy if it needs one."""
+        async with self._arrived(chunks) as arrived:
+            yield arrived, await unlock(arrived.key)
 
     @asynccontextmanager
     async def _arrived(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator["_Arrived"]:

@@ -23,7 +23,7 @@ _GIVEN_UP_AFTER = timedelta(days=1)
 _BATCH = 500
 _OWNER_KEY = "vault/id"
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-_ORIGINAL = re.compile(rf"(?:documents|pages)/{_UUID}/[0-9a-f]{{64}}(?:/|$)")
+_ORIGINAL = re.compile(rf"(?:documents|pages|readable)/{_UUID}/[0-9a-f]{{64}}(?:/|$)")
 _RESULT = re.compile(rf"ingestions/{_UUID}/")
 """What our own files are called; others are left alone."""
 
@@ -46,8 +46,9 @@ async def remove_leftovers(database: Database, blobs: Blobs) -> None:
     async for keys in _old_files(blobs, "documents", LEFT_AFTER):
         for key in await _nameless(database, keys):
             removed += await _remove_original(database, blobs, key)
-    async for keys in _old_files(blobs, "pages", LEFT_AFTER):
-        removed += await _remove(blobs, await _nameless(database, keys))
+    for derived in ("pages", "readable"):
+        async for keys in _old_files(blobs, derived, LEFT_AFTER):
+            removed += await _remove(blobs, await _nameless(database, keys))
     async for keys in _old_files(blobs, "ingestions", LEFT_AFTER):
         removed += await _remove(blobs, await _of_no_ingestion(database, keys))
     if removed:

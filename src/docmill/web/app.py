@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from docmill.service.probes import Probes
+from docmill.service.protection import NoUnlocker, Unlocker
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.web import problems
@@ -25,10 +26,16 @@ _SMALLEST_GZIP = 500
 
 
 def create_app(
-    service: Service, renderer: PageRenderer, settings: Settings, probes: Probes | None = None
+    service: Service,
+    renderer: PageRenderer,
+    settings: Settings,
+    probes: Probes | None = None,
+    *,
+    unlocker: Unlocker | None = None,
 ) -> FastAPI:
     """The vault's web pages and API.
 
+    unlocker: opens files that are protected by a password; without one they are refused.
     probes: what the process is watched by; the vault's own unless given. Raises MisconfiguredError if it is
     to listen to other machines: that needs a sign-in, which does not exist yet.
     """
@@ -45,7 +52,13 @@ def create_app(
     closing = asyncio.Event()
     probes = probes or Probes.of(service, closing)
     app.state.vault = Vault(
-        service, settings, PageImages(service.blobs, renderer), templates, probes.metrics, closing
+        service,
+        settings,
+        PageImages(service.blobs, renderer),
+        templates,
+        probes.metrics,
+        closing,
+        unlocker or NoUnlocker(),
     )
     app.include_router(_api())
     app.include_router(ProbeRoutes(probes).router())

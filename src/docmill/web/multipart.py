@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from python_multipart import MultipartParser
@@ -13,29 +13,38 @@ from starlette.requests import ClientDisconnect, Request
 from docmill.errors import ValidationError
 
 _LONGEST_HEADER = 8192
-_Event = tuple[Literal["file", "data", "end"], bytes]
+_Event = tuple[Literal["file", "data", "end", "password"], bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A file of a form. chunks: its bytes, to be read before the next part is asked for."""
+    """A file of a form. chunks: its bytes, to be read before the next part is asked for.
+
+    password: what the form's field of that name held before the file; empty without one.
+    """
 
     file_name: str
     chunks: AsyncIterator[bytes]
+    password: str = field(default="", repr=False)
 
 
 async def files(request: Request) -> AsyncGenerator[FilePart]:
     """The files of a multipart form, one by one. What is not read of one is skipped; other fields are, too.
 
-    Raises ValidationError for a body that is no such form.
+    Raises ValidationError for a body that is no such form, and for a password after the files it is for.
     """
     events = _events(request)
+    password, seen = "", False
     async for kind, data in events:
         if kind == "file":
-            content = _content(events)
-            yield FilePart(data.decode("utf-8", "replace"), content)
+            content, seen = _content(events), True
+            yield FilePart(data.decode("utf-8", "replace"), content, password)
             async for _ in content:
                 pass
+        elif kind == "password":
+            password = data.decode("utf-8", "replace")
+            if seen and password:
+                raise ValidationError("the password comes after the files; put its field before them")
 
 
 async def _content(events: AsyncIterator[_Event]) -> AsyncGenerator[bytes]:
@@ -71,7 +80,7 @@ def _boundary(request: Request) -> bytes:
 
 
 class _Parts:
-    """Collects what the parser reports. Only parts with a file name give events."""
+    """Collects what the parser reports. Only parts with a file name, and the password, give events."""
 
     def __init__(self) -> None:
         self.events: deque[_Event] = deque()
@@ -80,6 +89,7 @@ class _Parts:
         self._value = b""
         self._disposition = b""
         self._is_file = False
+        self._password: bytes | None = None
 
     @property
     def callbacks(self) -> dict[str, object]:
@@ -97,6 +107,7 @@ class _Parts:
     def _begin(self) -> None:
         self._name = self._value = self._disposition = b""
         self._is_file = False
+        self._password = None
 
     def _header_name(self, data: bytes, start: int, end: int) -> None:
         self._name = self._held(self._name + data[start:end])
@@ -120,14 +131,20 @@ class _Parts:
         self._is_file = bool(name)  # a browser sends an empty name where no file was chosen
         if name:
             self.events.append(("file", name))
+        elif options.get(b"name") == b"password":
+            self._password = b""
 
     def _data(self, data: bytes, start: int, end: int) -> None:
         if self._is_file:
             self.events.append(("data", data[start:end]))
+        elif self._password is not None:
+            self._password = self._held(self._password + data[start:end])
 
     def _part_end(self) -> None:
         if self._is_file:
             self.events.append(("end", b""))
+        elif self._password is not None:
+            self.events.append(("password", self._password))
 
     def _end(self) -> None:
         self.is_complete = True

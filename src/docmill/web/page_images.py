@@ -49,7 +49,7 @@ class PageImages:
 
     async def _drawn(self, row: DocumentRow, page_number: int, width_px: int) -> bytes:
         """From a copy on this machine, since the renderer works in another process."""
-        original = await self._blobs.get(row.file_path)
+        original = await self._blobs.get(row.readable_file_path or row.file_path)
         with tempfile.TemporaryDirectory(prefix="docmill-page-") as folder:
             path = Path(folder) / "original"
             await asyncio.to_thread(path.write_bytes, original)

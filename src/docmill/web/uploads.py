@@ -7,12 +7,12 @@ from uuid import UUID
 
 from starlette.requests import Request
 
-from docmill.errors import CorruptError, DocmillError, TooLargeError, ValidationError
+from docmill.errors import CorruptError, DocmillError, EncryptedError, TooLargeError, ValidationError
 from docmill.web.multipart import files
 from docmill.web.problems import status_of
 from docmill.web.vault import Vault
 
-_OURS_TO_TELL = (TooLargeError, CorruptError)
+_OURS_TO_TELL = (TooLargeError, CorruptError, EncryptedError)
 """Refusals of one file; the others of the same upload go on. Whatever else fails, fails the whole request."""
 
 
@@ -33,7 +33,11 @@ async def receive(request: Request, vault: Vault, *, force: bool = False) -> lis
     async for part in files(request):
         try:
             accepted = await vault.service.intake.accept(
-                part.chunks, tenant_id=vault.tenant_id, file_name=part.file_name, force=force
+                part.chunks,
+                tenant_id=vault.tenant_id,
+                file_name=part.file_name,
+                force=force,
+                unlock=vault.unlocking(part.password),
             )
         except _OURS_TO_TELL as error:
             results.append(Uploaded(part.file_name, "refused", error=error))

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from docmill import transcription
 from docmill.errors import CorruptError
 from docmill.model import Document
 from docmill.service.metrics import Metrics
+from docmill.service.protection import NoUnlocker, Unlock, Unlocker, already_readable, unlocking
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.service.store import documents, ingestions
@@ -35,6 +36,7 @@ class Vault:
     templates: Templates
     metrics: Metrics
     closing: asyncio.Event
+    unlocker: Unlocker = field(default_factory=NoUnlocker)
 
     @property
     def tenant_id(self) -> UUID:
@@ -72,6 +74,24 @@ class Vault:
     async def reprocess(self, document_id: UUID) -> UUID:
         """Have the document processed again; the ingestion under way. Answers 404 as `document` does."""
         ingestion_id = await self.service.intake.reprocess(document_id, tenant_id=self.tenant_id)
+        if ingestion_id is None:
+            raise not_found()
+        return ingestion_id
+
+    def unlocking(self, password: str) -> Unlock:
+        """How files are opened that came with this password, which may be empty."""
+        if not password:
+            return already_readable
+        return unlocking(self.service.blobs, self.unlocker, password)
+
+    async def unlock(self, document_id: UUID, password: str) -> UUID:
+        """Have a protected document read; the ingestion under way. Answers 404 as `document` does.
+
+        Raises EncryptedError for a wrong password.
+        """
+        ingestion_id = await self.service.intake.unlock(
+            document_id, self.unlocking(password), tenant_id=self.tenant_id
+        )
         if ingestion_id is None:
             raise not_found()
         return ingestion_id

@@ -102,7 +102,8 @@ async def take(
               FROM free, document
              WHERE ingestion.id = free.id AND document.id = ingestion.document_id
             RETURNING ingestion.id AS ingestion_id, ingestion.tenant_id, document_id, fence,
-                      attempt_count AS attempt, file_path, file_name
+                      attempt_count AS attempt,
+                      coalesce(readable_file_path, file_path) AS file_path, file_name
             """,
             {
                 "ids": list(ingestion_ids),

@@ -18,6 +18,7 @@ STATES = ("processing", "stale", "needs_classification", "needs_review", "failed
 class DocumentRow:
     """A document, its state, and how far its newest ingestion is.
 
+    readable_file_path: of the copy that is read where the original is protected by a password.
     version: grows with every change that a person can see. step, error_code, error_message, progress_at:
     of the newest ingestion.
     """
@@ -29,6 +30,7 @@ class DocumentRow:
     byte_size: int
     file_name: str
     file_path: str
+    readable_file_path: str | None
     page_count: int | None
     document_type: str | None
     title: str | None
@@ -54,7 +56,8 @@ async def get(conn: Conn, document_id: UUID) -> DocumentRow | None:
         await cur.execute(
             """
             SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
-                   page_count, document_type, title, summary, document_date, language, structured_data,
+                   readable_file_path, page_count, document_type, title, summary, document_date, language,
+                   structured_data,
                    needs_human_review, state, step, error_code, error_message, progress_at, ingestion_id,
                    created_at, updated_at, version
               FROM document
@@ -72,7 +75,8 @@ async def with_prefix(conn: Conn, prefix: str, *, limit: int) -> list[DocumentRo
         await cur.execute(
             """
             SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
-                   page_count, document_type, title, summary, document_date, language, structured_data,
+                   readable_file_path, page_count, document_type, title, summary, document_date, language,
+                   structured_data,
                    needs_human_review, state, step, error_code, error_message, progress_at, ingestion_id,
                    created_at, updated_at, version
               FROM document
@@ -103,7 +107,8 @@ async def page(
         await cur.execute(
             """
             SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
-                   page_count, document_type, title, summary, document_date, language, structured_data,
+                   readable_file_path, page_count, document_type, title, summary, document_date, language,
+                   structured_data,
                    needs_human_review, state, step, error_code, error_message, progress_at, ingestion_id,
                    created_at, updated_at, version
               FROM document
@@ -164,5 +169,18 @@ async def lock(conn: Conn, document_id: UUID) -> bool:
     """Keep the document's row for this transaction; False if this tenant has none of that id."""
     cur = await conn.execute(
         "SELECT FROM document WHERE id = %(document_id)s FOR NO KEY UPDATE", {"document_id": document_id}
+    )
+    return cur.rowcount == 1
+
+
+async def set_readable(conn: Conn, document_id: UUID, readable_file_path: str) -> bool:
+    """Have the document read from this copy; False if it is already."""
+    cur = await conn.execute(
+        """
+        UPDATE document
+           SET readable_file_path = %(readable_file_path)s, updated_at = clock_timestamp()
+         WHERE id = %(document_id)s AND readable_file_path IS DISTINCT FROM %(readable_file_path)s
+        """,
+        {"document_id": document_id, "readable_file_path": readable_file_path},
     )
     return cur.rowcount == 1

@@ -14,6 +14,7 @@ from docmill.web.api.shapes import (
     DocumentList,
     DocumentSummary,
     Fault,
+    Password,
     Reprocessing,
     State,
     UploadedFile,
@@ -35,7 +36,8 @@ _FORM = {
                     "type": "object",
                     "required": ["file"],
                     "properties": {
-                        "file": {"type": "array", "items": {"type": "string", "format": "binary"}}
+                        "password": {"type": "string", "description": "before the files it opens"},
+                        "file": {"type": "array", "items": {"type": "string", "format": "binary"}},
                     },
                 }
             }
@@ -99,6 +101,12 @@ async def get_document(document_id: UUID, vault: TheVault) -> DocumentDetail:
 async def reprocess(document_id: UUID, vault: TheVault) -> Reprocessing:
     """Have a document processed again. While that is under way, asking again begins nothing new."""
     return Reprocessing(ingestion_id=await vault.reprocess(document_id))
+
+
+@router.post("/{document_id}/unlock", status_code=202)
+async def unlock(document_id: UUID, key: Password, vault: TheVault) -> Reprocessing:
+    """Have a document read that is protected by a password. A wrong one changes nothing; none is kept."""
+    return Reprocessing(ingestion_id=await vault.unlock(document_id, key.password.get_secret_value()))
 
 
 def _uploaded(result: Uploaded) -> UploadedFile:

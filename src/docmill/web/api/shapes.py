@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from docmill.model import Evidence, Failure, Verdict
 from docmill.service.store.dead_letters import DeadLetterRow
@@ -118,6 +118,12 @@ class Reprocessing(_Shape):
     """The ingestion that is under way."""
 
     ingestion_id: UUID
+
+
+class Password(_Shape):
+    """What opens a document."""
+
+    password: Annotated[SecretStr, Field(min_length=1, max_length=1000)]
 
 
 class Ingestion(_Shape):

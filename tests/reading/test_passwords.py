@@ -1,0 +1,115 @@
+from pathlib import Path
+
+import pikepdf
+import pytest
+from reportlab.pdfgen.canvas import Canvas
+
+from docmill.errors import CorruptError, EncryptedError
+from docmill.reading import pdf, tasks
+from docmill.reading.options import ReadingOptions
+from docmill.reading.pool import Pool
+from docmill.reading.unlocker import PooledUnlocker
+
+
+def locked(path: Path, *, user: str = "häslein", owner: str = "boss") -> Path:
+    plain = path.with_name("plain.pdf")
+    canvas = Canvas(str(plain))
+    canvas.drawString(50, 700, "hidden treasure")
+    canvas.save()
+    with pikepdf.open(plain) as document:
+        document.save(path, encryption=pikepdf.Encryption(user=user, owner=owner))
+    return path
+
+
+def texts(path: Path, *passwords: str) -> list[str]:
+    page = tasks.open_original(path, ReadingOptions(passwords=passwords)).pages[0]
+    assert page is not None
+    return page.words.texts
+
+
+def test_without_a_password_one_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(EncryptedError, match="give it with the upload"):
+        texts(locked(tmp_path / "a.pdf"))
+
+
+@pytest.mark.parametrize("passwords", [("häslein",), ("wrong", "häslein"), ("boss",)])
+def test_the_first_password_that_fits_opens_the_file(tmp_path: Path, passwords: tuple[str, ...]) -> None:
+    assert texts(locked(tmp_path / "a.pdf"), *passwords) == ["hidden", "treasure"]
+
+
+def test_a_wrong_password_is_called_wrong(tmp_path: Path) -> None:
+    with pytest.raises(EncryptedError, match="does not open"):
+        texts(locked(tmp_path / "a.pdf"), "wrong")
+
+
+def test_an_owner_s_password_alone_keeps_nobody_from_reading(tmp_path: Path) -> None:
+    path = locked(tmp_path / "a.pdf", user="")
+
+    assert texts(path) == ["hidden", "treasure"]
+    assert tasks.unlock(path, "any") is None
+
+
+def test_passwords_show_in_no_representation() -> None:
+    assert "secret" not in repr(ReadingOptions(passwords=("secret",)))
+
+
+def test_an_unlocked_copy_needs_no_password_and_is_always_the_same(tmp_path: Path) -> None:
+    path = locked(tmp_path / "a.pdf")
+
+    copy = tasks.unlock(path, "häslein")
+
+    assert copy is not None
+    (tmp_path / "copy.pdf").write_bytes(copy)
+    assert texts(tmp_path / "copy.pdf") == ["hidden", "treasure"]
+    assert tasks.unlock(path, "häslein") == copy
+
+
+def test_nothing_is_unlocked_with_a_wrong_password(tmp_path: Path) -> None:
+    with pytest.raises(EncryptedError, match="does not open"):
+        tasks.unlock(locked(tmp_path / "a.pdf"), "wrong")
+
+
+def test_other_files_are_left_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("open to all")
+
+    assert tasks.unlock(tmp_path / "a.txt", "any") is None
+
+
+async def test_unlocking_happens_in_a_child(tmp_path: Path) -> None:
+    async with Pool(1) as pool:
+        copy = await PooledUnlocker(pool).unlock(locked(tmp_path / "a.pdf"), "häslein")
+
+    assert copy is not None
+    assert copy.startswith(b"%PDF")
+
+
+def test_what_pdfium_cannot_open_is_repaired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = locked(tmp_path / "a.pdf", user="")
+    loaded = pdf._loaded  # pyright: ignore[reportPrivateUsage] - put back in its place below
+
+    def refused(path: Path, password: str | None) -> pdf.PdfDocument:
+        loaded(path, password).close()
+        raise pdf.pdfium.PdfiumError("format", err_code=pdf.raw.FPDF_ERR_FORMAT)
+
+    monkeypatch.setattr(pdf, "_loaded", refused)
+
+    assert texts(path) == ["hidden", "treasure"]
+
+
+def test_what_nobody_can_repair_is_corrupt(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7 " + b"\0" * 500)
+
+    with pytest.raises(CorruptError, match="beyond repair"):
+        texts(tmp_path / "a.pdf")
+
+
+def test_what_is_encrypted_for_certain_people_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> pdf.PdfDocument:
+        raise pdf.pdfium.PdfiumError("security", err_code=pdf.raw.FPDF_ERR_SECURITY)
+
+    monkeypatch.setattr(pdf, "_loaded", refused)
+
+    with pytest.raises(EncryptedError, match="certain people"):
+        texts(locked(tmp_path / "a.pdf"), "häslein")
