@@ -132,7 +132,7 @@ OPEN_DOCUMENT_KINDS: tuple[Kind, ...] = (
 """What the member `mimetype` says: templates too, whose type only goes on."""
 ZIP = Kind("application/zip", "a ZIP archive")
 
-RTF = Kind("application/rtf", "an RTF document", AS_PDF)
+RTF = Kind("application/rtf", "an RTF document")
 MAIL = Kind("message/rfc822", "an e-mail", AS_PDF)
 HTML = Kind("text/html", "a web page")
 CSV = Kind("text/csv", "a table as text")

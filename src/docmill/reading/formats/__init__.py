@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from docmill.reading.flow import Block
-from docmill.reading.formats import docx, html, markdown, odf, pptx, table_text, text, xls, xlsx
+from docmill.reading.formats import docx, html, markdown, odf, pptx, rtf, table_text, text, xls, xlsx
 from docmill.reading.options import ReadingOptions
 
 Read = Callable[[Path, ReadingOptions], list[Block]]
@@ -20,6 +20,7 @@ READERS: Mapping[str, Read] = {
     f"{OPEN_DOCUMENT}.spreadsheet": odf.read_sheets,
     f"{OPEN_DOCUMENT}.text": odf.read,
     "application/json": text.read,
+    "application/rtf": rtf.read,
     "application/vnd.ms-excel": xls.read,
     "application/xml": text.read,
     "text/csv": table_text.read,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from docmill.errors import CorruptError
+from docmill.errors import CorruptError, TooLargeError
 from docmill.reading import encodings
 from docmill.reading.flow import Block, Heading, Paragraph
 from docmill.reading.formats.package import Element, attribute, local
@@ -54,9 +54,12 @@ def _parsed(text: str) -> Element | None:
     )
     data = text.replace("\0", "").encode("utf-8", "replace")
     try:
-        return etree.fromstring(data, parser) if data.strip() else None
+        root = etree.fromstring(data, parser) if data.strip() else None
     except etree.XMLSyntaxError as error:  # nothing but comments, or nothing that looks like a page
         raise CorruptError("the web page shows nothing; save it as a PDF and upload that") from error
+    if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
+        raise TooLargeError("the web page nests its elements too deeply; save it as a PDF and upload that")
+    return root
 
 
 def _shown(element: Element, depth: int) -> list[Block]:

@@ -22,7 +22,11 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
     """One table, whose first row names the columns; plain text if it is none after all."""
     content = encodings.decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
     named = NAMED.match(content)
-    mark = named[1] if named else delimited.delimiter(content[: delimited.SAMPLE], is_whole=False)
+    mark = (
+        named[1]
+        if named
+        else delimited.delimiter(content[: delimited.SAMPLE], is_whole=len(content) <= delimited.SAMPLE)
+    )
     if mark is None:
         return text.blocks(content)
     del options

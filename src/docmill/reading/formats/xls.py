@@ -9,6 +9,7 @@ from pathlib import Path
 import xlrd
 from xlrd.biffh import XLRDError, error_text_from_code
 from xlrd.book import Book
+from xlrd.compdoc import CompDocError
 from xlrd.sheet import Cell
 from xlrd.sheet import Sheet as Worksheet
 
@@ -21,6 +22,7 @@ from docmill.reading.options import ReadingOptions
 
 DAMAGED = (
     XLRDError,
+    CompDocError,
     AssertionError,
     struct.error,
     LookupError,
