@@ -32,6 +32,13 @@ def half_black(mode: str = "RGB", size: tuple[int, int] = (60, 40)) -> Image.Ima
         ("RGB", "a.webp"),
         ("1", "a.tif"),
         ("RGB", "a.heic"),
+        ("P", "a.gif"),
+        ("RGB", "a.bmp"),
+        ("1", "a.bmp"),
+        ("CMYK", "a.tif"),
+        ("P", "a.tif"),
+        ("RGBA", "a.tif"),
+        ("LA", "a.tif"),
     ],
 )
 def test_every_kind_of_picture_becomes_rgb(tmp_path: Path, mode: str, name: str) -> None:
@@ -63,25 +70,103 @@ def test_transparent_is_white(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("orientation", "rotation", "shape"),
-    [(1, 0, (40, 60)), (3, 180, (40, 60)), (6, 90, (60, 40)), (8, 270, (60, 40))],
+    [
+        (1, 0, (40, 60)),
+        (2, 0, (40, 60)),
+        (3, 180, (40, 60)),
+        (4, 180, (40, 60)),
+        (5, 90, (60, 40)),
+        (6, 90, (60, 40)),
+        (7, 270, (60, 40)),
+        (8, 270, (60, 40)),
+    ],
 )
 def test_the_camera_s_orientation_is_applied(
     tmp_path: Path, orientation: int, rotation: int, shape: tuple[int, int]
 ) -> None:
     exif = Image.Exif()
     exif[0x0112] = orientation
-    half_black().save(tmp_path / "a.jpg", exif=exif)
+    stored(orientation).save(tmp_path / "a.jpg", exif=exif, quality=100)
 
     picture = images.load(tmp_path / "a.jpg", 1, FIT, OPTIONS)
 
-    assert (picture.rotation, picture.pixels.shape[:2]) == (rotation, shape)
-    dark = {
-        0: picture.pixels[5],
-        180: picture.pixels[-5],
-        90: picture.pixels[:, -5],
-        270: picture.pixels[:, 5],
+    assert (picture.rotation, stored(orientation).size[::-1]) == (rotation, shape)
+    assert picture.pixels.shape == (40, 60, 3)
+    assert picture.pixels[5, 5].max() < 30
+    assert picture.pixels[5, 55].min() > 225
+    assert picture.pixels[35, 5].min() > 225
+
+
+def stored(orientation: int) -> Image.Image:
+    """What a camera stores with this EXIF orientation of a sheet whose top left quarter is black."""
+    sheet = Image.new("L", (60, 40), 255)
+    sheet.paste(0, (0, 0, 30, 20))
+    undone = {
+        2: [Image.Transpose.FLIP_LEFT_RIGHT],
+        3: [Image.Transpose.ROTATE_180],
+        4: [Image.Transpose.FLIP_TOP_BOTTOM],
+        5: [Image.Transpose.TRANSPOSE],
+        6: [Image.Transpose.ROTATE_90],
+        7: [Image.Transpose.TRANSVERSE],
+        8: [Image.Transpose.ROTATE_270],
     }
-    assert dark[rotation].max() < 30
+    for step in undone.get(orientation, []):
+        sheet = sheet.transpose(step)
+    return sheet
+
+
+@pytest.mark.parametrize(
+    "compression", ["raw", "tiff_lzw", "packbits", "tiff_adobe_deflate", "jpeg", "group4"]
+)
+def test_every_compression_of_a_tiff_is_read(tmp_path: Path, compression: str) -> None:
+    mode = "1" if compression == "group4" else "L"
+    half_black(mode).save(tmp_path / "a.tif", compression=compression)
+
+    pixels = images.load(tmp_path / "a.tif", 1, FIT, OPTIONS).pixels
+
+    assert pixels[5].max() < 30
+    assert pixels[35].min() > 225
+
+
+@pytest.mark.parametrize("name", ["a.gif", "a.png", "a.webp"])
+def test_an_animation_is_its_first_frame(tmp_path: Path, name: str) -> None:
+    later = Image.new("RGB", (60, 40), "red")
+    half_black().save(tmp_path / name, save_all=True, append_images=[later], duration=100)
+
+    assert images.count_frames(tmp_path / name, OPTIONS) == 1
+    assert images.load(tmp_path / name, 1, FIT, OPTIONS).pixels[5].max() < 30
+
+
+def test_a_heic_is_turned_once(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    stored(6).save(tmp_path / "a.heic", exif=exif, quality=100)
+
+    picture = images.load(tmp_path / "a.heic", 1, FIT, OPTIONS)
+
+    assert picture.pixels.shape == (40, 60, 3)
+    assert picture.pixels[5, 5].max() < 40
+    assert picture.pixels[35, 55].min() > 215
+
+
+def test_a_heic_of_several_pictures_has_as_many_pages(tmp_path: Path) -> None:
+    half_black().convert("RGB").save(
+        tmp_path / "a.heic", save_all=True, append_images=[half_black(size=(80, 40))]
+    )
+
+    assert images.count_frames(tmp_path / "a.heic", OPTIONS) == 2
+    assert images.load(tmp_path / "a.heic", 2, FIT, OPTIONS).pixels.shape == (40, 80, 3)
+
+
+def test_floating_point_is_scaled(tmp_path: Path) -> None:
+    values = np.full((40, 60), 0.8, np.float32)
+    values[:20] = -1
+    Image.fromarray(values).save(tmp_path / "a.tif")
+
+    pixels = images.load(tmp_path / "a.tif", 1, FIT, OPTIONS).pixels
+
+    assert pixels[5].max() < 30
+    assert pixels[35].min() > 225
 
 
 def test_a_turn_asked_for_wins_over_the_camera_s(tmp_path: Path) -> None:

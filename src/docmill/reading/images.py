@@ -1,4 +1,4 @@
-"""Pictures: JPEG, PNG, WebP, TIFF and HEIC, one page per frame."""
+"""Pictures of every common kind. A frame of a TIFF or HEIC is a page; an animation is its first frame."""
 
 import io
 import struct
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pillow_heif
 from numpy.typing import NDArray
-from PIL import ExifTags, Image, ImageFile, ImageOps
+from PIL import ExifTags, Image, ImageFile
 
 from docmill.errors import CorruptError, TooLargeError
 from docmill.reading.options import ReadingOptions
@@ -21,7 +21,8 @@ pillow_heif.register_heif_opener(  # pyright: ignore[reportUnknownMemberType] - 
     thumbnails=False
 )
 
-FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "HEIF")
+FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "HEIF", "GIF", "BMP")
+PAGED = ("TIFF", "HEIF")
 LONG_SIDE_PT = 842.0
 """Of pictures that do not say how large they are: A4."""
 PLAUSIBLE_DPI = (50.0, 1200.0)
@@ -39,6 +40,19 @@ DAMAGED = (
 """What Pillow's and libheif's decoders raise on files that are not what they should be."""
 TURNS = {3: 180, 4: 180, 5: 90, 6: 90, 7: 270, 8: 270}
 """EXIF orientation to degrees clockwise."""
+UPRIGHT = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+"""What undoes each EXIF orientation."""
+HEIF_TURNED = (b"irot", b"imir")
+"""Properties of a HEIF that its decoder obeys; its EXIF then repeats what is done already."""
+HEIF_HEAD_BYTES = 262_144
 
 
 class Picture(NamedTuple):
@@ -53,7 +67,7 @@ class Picture(NamedTuple):
 def count_frames(path: Path, options: ReadingOptions) -> int:
     """How many pages the picture file has. Raises CorruptError, TooLargeError."""
     with _opened(path) as image:
-        frames = getattr(image, "n_frames", 1) if image.format in ("TIFF", "HEIF") else 1
+        frames = getattr(image, "n_frames", 1) if image.format in PAGED else 1
         _check_size(image, options)
     return frames
 
@@ -74,18 +88,31 @@ def load(
         if page_number > 1:
             image.seek(page_number - 1)
         _check_size(image, options)
-        meant = TURNS.get(image.getexif().get(ExifTags.Base.Orientation, 1), 0)
+        orientation = _orientation(image, path)
+        meant = TURNS.get(orientation, 0)
         turn = meant if rotation is None else rotation
         width_pt, height_pt = _size_pt(image)
         image.draft("RGB", (max(fit), max(fit)))  # a JPEG is decoded no larger than needed
         _decode(image)
-        upright = ImageOps.exif_transpose(_plain(image))
+        upright = _plain(image)
+        if orientation in UPRIGHT:
+            upright = upright.transpose(UPRIGHT[orientation])
         if turn != meant:
             upright = upright.rotate(meant - turn, expand=True)
         upright.thumbnail(fit, Image.Resampling.LANCZOS)
     if turn % 180:
         width_pt, height_pt = height_pt, width_pt
     return Picture(np.asarray(upright), width_pt, height_pt, turn)
+
+
+def _orientation(image: Image.Image, path: Path) -> int:
+    """The EXIF orientation that is still to be undone."""
+    if image.format != "HEIF":
+        return int(image.getexif().get(ExifTags.Base.Orientation, 1))
+    with path.open("rb") as file:
+        head = file.read(HEIF_HEAD_BYTES)
+    done = any(mark in head for mark in HEIF_TURNED)
+    return 1 if done else int(image.info.get("original_orientation") or 1)
 
 
 def webp(picture: Picture) -> bytes:
@@ -126,8 +153,9 @@ def _decode(image: Image.Image) -> None:
 def _plain(image: Image.Image) -> Image.Image:
     """RGB on white, eight bits."""
     if image.mode[0] in "IF":  # 16 or 32 bits, which Pillow would clip instead of scaling
-        values = np.asarray(image, np.float32)
-        image = Image.fromarray((values * (255 / max(float(values.max(initial=0)), 1))).astype(np.uint8))
+        values = np.nan_to_num(np.asarray(image, np.float32))
+        most = float(values.max(initial=0))
+        image = Image.fromarray((np.clip(values, 0, None) * (255 / (most or 1))).astype(np.uint8))
     if image.has_transparency_data:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)

@@ -11,9 +11,20 @@ from docmill.service.store.documents import DocumentRow
 WIDTHS_PX = (200, 1000, 2000)
 """A thumbnail, a page that fits the window, one to zoom into. No others, so that what is kept stays small."""
 
-VIEWABLE = frozenset({"application/pdf", "image/heic", "image/jpeg", "image/png", "image/tiff", "image/webp"})
+VIEWABLE = frozenset(
+    {
+        "application/pdf",
+        "image/bmp",
+        "image/gif",
+        "image/heic",
+        "image/jpeg",
+        "image/png",
+        "image/tiff",
+        "image/webp",
+    }
+)
 
-_ENDINGS = frozenset({"heic", "heif", "jpeg", "jpg", "pdf", "png", "tif", "tiff", "webp"})
+_ENDINGS = frozenset({"bmp", "gif", "heic", "heif", "jpeg", "jpg", "pdf", "png", "tif", "tiff", "webp"})
 _UNREADABLE = frozenset({"corrupt", "encrypted", "too_large", "unsupported_file_type"})
 _UNKNOWN = "application/octet-stream"
 
