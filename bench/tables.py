@@ -19,7 +19,6 @@ from docmill.errors import DocmillError
 from docmill.model import Page, letters_and_digits
 from docmill.reading import tasks
 from docmill.reading.options import ReadingOptions
-from docmill.reading.tables import with_tables
 from docmill.samples import load_truth
 from order_documents import SHARED
 
@@ -52,7 +51,7 @@ def _items(content: bytes) -> Iterator[Item]:
 
 def pages(path: Path) -> list[Page]:
     opened = tasks.open_original(path, ReadingOptions())
-    return [with_tables(page) for page in opened.pages if page is not None]
+    return [page for page in opened.pages if page is not None]
 
 
 def holds(row: list[str], item: Item) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from docmill.model import Document, Page
-from docmill.reading.tables import find, with_tables
+from docmill.reading.tables import with_tables
 
 MakePage = Callable[[str], Page]
 
@@ -52,7 +52,7 @@ def test_the_items_of_an_invoice_are_rows_under_the_names_of_their_columns(make_
 def test_a_table_and_its_cells_have_boxes_within_one_another(make_page: MakePage) -> None:
     page = make_page(INVOICE)
 
-    (table,) = find(page.words, page.width_pt, page.height_pt)
+    (table,) = with_tables(page).tables
 
     assert all(table.box.x0 <= cell.box.x0 and cell.box.x1 <= table.box.x1 for cell in table.cells)
     assert all(table.box.y0 <= cell.box.y0 and cell.box.y1 <= table.box.y1 for cell in table.cells)

@@ -5,15 +5,19 @@ no table, so that a table needs three columns, one of them of numbers, over at l
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from docmill.model import Box, Cell, Page, Table, Words
+from docmill.reading import ruled
+from docmill.reading.ruled import Lines
 
 COLUMN_GAP = 1.1
 """Of the text height, a wider gap parts two cells."""
+LEAST_ROWS = 2
 CORE = 3
 """Cells of a row by which a table is recognised."""
 FARTHEST = 7
@@ -26,12 +30,14 @@ HEADING_DIGITS = 0.2
 """Share of a heading's cells that may have digits, such as a rate of tax."""
 NUMERIC = 0.6
 """Share of a column's cells that are numbers in a column of numbers."""
+AMOUNTS = 0.75
+"""Share of rows with an amount in one column, where columns have no names."""
 FILLED = 0.5
 """Share of rows that have a cell in a column, for three columns at least."""
 FORM = 0.25
 """Share of cells that end in a colon from which on rows are a list of fields."""
 MOST_ASIDE = 2
-"""Lines in a row that go over several columns inside a table, such as the remark on an item."""
+"""Lines in a row that do not keep the columns inside a table, such as the remark on an item."""
 _NUMBER = re.compile(
     r"^[-+(\u2212]?\s*(?:[A-Z]{1,3}\s?|[€$£¥₹]\s?)?[-+\u2212]?\d[\d.,'\u2019\s]*[)%-]?\s?(?:[A-Za-z%€$£¥]{1,3}\.?)?[)*]?$"
 )
@@ -119,18 +125,31 @@ class _Columns:
         return columns if not number or known >= enough else None
 
 
-def with_tables(page: Page) -> Page:
-    """The page with the tables that its words make; as it is if it has some."""
+def with_tables(page: Page, rulings: Callable[[], tuple[Lines, Lines]] | None = None) -> Page:
+    """The page with the tables that its words make; as it is if it has some.
+
+    rulings: gives the lines drawn across and down the page; a page without rows does not ask.
+    """
     if page.tables or not len(page.words):
         return page
-    found = tuple(find(page.words, page.width_pt, page.height_pt))
-    return replace(page, tables=found) if found else page
+    size = page.width_pt, page.height_pt
+    lines = _lines(page.words, *size)
+    if sum(line.is_core for line in lines) < LEAST_ROWS:
+        return page
+    drawn = ruled.find(page.words, *rulings(), size) if rulings else []
+    kept = [line for line in lines if not any(_within(line, table, page.height_pt) for table in drawn)]
+    found = sorted([*drawn, *_unruled(page.words, kept)], key=lambda table: table.box.y0)
+    return replace(page, tables=tuple(found)) if found else page
 
 
-def find(words: Words, width: float, height: float) -> Iterator[Table]:
-    """The tables that words on a page of this size make, from top to bottom."""
-    lines = _lines(words, width, height)
-    if sum(line.is_core for line in lines) < 2:  # noqa: PLR2004 - a table has two rows
+def _within(line: _Line, table: Table, height: float) -> bool:
+    """Whether a line stands at the height of a table."""
+    return table.box.y0 * height < (line.top + line.bottom) / 2 < table.box.y1 * height
+
+
+def _unruled(words: Words, lines: Sequence[_Line]) -> Iterator[Table]:
+    """The tables that lines make by what stands under what."""
+    if not lines:
         return
     text_height = float(np.median([line.bottom - line.top for line in lines]))
     at = 0
@@ -173,21 +192,22 @@ def _grown(lines: Sequence[_Line], start: int, text_height: float) -> tuple[int,
     if not lines[start].is_core:
         return start, None
     columns = _Columns().joined(lines[start], 0)
-    stop, aside, bottom = start + 1, 0, lines[start].bottom
+    stop, aside, bottom, has_items = start + 1, 0, lines[start].bottom, not lines[start].is_heading
     for index in range(start + 1, len(lines)):
         line = lines[index]
         if columns is None or not -text_height < line.top - bottom < FARTHEST * text_height:
             break
-        wider = columns.joined(line, index - start) if len(line.pieces) > 1 else columns
-        if wider is None:
+        if len(line.pieces) > 1:
+            fitting = columns.joined(line, index - start)
+        else:
+            fitting = columns if columns.hold(line.pieces[0], text_height) else None
+        if fitting is not None:
+            columns, aside, bottom, stop = fitting, 0, line.bottom, index + 1
+            has_items |= line.is_core and not line.is_heading
+        elif aside == MOST_ASIDE or (line.is_core and line.is_heading and has_items):
             break
-        columns = wider
-        if len(line.pieces) > 1 or columns.hold(line.pieces[0], text_height):
-            aside, bottom, stop = 0, line.bottom, index + 1
-            continue
-        aside += 1
-        if aside > MOST_ASIDE:
-            break
+        else:
+            aside += 1
     return stop, columns
 
 
@@ -201,7 +221,7 @@ def _table(words: Words, lines: Sequence[_Line], columns: _Columns, text_height:
     if not numeric or not (lines[0].is_heading or _has_amounts(lines, columns, numeric)):
         return None
     rows = _rows(lines, columns, numeric, text_height)
-    if len(rows) < 2:  # noqa: PLR2004 - a table has two rows
+    if len(rows) < LEAST_ROWS:
         return None
     cells = [cell for number, row in enumerate(rows) for cell in _cells(words, row, number, columns)]
     return Table(_around([cell.box for cell in cells]), len(rows), len(columns.spans), tuple(cells))
@@ -229,12 +249,17 @@ def _has_cells(lines: Sequence[_Line], columns: _Columns) -> bool:
 
 
 def _has_amounts(lines: Sequence[_Line], columns: _Columns, numeric: set[int]) -> bool:
-    """Whether most rows end in an amount of money."""
-    last = [line.pieces[-1] for line in lines if line.is_core]
-    amounts = [
-        piece for piece in last if _AMOUNT.search(piece.text) and not numeric.isdisjoint(columns.hits(piece))
-    ]
-    return len(amounts) >= NUMERIC * len(last)
+    """Whether one column has an amount of money in most rows."""
+    core = [line for line in lines if line.is_core]
+    counts = Counter(
+        hit
+        for line in core
+        for piece in line.pieces
+        if _AMOUNT.search(piece.text)
+        for hit in columns.hits(piece)
+        if hit in numeric
+    )
+    return max(counts.values(), default=0) >= AMOUNTS * len(core)
 
 
 def _rows(

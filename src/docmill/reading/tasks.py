@@ -14,6 +14,7 @@ from docmill.reading.holding import Taken
 from docmill.reading.images import Picture
 from docmill.reading.options import ReadingOptions
 from docmill.reading.recognition import read_picture
+from docmill.reading.rulings import rulings
 from docmill.reading.tables import with_tables
 from docmill.reading.wholes import WHOLES
 
@@ -90,7 +91,7 @@ def _text_page(document: pdf.PdfDocument, number: int) -> Page | None:
         with pdf.opened_page(document, number) as page:
             text = oldlayers.text_page(page, number)
             if text:
-                text = with_tables(text)
+                text = with_tables(text, lambda: rulings(page))
             if text and number == 1 and acroform.is_dynamic(document, page):
                 return replace(text, problem=acroform.DYNAMIC)
             return text
