@@ -1,13 +1,17 @@
 """Pictures of pages for people to look at, upright as the boxes are."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from docmill.errors import ValidationError
-from docmill.reading import images, pdf, pdftext, sniff
+from docmill.reading import drawing, images, pdf, pdftext, sniff, tasks
+from docmill.reading.flow import Paragraph, typeset
+from docmill.reading.formats import READERS
 from docmill.reading.images import Picture
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.reading.turns import for_a_person
+from docmill.reading.wholes import WHOLES
 
 MAX_HEIGHT_PX = 8000
 """A till roll may be long; a page whose box was made to be endless may not."""
@@ -39,7 +43,12 @@ def draw_page(
 ) -> bytes:
     """See `LocalRenderer.render`; this is what the child does."""
     fit = (width_px, MAX_HEIGHT_PX)
-    if sniff.media_type(path) == sniff.PDF:
+    media_type = sniff.media_type(path)
+    if media_type in READERS:
+        return images.webp(_typeset_page(path, media_type, page_number, fit, options))
+    if media_type in WHOLES:
+        _check_number(page_number, 0)
+    if media_type == sniff.PDF:
         return images.webp(_pdf_page(path, page_number, fit, rotation, options))
     _check_number(page_number, images.count_frames(path, options))
     return images.webp(images.load(path, page_number, fit, options, rotation=rotation))
@@ -54,6 +63,18 @@ def _pdf_page(
             if rotation is None:
                 rotation = pdftext.read_layer(page, page_number).rotation
             return pdf.render(page, fit, rotation=rotation)
+
+
+def _typeset_page(
+    path: Path, media_type: str, page_number: int, fit: tuple[int, int], options: ReadingOptions
+) -> Picture:
+    """A page of a format without pages: set again as when it was read, but no further than needed."""
+    pages = tasks.read_flow(path, media_type, replace(options, max_pages=min(page_number, options.max_pages)))
+    _check_number(page_number, len(pages))
+    page = pages[page_number - 1]
+    if page.problem:
+        (page,) = typeset([Paragraph(page.problem)])
+    return drawing.draw(page, fit)
 
 
 def _check_number(page_number: int, count: int) -> None:

@@ -150,6 +150,17 @@ TEXT_KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
 """What the beginning of a text says; the first that is found decides."""
 
 
+READ = frozenset(
+    found.media_type
+    for found in (
+        *(found for _, found in (*SIGNATURES, *OLE_KINDS, *ZIP_KINDS, *TEXT_KINDS)),
+        *(*OPEN_DOCUMENT_KINDS, ZIP, WEBP, HEIC, MAIL, CSV, TSV, TEXT, Kind(PDF, "a PDF")),
+    )
+    if not found.advice
+)
+"""The types that `media_type` gives."""
+
+
 def media_type(path: Path) -> str:
     """The type, one that docmill reads.
 

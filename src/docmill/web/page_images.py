@@ -5,26 +5,20 @@ import tempfile
 from pathlib import Path
 from typing import Protocol
 
+from docmill.reading import sniff
 from docmill.service.blobs import Blobs
 from docmill.service.store.documents import DocumentRow
 
 WIDTHS_PX = (200, 1000, 2000)
 """A thumbnail, a page that fits the window, one to zoom into. No others, so that what is kept stays small."""
 
-VIEWABLE = frozenset(
-    {
-        "application/pdf",
-        "image/bmp",
-        "image/gif",
-        "image/heic",
-        "image/jpeg",
-        "image/png",
-        "image/tiff",
-        "image/webp",
-    }
-)
+VIEWABLE = sniff.READ
 
-_ENDINGS = frozenset({"bmp", "gif", "heic", "heif", "jpeg", "jpg", "pdf", "png", "tif", "tiff", "webp"})
+_ENDINGS = frozenset(
+    ["bmp", "csv", "docx", "eml", "gif", "heic", "heif", "htm", "html", "jpeg", "jpg", "json", "md", "msg"]
+    + ["odp", "ods", "odt", "pdf", "png", "pptx", "rtf", "tif", "tiff", "tsv", "txt", "webp"]
+    + ["xls", "xlsm", "xlsx", "xml"]
+)
 _UNREADABLE = frozenset({"corrupt", "encrypted", "too_large", "unsupported_file_type"})
 _UNKNOWN = "application/octet-stream"
 
@@ -69,7 +63,7 @@ class PageImages:
 
 def is_viewable(row: DocumentRow) -> bool:
     """Whether pictures of its pages can be made; by its file name until somebody has looked inside."""
-    if row.page_count is None and row.error_code in _UNREADABLE:
+    if row.page_count == 0 or (row.page_count is None and row.error_code in _UNREADABLE):
         return False
     if row.media_type == _UNKNOWN:
         return row.file_name.rpartition(".")[2].lower() in _ENDINGS
