@@ -18,8 +18,8 @@ _MALFORMED = (
 )
 """What unpickling raises on a reply that was made to harm."""
 
-# Instructions of protocol 5 as our children write it, with the bytes of their argument. Others are refused: by
-# one that stores at a number of its choice, five bytes would take the parent's memory.
+# Instructions of protocol 5 as our children write it, with the bytes of their argument. Others are refused:
+# by one that stores at a number of its choice, five bytes would take the parent's memory.
 _FIXED = {
     **dict.fromkeys(b"()tR]}beasuN.", 0),
     **dict.fromkeys(b"\x81\x85\x86\x87\x88\x89\x8f\x90\x91\x92\x93\x94", 0),

@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -9,8 +10,11 @@ from docmill.reading import sniff
 from docmill.service.blobs import Blobs
 from docmill.service.store.documents import DocumentRow
 
-WIDTHS_PX = (200, 1000, 2000)
-"""A thumbnail, a page that fits the window, one to zoom into. No others, so that what is kept stays small."""
+WIDTHS_PX = (200, 400, 1000, 2000)
+"""A stamp, a thumbnail of about 20 KB, a page that fits the window, one to zoom into.
+
+No others, so that what is kept stays small.
+"""
 
 VIEWABLE = sniff.READ
 
@@ -20,6 +24,7 @@ _ENDINGS = frozenset(
     + ["xls", "xlsm", "xlsx", "xml"]
 )
 _UNREADABLE = frozenset({"corrupt", "encrypted", "too_large", "unsupported_file_type"})
+_A4_RATIO = 842 / 595
 _UNKNOWN = "application/octet-stream"
 
 
@@ -41,13 +46,27 @@ class PageImages:
     def __init__(self, blobs: Blobs, renderer: PageRenderer) -> None:
         self._blobs = blobs
         self._renderer = renderer
+        self._drawing: dict[str, asyncio.Task[bytes]] = {}
 
     async def get(self, row: DocumentRow, *, page_number: int, width_px: int) -> bytes:
-        """The page as WebP. Raises what `PageRenderer.render` raises."""
+        """The page as WebP, drawn once however many ask for it. Raises what `PageRenderer.render` raises."""
         key = f"pages/{row.tenant_id}/{row.content_hash}/{page_number}-{width_px}.webp"
         kept = await self._blobs.find(key)
         if kept is not None:
             return kept
+        drawing = self._drawing.get(key)
+        if drawing is None:
+            drawing = asyncio.create_task(self._drawn_and_kept(key, row, page_number, width_px))
+            self._drawing[key] = drawing
+            drawing.add_done_callback(partial(self._forget, key))
+        return await asyncio.shield(drawing)  # one client that goes away does not take it from the others
+
+    def _forget(self, key: str, drawing: asyncio.Task[bytes]) -> None:
+        del self._drawing[key]
+        if not drawing.cancelled():
+            drawing.exception()  # seen, even if everyone who asked has gone
+
+    async def _drawn_and_kept(self, key: str, row: DocumentRow, page_number: int, width_px: int) -> bytes:
         image = await self._drawn(row, page_number, width_px)
         await self._blobs.put_once(key, image)
         return image
@@ -68,3 +87,14 @@ def is_viewable(row: DocumentRow) -> bool:
     if row.media_type == _UNKNOWN:
         return row.file_name.rpartition(".")[2].lower() in _ENDINGS
     return row.media_type in VIEWABLE
+
+
+def placeholder(width_px: int) -> bytes:
+    """An empty sheet with a cross on it, as SVG: light and dark shine through."""
+    height_px = round(width_px * _A4_RATIO)
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 141"'
+        f' width="{width_px}" height="{height_px}">'
+        '<g fill="none" stroke="#888" stroke-opacity=".6"><path d="M.5.5h99v140h-99z"/>'
+        '<path d="M35 55l30 30m0-30l-30 30" stroke-width="3"/></g></svg>'
+    ).encode()

@@ -1,12 +1,13 @@
 """Originals and pictures of pages."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 import httpx
 import pytest
 
-from docmill.errors import CorruptError, EncryptedError, UnsupportedFileTypeError
+from docmill.errors import CorruptError, CrashedError, EncryptedError, UnsupportedFileTypeError
 from docmill.service.stack import Service
 from docmill.web.painted_pages import PaintedPages
 
@@ -151,3 +152,50 @@ async def test_a_page_that_cannot_be_drawn_says_why(
 
     assert response.status_code == status
     assert response.json()["detail"] == str(error)
+
+
+async def test_a_browser_gets_a_placeholder_for_a_page_that_cannot_be_drawn(
+    client: httpx.AsyncClient, address: str, renderer: PaintedPages
+) -> None:
+    renderer.error = CorruptError("it is damaged")
+
+    response = await client.get(f"{address}/pages/1.webp", headers={"accept": "image/webp,*/*;q=0.8"})
+
+    assert (response.status_code, response.headers["content-type"]) == (200, "image/svg+xml")
+    assert response.headers["cache-control"] == "no-store"
+    assert response.content.startswith(b"<svg")
+
+
+async def test_a_picture_that_is_known_is_not_sent_again(
+    client: httpx.AsyncClient, address: str, renderer: PaintedPages
+) -> None:
+    first = await client.get(f"{address}/pages/1.webp")
+    asked = len(renderer.asked)
+
+    again = await client.get(f"{address}/pages/1.webp", headers={"if-none-match": first.headers["etag"]})
+    other = await client.get(f"{address}/pages/2.webp", headers={"if-none-match": first.headers["etag"]})
+
+    assert (again.status_code, again.content) == (304, b"")
+    assert other.status_code == 200
+    assert len(renderer.asked) == asked + 1
+
+
+async def test_clients_that_ask_at_once_have_a_page_drawn_once(
+    client: httpx.AsyncClient, address: str, renderer: PaintedPages
+) -> None:
+    answers = await asyncio.gather(*(client.get(f"{address}/pages/1.webp") for _ in range(8)))
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert len(renderer.asked) == 1
+
+
+async def test_after_a_fault_a_page_is_drawn_when_asked_for_again(
+    client: httpx.AsyncClient, address: str, renderer: PaintedPages
+) -> None:
+    renderer.error = CrashedError("the process died")
+    failed = await client.get(f"{address}/pages/1.webp")
+    renderer.error = None
+
+    again = await client.get(f"{address}/pages/1.webp")
+
+    assert (failed.status_code, again.status_code) == (503, 200)

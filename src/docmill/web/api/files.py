@@ -11,8 +11,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
+from docmill.errors import DocumentError, TransientError
 from docmill.service.store.documents import DocumentRow
-from docmill.web.page_images import WIDTHS_PX
+from docmill.web.page_images import WIDTHS_PX, placeholder
 from docmill.web.vault import TheVault, Vault
 
 router = APIRouter(prefix="/documents/{document_id}", tags=["files"])
@@ -60,13 +61,31 @@ async def get_page(
     vault: TheVault,
     *,
     width: Annotated[int, Query(json_schema_extra={"enum": list(WIDTHS_PX)})] = 1000,
+    known: Annotated[str | None, Header(alias="if-none-match")] = None,
+    accept: Annotated[str, Header()] = "*/*",
 ) -> Response:
-    """A page as a picture."""
+    """A page as a picture; it never changes.
+
+    Who accepts images by name, as the `img` of a browser does, gets a placeholder for a page that cannot be
+    drawn; everyone else is told why.
+    """
     if width not in WIDTHS_PX:
         raise HTTPException(422, f"width is one of {', '.join(map(str, WIDTHS_PX))}")
     row = await vault.document(document_id)
-    image = await vault.images.get(row, page_number=number, width_px=width)
-    headers = {"cache-control": "private, max-age=31536000, immutable"}
+    headers = {
+        "cache-control": "private, max-age=31536000, immutable",
+        "etag": f'"{row.content_hash}-{number}-{width}"',
+        "vary": "accept",
+    }
+    if known == headers["etag"]:
+        return Response(None, 304, headers)
+    try:
+        image = await vault.images.get(row, page_number=number, width_px=width)
+    except (DocumentError, TransientError):
+        if "image/" not in accept:
+            raise
+        headers = {"cache-control": "no-store", "vary": "accept"}
+        return Response(placeholder(width), headers=headers, media_type="image/svg+xml")
     return Response(image, headers=headers, media_type="image/webp")
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from docmill.service.store.documents import DocumentRow
 from docmill.web.view.words import RETRIES, STATES, StateWords, sentence, step_name, type_name
 
-THUMBNAIL_PX = 200
+THUMBNAIL_PX = 400
 _AMOUNTS = ("gross_total", "amount_due", "closing_balance", "net_total")
 _MEGABYTE = 1_000_000
 
