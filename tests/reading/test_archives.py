@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
-from docmill.reading import archives, holding
+from docmill.reading import archives, holding, sniff
 from docmill.reading.archives import DAMAGED, ENCRYPTED, LINK, UNKNOWN_PACKING
 from docmill.reading.holding import EMPTY, TOO_MUCH, Taken
 from docmill.reading.options import ReadingOptions
@@ -279,3 +279,9 @@ def test_large_archives_come_out_in_several_tasks(pack: Pack, monkeypatch: pytes
 
     assert [len(share.parts) for share in (first, second, third)] == [2, 2, 1]
     assert [share.is_last for share in (first, second, third)] == [False, False, True]
+
+
+def test_an_archive_is_no_pdf_because_it_begins_with_one(pack: Pack) -> None:
+    path = pack(("a.pdf", b"%PDF-1.7 and so on"), how=zipfile.ZIP_STORED)
+
+    assert sniff.media_type(path) == "application/zip"

@@ -123,7 +123,7 @@ async def test_every_kind_of_refusal_has_its_type(pool: Pool, make_pdf: MakePdf,
     canvas.showPage()
     canvas.save()
     letter = tmp_path / "letter.pdf"
-    letter.write_bytes(b"{\\rtf1 Dear}")
+    letter.write_bytes(b"MZ\x90\0 a program")
 
     with pytest.raises(TooLargeError, match="3 pages"):
         await convert(pool, long, ReadingOptions(max_pages=2))
@@ -131,7 +131,7 @@ async def test_every_kind_of_refusal_has_its_type(pool: Pool, make_pdf: MakePdf,
         await convert(pool, locked)
     with pytest.raises(UnsupportedFileTypeError) as refusal:
         await convert(pool, letter)
-    assert refusal.value.media_type == "application/rtf"
+    assert refusal.value.media_type == "application/x-msdownload"
 
 
 async def test_a_page_that_takes_too_long_ends_the_reading(pool: Pool, scan: Path) -> None:

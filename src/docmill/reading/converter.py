@@ -12,11 +12,10 @@ from docmill.ports import Original
 from docmill.reading import sniff, tasks
 from docmill.reading.engines.choosing import Choice
 from docmill.reading.engines.reader import LocalReader, PageReader, Sight
-from docmill.reading.formats import READERS
 from docmill.reading.language import dominant_language, excerpts
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
-from docmill.reading.wholes import WHOLES
+from docmill.reading.wholes import TEXTS, WHOLES
 
 DEFAULT_ENGINE = "rapidocr"
 
@@ -74,7 +73,7 @@ class LocalConverter:
         arguments, options = (original.path, media_type, self._options), self._options
         pages: list[Page] = []
         parts: list[Part] = []
-        if media_type in READERS:
+        if media_type in TEXTS:
             pages = await self._pool.run(tasks.read_flow, *arguments, limit_s=options.flow_limit_s)
         if media_type in WHOLES:
             parts = await self._pool.run(tasks.list_parts, *arguments, limit_s=options.flow_limit_s)

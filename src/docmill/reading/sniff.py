@@ -18,6 +18,7 @@ PDF_HEAD_BYTES = 1024 + 4
 PDF_START = re.compile(rb"%PDF|^\s*%?.{0,80}\s\d+ \d+ ?obj\b", re.DOTALL)
 """A header anywhere in the head, or an object at the start of a file that has lost its header."""
 OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+TNEF_START = b"\x78\x9f\x3e\x22"
 ZIP_START = b"PK\x03\x04"
 ZIP_MEMBERS_READ = 20_000
 HEIF_BRANDS = frozenset(b"heic heix heim heis hevc hevx hevm hevs mif1 mif2 mif3 msf1".split())
@@ -45,6 +46,8 @@ MAIL_FIELDS = frozenset(
 )
 """Header fields that mails have and letters and forms seldom; two of them make a mail."""
 MAIL_HEADER = re.compile(r"\A(?:From [^\n]*\n)?((?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)+)")
+MAIL_IN_BOX = re.compile(rb"(?:\A|\r?\n\r?\n)(?=From [^\r\n]*\d{4}[^\r\n]*\r?\n[!-9;-~]+:)")
+"""Where a mail begins in a mailbox (RFC 4155)."""
 FIELD_NAME = re.compile(r"^([!-9;-~]+):", re.MULTILINE)
 HTML_START = re.compile(
     r"\A<(?:!doctype\s+html|html|head|body|table|div|p|span|meta|title|script|style|font|center|h[1-6])\b",
@@ -87,7 +90,6 @@ SIGNATURES: tuple[tuple[bytes, Kind], ...] = (
     (b"\xff\x4f\xff\x51", JPEG_2000),
     (b"%!PS", POSTSCRIPT),
     (b"\xc5\xd0\xd3\xc6", POSTSCRIPT),
-    (b"\x78\x9f\x3e\x22", Kind("application/ms-tnef", "a winmail.dat", AS_PDF)),
     (b"\x1f\x8b", Kind("application/gzip", "a compressed archive", UNPACKED)),
     (b"7z\xbc\xaf\x27\x1c", Kind("application/x-7z-compressed", "a compressed archive", UNPACKED)),
     (b"Rar!\x1a\x07", Kind("application/vnd.rar", "a compressed archive", UNPACKED)),
@@ -100,7 +102,7 @@ WEBP = Kind("image/webp", "a WebP picture")
 HEIC = Kind("image/heic", "a HEIC picture")
 
 OLE_KINDS: tuple[tuple[str, Kind], ...] = (
-    ("__properties_version1.0", Kind("application/vnd.ms-outlook", "an Outlook message", AS_PDF)),
+    ("__properties_version1.0", Kind("application/vnd.ms-outlook", "an Outlook message")),
     ("WordDocument", Kind("application/msword", "an old Word document", "save it as .docx or as a PDF")),
     (
         "PowerPoint Document",
@@ -130,10 +132,12 @@ OPEN_DOCUMENT_KINDS: tuple[Kind, ...] = (
     Kind("application/epub+zip", "an e-book", AS_PDF),
 )
 """What the member `mimetype` says: templates too, whose type only goes on."""
+TNEF = Kind("application/ms-tnef", "a winmail.dat")
 ZIP = Kind("application/zip", "a ZIP archive")
 
 RTF = Kind("application/rtf", "an RTF document")
-MAIL = Kind("message/rfc822", "an e-mail", AS_PDF)
+MAIL = Kind("message/rfc822", "an e-mail")
+MAILBOX = Kind("application/mbox", "a mailbox")
 HTML = Kind("text/html", "a web page")
 CSV = Kind("text/csv", "a table as text")
 TSV = Kind("text/tab-separated-values", "a table as text")
@@ -184,23 +188,34 @@ def kind(path: Path) -> Kind:
         found = _binary_kind(path, head)
         if found is not None:
             return found
-        return _text_kind(head + file.read(TEXT_HEAD_BYTES - len(head)))
+        found = _text_kind(head + file.read(TEXT_HEAD_BYTES - len(head)))
+    if found is MAIL and head.startswith(b"From ") and len(MAIL_IN_BOX.findall(path.read_bytes())) > 1:
+        return MAILBOX
+    return found
 
 
 def _binary_kind(path: Path, head: bytes) -> Kind | None:
     picture = _picture(head)
     if picture is not None:
         return picture
+    holding = _holding_kind(path, head)
+    if holding is not None:
+        return holding
     if PDF_START.search(head[:PDF_HEAD_BYTES]):
         return Kind(PDF, "a PDF")
-    if head.startswith(ZIP_START):
-        return _zip_kind(path, head)
-    if head.startswith(OLE_START):
-        return _ole_kind(path)
     for signature, found in SIGNATURES:
         if head.startswith(signature) and not (signature.isalpha() and encodings.is_text(head)):
             return found
     return None
+
+
+def _holding_kind(path: Path, head: bytes) -> Kind | None:
+    """Types that hold other files as they are: a PDF near their beginning does not make them one."""
+    if head.startswith(ZIP_START):
+        return _zip_kind(path, head)
+    if head.startswith(OLE_START):
+        return _ole_kind(path)
+    return TNEF if head.startswith(TNEF_START) else None
 
 
 def _picture(head: bytes) -> Kind | None:

@@ -9,14 +9,13 @@ from docmill.model import Page, Part, Words
 from docmill.reading import acroform, holding, images, oldlayers, pdf, sniff
 from docmill.reading.engines.local import local_engine
 from docmill.reading.flow import typeset
-from docmill.reading.formats import READERS
 from docmill.reading.holding import Taken
 from docmill.reading.images import Picture
 from docmill.reading.options import ReadingOptions
 from docmill.reading.recognition import read_picture
 from docmill.reading.rulings import rulings
 from docmill.reading.tables import with_tables
-from docmill.reading.wholes import WHOLES
+from docmill.reading.wholes import TEXTS, WHOLES
 
 
 class Opened(NamedTuple):
@@ -36,7 +35,7 @@ def open_original(path: Path, options: ReadingOptions) -> Opened:
     Raises UnsupportedFileTypeError, EncryptedError, CorruptError, TooLargeError.
     """
     media_type = sniff.media_type(path)
-    if media_type in READERS or media_type in WHOLES:
+    if media_type in TEXTS or media_type in WHOLES:
         return Opened(media_type, 0, [])
     if media_type != sniff.PDF:
         count = images.count_frames(path, options)
@@ -77,7 +76,7 @@ def read_flow(path: Path, media_type: str, options: ReadingOptions) -> list[Page
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
-    return typeset(READERS[media_type](path, options), max_pages=options.max_pages)
+    return typeset(TEXTS[media_type](path, options), max_pages=options.max_pages)
 
 
 def read_text(path: Path, first: int, last: int, options: ReadingOptions) -> list[Page | None]:
