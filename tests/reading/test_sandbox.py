@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import mimetypes
 import os
 import platform
 import select
@@ -130,6 +131,9 @@ class TestFiles:
 
         for path in (tmp_path / "file", Path("/tmp/file"), Path("/dev/shm/file"), Path("../lent/file")):
             assert await pool.run(trespass.write, str(path), limit_s=30) in REFUSED
+
+    async def test_python_may_read_what_it_looks_for(self, pool: Pool) -> None:
+        assert await pool.run(mimetypes.guess_extension, "application/pdf", limit_s=30) == ".pdf"
 
     async def test_the_original_cannot_be_harmed(self, pool: Pool, tmp_path: Path) -> None:
         original = tmp_path / "invoice.pdf"

@@ -5,6 +5,7 @@ Each protection stands alone: what a kernel or a container does not allow is lef
 
 import ctypes
 import functools
+import mimetypes
 import os
 import platform
 import re
@@ -44,6 +45,7 @@ _CONFIGURATION = (
     "/etc/fonts",
     "/etc/localtime",
     "/etc/alternatives",
+    *mimetypes.knownfiles,  # Python looks whether they are there, and then fails if it may not read them
     "/proc/self",
     "/proc/cpuinfo",
     "/proc/meminfo",
