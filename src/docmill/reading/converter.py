@@ -9,7 +9,7 @@ from pathlib import Path
 from docmill.errors import CorruptError, DocmillError, first_of
 from docmill.model import Document, Page, Part
 from docmill.ports import Original
-from docmill.reading import sniff, tasks
+from docmill.reading import sniff, splitting, tasks
 from docmill.reading.engines.choosing import Choice
 from docmill.reading.engines.reader import LocalReader, PageReader, Sight
 from docmill.reading.language import dominant_language, excerpts
@@ -66,7 +66,11 @@ class LocalConverter:
         read = await self._recognised(path, opened.media_type, pages, choice)
         if all(page.source == "none" for page in read):
             raise choice.refusal or CorruptError(f"no page can be read: {read[0].problem}")
-        return Document(original.content_hash, opened.media_type, read)
+        document = Document(original.content_hash, opened.media_type, read)
+        if options.split and opened.media_type == sniff.PDF:
+            parts = await asyncio.to_thread(splitting.parts, document, separator=options.separator)
+            return replace(document, parts=parts)
+        return document
 
     async def _without_pages(self, original: Original, media_type: str) -> Document:
         """A document of text without pages, of other documents, or of both."""

@@ -6,11 +6,10 @@ To tear a document apart costs more than to leave two together, so that doubt ke
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from docmill.model import Document, Page, letters_and_digits
+from docmill.model import Document, Page, Part, letters_and_digits
+from docmill.reading.options import SEPARATOR
 from docmill.reading.pagemarks import Marks, PageMark, marks
 
-SEPARATOR = "DOCMILL-SPLIT"
-"""What a sheet between two documents says."""
 SEPARATOR_WORDS = 40
 """A page with more is no separator, whatever it says."""
 BLANK_WORDS = 2
@@ -50,6 +49,17 @@ def sections(document: Document, *, separator: str = SEPARATOR) -> list[range]:
     if not kept:
         return [range(1, len(document.pages) + 1)]
     return [range(part[0].number, part[-1].number + 1) for part in kept]
+
+
+def parts(document: Document, *, separator: str) -> tuple[Part, ...]:
+    """The sections as parts of the document; none when there is but one."""
+    found = sections(document, separator=separator)
+    if len(found) == 1:
+        return ()
+    return tuple(
+        Part(f"pages {pages.start}-{pages.stop - 1}.pdf", "section", pages.start, pages.stop - 1)
+        for pages in found
+    )
 
 
 def _sheet(page: Page, separator: str) -> _Sheet:

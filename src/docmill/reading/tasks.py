@@ -1,6 +1,7 @@
 """What runs in the pool's children: the only code that opens originals."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ from docmill.model import Page, Part, Words
 from docmill.reading import acroform, holding, images, oldlayers, pdf, sniff
 from docmill.reading.engines.local import local_engine
 from docmill.reading.flow import typeset
-from docmill.reading.holding import Taken
+from docmill.reading.holding import Held, Taken
 from docmill.reading.images import Picture
 from docmill.reading.options import ReadingOptions
 from docmill.reading.recognition import read_picture
@@ -64,6 +65,27 @@ def take_parts(path: Path, media_type: str, first: int, room: int, options: Read
     """
     with WHOLES[media_type](path, options) as held:
         return holding.take(held, first, room, options)
+
+
+def take_sections(path: Path, sections: list[Part], room: int, options: ReadingOptions) -> Taken:
+    """Sections of a PDF, as many as one task may give back. room: bytes for all of them.
+
+    Raises EncryptedError, CorruptError.
+    """
+    held = [
+        Held(part.name, part.kind, partial(pdf.excerpt, path, *_pages_of(part), options.passwords))
+        for part in sections
+    ]
+    taken = holding.take(held, 0, room, options)
+    parts = [replace(part, problem=seen.problem) for part, seen in zip(sections, taken.parts, strict=False)]
+    return taken._replace(parts=parts)
+
+
+def _pages_of(section: Part) -> tuple[int, int]:
+    """Its first and its last page."""
+    assert section.first_page is not None  # every section has both
+    assert section.last_page is not None
+    return section.first_page, section.last_page
 
 
 def _check_pages(count: int, options: ReadingOptions) -> None:

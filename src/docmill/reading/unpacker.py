@@ -7,8 +7,10 @@ from docmill.errors import ServerError
 from docmill.model import Document
 from docmill.ports import Original, PartFile
 from docmill.reading import tasks
+from docmill.reading.holding import Taken
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
+from docmill.reading.wholes import WHOLES
 
 
 class PooledUnpacker:
@@ -25,15 +27,7 @@ class PooledUnpacker:
         room = options.max_unpacked_bytes
         is_last = False
         while not is_last:
-            parts, contents, is_last = await self._pool.run(
-                tasks.take_parts,
-                original.path,
-                document.media_type,
-                len(files),
-                room,
-                options,
-                limit_s=options.unpack_limit_s,
-            )
+            parts, contents, is_last = await self._taken(original.path, document, len(files), room)
             for part, content in zip(parts, contents, strict=True):
                 path = None
                 if content is not None:
@@ -42,6 +36,17 @@ class PooledUnpacker:
                     await asyncio.to_thread(_write, path, content)
                 files.append(PartFile(part, path))
         return files
+
+    async def _taken(self, path: Path, document: Document, first: int, room: int) -> Taken:
+        """The parts from index `first` on, as many as one task may give back."""
+        options = self._options
+        if document.media_type in WHOLES:
+            arguments = (path, document.media_type, first, room, options)
+            return await self._pool.run(tasks.take_parts, *arguments, limit_s=options.unpack_limit_s)
+        sections = list(document.parts[first:])
+        return await self._pool.run(
+            tasks.take_sections, path, sections, room, options, limit_s=options.unpack_limit_s
+        )
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -20,6 +20,8 @@ def reading_options(settings: Settings) -> ReadingOptions:
         max_dimension_px=settings.image.max_dimension_px,
         quality_threshold=settings.ocr.quality_threshold,
         languages=settings.ocr.languages,
+        split=settings.reading.split == "auto",
+        separator=settings.reading.separator,
         max_parts=settings.limits.parts,
         max_part_bytes=settings.limits.file_bytes,
         max_unpacked_bytes=settings.limits.unpacked_bytes,

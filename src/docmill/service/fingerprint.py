@@ -13,7 +13,7 @@ def pipeline_fingerprint(settings: Settings) -> str:
 
     Settings of speed, limits of time and places are no part of it.
     """
-    read_by = {"ocr": True, "image": True, "limits": {"pages"}}
+    read_by = {"ocr": True, "image": True, "reading": True, "limits": {"pages"}}
     if "documentai" in settings.ocr.engines:
         read_by["documentai"] = {"project", "location", "processor", "version"}
     parts = {

@@ -104,6 +104,13 @@ class Image(_Section):
     max_dimension_px: int = Field(default=2048, ge=256)
 
 
+class Reading(_Section):
+    """What is made of files that hold several documents."""
+
+    split: Literal["off", "auto"] = "off"
+    separator: str = Field(default="DOCMILL-SPLIT", min_length=4)
+
+
 class Limits(_Section):
     """What is refused, and when a step is cancelled."""
 
@@ -192,6 +199,7 @@ class Settings(BaseSettings):
     ocr: Ocr = Ocr()
     documentai: DocumentAi = DocumentAi()
     image: Image = Image()
+    reading: Reading = Reading()
     limits: Limits = Limits()
     web: Web = Web()
     aws: Aws = Aws()
