@@ -73,7 +73,7 @@ def feed(target: str, seeds: bytes, name: str, first: int, count: int) -> str | 
     for number in range(first, first + count):
         try:
             TARGETS[target](damaged(pickle.loads(seeds), name, number))  # noqa: S301 - our own
-        except DocmillError:
+        except (DocmillError, MemoryError):  # for want of memory a child is replaced, and the file refused
             continue
         except Exception as error:  # noqa: BLE001 - every other error is a finding
             return f"{number}: {error!r:.300} at {_place(error)}"

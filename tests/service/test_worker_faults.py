@@ -46,9 +46,13 @@ async def change(service: Service, statement: LiteralString) -> None:
         await conn.execute(statement)
 
 
-async def claim_as_another(service: Service, accepted: Accepted) -> Claim:
+async def claim_as_another(service: Service, accepted: Accepted, *, whoever_holds_it: bool = False) -> Claim:
     assert accepted.ingestion_id
     async with service.database.tenant(service.default_tenant_id) as conn:
+        if (
+            whoever_holds_it
+        ):  # in one transaction with the claim, or its worker may extend the lease in between
+            await conn.execute("UPDATE ingestion SET lease_until = now()")
         (claim,) = await claims.take(
             conn, [accepted.ingestion_id], worker_id="another", lease_s=300, max_attempts=3
         )
@@ -128,8 +132,7 @@ async def test_who_lost_the_fence_writes_and_deletes_nothing(
 
     async with working():
         await gate.until_reached()
-        await change(service, "UPDATE ingestion SET lease_until = now()")
-        taken = await claim_as_another(service, accepted)
+        taken = await claim_as_another(service, accepted, whoever_holds_it=True)
         gate.open.set()
 
     ingestion = await eyes.ingestion(accepted)
