@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from docmill.model import Document, Page
-from docmill.reading.ocr import Recognised, page_words, quality
+from docmill.reading.ocr import Recognised, page_words
+from docmill.reading.quality import page_quality
 
 SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
 
@@ -23,5 +24,7 @@ def _document(name: str, lines: list[tuple[list[list[float]], str, float]]) -> D
     width, height = (corners.reshape(-1, 2).max(axis=0) + 1).tolist() if lines else (1.0, 1.0)
     read = Recognised([line[1] for line in lines], corners, np.array([line[2] for line in lines], np.float32))
     words = page_words(read, width_px=round(width), height_px=round(height))
-    page = Page(number=1, width_pt=width, height_pt=height, words=words, source="ocr", quality=quality(words))
+    page = Page(
+        number=1, width_pt=width, height_pt=height, words=words, source="ocr", quality=page_quality(words)
+    )
     return Document(content_hash=name.rjust(64, "0"), media_type="image/jpeg", pages=[page])

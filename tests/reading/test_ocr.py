@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from docmill.reading.ocr import Recognised, page_words, quality
+from docmill.reading.ocr import Recognised, page_words
+from docmill.reading.quality import page_quality
 
 Corners = list[tuple[float, float]]
 
@@ -63,14 +66,23 @@ def test_nothing_recognised_is_no_words_of_no_quality() -> None:
     words = page_words(recognised(), width_px=100, height_px=100)
 
     assert len(words) == 0
-    assert quality(words) == 0
+    assert page_quality(words) == 0
 
 
-def test_quality_is_the_confidence_by_characters() -> None:
-    words = page_words(
-        recognised(("abc", upright(0, 0, 30, 10), 1.0), ("d", upright(0, 50, 10, 60), 0.2)),
-        width_px=100,
-        height_px=100,
-    )
+def test_quality_rises_with_confidence_and_counts_characters() -> None:
+    def page(long: float, short: float) -> float:
+        lines = (("abc", upright(0, 0, 30, 10), long), ("d", upright(0, 50, 10, 60), short))
+        return page_quality(page_words(recognised(*lines), width_px=100, height_px=100))
 
-    assert quality(words) == pytest.approx(0.8)
+    assert page(0.5, 0.5) < page(0.5, 0.99) < page(0.99, 0.5) < page(0.99, 0.99) < 1
+    assert page(0.99, 0.99) > 0.85
+    assert page(0.6, 0.6) < 0.3
+
+
+def test_words_stand_where_the_engine_says() -> None:
+    read = recognised(("ab cd", upright(0, 0, 100, 10), 1.0))
+    places = np.array([(0, 0.1), (0.1, 0.2), (0.2, 0.8), (0.8, 0.9), (0.9, 1)], np.float32)
+
+    words = page_words(replace(read, places=[places]), width_px=100, height_px=10)
+
+    assert words.boxes[:, [0, 2]].ravel().tolist() == pytest.approx([0, 0.2, 0.8, 1])

@@ -27,13 +27,14 @@ class Recognised:
     places: of each line, float32, shape (characters, 2): start and end of each character as shares of the
     line's width; None from engines that do not tell, whose characters are taken to be equally wide.
     turn: degrees clockwise by which the engine had to turn the picture; corners are those of the turned one.
+    None from engines that do not look.
     """
 
     texts: Sequence[str]
     corners: NDArray[np.float32]
     scores: NDArray[np.float32]
     places: Sequence[NDArray[np.float32]] | None = None
-    turn: int = 0
+    turn: int | None = None
 
 
 class Engine(Protocol):
@@ -69,12 +70,6 @@ def page_words(recognised: Recognised, *, width_px: int, height_px: int) -> Word
         np.array(boxes, np.float32).reshape(-1, 4) / scale,
         confidences=recognised.scores[owner_column] if texts else np.zeros(0, np.float32),
     )
-
-
-def quality(words: Words) -> float:
-    """The mean confidence, weighted by characters; 0 for a page without words."""
-    weights = [len(text) for text in words.texts]
-    return float(np.average(words.confidences, weights=weights)) if weights else 0.0
 
 
 def _deskewed(recognised: Recognised) -> NDArray[np.float32]:

@@ -48,3 +48,10 @@ def turned_corners(
         270: (y, width_px - x),
     }[turn]
     return np.roll(np.stack(moved, axis=-1), turn // 90, axis=-2).astype(np.float32)
+
+
+def doubts(pixels: NDArray[np.uint8]) -> tuple[int, ...]:
+    """Turns clockwise that might make a page readable: its rows of print show as stripes."""
+    ink = 255.0 - pixels.mean(axis=2)
+    along_rows, along_columns = (float(np.var(np.diff(ink.mean(axis=axis)))) for axis in (1, 0))
+    return (90, 270) if along_columns > along_rows else (180,)

@@ -1,11 +1,19 @@
 """How far a page's text can be relied on, from 0 to 1: the share of its words that are probably right."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable
 from itertools import pairwise
 
+import numpy as np
+
 from docmill.model import Words
+
+UNSURE = 0.9
+"""A word with less confidence than this counts as one that may be wrong."""
+WEIGHTS = (-1.119, 0.714, -0.921)
+"""Of a constant and of each of `features`. Fitted by `python -m bench.quality` (docs/decisions/017)."""
 
 DIGITS_FOR_LETTERS = 2
 """More changes than this between letters and digits in one piece of a word are none that people write."""
@@ -24,6 +32,30 @@ NO_VOWEL = re.compile(rf"[bcdfghjklmnpqrstvwxz]{{{CONSONANTS},}}")
 VOWELS = frozenset("aeiouyøœæ")
 WRITTEN = frozenset("LNPSM")
 """Unicode's categories of what people write. Fonts without a map to Unicode give controls and private use."""
+
+
+def page_quality(words: Words) -> float:
+    """The share of words that are probably right, of a page that was recognised; 0 for one without words.
+
+    1 / (1 + exp(-x)), x being the sum of `WEIGHTS` times 1 and the features.
+    """
+    if not any(words.texts):
+        return 0.0
+    bias, *weights = WEIGHTS
+    x = bias + sum(weight * feature for weight, feature in zip(weights, features(words), strict=True))
+    return 1 / (1 + math.exp(-x))
+
+
+def features(words: Words) -> tuple[float, float]:
+    """What tells good pages from bad ones, each by characters, of a page with words.
+
+    The log-odds of the mean confidence, and the share of words of little confidence. Whether words could be
+    words (`text_quality`) adds nothing to these: recognisers invent words that could be.
+    """
+    lengths = np.array([len(text) for text in words.texts])
+    mean = float(np.clip(np.average(words.confidences, weights=lengths), 0.01, 0.999))
+    unsure = float(np.average(words.confidences < UNSURE, weights=lengths))
+    return math.log(mean / (1 - mean)), unsure
 
 
 def text_quality(words: Words) -> float:

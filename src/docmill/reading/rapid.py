@@ -69,11 +69,13 @@ class RapidEngine:
         """See `Engine.recognise`. Raises MemoryError."""
         bgr = _not_too_long(np.ascontiguousarray(pixels[:, :, ::-1]))
         with self._translated():
-            found = self._found(bgr)
-            turn = self._turn(bgr, found)
-            read = [self._best(line) for line in _cut(bgr, found, turn)]
-        height, width = pixels.shape[:2]  # without what was added
-        corners = orientation.turned_corners(found, turn, width_px=width, height_px=height)
+            corners = self._found(bgr)
+            turn = self._turn(bgr, corners)
+            upright = orientation.turned(bgr, turn)
+            if turn:  # searched anew, for lines that stand are found less well
+                corners = self._found(upright)
+            read = [self._best(lines.cut(upright, line)) for line in corners]
+        corners = _without_padding(corners, turn, padded=bgr, pixels=pixels)
         kept = [index for index, line in enumerate(read) if line.text and line.score >= BELIEVED]
         return Recognised(
             corrected([read[index] for index in kept]),
@@ -96,7 +98,11 @@ class RapidEngine:
         if not len(corners):
             return 0
         turn = 90 if orientation.standing(corners) else 0
-        sample = _cut(bgr, corners[orientation.longest(corners)], turn)
+        height, width = bgr.shape[:2]
+        asked = corners[orientation.longest(corners)]
+        asked = orientation.turned_corners(asked, turn, width_px=width, height_px=height)
+        upright = orientation.turned(bgr, turn)
+        sample = [lines.cut(upright, line) for line in asked]
         labels = [label for label, _ in self._classifier(sample).cls_res]
         return turn + 180 if labels.count(UPSIDE_DOWN) * 2 > len(labels) else turn
 
@@ -150,12 +156,14 @@ def _multiple(side: float) -> int:
     return max(MULTIPLE, round(side / MULTIPLE) * MULTIPLE)
 
 
-def _cut(bgr: NDArray[np.uint8], corners: NDArray[np.float32], turn: int) -> list[NDArray[np.uint8]]:
-    """The pictures of lines in a picture that must be turned."""
-    height, width = bgr.shape[:2]
-    upright = orientation.turned(bgr, turn)
-    moved = orientation.turned_corners(corners, turn, width_px=width, height_px=height)
-    return [lines.cut(upright, line) for line in moved]
+def _without_padding(
+    corners: NDArray[np.float32], turn: int, *, padded: NDArray[np.uint8], pixels: NDArray[np.uint8]
+) -> NDArray[np.float32]:
+    """Corners in the turned padded picture, in the turned picture as it was given."""
+    height, width = orientation.turned(padded, turn).shape[:2]
+    lying = orientation.turned_corners(corners, -turn % 360, width_px=width, height_px=height)
+    height, width = pixels.shape[:2]
+    return orientation.turned_corners(lying, turn, width_px=width, height_px=height)
 
 
 def _prepared(bgr: NDArray[np.uint8]) -> NDArray[np.float32]:

@@ -1,25 +1,71 @@
-"""From a page's picture to the page, by one engine."""
+"""From a page's picture to the page, by one engine: read, judged, and where it reads badly read again."""
+
+from dataclasses import replace
 
 from docmill.model import Page
+from docmill.reading import orientation
 from docmill.reading.images import Picture
-from docmill.reading.ocr import Engine, page_words, quality
+from docmill.reading.ocr import Engine, Recognised, page_words
 from docmill.reading.options import ReadingOptions
+from docmill.reading.preprocessing import preprocessed
+from docmill.reading.quality import page_quality
 
 
-def read_picture(engine: Engine, picture: Picture, options: ReadingOptions, *, number: int = 1) -> Page:  # noqa: ARG001
-    """The page as the engine reads it. number: of the page in its document."""
-    recognised = engine.recognise(picture.pixels)
+def read_picture(engine: Engine, picture: Picture, options: ReadingOptions, *, number: int = 1) -> Page:
+    """The page as the engine reads it; below `options.quality_threshold` the better of two readings.
+
+    The second is of the picture preprocessed and, for an engine that does not tell which way up a page
+    stands, turned. Boxes are those of the page as displayed. number: of the page in its document.
+    """
+    first = engine.recognise(picture.pixels)
+    page = _page(first, picture, number)
+    if page.quality >= options.quality_threshold:
+        return page
+    readings = [page, _page(_again(engine, picture), picture, number)]
+    if first.turn is None:
+        readings += [
+            _turned_page(engine, picture, number, turn) for turn in orientation.doubts(picture.pixels)
+        ]
+    return max(readings, key=_right)
+
+
+def _right(page: Page) -> float:
+    """How many characters are probably right: a part of a page that reads well is not the better page."""
+    return page.quality * sum(map(len, page.words.texts))
+
+
+def _again(engine: Engine, picture: Picture) -> Recognised:
+    """What the engine reads in the preprocessed picture, as if it had read it in the picture itself."""
+    better = preprocessed(picture.pixels)
+    read = engine.recognise(better.pixels)
+    height_px, width_px = better.pixels.shape[:2]
+    turn = read.turn or 0
+    if turn % 180:
+        height_px, width_px = width_px, height_px
+    lying = orientation.turned_corners(read.corners, -turn % 360, width_px=width_px, height_px=height_px)
+    height_px, width_px = picture.pixels.shape[:2]
+    corners = orientation.turned_corners(better.back(lying), turn, width_px=width_px, height_px=height_px)
+    return replace(read, corners=corners)
+
+
+def _turned_page(engine: Engine, picture: Picture, number: int, turn: int) -> Page:
+    read = engine.recognise(orientation.turned(picture.pixels, turn))
+    return _page(replace(read, turn=turn), picture, number)
+
+
+def _page(read: Recognised, picture: Picture, number: int) -> Page:
+    turn = read.turn or 0
     width_pt, height_pt = picture.width_pt, picture.height_pt
     height_px, width_px = picture.pixels.shape[:2]
-    if recognised.turn % 180:
+    if turn % 180:
         width_pt, height_pt, width_px, height_px = height_pt, width_pt, height_px, width_px
-    words = page_words(recognised, width_px=width_px, height_px=height_px)
+    words = page_words(read, width_px=width_px, height_px=height_px)
     return Page(
         number=number,
         width_pt=width_pt,
         height_pt=height_pt,
         words=words,
         source="ocr",
-        quality=quality(words),
-        rotation=(picture.rotation + recognised.turn) % 360,
+        quality=page_quality(words),
+        rotation=(picture.rotation + turn) % 360,
     )

@@ -10,7 +10,8 @@ from PIL import Image
 
 from docmill.model import Page
 from docmill.reading import tasks
-from docmill.reading.ocr import LONG, Recognised, page_words, quality
+from docmill.reading.ocr import LONG, Recognised, page_words
+from docmill.reading.quality import page_quality
 from docmill.reading.options import ReadingOptions
 
 JPEG_QUALITY = 92
@@ -57,7 +58,7 @@ def page_of(recognised: Recognised, drawn: Drawn, number: int, engine: str) -> P
         height_pt=height_pt,
         words=words,
         source="ocr",
-        quality=quality(words),
+        quality=page_quality(words),
         rotation=(drawn.rotation + turn) % 360,
         engine=engine,
     )
