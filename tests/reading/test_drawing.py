@@ -56,6 +56,6 @@ def test_what_could_not_be_read_is_written_on_its_page(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("line\n" * 200)
 
-    drawn = draw_page(path, 2, 300, None, ReadingOptions(max_pages=1))
+    drawn = draw_page(path, 2, 300, None, ReadingOptions(max_flow_pages=1))
 
     assert np.asarray(Image.open(io.BytesIO(drawn)).convert("L")).min() < 128

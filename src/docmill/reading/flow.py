@@ -64,6 +64,8 @@ class Missing:
 
 
 Block = Heading | Paragraph | Grid | PageBreak | Missing
+Widths = tuple[list[int], list[int]]
+"""Of each column of a table the widest line and what shall not be broken, in characters."""
 
 
 def typeset(blocks: Iterable[Block], *, max_pages: int | None = None) -> list[Page]:
@@ -73,11 +75,12 @@ def typeset(blocks: Iterable[Block], *, max_pages: int | None = None) -> list[Pa
     """
     press = Press(max_pages)
     for section in _sections(blocks):
-        press.start(_sheet(section))
-        for block in section:
+        measured = [(block, _column_widths(block) if isinstance(block, Grid) else None) for block in section]
+        press.start(_sheet(measured))
+        for block, widths in measured:
             if press.is_full:
                 break
-            _set(press, block)
+            _set(press, block, widths)
     return press.finish()
 
 
@@ -93,22 +96,21 @@ def _sections(blocks: Iterable[Block]) -> Iterator[list[Block]]:
         yield section
 
 
-def _sheet(section: Sequence[Block]) -> int:
+def _sheet(section: Sequence[tuple[Block, Widths | None]]) -> int:
     """How many characters a line of the section's pages shall hold."""
-    needed = max((_needed(block) for block in section), default=0)
+    needed = max((_needed(block, widths) for block, widths in section), default=0)
     if needed <= PORTRAIT:
         return PORTRAIT
     return LANDSCAPE if needed <= LANDSCAPE else min(needed, WIDEST)
 
 
-def _needed(block: Block) -> int:
+def _needed(block: Block, widths: Widths | None) -> int:
     if isinstance(block, Paragraph) and block.is_set:
         lengths = sorted(map(len, block.text.splitlines()))
         usual = lengths[int(len(lengths) * 0.95)] if lengths else 0
         return usual if usual <= LANDSCAPE else 0  # longer lines are paragraphs, to be wrapped
-    if isinstance(block, Grid):
-        natural, least = _column_widths(block)
-        return sum(_wishes(natural, least)) + COLUMN_GAP * (len(natural) - 1)
+    if widths is not None:
+        return sum(_wishes(*widths)) + COLUMN_GAP * (len(widths[0]) - 1)
     return 0
 
 
@@ -116,7 +118,7 @@ def _wishes(natural: Sequence[int], least: Sequence[int]) -> list[int]:
     return [max(min(wish, WISHED_CELL), floor) for wish, floor in zip(natural, least, strict=True)]
 
 
-def _set(press: Press, block: Block) -> None:
+def _set(press: Press, block: Block, widths: Widths | None) -> None:
     if isinstance(block, Paragraph):
         lines = _set_text(press, block.text, is_set=block.is_set)
         if lines != 1:  # short ones follow each other closely, as in an address
@@ -125,8 +127,8 @@ def _set(press: Press, block: Block) -> None:
     press.gap()
     if isinstance(block, Heading):
         _set_text(press, block.text, scale=HEADING_SCALES[min(max(block.level, 1), len(HEADING_SCALES)) - 1])
-    elif isinstance(block, Grid):
-        _set_grid(press, block)
+    elif isinstance(block, Grid) and widths is not None:
+        _set_grid(press, block, widths)
     elif isinstance(block, Missing):
         press.lack(block.problem)
     press.gap()
@@ -143,7 +145,7 @@ def _set_text(press: Press, text: str, *, scale: float = 1.0, is_set: bool = Fal
     return count
 
 
-def _column_widths(grid: Grid) -> tuple[list[int], list[int]]:
+def _column_widths(grid: Grid) -> Widths:
     """Of each column the widest line and the widest word."""
     count = max(map(len, grid.rows), default=0)
     natural, least = [1] * count, [1] * count
@@ -171,6 +173,8 @@ def _column_widths(grid: Grid) -> tuple[list[int], list[int]]:
 
 def _extent(text: str) -> tuple[int, int]:
     """The widest line of a text, and what shall not be broken: its widest word, or line with columns."""
+    if text.isascii() and "\n" not in text and TABLE_INSIDE not in text:  # most cells
+        return len(text), min(max(map(len, text.split()), default=1), LONGEST_WORD)
     lines = text.splitlines()
     line = max(map(typewriter.width, lines), default=1)
     word = max(map(typewriter.width, text.split()), default=1)
@@ -178,13 +182,13 @@ def _extent(text: str) -> tuple[int, int]:
     return line, max(min(word, LONGEST_WORD), min(columns, PORTRAIT))
 
 
-def _set_grid(press: Press, grid: Grid) -> None:
+def _set_grid(press: Press, grid: Grid, widths: Widths) -> None:
     """The table; one that is too wide for any sheet in several parts, one below the other."""
-    natural, least = _column_widths(grid)
+    natural, least = widths
     for first, last in _bands(_wishes(natural, least), press.columns):
         available = press.columns - COLUMN_GAP * (last - first - 1)
-        widths = typewriter.fitted(natural[first:last], least[first:last], available)
-        _set_band(press, grid, first, widths)
+        fitted = typewriter.fitted(natural[first:last], least[first:last], available)
+        _set_band(press, grid, first, fitted)
         press.gap()
 
 

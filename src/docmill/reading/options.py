@@ -9,8 +9,9 @@ SEPARATOR = "DOCMILL-SPLIT"
 class ReadingOptions:
     """Limits of one document.
 
-    max_pixels: of one stored image, before it is decoded. max_dimension_px: to which images and rendered
-    pages are fitted before they are read; small print can need more. quality_threshold: below it a page is
+    max_flow_pages: of a format without pages; its rest is not read. max_pixels: of one stored image, before
+    it is decoded. max_dimension_px: to which images and rendered pages are fitted before they are read; small
+    print can need more. quality_threshold: below it a page is
     read again, by other means. languages: that a page may be in, as ISO 639-1; none for all that the engine
     knows. open_limit_s: for looking into a file and for a chunk of pages with text; flow_limit_s: for the
     whole of a format without pages; ocr_limit_s: for recognising one page; render_limit_s: for a picture of
@@ -21,6 +22,7 @@ class ReadingOptions:
     """
 
     max_pages: int = 2000
+    max_flow_pages: int = 500
     max_pixels: int = 100_000_000
     max_dimension_px: int = 2048
     quality_threshold: float = 0.7

@@ -98,7 +98,7 @@ def read_flow(path: Path, media_type: str, options: ReadingOptions) -> list[Page
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
-    return typeset(TEXTS[media_type](path, options), max_pages=options.max_pages)
+    return typeset(TEXTS[media_type](path, options), max_pages=options.max_flow_pages)
 
 
 def read_text(path: Path, first: int, last: int, options: ReadingOptions) -> list[Page | None]:

@@ -39,6 +39,9 @@ def wrapped(line: str, columns: int, *, is_set: bool = False) -> list[list[Place
 
     is_set: gaps between words stay as wide as they are.
     """
+    if line.isascii() and len(line) <= columns and (is_set or "  " not in line):  # most lines
+        text = line if is_set else line.strip()
+        return [[Placed(match.start(), len(match[0]), match[0]) for match in WORD.finditer(text)]]
     rows: list[list[Placed]] = [[]]
     end = previous = 0
     for match in WORD.finditer(line):

@@ -1,6 +1,7 @@
 """Pictures of pages, drawn when first asked for and kept."""
 
 import asyncio
+import re
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -19,9 +20,11 @@ No others, so that what is kept stays small.
 VIEWABLE = sniff.READ
 
 _ENDINGS = frozenset(
-    ["bmp", "csv", "docx", "eml", "gif", "heic", "heif", "htm", "html", "jpeg", "jpg", "json", "md", "msg"]
-    + ["odp", "ods", "odt", "pdf", "png", "pptx", "rtf", "tif", "tiff", "tsv", "txt", "webp"]
-    + ["xls", "xlsm", "xlsx", "xml"]
+    re.findall(
+        r"\w+",
+        "bmp csv docx eml gif heic heif htm html jpeg jpg json md msg odp ods odt pdf png pptx rtf tif tiff "
+        "tsv txt webp xls xlsm xlsx xml",
+    )
 )
 _UNREADABLE = frozenset({"corrupt", "encrypted", "too_large", "unsupported_file_type"})
 _A4_RATIO = 842 / 595
