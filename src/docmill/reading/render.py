@@ -6,12 +6,11 @@ from pathlib import Path
 from docmill.errors import ValidationError
 from docmill.reading import drawing, images, pdf, pdftext, sniff, tasks
 from docmill.reading.flow import Paragraph, typeset
-from docmill.reading.formats import READERS
 from docmill.reading.images import Picture
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.reading.turns import for_a_person
-from docmill.reading.wholes import WHOLES
+from docmill.reading.wholes import TEXTS, WHOLES
 
 MAX_HEIGHT_PX = 8000
 """A till roll may be long; a page whose box was made to be endless may not."""
@@ -44,7 +43,7 @@ def draw_page(
     """See `LocalRenderer.render`; this is what the child does."""
     fit = (width_px, MAX_HEIGHT_PX)
     media_type = sniff.media_type(path)
-    if media_type in READERS:
+    if media_type in TEXTS:
         return images.webp(_typeset_page(path, media_type, page_number, fit, options))
     if media_type in WHOLES:
         _check_number(page_number, 0)
