@@ -1,13 +1,14 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pytest
 import zstandard
 
 from docmill import transcription
-from docmill.model import Box, Cell, Document, Table
+from docmill.model import Box, Cell, Document, Table, Usage
 
 
 def test_a_document_survives_storing(make_document: Callable[..., Document]) -> None:
@@ -73,3 +74,11 @@ def test_a_format_of_the_future_is_refused() -> None:
 
     with pytest.raises(ValueError, match="format 99 is unknown"):
         transcription.loads(future)
+
+
+def test_what_reading_cost_survives_storing(make_document: Callable[..., Document]) -> None:
+    usage = Usage(input_tokens=7, output_tokens=3, model="own", cost=Decimal("0.0012"))
+
+    again = transcription.loads(transcription.dumps(replace(make_document("Total"), usage=usage)))
+
+    assert again.usage == usage

@@ -205,6 +205,30 @@ class Part:
     problem: str | None = None
 
 
+class _Record(BaseModel):
+    """Frozen, closed: an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Usage(_Record):
+    """What model calls cost. cost: in US dollars; model: of the last one."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    model: str | None = None
+    cost: Decimal = Decimal(0)
+
+    def plus(self, other: "Usage") -> "Usage":
+        """Both together."""
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            model=other.model or self.model,
+            cost=self.cost + other.cost,
+        )
+
+
 @dataclass(frozen=True)
 class Document:
     """A document that has been read: what the specification calls its transcription.
@@ -218,6 +242,7 @@ class Document:
     pages: Sequence[Page]
     language: str | None = None
     parts: tuple[Part, ...] = ()
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def is_collection(self) -> bool:
@@ -253,12 +278,6 @@ def letters_and_digits(text: str) -> str:
     return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold())
 
 
-class _Record(BaseModel):
-    """Frozen, closed: an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
 class Evidence(_Record):
     """Where one value was read.
 
@@ -271,15 +290,6 @@ class Evidence(_Record):
     text: str | None
     match: MatchKind
     confidence: float
-
-
-class Usage(_Record):
-    """What a model call cost. cost: in US dollars."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    model: str | None = None
-    cost: Decimal = Decimal(0)
 
 
 class Classification(_Record):
@@ -344,3 +354,10 @@ class Result:
     refusal: str | None = None
     timings_s: dict[str, float] = field(default_factory=dict[str, float])
     attempt: int = 1
+
+    @property
+    def usage(self) -> Usage | None:
+        """What reading and extracting cost together; None where nothing was read."""
+        if self.document is None:
+            return None
+        return self.document.usage.plus(self.extraction.usage if self.extraction else Usage())

@@ -10,7 +10,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from docmill.model import Box, Cell, Document, Page, Part, Table, Words
+from docmill.model import Box, Cell, Document, Page, Part, Table, Usage, Words
 
 FORMAT = 2
 """What is written. Format 1 had no tables; it is still read."""
@@ -41,6 +41,7 @@ def dumps(document: Document) -> bytes:
         "content_hash": document.content_hash,
         "media_type": document.media_type,
         "language": document.language,
+        "usage": document.usage.model_dump(mode="json"),
         "pages": [_page_content(page) for page in document.pages],
     }
     if document.parts:
@@ -74,6 +75,7 @@ def _document(content: dict[str, Any]) -> Document:
         content_hash=content["content_hash"],
         media_type=content["media_type"],
         language=content["language"],
+        usage=Usage.model_validate(content.get("usage", {})),
         pages=[_page(page) for page in content["pages"]],
         parts=tuple(Part(**part) for part in content.get("parts", ())),
     )

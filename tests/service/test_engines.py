@@ -9,7 +9,7 @@ from docmill.reading.engines.reader import LocalReader
 from docmill.reading.engines.remote import RemoteReader
 from docmill.reading.pool import Pool
 from docmill.service.engines import page_readers, reading_options
-from docmill.service.settings import DocumentAi, Ocr, Settings
+from docmill.service.settings import DocumentAi, Llm, Ocr, Settings
 
 GOOGLE = DocumentAi(project="mill", processor="4711", endpoint="http://127.0.0.1:9", concurrency=3)
 
@@ -21,6 +21,16 @@ async def test_engines_come_in_their_order() -> None:
         assert [reader.name for reader in readers] == ["tesseract", "documentai", "rapidocr"]
         assert [type(reader) for reader in readers] == [LocalReader, RemoteReader, LocalReader]
         assert readers[1].at_once == 3
+
+
+async def test_a_model_that_sees_is_put_together_from_the_settings() -> None:
+    settings = Settings(
+        ocr=Ocr(engines=("rapidocr", "vision")), llm=Llm(model="own", base_url="http://127.0.0.1:9")
+    )
+
+    async with page_readers(settings, Pool(1), reading_options(settings)) as readers:
+        assert [reader.name for reader in readers] == ["rapidocr", "vision"]
+        assert readers[1].at_once == 4
 
 
 async def test_only_this_machine_is_asked_unless_told_otherwise() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from docmill.schemas.registry import REGISTRY, Schema
 from docmill.service.fingerprint import pipeline_fingerprint
-from docmill.service.settings import DocumentAi, Image, Limits, Ocr, Settings, Web, Worker
+from docmill.service.settings import DocumentAi, Image, Limits, Llm, Ocr, Settings, Web, Worker
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,16 @@ def test_a_processor_counts_only_where_it_reads() -> None:
 
 def fingerprint_with(documentai: DocumentAi, ocr: Ocr) -> str:
     return pipeline_fingerprint(Settings(documentai=documentai, ocr=ocr))
+
+
+def test_a_model_counts_only_where_it_reads() -> None:
+    one, other = Llm(model="a", base_url="http://127.0.0.1:9"), Llm(model="b", base_url="http://127.0.0.1:9")
+    asked = Ocr(engines=("vision",))
+
+    assert pipeline_fingerprint(Settings(llm=one)) == pipeline_fingerprint(Settings(llm=other))
+    assert pipeline_fingerprint(Settings(llm=one, ocr=asked)) != pipeline_fingerprint(
+        Settings(llm=other, ocr=asked)
+    )
 
 
 def test_a_changed_schema_changes_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,3 +140,9 @@ def test_an_engine_that_is_named_must_be_set_up(monkeypatch: pytest.MonkeyPatch)
 
     with pytest.raises(MisconfiguredError, match=r"documentai\.processor"):
         Settings.load()
+
+    monkeypatch.setenv("DOCMILL_OCR__ENGINES", '["vision"]')
+    monkeypatch.setenv("DOCMILL_LLM__MODEL", "gpt-4o")
+
+    with pytest.raises(MisconfiguredError, match=r"llm\.api_key"):
+        Settings.load()

@@ -40,7 +40,7 @@ def result_record(ref: Ref, result: Result) -> Record:
         "error": result.refusal
         and {"code": "unsupported_file_type", "step": "transcribe", "message": result.refusal},
         "attempts": result.attempt,
-        "usage": extraction and extraction.usage.model_dump(mode="json"),
+        "usage": result.usage and result.usage.model_dump(mode="json"),
         "timings_s": _rounded(result.timings_s),
         "parts": _part_records(ref, result.document.parts if result.document else ()),
     }

@@ -66,7 +66,7 @@ class LocalConverter:
         read = await self._recognised(path, opened.media_type, pages, choice)
         if all(page.source == "none" for page in read):
             raise choice.refusal or CorruptError(f"no page can be read: {read[0].problem}")
-        document = Document(original.content_hash, opened.media_type, read)
+        document = Document(original.content_hash, opened.media_type, read, usage=choice.meter.usage)
         if options.split and opened.media_type == sniff.PDF:
             parts = await asyncio.to_thread(splitting.parts, document, separator=options.separator)
             return replace(document, parts=parts)
@@ -93,7 +93,7 @@ class LocalConverter:
             if page is not None:
                 return page
             async with ahead:
-                seen = await choice.best(Sight(path, media_type, number))
+                seen = await choice.best(Sight(path, media_type, number, choice.meter))
                 return await self._completed(path, seen) if media_type == sniff.PDF else seen
 
         try:

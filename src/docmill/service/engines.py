@@ -6,8 +6,9 @@ from functools import partial
 
 from docmill.breaker import Breaker, guarded
 from docmill.errors import MisconfiguredError
+from docmill.reading.converter import DEFAULT_ENGINE
 from docmill.reading.engines.reader import LocalReader, PageReader
-from docmill.reading.engines.remote import Guard, RemoteReader, Slots
+from docmill.reading.engines.remote import Guard, RemoteReader, Slots, TranscribingReader
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.service.settings import Settings
@@ -46,6 +47,8 @@ def _reader(
     match name:
         case "documentai":
             return _documentai(settings, pool, options, stack)
+        case "vision":
+            return _vision(settings, pool, options)
         case _:
             return LocalReader(name, pool, options)
 
@@ -72,6 +75,26 @@ def _documentai(settings: Settings, pool: Pool, options: ReadingOptions, stack: 
     stack.push_async_callback(engine.close)
     guard = _guard("documentai", settings)
     return RemoteReader("documentai", engine, pool, options, guard=guard, slots=Slots(chosen.concurrency))
+
+
+def _vision(settings: Settings, pool: Pool, options: ReadingOptions) -> PageReader:
+    # Here, since it takes seconds and 100 MB, which only who wants it should spend.
+    with _installed("vision", extra="llm"):
+        from docmill.reading.engines.providers import model_of  # noqa: PLC0415
+        from docmill.reading.engines.vision import VisionModel  # noqa: PLC0415
+    llm = settings.llm
+    key = llm.api_key.get_secret_value() if llm.api_key else None
+    model = model_of(llm.provider, llm.model or "", base_url=llm.base_url, api_key=key)
+    return TranscribingReader(
+        "vision",
+        VisionModel(model, limit_s=settings.limits.ai_s),
+        LocalReader(DEFAULT_ENGINE, pool, options),
+        pool,
+        options,
+        budget=llm.budget_usd,
+        guard=_guard("vision", settings),
+        slots=Slots(llm.concurrency),
+    )
 
 
 def _guard(provider: str, settings: Settings) -> Guard:

@@ -16,6 +16,8 @@ def pipeline_fingerprint(settings: Settings) -> str:
     read_by = {"ocr": True, "image": True, "reading": True, "limits": {"pages"}}
     if "documentai" in settings.ocr.engines:
         read_by["documentai"] = {"project", "location", "processor", "version"}
+    if "vision" in settings.ocr.engines:
+        read_by["llm"] = {"provider", "model", "base_url"}
     parts = {
         "docmill": version("docmill"),
         "schemas": {

@@ -147,7 +147,7 @@ def _outcome(result: Result, ingestion_id: UUID, fingerprint: str) -> Outcome:
     classification = result.classification
     if classification.language is None and document is not None:
         classification = classification.model_copy(update={"language": document.language})
-    usage = extraction.usage if extraction else None
+    usage = result.usage
     return Outcome(
         media_type=result.media_type,
         classification=classification.model_dump(mode="json"),

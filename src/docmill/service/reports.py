@@ -53,14 +53,13 @@ class Reports:
     def _tell(self, report: Report, number: int, seconds: float) -> None:
         code = report.error.code if isinstance(report.error, DocmillError) else None
         timings_s = report.result.timings_s if report.result else NO_TIMINGS
-        extraction = report.result.extraction if report.result else None
         self._metrics.attempt_ended(
             report.status,
             attempt=number,
             duration_s=seconds,
             code=code,
             timings_s=timings_s,
-            usage=extraction.usage if extraction else None,
+            usage=report.result.usage if report.result else None,
         )
         if not log.isEnabledFor(logging.INFO):
             return

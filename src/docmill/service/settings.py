@@ -2,6 +2,7 @@
 
 import os
 import re
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -60,7 +61,7 @@ class Worker(_Section):
         return self
 
 
-EngineName = Literal["rapidocr", "tesseract", "documentai"]
+EngineName = Literal["rapidocr", "tesseract", "documentai", "vision"]
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(_[a-z]+)?$")]
 
 
@@ -96,6 +97,21 @@ class DocumentAi(_Section):
     adc: bool = False
     endpoint: str | None = Field(default=None, pattern=r"^https?://[^/]+/?$")
     concurrency: int = Field(default=8, ge=1)
+
+
+class Llm(_Section):
+    """Which language model is asked, and what a document may cost.
+
+    base_url: of another server that speaks the provider's language, such as one's own; concurrency: calls
+    under way at once.
+    """
+
+    provider: Literal["openai", "anthropic", "google"] = "openai"
+    model: str | None = None
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^/]+")
+    api_key: SecretStr | None = None
+    budget_usd: Decimal = Field(default=Decimal("0.50"), gt=0)
+    concurrency: int = Field(default=4, ge=1)
 
 
 class Image(_Section):
@@ -198,6 +214,7 @@ class Settings(BaseSettings):
     worker: Worker = Worker()
     ocr: Ocr = Ocr()
     documentai: DocumentAi = DocumentAi()
+    llm: Llm = Llm()
     image: Image = Image()
     reading: Reading = Reading()
     limits: Limits = Limits()
@@ -222,6 +239,10 @@ class Settings(BaseSettings):
         if "documentai" in self.ocr.engines and not (self.documentai.project and self.documentai.processor):
             raise ValueError(
                 "ocr.engines names documentai, which needs documentai.project and documentai.processor"
+            )
+        if "vision" in self.ocr.engines and not (self.llm.model and (self.llm.api_key or self.llm.base_url)):
+            raise ValueError(
+                "ocr.engines names vision, which needs llm.model, and llm.api_key or llm.base_url"
             )
         return self
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from docmill.errors import DocmillError, DocumentError, SetupError, TransientError
 from docmill.model import Page
-from docmill.reading.engines.reader import PageReader, Sight
+from docmill.reading.engines.reader import Meter, PageReader, Sight
 from docmill.reading.tasks import broken_page
 
 log = logging.getLogger(__name__)
@@ -21,6 +21,8 @@ class Choice:
         self._readers = readers
         self._threshold = threshold
         self._unusable: dict[str, SetupError] = {}
+        self.meter = Meter()
+        """What the document costs."""
         self.refusal: DocumentError | None = None
         """Why a page was refused for what is on it; None if none was."""
 

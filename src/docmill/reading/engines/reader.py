@@ -1,11 +1,11 @@
 """Who recognises a page: an engine of this machine in the pool's children, or somebody else's."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from docmill.model import Page
+from docmill.model import Page, Usage
 from docmill.reading import tasks
 from docmill.reading.memory import OutOfMemoryError
 from docmill.reading.options import ReadingOptions
@@ -16,13 +16,25 @@ OVER_MEMORY = "the page needs more memory than is allowed; reduce its size"
 log = logging.getLogger(__name__)
 
 
+class Meter:
+    """What a document has cost so far."""
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+
+    def add(self, usage: Usage) -> None:
+        """Count one call."""
+        self.usage = self.usage.plus(usage)
+
+
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A page of a file as it can be seen. number: from 1."""
+    """A page of a file as it can be seen. number: from 1; meter: of the whole file."""
 
     path: Path
     media_type: str
     number: int
+    meter: Meter = field(default_factory=Meter)
 
 
 class PageReader(Protocol):

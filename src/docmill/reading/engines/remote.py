@@ -3,12 +3,15 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Protocol, TypeAlias
+from decimal import Decimal
+from typing import NamedTuple, Protocol, TypeAlias
 
+from docmill.errors import TooLargeError
 from docmill.limits import waiting_for_a_turn
-from docmill.model import Page
+from docmill.model import Page, Usage
+from docmill.reading.engines.aligning import aligned
 from docmill.reading.engines.drawing import Drawn, draw, page_of
-from docmill.reading.engines.reader import Sight
+from docmill.reading.engines.reader import PageReader, Sight
 from docmill.reading.ocr import Recognised
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
@@ -25,6 +28,21 @@ class RemoteEngine(Protocol):
 
         Raises any TransientError, SetupError or DocumentError.
         """
+        ...
+
+
+class Reading(NamedTuple):
+    """The lines of a page, and what they cost."""
+
+    lines: list[str]
+    usage: Usage
+
+
+class Transcriber(Protocol):
+    """Reads a picture without saying where on it."""
+
+    async def transcribe(self, drawn: Drawn) -> Reading:
+        """The lines, top to bottom. Raises any TransientError, SetupError or DocumentError."""
         ...
 
 
@@ -80,6 +98,54 @@ class RemoteReader:
                 recognised = await self._engine.recognise(drawn)
         arguments = (recognised, drawn._replace(jpeg=b""), sight.number, self.name)
         return await self._pool.run(page_of, *arguments, limit_s=self._options.render_limit_s)
+
+
+class TranscribingReader:
+    """`PageReader` by who reads lines and sees no places: these come from an engine of this machine.
+
+    local: asked first, where no engine has been. budget: US dollars that a document may cost.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        transcriber: Transcriber,
+        local: PageReader,
+        pool: Pool,
+        options: ReadingOptions,
+        *,
+        budget: Decimal,
+        guard: Guard,
+        slots: Slots,
+    ) -> None:
+        self.name = name
+        self._transcriber = transcriber
+        self._local = local
+        self._pool = pool
+        self._options = options
+        self._budget = budget
+        self._guard = guard
+        self._slots = slots
+
+    @property
+    def at_once(self) -> int:
+        """As many as calls may be under way."""
+        return self._slots.count
+
+    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+        """See `PageReader.read`. Raises TooLargeError once the document has cost its budget."""
+        known = so_far if so_far is not None and len(so_far.words) else await self._local.read(sight, None)
+        async with self._slots.taken():
+            if sight.meter.usage.cost >= self._budget:
+                raise TooLargeError(
+                    f"the document has cost its budget of ${self._budget}; raise llm.budget_usd"
+                )
+            drawn = await drawn_by(self._pool, sight, self._options)
+            async with self._guard():
+                reading = await self._transcriber.transcribe(drawn)
+        sight.meter.add(reading.usage)
+        arguments = (reading.lines, known, self.name)
+        return await self._pool.run(aligned, *arguments, limit_s=self._options.render_limit_s)
 
 
 async def drawn_by(pool: Pool, sight: Sight, options: ReadingOptions) -> Drawn:
