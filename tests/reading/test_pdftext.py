@@ -2,13 +2,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pikepdf
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw
 from reportlab.pdfgen.canvas import Canvas
 
 from docmill.errors import CorruptError, EncryptedError
 from docmill.model import Page
-from docmill.reading import oldlayers, pdf
+from docmill.reading import oldlayers, pdf, pdftext
 
 MakePdf = Callable[..., Path]
 Draw = Callable[[Canvas], None]
@@ -205,3 +206,88 @@ def test_a_page_of_absurd_size_gives_a_small_picture(tmp_path: Path, size: tuple
 
     with pdf.opened(path) as document, pdf.opened_page(document, 1) as page:
         assert pdf.render(page, (500, 500)).pixels.size <= 500 * 500 * 3
+
+
+def test_a_stretch_that_stands_sideways_keeps_its_words(make_pdf: MakePdf) -> None:
+    def draw(canvas: Canvas) -> None:
+        for row in range(5):
+            canvas.drawString(100, 700 - 20 * row, "An upright line of text")
+        canvas.translate(40, 300)
+        canvas.rotate(90)
+        canvas.drawString(0, 0, "Form 12 revised")
+
+    page = read(make_pdf(draw))
+
+    assert page is not None
+    assert page.rotation == 0
+    assert page.words.texts[-3:] == ["Form", "12", "revised"]
+    x0, y0, x1, y1 = page.words.boxes[-3]
+    assert x1 - x0 < y1 - y0
+    assert x0 < 40 / 595 < x1 + 0.01
+
+
+def test_letters_of_a_ligature_stay_together(make_pdf: MakePdf) -> None:
+    assert text_of(make_pdf(typed("difference office"))).split() == ["difference", "office"]
+
+
+def test_the_same_figure_twice_in_a_row_is_there_twice(make_pdf: MakePdf) -> None:
+    assert text_of(make_pdf(typed("1 1 1 0 0"))).split() == ["1", "1", "1", "0", "0"]
+
+
+def test_words_outside_of_the_crop_box_are_not_there(make_pdf: MakePdf) -> None:
+    path = make_pdf(typed("outside", 50, 800), typed("inside", 50, 700))
+    with pikepdf.open(path, allow_overwriting_input=True) as document:
+        for page in document.pages:
+            page.cropbox = pikepdf.Array([0, 0, 595, 750])
+        document.save(path)
+
+    cut, whole = read(path, 1), read(path, 2)
+    assert cut is not None
+    assert whole is not None
+    assert (cut.words.texts, whole.words.texts) == ([], ["inside"])
+
+
+def invisible(text: str, x: float = 50, y: float = 700) -> Draw:
+    def draw(canvas: Canvas) -> None:
+        line = canvas.beginText(x, y)
+        line.setTextRenderMode(3)
+        line.textLine(text)
+        canvas.drawText(line)
+
+    return draw
+
+
+def test_text_that_nobody_sees_is_not_there(make_pdf: MakePdf) -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.drawString(50, 600, "Pay the amount that is printed here")
+        invisible("one million")(canvas)
+
+    assert "million" not in text_of(make_pdf(draw))
+
+
+def test_a_picture_of_text_beside_text_is_to_be_read_too(make_pdf: MakePdf) -> None:
+    picture = Image.new("L", (600, 300), 255)
+    ImageDraw.Draw(picture).text((10, 10), "\n".join(["Total amount due 12.00"] * 6), font_size=30)
+
+    def draw(canvas: Canvas) -> None:
+        for row in range(8):
+            canvas.drawString(50, 800 - 20 * row, "A line of text that is printed")
+        canvas.drawInlineImage(picture, 50, 100, 400, 200)  # pyright: ignore[reportUnknownMemberType]
+
+    path = make_pdf(draw)
+
+    assert read(path) is None
+    with pdf.opened(path) as document, pdf.opened_page(document, 1) as page:
+        layer = pdftext.read_layer(page, 1)
+    assert layer.missing == "gaps"
+    assert layer.gaps.round().tolist() == [[50, 542, 450, 742]]
+
+
+def test_a_photograph_beside_text_is_not_read(make_pdf: MakePdf) -> None:
+    picture = Image.radial_gradient("L").resize((600, 300))
+
+    def draw(canvas: Canvas) -> None:
+        canvas.drawString(50, 800, "A line of text that is printed")
+        canvas.drawInlineImage(picture, 50, 100, 400, 200)  # pyright: ignore[reportUnknownMemberType]
+
+    assert text_of(make_pdf(draw)).split()[0] == "A"

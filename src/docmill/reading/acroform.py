@@ -107,7 +107,8 @@ def _widget(form: Any, annotation: Annotation, box: Rectangle) -> list[Field]:  
     if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
         return [Field(CHECKED if raw.FPDFAnnot_IsChecked(form, annotation) else UNCHECKED, box)]
     if kind in (raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX):
-        value, flags = "\n".join(_chosen(form, annotation)), MULTILINE
+        chosen = _chosen(form, annotation)
+        value, flags = "\n".join(chosen), MULTILINE if len(chosen) > 1 else 0
     elif kind == raw.FPDF_FORMFIELD_TEXTFIELD:
         value, flags = "", raw.FPDFAnnot_GetFormFieldFlags(form, annotation)
     else:

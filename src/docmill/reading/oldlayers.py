@@ -21,7 +21,7 @@ from docmill.reading.pictured import letters, looked_at
 from docmill.reading.quality import texts_quality
 from docmill.reading.stretches import NOTHING, Stretches, covered_share
 
-SAMPLE = 60
+SAMPLE = 25
 """Words of which it is asked whether they make sense."""
 NONSENSE = 0.4
 """Believability up to which printed text is not taken for what it says."""

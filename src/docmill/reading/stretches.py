@@ -167,21 +167,21 @@ def without_doubles(stretches: Stretches) -> Stretches:
     if len(often) == len(stretches.texts):
         return stretches
     height = max(float(np.median(stretches.boxes[:, 3] - stretches.boxes[:, 1])), 1e-3)
-    cells = np.floor(stretches.boxes[:, :2] / height).astype(int).tolist()
+    corners = stretches.boxes[:, :2] / height
+    cells = np.floor(corners).astype(int).tolist()
+    around_cells = np.floor(np.concatenate([corners - 0.5, corners + 0.5], axis=1)).astype(int).tolist()
     boxes = stretches.boxes.tolist()
     seen: defaultdict[tuple[str, int, int], list[int]] = defaultdict(list)
     kept: list[int] = []
-    for index, (text, (x, y)) in enumerate(zip(stretches.texts, cells, strict=True)):
+    for index, text in enumerate(stretches.texts):
         if often[text] > 1:
+            left, top, right, bottom = around_cells[index]
             near = (
-                other
-                for dx in (-1, 0, 1)
-                for dy in (-1, 0, 1)
-                for other in seen.get((text, x + dx, y + dy), ())
+                other for x in {left, right} for y in {top, bottom} for other in seen.get((text, x, y), ())
             )
             if any(_share(boxes[index], boxes[other]) > COVERED for other in near):
                 continue
-            seen[text, x, y].append(index)
+            seen[text, *cells[index]].append(index)
         kept.append(index)
     return stretches if len(kept) == len(stretches.texts) else stretches.only(kept)
 
