@@ -113,7 +113,7 @@ async def process(
             result = (
                 _collection(ref, original, document)
                 if document.is_collection
-                else await _understood(original, document, steps, clock)
+                else await _understood(ref, original, document, steps, clock)
             )
         result = replace(result, timings_s=clock.timings_s, attempt=attempt)
         async with clock.step("export", limits.export_s):
@@ -145,8 +145,12 @@ async def _received(
     return await receiver.receive(ref, files)
 
 
-async def _understood(original: Original, document: Document, steps: Steps, clock: "_Clock") -> Result:
+async def _understood(
+    ref: Ref, original: Original, document: Document, steps: Steps, clock: "_Clock"
+) -> Result:
     classification = await _classification(document, steps, clock)
+    if document.parts and classification.title is None:  # what it holds is what a person looks for
+        classification = classification.model_copy(update={"title": ref.name})
     async with clock.step("extract", steps.limits.extract_s):
         extraction = await steps.extractor.extract(document, classification)
     return Result(

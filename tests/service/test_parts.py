@@ -385,3 +385,19 @@ async def test_another_owner_sees_no_links(service: Service, claim: Claim, tmp_p
     async with service.database.tenant(uuid4()) as conn:
         assert await parts.of_document(conn, claim.document_id) == []
         assert await parts.count_of_root(conn, claim.ingestion_id) == 0
+
+
+async def test_the_list_can_leave_parts_out(
+    put: Put, working: Running, sight: Sight, service: Service
+) -> None:
+    await put(MAIL)
+
+    async with working():
+        await sight.at_rest()
+
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        assert [row.file_name for row in await documents.page(conn, parts=False)] == ["a.zip"]
+        mail = (await documents.page(conn, parts=False))[0]
+        links = await parts.links(conn, mail.id)
+    assert [part.name for part in links.parts] == ["b.pdf", "c.pdf"]
+    assert links.wholes == []

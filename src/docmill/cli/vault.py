@@ -23,9 +23,10 @@ from docmill.reading.unlocker import PooledUnlocker
 from docmill.service.protection import already_readable, unlocking
 from docmill.service.settings import Settings
 from docmill.service.stack import Service, open_service
-from docmill.service.store import documents, ingestions
+from docmill.service.store import documents, ingestions, parts
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
+from docmill.service.store.parts import Links
 
 UNFINISHED = ("processing", "stale")
 
@@ -112,16 +113,22 @@ async def file_chunks(file: Path) -> AsyncIterator[bytes]:
 
 def show(settings: Settings, document: str, *, as_json: bool) -> int:
     """Print what is known about a document; the exit code."""
-    row, history = asyncio.run(_known(settings, document))
+    row, history, links = asyncio.run(_known(settings, document))
     if as_json:
-        content = {**asdict(row), "ingestions": [asdict(ingestion) for ingestion in history]}
+        content = {
+            **asdict(row),
+            "ingestions": [asdict(ingestion) for ingestion in history],
+            "parts": [asdict(part) for part in links.parts],
+            "part_of": [asdict(whole) for whole in links.wholes],
+        }
         stdout.print_json(json.dumps(content, default=str, ensure_ascii=False))
         return 0
     _print_document(row, history)
+    _print_links(links)
     return 0
 
 
-async def _known(settings: Settings, prefix: str) -> tuple[DocumentRow, list[IngestionRow]]:
+async def _known(settings: Settings, prefix: str) -> tuple[DocumentRow, list[IngestionRow], Links]:
     async with (
         existing_service(settings) as service,
         service.database.tenant(service.default_tenant_id) as conn,
@@ -133,7 +140,8 @@ async def _known(settings: Settings, prefix: str) -> tuple[DocumentRow, list[Ing
             raise ValidationError(
                 f"more than one document has an id that begins with {prefix!r}; give more of it"
             )
-        return found[0], await ingestions.of_document(conn, found[0].id)
+        document_id = found[0].id
+        return found[0], await ingestions.of_document(conn, document_id), await parts.links(conn, document_id)
 
 
 def _print_document(row: DocumentRow, history: Sequence[IngestionRow]) -> None:
@@ -148,6 +156,16 @@ def _print_document(row: DocumentRow, history: Sequence[IngestionRow]) -> None:
     stdout.print(_fields_table(row.structured_data or {}, result.evidence or {}))
     for failure in (result.verdict or {}).get("failures", ()):
         stdout.print(f"! {failure['message']}", style="yellow", markup=False)
+
+
+def _print_links(links: Links) -> None:
+    for whole in links.wholes:
+        stdout.print(f"part of {whole.parent_id}  {escape(whole.parent_title)}", style="dim")
+    for part in links.parts:
+        if part.child_id is None:
+            stdout.print(f"! {escape(part.name)}: {escape(part.problem or '')}", style="yellow")
+        else:
+            stdout.print(f"{MARKS[part.state or '']} {part.child_id}  {escape(part.name)}")
 
 
 def _fields_table(data: dict[str, Any], evidence: dict[str, Any]) -> Table:
@@ -204,7 +222,7 @@ async def _counted(settings: Settings) -> tuple[dict[str, int], Depth]:
 
 async def _wait(service: Service, added: Sequence[UUID]) -> int:
     """Follow the documents to their end; the exit code."""
-    open_ids = set(added)
+    open_ids, seen = set(added), set(added)
     code = 0
     async with aclosing(service.feed.follow(service.default_tenant_id, 0)) as batches:
         async for _ in batches:
@@ -214,6 +232,7 @@ async def _wait(service: Service, added: Sequence[UUID]) -> int:
                 if row is None or row.state in UNFINISHED:
                     continue
                 open_ids.discard(row.id)
+                open_ids |= await _new_parts(service, row.id, seen)
                 stdout.print(f"{MARKS[row.state]} {escape(row.file_name)}  {escape(row.title or '')}")
                 if row.state == "failed":
                     code = FAILED
@@ -221,3 +240,12 @@ async def _wait(service: Service, added: Sequence[UUID]) -> int:
             if not open_ids:
                 break
     return code
+
+
+async def _new_parts(service: Service, document_id: UUID, seen: set[UUID]) -> set[UUID]:
+    """The documents that one holds which nobody has followed yet; they are seen from now on."""
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        held = await parts.of_document(conn, document_id)
+    new = {part.child_id for part in held if part.child_id is not None} - seen
+    seen |= new
+    return new

@@ -18,10 +18,11 @@ from docmill.service.metrics import Metrics
 from docmill.service.protection import NoUnlocker, Unlock, Unlocker, already_readable, unlocking
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
-from docmill.service.store import documents, ingestions
+from docmill.service.store import documents, ingestions, parts
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
+from docmill.service.store.parts import Links
 from docmill.web.page_images import PageImages
 from docmill.web.templating import Templates
 
@@ -59,6 +60,11 @@ class Vault:
         async with self.connection() as conn:
             row = found(await documents.get(conn, document_id))
             return row, await ingestions.of_document(conn, document_id)
+
+    async def links(self, document_id: UUID) -> Links:
+        """What the document holds, and what holds it."""
+        async with self.connection() as conn:
+            return await parts.links(conn, document_id)
 
     async def transcription(self, history: Sequence[IngestionRow]) -> Document | None:
         """What the newest ingestion that came so far has read; None if nothing is there."""

@@ -96,12 +96,14 @@ async def page(
     state: str | None = None,
     document_type: str | None = None,
     query: str | None = None,
+    parts: bool = True,
     after: UUID | None = None,
     limit: int = 24,
 ) -> list[DocumentRow]:
     """Up to `limit` documents, newest first, that are older than document `after`.
 
-    query: letters to be found in title, file name or text, whatever their case.
+    query: letters to be found in title, file name or text, whatever their case. parts: also the documents
+    that another one holds.
     """
     async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
         await cur.execute(
@@ -115,6 +117,7 @@ async def page(
               JOIN document_state ON document_state.id = document.id
              WHERE (%(state)s::text IS NULL OR state = %(state)s)
                AND (%(document_type)s::text IS NULL OR document_type = %(document_type)s)
+               AND (%(parts)s OR NOT EXISTS (SELECT FROM part WHERE child_id = document.id))
                AND (%(after)s::uuid IS NULL OR document.id < %(after)s)
                AND (%(query)s::text IS NULL
                     OR strpos(lower(title), lower(%(query)s)) > 0
@@ -127,6 +130,7 @@ async def page(
                 "state": state,
                 "document_type": document_type,
                 "query": storable(query),
+                "parts": parts,
                 "after": after,
                 "limit": limit,
             },

@@ -52,6 +52,19 @@ class WholeRow:
     last_page: int | None
 
 
+@dataclass(frozen=True)
+class Links:
+    """What a document holds, and what holds it."""
+
+    parts: list[PartRow]
+    wholes: list[WholeRow]
+
+
+async def links(conn: Conn, document_id: UUID) -> Links:
+    """The document's links, both ways."""
+    return Links(await of_document(conn, document_id), await wholes_of(conn, document_id))
+
+
 async def of_document(conn: Conn, document_id: UUID) -> list[PartRow]:
     """What the document holds, in order."""
     async with conn.cursor(row_factory=class_row(PartRow)) as cur:

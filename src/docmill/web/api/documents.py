@@ -74,13 +74,20 @@ async def list_documents(
     state: State | None = None,
     document_type: DocumentType | None = None,
     q: Annotated[str | None, Query(max_length=200, description="letters in title, file name or text")] = None,
+    parts: Annotated[bool, Query(description="also those that another one holds")] = True,
     after: Annotated[UUID | None, Query(description="the last id of the page before")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> DocumentList:
     """Documents, newest first."""
     async with vault.connection() as conn:
         rows = await documents.page(
-            conn, state=state, document_type=document_type, query=q or None, after=after, limit=limit + 1
+            conn,
+            state=state,
+            document_type=document_type,
+            query=q or None,
+            parts=parts,
+            after=after,
+            limit=limit + 1,
         )
     follow = None
     if len(rows) > limit:
@@ -93,8 +100,11 @@ async def list_documents(
 async def get_document(document_id: UUID, vault: TheVault) -> DocumentDetail:
     """A document with its data, where each value stands, and whether it can be believed."""
     row, history = await vault.document_with_history(document_id)
+    links = await vault.links(document_id)
     result = result_of(history)
-    return DocumentDetail.of_result(row, result, failures_of(result), page_count=page_count_of(row, None))
+    return DocumentDetail.of_result(
+        row, result, failures_of(result), links, page_count=page_count_of(row, None)
+    )
 
 
 @router.post("/{document_id}/reprocess", status_code=202)

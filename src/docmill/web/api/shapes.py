@@ -11,6 +11,7 @@ from docmill.model import Evidence, Failure, Verdict
 from docmill.service.store.dead_letters import DeadLetterRow
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
+from docmill.service.store.parts import Links, PartRow, WholeRow
 
 State = Literal["processing", "stale", "needs_classification", "needs_review", "failed", "ready"]
 
@@ -59,10 +60,46 @@ class DocumentSummary(_Shape):
         return cls.model_validate({**vars(row), "error": _fault(row)})
 
 
+class Part(_Shape):
+    """What a document holds. document_id: none if it is not to be had, for the reason in `problem`."""
+
+    document_id: UUID | None
+    kind: Literal["attachment", "member", "section"]
+    name: str
+    first_page: int | None
+    last_page: int | None
+    state: State | None
+    title: str | None
+    document_type: str | None
+    problem: str | None
+
+    @classmethod
+    def of(cls, row: PartRow) -> "Part":
+        """The row as the API shows it."""
+        return cls.model_validate({**vars(row), "document_id": row.child_id})
+
+
+class Whole(_Shape):
+    """A document that holds the one at hand, and what that is in it."""
+
+    document_id: UUID
+    title: str
+    kind: Literal["attachment", "member", "section"]
+    name: str
+    first_page: int | None
+    last_page: int | None
+
+    @classmethod
+    def of(cls, row: WholeRow) -> "Whole":
+        """The row as the API shows it."""
+        return cls.model_validate({**vars(row), "document_id": row.parent_id, "title": row.parent_title})
+
+
 class DocumentDetail(DocumentSummary):
     """A document with what was read in it.
 
-    evidence: field path to the place where the value stands. pages: addresses of their pictures.
+    evidence: field path to the place where the value stands. pages: addresses of their pictures. parts: what
+    it holds; part_of: what holds it.
     """
 
     data: dict[str, Any] | None
@@ -70,10 +107,18 @@ class DocumentDetail(DocumentSummary):
     verdict: Verdict | None
     original: str
     pages: list[str]
+    parts: list[Part]
+    part_of: list[Whole]
 
     @classmethod
     def of_result(
-        cls, row: DocumentRow, result: IngestionRow | None, failures: list[Failure], *, page_count: int
+        cls,
+        row: DocumentRow,
+        result: IngestionRow | None,
+        failures: list[Failure],
+        links: Links,
+        *,
+        page_count: int,
     ) -> "DocumentDetail":
         """The row with the result of the ingestion that gave it."""
         address = f"/api/v1/documents/{row.id}"
@@ -87,6 +132,8 @@ class DocumentDetail(DocumentSummary):
                 "verdict": Verdict(failures=tuple(failures)) if judged else None,
                 "original": f"{address}/file",
                 "pages": [f"{address}/pages/{number}.webp" for number in range(1, page_count + 1)],
+                "parts": [Part.of(part) for part in links.parts],
+                "part_of": [Whole.of(whole) for whole in links.wholes],
             }
         )
 

@@ -30,6 +30,7 @@ async def show_document(
         request,
         "document.html",
         view=document_view(row, history, transcription, choice),
+        links=await vault.links(known),
         title=title(row),
         money=money(row.structured_data),
         is_viewable=is_viewable(row),

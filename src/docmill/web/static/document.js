@@ -16,7 +16,7 @@ let zoom = 0;
 
 /** This document has changed: show how it is now. */
 export function onChange(change) {
-  if (change.document_id !== id) return;
+  if (change.document_id !== id && !$(`[data-part="${CSS.escape(change.document_id)}"]`)) return;
   gathering ??= setTimeout(async () => {
     gathering = null;
     const before = $(".pill").textContent;

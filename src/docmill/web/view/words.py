@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from docmill.service.store.parts import PartRow, WholeRow
+
 Tone = Literal["ok", "info", "warn", "error"]
 
 
@@ -45,6 +47,7 @@ STEPS = {
     "process": "Starting",
     "read": "Fetching the file",
     "transcribe": "Reading the page",
+    "unpack": "Taking out what it holds",
     "classify": "Finding out what it is",
     "extract": "Finding the values",
     "export": "Saving",
@@ -132,3 +135,12 @@ def sentence(text: str) -> str:
 def step_name(step: str | None) -> str:
     """What is being done now."""
     return STEPS.get(step or "", "Waiting for its turn")
+
+
+def pages_of(part: PartRow | WholeRow) -> str:
+    """Which pages of the whole a section is, behind its name; empty for what is no section."""
+    if part.first_page is None:
+        return ""
+    if part.last_page in (None, part.first_page):
+        return f", page {part.first_page}"
+    return f", pages {part.first_page} to {part.last_page}"
