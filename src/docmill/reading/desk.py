@@ -188,11 +188,19 @@ def _empty(folder: int) -> None:
     while waiting:
         name = waiting.pop()
         with _opened(name, within=folder) as inner:
+            _open_up(inner)
             for found in _without_files(inner):
+                with _opened(found, within=inner) as moving:
+                    _open_up(moving)  # a folder that may not be written cannot be moved
                 moved = token_hex(16)
                 os.rename(found, moved, src_dir_fd=inner, dst_dir_fd=folder)
                 waiting.append(moved)
         os.rmdir(name, dir_fd=folder)
+
+
+def _open_up(folder: int) -> None:
+    with contextlib.suppress(PermissionError):  # a child may not, and does not make such folders for itself
+        os.fchmod(folder, 0o700)
 
 
 def _without_files(folder: int) -> list[str]:
