@@ -11,8 +11,8 @@ from PIL import Image
 from docmill.model import Page
 from docmill.reading import tasks
 from docmill.reading.ocr import LONG, Recognised, page_words
-from docmill.reading.quality import page_quality
 from docmill.reading.options import ReadingOptions
+from docmill.reading.quality import page_quality
 
 JPEG_QUALITY = 92
 

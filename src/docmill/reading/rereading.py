@@ -1,0 +1,80 @@
+"""A second look at a part of a page, for whoever doubts what was read there."""
+
+from pathlib import Path
+from typing import Protocol
+
+import cv2
+import numpy as np
+
+from docmill.errors import ValidationError
+from docmill.model import Box, Words
+from docmill.reading import tasks
+from docmill.reading.engines.local import local_engine
+from docmill.reading.images import Picture
+from docmill.reading.ocr import page_words
+from docmill.reading.options import ReadingOptions
+from docmill.reading.pool import Pool
+
+MARGIN = 0.01
+"""Of the page, around the region, so that print at its rim is whole."""
+SCALES = (0.25, 4.0)
+MAX_PIXELS = 16_000_000
+
+
+class Rereader(Protocol):
+    """Reads a part of a page once more."""
+
+    async def reread(self, original: Path, page_number: int, region: Box, *, scale: float = 0.85) -> Words:
+        """The words in the region as a second look gives them, boxes in fractions of the page.
+
+        scale: of the picture against that of the first look; what both looks read alike is right more often.
+        Raises ValidationError for a scale or region that makes no picture, and what reading a page raises.
+        """
+        ...
+
+
+class LocalRereader:
+    """`Rereader` in the processes of a pool, by RapidOCR."""
+
+    def __init__(self, pool: Pool, options: ReadingOptions | None = None) -> None:
+        self._pool = pool
+        self._options = options or ReadingOptions()
+
+    async def reread(self, original: Path, page_number: int, region: Box, *, scale: float = 0.85) -> Words:
+        """See `Rereader.reread`."""
+        arguments = (original, page_number, region, scale, self._options)
+        return await self._pool.run(read_region, *arguments, limit_s=self._options.ocr_limit_s)
+
+
+def read_region(path: Path, page_number: int, region: Box, scale: float, options: ReadingOptions) -> Words:
+    """See `Rereader.reread`; this is what the child does."""
+    from docmill.reading import sniff  # noqa: PLC0415 - only children look into files
+
+    picture = tasks.draw(path, sniff.media_type(path), page_number, options)
+    return words_in(picture, region, scale, options)
+
+
+def words_in(picture: Picture, region: Box, scale: float, options: ReadingOptions) -> Words:
+    """The words in a region of a page's picture, read at another scale."""
+    if not SCALES[0] <= scale <= SCALES[1]:
+        raise ValidationError(f"the scale must be from {SCALES[0]} to {SCALES[1]}")
+    height, width = picture.pixels.shape[:2]
+    left, top = (
+        int(max(0.0, edge - MARGIN) * side) for edge, side in zip(region[:2], (width, height), strict=True)
+    )
+    right, bottom = (
+        int(min(1.0, edge + MARGIN) * side) for edge, side in zip(region[2:], (width, height), strict=True)
+    )
+    part = picture.pixels[top:bottom, left:right]
+    if not part.size or part.shape[0] * part.shape[1] * scale**2 > MAX_PIXELS:
+        raise ValidationError("the region must lie on the page and not be larger than it")
+    seen = np.asarray(cv2.resize(part, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC), np.uint8)
+    read = local_engine("rapidocr", options).recognise(seen)
+    high, wide = seen.shape[:2]
+    if (read.turn or 0) % 180:
+        wide, high = high, wide
+    words = page_words(read, width_px=wide, height_px=high)
+    size = np.array([right - left, bottom - top] * 2, np.float32)
+    corner = np.array([left, top] * 2, np.float32)
+    boxes = (words.boxes * size + corner) / np.array([width, height] * 2, np.float32)
+    return Words(words.texts, boxes.astype(np.float32), words.confidences, words.lines, words.blocks)
