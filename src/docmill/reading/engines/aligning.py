@@ -8,7 +8,7 @@ import numpy as np
 from rapidfuzz import fuzz
 
 from docmill.model import Box, Page, Words
-from docmill.reading.ocr import quality
+from docmill.reading.quality import page_quality
 
 LIKE = 60.0
 """How alike, of 100, two readings of one piece of text are at least."""
@@ -72,7 +72,7 @@ def aligned(lines: Sequence[str], page: Page, engine: str) -> Page:
     said = sum(len("".join(line.split())) for line in lines)
     kept = sum(len("".join(lines[match.line][match.start : match.stop].split())) for match in found if match)
     share = kept / said if said else 0.0
-    return replace(page, words=words, quality=quality(words) * share, source="ocr", engine=engine, tables=())
+    return replace(page, words=words, quality=page_quality(words) * share, source="ocr", engine=engine, tables=())
 
 
 def _pieces(page: Page) -> list[_Piece]:
