@@ -72,7 +72,9 @@ def aligned(lines: Sequence[str], page: Page, engine: str) -> Page:
     said = sum(len("".join(line.split())) for line in lines)
     kept = sum(len("".join(lines[match.line][match.start : match.stop].split())) for match in found if match)
     share = kept / said if said else 0.0
-    return replace(page, words=words, quality=page_quality(words) * share, source="ocr", engine=engine, tables=())
+    return replace(
+        page, words=words, quality=page_quality(words) * share, source="ocr", engine=engine, tables=()
+    )
 
 
 def _pieces(page: Page) -> list[_Piece]:
