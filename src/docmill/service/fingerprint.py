@@ -13,7 +13,8 @@ def pipeline_fingerprint(settings: Settings) -> str:
 
     Settings of speed, limits of time and places are no part of it.
     """
-    read_by = {"ocr": True, "image": True, "reading": True, "limits": {"pages"}}
+    limits = {"pages", "parts", "parts_in_all", "parts_depth", "unpacked_mb"}
+    read_by = {"ocr": True, "image": True, "reading": True, "limits": limits}
     if "documentai" in settings.ocr.engines:
         read_by["documentai"] = {"project", "location", "processor", "version"}
     if "vision" in settings.ocr.engines:
