@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from docmill import transcription
-from docmill.model import Document
-from docmill.reading import tasks
+from docmill.model import Document, Page
+from docmill.reading import sniff, tasks
 from docmill.reading.options import ReadingOptions
 
 SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
@@ -29,7 +29,13 @@ def documents(cache: Path) -> Iterator[tuple[str, Document]]:
 
 
 def _read(path: Path) -> Document:
-    """The pages as their text layers have them; a page without one is left out."""
-    opened = tasks.open_original(path, ReadingOptions())
-    pages = [page for page in opened.pages if page is not None]
+    """The pages by their text layers; others are recognised, which takes seconds each."""
+    options = ReadingOptions()
+    opened = tasks.open_original(path, options)
+    pages = [page or _recognised(path, number, options) for number, page in enumerate(opened.pages, 1)]
     return Document(hashlib.sha256(path.read_bytes()).hexdigest(), opened.media_type, pages)
+
+
+def _recognised(path: Path, number: int, options: ReadingOptions) -> Page:
+    seen = tasks.recognise(path, sniff.PDF, number, options, "rapidocr")
+    return tasks.complete(path, seen, options)
