@@ -40,6 +40,8 @@ SQUEEZE = 0.85
 """How much narrower a line is made for its second look: what was misread because it is printed wide is read
 otherwise then."""
 UPSIDE_DOWN = "180"
+ASKED = 3
+"""Lines that are read both ways up where the classifier holds a page to be upside down."""
 
 
 class RapidEngine:
@@ -104,7 +106,13 @@ class RapidEngine:
         upright = orientation.turned(bgr, turn)
         sample = [lines.cut(upright, line) for line in asked]
         labels = [label for label, _ in self._classifier(sample).cls_res]
-        return turn + 180 if labels.count(UPSIDE_DOWN) * 2 > len(labels) else turn
+        suspected = labels.count(UPSIDE_DOWN) * 2 > len(labels)
+        return turn + 180 if suspected and self._reads_better_turned(sample[:ASKED]) else turn
+
+    def _reads_better_turned(self, sample: list[NDArray[np.uint8]]) -> bool:
+        """The classifier is wrong about whole pages of some typefaces; the recogniser is not."""
+        upright = sum(self._line(line).score for line in sample)
+        return sum(self._line(orientation.turned(line, 180)).score for line in sample) > upright
 
     def _best(self, line: NDArray[np.uint8]) -> LineText:
         """The text of one line, the better of two looks where the first is not sure."""
