@@ -44,12 +44,12 @@ def form(make_pdf: MakePdf) -> Callable[..., Path]:
                 for one in annotations
             ]
             document.pages[0].Annots = Array(made)
-            document.Root.AcroForm = Dictionary(
-                Fields=Array(made),
-                DA=String("/Helv 10 Tf 0 g"),
-                DR=Dictionary(Font=Dictionary(Helv=HELVETICA)),
-                **of_form,
-            )
+            form: dict[str, object] = {
+                "/Fields": Array(made),
+                "/DA": String("/Helv 10 Tf 0 g"),
+                "/DR": Dictionary(Font=Dictionary(Helv=HELVETICA)),
+            }
+            document.Root.AcroForm = Dictionary(form | {f"/{key}": value for key, value in of_form.items()})
             document.save(path)
         return path
 
