@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,39 @@ def test_a_document_goes_through_a_vault_from_add_to_show(
     assert json.loads(content.stdout)["structured_data"]["gross_total"] == "119.00"
     assert address.split()[-1] in status.stdout
     assert "documents: 1" in status.stdout
+
+
+def test_what_a_mail_encloses_is_waited_for_and_shown(
+    vault: Vault, tmp_path: Path, write_pdf: WritePdf
+) -> None:
+    message = EmailMessage()
+    message["Subject"] = "Your invoice"
+    message.set_content("Please find our invoice attached.")
+    invoice = write_pdf(tmp_path / "invoice.pdf").read_bytes()
+    message.add_attachment(invoice, "application", "pdf", filename="invoice.pdf")
+    message.add_attachment(b"", "application", "pdf", filename="empty.pdf")
+    (tmp_path / "mail.eml").write_bytes(message.as_bytes())
+
+    with vault.up() as running:
+        assert running.stdout is not None
+        try:
+            running.stdout.readline()
+            added = vault("add", tmp_path / "mail.eml", "--wait")
+            mail_id = added.stdout.split()[0]
+            whole = vault("show", mail_id)
+            links = json.loads(vault("show", mail_id, "--json").stdout)
+            part = vault("show", links["parts"][0]["child_id"])
+        finally:
+            running.send_signal(signal.SIGTERM)
+
+    assert added.returncode == 0, added.stderr
+    _, first, second = added.stdout.splitlines()
+    assert "mail.eml" in first
+    assert "INV-104" in second
+    assert f"✓ {links['parts'][0]['child_id']}  invoice.pdf" in whole.stdout
+    assert "! empty.pdf: the file is empty" in whole.stdout
+    assert f"part of {mail_id}  mail.eml" in part.stdout
+    assert links["part_of"] == []
 
 
 def test_a_file_added_while_no_vault_runs_waits_for_one(

@@ -1,6 +1,6 @@
 """A vault with documents in every state."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -173,3 +173,36 @@ def _found(
 def small_files(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """The vault takes files of ten bytes at most."""
     monkeypatch.setattr(service.intake, "_max_bytes", 10)
+
+
+@pytest.fixture
+def hold(service: Service) -> Callable[..., Awaitable[None]]:
+    """Notes what a document holds: ids of documents by name, or the sentence that says why there is none."""
+
+    async def hold_parts(
+        whole: UUID, parts: Mapping[str, UUID | str], *, kind: str = "attachment", pages: int | None = None
+    ) -> None:
+        async with service.database.tenant(service.default_tenant_id) as conn:
+            for position, (name, part) in enumerate(parts.items(), 1):
+                is_document = isinstance(part, UUID)
+                await conn.execute(
+                    """
+                    INSERT INTO part (tenant_id, parent_id, position, child_id, kind, name, first_page,
+                                      last_page, problem, root_ingestion_id)
+                    VALUES (%(tenant)s, %(whole)s, %(position)s, %(child)s, %(kind)s, %(name)s, %(first)s,
+                            %(last)s, %(problem)s, gen_random_uuid())
+                    """,
+                    {
+                        "tenant": service.default_tenant_id,
+                        "whole": whole,
+                        "position": position,
+                        "child": part if is_document else None,
+                        "kind": kind,
+                        "name": name,
+                        "first": None if pages is None else pages * (position - 1) + 1,
+                        "last": None if pages is None else pages * position,
+                        "problem": None if is_document else part,
+                    },
+                )
+
+    return hold_parts

@@ -153,7 +153,8 @@ def _print_document(row: DocumentRow, history: Sequence[IngestionRow]) -> None:
     result = next((ingestion for ingestion in history if ingestion.status == "completed"), None)
     if result is None:
         return
-    stdout.print(_fields_table(row.structured_data or {}, result.evidence or {}))
+    if row.structured_data:
+        stdout.print(_fields_table(row.structured_data, result.evidence or {}))
     for failure in (result.verdict or {}).get("failures", ()):
         stdout.print(f"! {failure['message']}", style="yellow", markup=False)
 
@@ -161,6 +162,8 @@ def _print_document(row: DocumentRow, history: Sequence[IngestionRow]) -> None:
 def _print_links(links: Links) -> None:
     for whole in links.wholes:
         stdout.print(f"part of {whole.parent_id}  {escape(whole.parent_title)}", style="dim")
+    if links.parts:
+        stdout.print("in it:", style="dim")
     for part in links.parts:
         if part.child_id is None:
             stdout.print(f"! {escape(part.name)}: {escape(part.problem or '')}", style="yellow")

@@ -137,6 +137,13 @@ def step_name(step: str | None) -> str:
     return STEPS.get(step or "", "Waiting for its turn")
 
 
+def about_part(part: PartRow) -> str:
+    """What is said of a part beside its name: why it was not read, or what it is."""
+    if part.error_message:
+        return sentence(part.error_message)
+    return part.title if part.title and part.title != part.name.rpartition("/")[2] else ""
+
+
 def pages_of(part: PartRow | WholeRow) -> str:
     """Which pages of the whole a section is, behind its name; empty for what is no section."""
     if part.first_page is None:

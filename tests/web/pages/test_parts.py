@@ -1,0 +1,92 @@
+"""What documents hold and what holds them, on a document's page."""
+
+import re
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+import httpx
+
+Add = Callable[..., Awaitable[UUID]]
+Finish = Callable[..., Awaitable[None]]
+Hold = Callable[..., Awaitable[None]]
+
+
+def text_of(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html)).replace(" ,", ",")
+
+
+def parts_of(html: str) -> list[str]:
+    (block,) = re.findall(r'<details class="parts" open>(.*?)</details>', html, re.DOTALL)
+    return [text_of(item).strip() for item in re.findall(r"<li.*?</li>", block, re.DOTALL)]
+
+
+async def test_a_page_lists_the_parts_with_their_states(
+    client: httpx.AsyncClient, add: Add, finish: Finish, hold: Hold
+) -> None:
+    mail, bill, new, broken = [await add(name) for name in ("mail.eml", "bill.pdf", "new.pdf", "broken.pdf")]
+    await finish(bill)
+    await finish(
+        broken,
+        status="failed",
+        classification=None,
+        error_code="corrupt",
+        error_message="the PDF is damaged; save it again",
+    )
+    await hold(mail, {"bill.pdf": bill, "new.pdf": new, "broken.pdf": broken, "a.txt": "the file is empty"})
+
+    page = (await client.get(f"/docs/{mail}")).text
+
+    assert "4 documents in it, 1 not taken" in page
+    assert parts_of(page) == [
+        "bill.pdf Ready Corner Bakery",
+        "new.pdf Processing",
+        "broken.pdf Failed The PDF is damaged; save it again.",
+        "a.txt Not taken The file is empty.",
+    ]
+    assert f'<li data-part="{bill}">' in page
+    assert f'<a href="/docs/{bill}">bill.pdf</a>' in page
+
+
+async def test_a_page_says_what_the_document_is_a_part_of(
+    client: httpx.AsyncClient, add: Add, hold: Hold
+) -> None:
+    scan, archive, bill = await add("scan.pdf"), await add("all.zip"), await add("bill.pdf")
+    await hold(scan, {"pages 1 to 2": bill}, kind="section", pages=2)
+    await hold(archive, {"bill.pdf": bill}, kind="member")
+
+    page = (await client.get(f"/docs/{bill}")).text
+
+    assert f'<a href="/docs/{scan}">scan.pdf</a>' in page
+    assert "Part of scan.pdf, pages 1 to 2, all.zip" in text_of(page)
+    assert 'class="parts"' not in page
+
+
+async def test_an_archive_points_to_what_it_holds(
+    client: httpx.AsyncClient, add: Add, finish: Finish, hold: Hold
+) -> None:
+    archive, bill = await add("all.zip"), await add("bill.pdf")
+    await finish(archive, media_type="application/zip", page_count=0)
+    await hold(archive, {"bill.pdf": bill}, kind="member")
+
+    page = (await client.get(f"/docs/{archive}")).text
+
+    assert "1 document in it" in page
+    assert "What it holds is listed above" in page
+    assert 'class="toolbar"' not in page
+
+
+async def test_names_of_parts_are_no_markup(client: httpx.AsyncClient, add: Add, hold: Hold) -> None:
+    mail, bill = await add("mail.eml"), await add("bill.pdf")
+    await hold(mail, {"<b>bill</b>.pdf": bill, "<i>.pdf": "<u>broken</u>"})
+
+    page = (await client.get(f"/docs/{mail}")).text
+
+    assert "&lt;b&gt;bill&lt;/b&gt;.pdf" in page
+    assert not re.search(r"<(b|i|u)>", page)
+
+
+async def test_a_document_alone_says_nothing_of_parts(client: httpx.AsyncClient, add: Add) -> None:
+    page = (await client.get(f"/docs/{await add('a.pdf')}")).text
+
+    assert 'class="parts"' not in page
+    assert 'class="part-of"' not in page
