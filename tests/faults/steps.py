@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -11,8 +12,18 @@ from typing import Any
 import numpy as np
 
 from docmill.errors import CorruptError, ServerError
-from docmill.model import Classification, Document, Evidence, Extraction, Page, Usage, Verdict, Words
-from docmill.ports import Original
+from docmill.model import (
+    Classification,
+    Document,
+    Evidence,
+    Extraction,
+    Page,
+    Part,
+    Usage,
+    Verdict,
+    Words,
+)
+from docmill.ports import Original, PartFile
 from docmill.reading.pool import Pool
 from docmill.schemas.types import Invoice
 from docmill.service.ingest import Stages
@@ -26,7 +37,10 @@ class AtOnceError(ServerError):
 
 
 def paper(name: str, **orders: Any) -> bytes:  # noqa: ANN401  whatever JSON takes
-    """A document that is obeyed: `work_s` to take, `error` to raise, `in_child` to be read in the pool."""
+    """A document that is obeyed.
+
+    `work_s` to take, `error` to raise, `in_child` to be read in the pool, `holds` names of papers in it.
+    """
     return json.dumps({"name": name, **orders}).encode()
 
 
@@ -48,7 +62,7 @@ class ObedientConverter:
             case "server":
                 raise AtOnceError("the paper says that the server is down")
             case _:
-                return _document(original, orders["name"])
+                return _document(original, orders["name"], orders.get("holds", ()))
 
     async def _stop_in_child(self, pipe: Path) -> None:
         """A child reaches nobody: it reads from a pipe until this process is told to let it go on."""
@@ -65,7 +79,19 @@ class ObedientConverter:
         await reading
 
 
-def _document(original: Original, name: str) -> Document:
+class PaperUnpacker:
+    """`Unpacker` of papers that hold papers."""
+
+    async def unpack(self, original: Original, document: Document, folder: Path) -> list[PartFile]:
+        assert await asyncio.to_thread(original.path.exists)
+        files = [PartFile(part, folder / part.name) for part in document.parts]
+        for file in files:
+            assert file.path is not None
+            await asyncio.to_thread(file.path.write_bytes, paper(file.part.name))
+        return files
+
+
+def _document(original: Original, name: str, holds: Sequence[str]) -> Document:
     words = Words(
         texts=[name],
         boxes=np.array([[0.1, 0.1, 0.2, 0.2]], np.float32),
@@ -74,7 +100,8 @@ def _document(original: Original, name: str) -> Document:
         blocks=np.zeros(1, np.int32),
     )
     page = Page(number=1, width_pt=595, height_pt=842, words=words, source="text", quality=1.0)
-    return Document(content_hash=original.content_hash, media_type="application/pdf", pages=[page])
+    parts = tuple(Part(one, "attachment") for one in holds)
+    return Document(original.content_hash, "application/pdf", [page], parts=parts)
 
 
 class NamingClassifier:
@@ -116,4 +143,5 @@ def obedient_stages(control: str | Path, pool: Pool) -> Stages:
         classifier=NamingClassifier(),
         extractor=SigningExtractor(os.getpid()),
         gate=ContentGate(),
+        unpacker=PaperUnpacker(),
     )

@@ -5,6 +5,8 @@ import signal
 
 import pytest
 
+from docmill.service.stack import Service
+from docmill.service.store import ingestions, parts
 from faults.control import Control
 from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker, on_both_queues
 from faults.steps import paper
@@ -44,6 +46,38 @@ async def test_a_document_survives_the_kill_of_its_worker(
         await settled()
 
     await all_is_well()
+
+
+async def test_a_worker_killed_while_it_takes_parts_in_loses_and_doubles_none(
+    put: Put,
+    start_worker: StartWorker,
+    control: Control,
+    heir: Heir,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+    service: Service,
+) -> None:
+    names = ["one", "two", "three"]
+    point = "after a part was taken in"
+    accepted = await put(paper("whole", holds=names))
+    victim = await start_worker(point)
+
+    (await control.reached(point)).go()
+    await control.reached(point)
+    await victim.kill()
+    async with heir():
+        await eyes.until(accepted, "ready")
+        await settled()
+
+    await all_is_well()
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        held = await parts.of_document(conn, accepted.document_id)
+        histories = [
+            await ingestions.of_document(conn, part.child_id) for part in held if part.child_id is not None
+        ]
+    assert [(part.name, part.state) for part in held] == [(name, "ready") for name in names]
+    assert [len(history) for history in histories] == [1, 1, 1]
 
 
 async def test_a_child_of_the_pool_that_dies_costs_one_attempt(

@@ -135,6 +135,7 @@ def lay_points(service: stack.Service, stages: Stages, points: Points) -> None:
     around(service.queue, "delete", after=lambda _: always("after the delete"))
     around(service.queue, "extend", before=lambda: always("before a heartbeat"))
     after_put_once(service.blobs, stored)
+    around(service.intake, "accept_part", after=lambda _: always("after a part was taken in"))
     around(stages.converter, "convert", before=lambda: always("after read"))
 
 
