@@ -1,8 +1,9 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from docmill.model import Classification, Document
+from docmill.model import Classification, Document, Part, PartKind
 from docmill.understanding.classifier import RuleClassifier
 from docmill.understanding.extractor import RuleExtractor
 from docmill.understanding.gate import leaves
@@ -397,3 +398,34 @@ Totaal                                                     353,93
     assert found["number"] == "20260815"
     assert found["seller.name"] == "De Zwevende Tulp B.V."
     assert found["seller.address"] == "Wolkengracht 101, 1099 ZZ Amsterdam"
+
+
+MAIL = """
+From: Ann Berg <ann@acmesupplies.co.uk>
+To: office@example.com
+Date: Wed, 14 Oct 2026 10:00:00 +0200
+Subject: Your invoice
+Attachments: invoice-104.pdf
+
+Dear all,
+please find our invoice attached.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "document_type"),
+    [
+        (MAIL, "attachment", "other"),
+        (MAIL, "section", "invoice"),
+        (BRITISH_INVOICE, "attachment", "invoice"),
+    ],
+)
+async def test_a_mail_that_speaks_of_an_invoice_enclosed_is_none(
+    typeset: Typeset, text: str, kind: PartKind, document_type: str
+) -> None:
+    document = replace(typeset(text), parts=(Part("invoice-104.pdf", kind),))
+
+    classification = await RuleClassifier().classify(document)
+
+    assert classification.document_type == document_type
+    assert (classification.title is None) == (document_type == "other")

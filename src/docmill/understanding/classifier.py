@@ -35,6 +35,12 @@ _NULL = 2.0
 _HEADING = 2.0
 """How much more a phrase counts that stands alone at the top of the first page."""
 _TOP = 0.35
+_AMOUNTS: Mapping[DocumentType, str] = {
+    "invoice": "gross_total",
+    "receipt": "gross_total",
+    "bank_statement": "closing_balance",
+}
+"""What a document of these types is about."""
 _NARROW_CHARACTERS = 46
 _NARROW = 1.6
 
@@ -50,6 +56,8 @@ class RuleClassifier:
         kind, confidence = _type(layout)
         convention = conventions(layout)
         found = findings(layout, kind) if kind != "other" else {}
+        if _encloses(document, kind, found):
+            kind, found = "other", {}
         return Classification(
             document_type=kind,
             title=_title(kind, found),
@@ -99,6 +107,12 @@ def _type(layout: Layout) -> tuple[DocumentType, float]:
     shares = dict(zip(scores, probabilities(list(scores.values()), null=0), strict=True))
     kind = max(shares, key=lambda one: shares[one])
     return kind, round(shares[kind], 4)
+
+
+def _encloses(document: Document, kind: DocumentType, found: Mapping[str, Finding]) -> bool:
+    """Whether this is a mail that speaks of the document enclosed, and not such a document itself."""
+    is_mail = any(part.kind == "attachment" for part in document.parts)
+    return is_mail and kind in _AMOUNTS and _AMOUNTS[kind] not in found
 
 
 def _title(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
