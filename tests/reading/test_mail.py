@@ -1,4 +1,5 @@
 import base64
+import struct
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -196,6 +197,26 @@ def test_a_signature_is_no_document(folder: Path) -> None:
     assert set(seen(folder, HEAD + sealed).parts) == {"smime.p7m"}
 
 
+def test_what_is_wrapped_into_a_signature_is_read(folder: Path) -> None:
+    inner = mixed(PLAIN, b"Content-Disposition: attachment; filename=bill.pdf\n\n%PDF-").removeprefix(HEAD)
+    signed_data = bytes.fromhex("3080 06092a864886f70d010702 a080 3080 020101 3100")
+    data = bytes.fromhex("3080 06092a864886f70d010701 a080 0482") + len(inner).to_bytes(2, "big") + inner
+    wrapped = signed_data + data + bytes(10)
+    head = HEAD + b"Content-Type: application/pkcs7-mime; smime-type=signed-data; name=smime.p7m\n"
+
+    found = seen(folder, head + b"Content-Transfer-Encoding: base64\n\n" + base64.encodebytes(wrapped))
+
+    assert set(found.parts) == {"bill.pdf"}
+    assert "Subject" in found.text
+
+
+def test_certificates_sent_alone_are_no_document(folder: Path) -> None:
+    assert (
+        seen(folder, HEAD + b"Content-Type: application/pkcs7-mime; smime-type=certs-only\n\nMII=").parts
+        == {}
+    )
+
+
 def test_a_flowed_text_gets_its_paragraphs_back(folder: Path) -> None:
     flowed = b"Content-Type: text/plain; format=flowed\n\nOne line \nthat goes on.\n> quoted \nNext\n-- \nAnn"
 
@@ -302,3 +323,32 @@ def test_every_real_mail_is_read_or_refused_in_words() -> None:
             refused[path.name] = error.code
 
     assert refused == {"empty.eml": "corrupt", "fake-encrypted.eml": "encrypted"}
+
+
+def attribute(number: int, data: bytes) -> bytes:
+    return struct.pack("<BLL", 1, number, len(data)) + data + struct.pack("<H", sum(data) & 0xFFFF)
+
+
+WINMAIL = b"Content-Type: application/ms-tnef; name=winmail.dat\nContent-Transfer-Encoding: base64\n\n"
+WRAPPED = (
+    struct.pack("<LH", 0x223E9F78, 1)
+    + attribute(0x800C, b"Wrapped text\0")
+    + attribute(0x9002, bytes(14))
+    + attribute(0x8010, b"bill.pdf\0")
+    + attribute(0x800F, b"%PDF-")
+)
+
+
+def test_what_outlook_wraps_counts_as_enclosed(folder: Path) -> None:
+    wrapped = WINMAIL + base64.encodebytes(WRAPPED)
+
+    alone, beside = seen(folder, HEAD + wrapped), seen(folder, mixed(PLAIN, wrapped))
+
+    assert set(alone.parts) == {"bill.pdf"}
+    assert "Wrapped text" in alone.text
+    assert set(beside.parts) == {"bill.pdf"}
+    assert "Wrapped text" not in beside.text
+
+
+def test_a_damaged_winmail_is_kept_as_it_is(folder: Path) -> None:
+    assert set(seen(folder, mixed(PLAIN, WINMAIL + b"AAAA")).parts) == {"winmail.dat"}

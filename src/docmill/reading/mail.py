@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
-from docmill.reading import encodings, tnef
+from docmill.reading import encodings, signed, tnef
 from docmill.reading.fields import file_name, header, shown_fields
 from docmill.reading.flow import Block
 from docmill.reading.holding import Held
@@ -44,6 +44,9 @@ _TNEF = frozenset({"application/ms-tnef", "application/vnd.ms-tnef"})
 _READABLE = frozenset({"text/plain", "text/html", "text/rfc822-headers", "text/enriched", "text/richtext"})
 _ENDINGS = {"image/jpeg": ".jpg", "text/plain": ".txt", "text/html": ".html", "application/octet-stream": ""}
 
+_RICH = frozenset({"text/rtf", "application/rtf"})
+_ALTERNATIVE = "multipart/alternative"
+
 _Part: TypeAlias = "Message[str, str]"
 _POLICY = email.policy.compat32
 """The old policy: the new one raises on headers that real mails have."""
@@ -52,13 +55,13 @@ _POLICY = email.policy.compat32
 def read(path: Path, options: ReadingOptions) -> list[Block]:
     """Head and body. Raises EncryptedError, CorruptError, TooLargeError."""
     del options
-    return _letter(_source(path)).blocks()
+    return letter(_source(path)).blocks()
 
 
 @contextmanager
 def enclosed(path: Path, options: ReadingOptions) -> Generator[list[Held]]:
     """What is attached. Raises EncryptedError, CorruptError, TooLargeError."""
-    held = list(_letter(_source(path)).enclosed)
+    held = list(letter(_source(path)).enclosed)
     if len(held) > options.max_parts:
         raise TooLargeError(f"the mail holds {len(held)} files, more than {options.max_parts}")
     yield held
@@ -91,7 +94,8 @@ def _source(path: Path) -> bytes:
     return data.lstrip(b"\r\n\t ")
 
 
-def _letter(source: bytes) -> Letter:
+def letter(source: bytes) -> Letter:
+    """A mail by its bytes. Raises EncryptedError, CorruptError."""
     try:
         message = message_from_bytes(source, policy=_POLICY)
         collecting = _Collecting()
@@ -120,19 +124,21 @@ class _Collecting:
             self._add_message(part, kind, children)
         elif children:
             self._add_several(kind, children, depth)
-        elif kind in _SEALED and not _is_signed(part):
-            raise EncryptedError(ENCRYPTED.format("S/MIME"))
+        elif kind in _SEALED:
+            self._add_sealed(part, depth)
         elif kind in _TNEF or file_name(part).lower() == "winmail.dat":
             self._add_tnef(part)
         elif self._is_text(part, kind):
             self._add_text(part, kind)
+        elif kind in _RICH and within == _ALTERNATIVE:
+            self.writings.append(Writing(rich=_bytes(part)))
         elif kind not in _SIGNATURES and not self._is_decoration(part, kind, within):
             self._add_file(part, kind)
 
     def _add_several(self, kind: str, children: list[_Part], depth: int) -> None:
         if kind == "multipart/encrypted":
             raise EncryptedError(ENCRYPTED.format("PGP"))
-        if kind != "multipart/alternative":
+        if kind != _ALTERNATIVE:
             for child in children:
                 self.add(child, depth + 1, kind)
             return
@@ -141,6 +147,22 @@ class _Collecting:
             forms.add(child, depth + 1, kind)
         self.writings += _as_one(forms.writings)
         self.enclosed += forms.enclosed
+
+    def _add_sealed(self, part: _Part, depth: int) -> None:
+        """What is only signed is read; certificates that are sent around alone say nothing."""
+        kind = (_parameter(part, "smime-type") or "").lower()
+        if kind == "certs-only":
+            return
+        try:
+            wrapped = signed.content(_bytes(part))
+        except CorruptError:
+            wrapped = None
+        if wrapped is not None:
+            self.add(message_from_bytes(wrapped, policy=_POLICY), depth + 1)
+        elif kind == "signed-data":
+            self._add_file(part, kind)
+        else:
+            raise EncryptedError(ENCRYPTED.format("S/MIME"))
 
     def _add_message(self, part: _Part, kind: str, children: list[_Part]) -> None:
         if kind in ("message/rfc822", "message/global"):
@@ -205,14 +227,10 @@ def _children(part: _Part) -> list[_Part]:
 def _as_one(forms: list[Writing]) -> list[Writing]:
     """The forms of one text. What is neither the first plain one nor the first page is left out."""
     plain = next((form.plain for form in forms if form.plain is not None), None)
-    page = next((form for form in forms if form.page is not None), None)
-    if page is None:
-        return [Writing(plain)] if plain is not None else []
-    return [Writing(plain, page.page, charset=page.charset)]
-
-
-def _is_signed(part: _Part) -> bool:
-    return (_parameter(part, "smime-type") or "").lower() in ("signed-data", "certs-only")
+    page = next((form for form in forms if form.page is not None), Writing())
+    rich = next((form.rich for form in forms if form.rich is not None), None)
+    one = Writing(plain, page.page, rich, page.charset)
+    return [] if one == Writing() else [one]
 
 
 def _parameter(part: _Part, name: str) -> str | None:

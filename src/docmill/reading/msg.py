@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,7 +11,7 @@ from typing import Any, TypeAlias
 import olefile
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
-from docmill.reading import mapi
+from docmill.reading import mail, mapi, signed
 from docmill.reading.flow import Block
 from docmill.reading.holding import Held
 from docmill.reading.letters import Letter
@@ -22,6 +23,11 @@ _VALUE = "__substg1.0_"
 _FIXED = "__properties_version1.0"
 _ATTACHED = "__attach_version1.0_"
 _MAIL_WITHIN = "3701000D"
+_SIGNED = ".smime"
+_SEQUENCE = b"0"
+"""How every file begins that S/MIME makes, and no head of a mail."""
+_ELSEWHERE = "the mail only says where this file was; upload it by itself"
+_EMBEDDED = "this is a picture or object inside the text; open the mail, save it as a file and upload that"
 _DEEPEST = 10
 _FAULTS = (OSError, ValueError, LookupError, TypeError, ArithmeticError, struct.error, RecursionError)
 """What `olefile` raises on files that are made or broken badly."""
@@ -120,11 +126,26 @@ def _value(data: bytes, kind: int, charset: str | None) -> mapi.Value:
 def _letter(store: _Store, storage: _Path) -> Letter:
     properties = store.properties(storage, 24 if storage else 32)
     message_class = mapi.text(properties, mapi.MESSAGE_CLASS).lower()
-    if message_class.endswith(".smime"):
-        raise EncryptedError(ENCRYPTED.format("S/MIME"))
+    writing = mapi.writing(properties)
+    if writing.is_encrypted:
+        raise EncryptedError(ENCRYPTED.format("PGP"))
     files = [(*storage, name) for name in store.names(storage) if name.startswith(_ATTACHED)]
+    if _SIGNED in message_class:
+        return _signed_letter(store, files, properties)
     held = [held for file in files if (held := _held(store, file)) is not None]
-    return Letter(mapi.fields(properties), [mapi.writing(properties)], held)
+    return Letter(mapi.fields(properties), [writing], held)
+
+
+def _signed_letter(store: _Store, files: Sequence[_Path], properties: mapi.Properties) -> Letter:
+    """A mail that Outlook keeps as it was sent, in its only attachment. Raises EncryptedError."""
+    contents = [store.properties(file, 8) for file in files]
+    sent = next((one for file in contents if isinstance(one := file.get(mapi.CONTENT), bytes)), b"")
+    if sent[:1] in (b"", _SEQUENCE):  # no head: what was signed is wrapped, or sealed
+        wrapped = signed.content(sent)
+        if wrapped is None:
+            raise EncryptedError(ENCRYPTED.format("S/MIME"))
+        sent = wrapped
+    return replace(mail.letter(sent), fields=mapi.fields(properties))
 
 
 def _held(store: _Store, storage: _Path) -> Held | None:
@@ -134,7 +155,7 @@ def _held(store: _Store, storage: _Path) -> Held | None:
     properties = store.properties(storage, 8)
     content = properties.get(mapi.CONTENT)
     if not isinstance(content, bytes):
-        return None
+        return Held(mapi.name(properties), "attachment", bytes, _ELSEWHERE)
     media_type = mapi.text(properties, mapi.MEDIA_TYPE)
     if media_type == "application/pgp-encrypted":
         raise EncryptedError(ENCRYPTED.format("PGP"))
@@ -145,11 +166,15 @@ def _held(store: _Store, storage: _Path) -> Held | None:
     return Held(mapi.name(properties), "attachment", lambda: content)
 
 
-def _mail_within(store: _Store, storage: _Path) -> Held | None:
-    """A mail within a mail becomes a file of its own; anything else that Outlook embeds is none."""
+def _mail_within(store: _Store, storage: _Path) -> Held:
+    """A mail within a mail becomes a file of its own; what another program embedded cannot be taken out."""
+    name = mapi.name(store.properties(storage[:-1], 8))
     if _FIXED not in store.names(storage):
-        return None
+        return Held(name, "attachment", bytes, _EMBEDDED)
     if len(storage) > 2 * _DEEPEST:
         raise CorruptError("the mail is nested too deep to be read; save it as a PDF")
-    inner = _letter(store, storage)
+    try:
+        inner = _letter(store, storage)
+    except EncryptedError as error:
+        return Held(f"{name}.msg", "attachment", bytes, error.message)
     return Held(inner.file_name, "attachment", partial(Letter.as_eml, inner))
