@@ -36,7 +36,7 @@ def typed(text: str) -> Callable[[Canvas], None]:
 def form(make_pdf: MakePdf) -> Callable[..., Path]:
     """A page that prints "Name" beside fields without any appearance."""
 
-    def make(*annotations: Annotation, label: str = "Name", **of_form: object) -> Path:
+    def make(*annotations: Annotation, label: str = "Name", **of_form: Any) -> Path:  # noqa: ANN401  PDF objects
         path = make_pdf(typed(label))
         with pikepdf.open(path, allow_overwriting_input=True) as document:
             made = [
