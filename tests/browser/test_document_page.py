@@ -23,7 +23,7 @@ async def vault(settings: Settings) -> AsyncIterator[str]:
 async def test_an_uploaded_receipt_is_read_before_ones_eyes(page: Page, vault: str, receipt: bytes) -> None:
     await page.goto(vault)
     await expect(page.locator("#connection")).to_have_text("Live")
-    await page.locator("#upload input").set_input_files(
+    await page.locator("#upload input[type=file]").set_input_files(
         {"name": "till.png", "mimeType": "image/png", "buffer": receipt}
     )
     card = page.locator(".card")

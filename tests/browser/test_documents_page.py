@@ -77,7 +77,7 @@ async def test_a_file_that_is_here_already_is_pointed_to(page: Page, address: st
     document_id = await add("known.txt")
     await live(page, address)
 
-    await page.locator("#upload input").set_input_files(file("again.txt", b"known.txt"))
+    await page.locator("#upload input[type=file]").set_input_files(file("again.txt", b"known.txt"))
 
     upload = page.locator("#uploads li")
     await expect(upload).to_contain_text("Already here")

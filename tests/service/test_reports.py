@@ -6,7 +6,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from docmill.errors import CorruptError
-from docmill.model import Classification, Extraction, Failure, Result, Usage, Verdict
+from docmill.model import Classification, Document, Extraction, Failure, Result, Usage, Verdict
 from docmill.schemas.types import Invoice
 from docmill.service.metrics import Metrics
 from docmill.service.protocol import ClaimLostError
@@ -21,6 +21,7 @@ def found(verdict: Verdict | None = None) -> Result:
         content_hash="0" * 64,
         media_type="application/pdf",
         classification=Classification(),
+        document=Document("0" * 64, "application/pdf", []),
         extraction=extraction,
         verdict=verdict,
         timings_s={"read": 0.01, "transcribe": 1.5},
