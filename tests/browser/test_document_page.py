@@ -34,8 +34,8 @@ async def test_an_uploaded_receipt_is_read_before_ones_eyes(page: Page, vault: s
     read = re.compile("^(ready|needs_review)$")
     await expect(card).to_have_attribute("data-state", read, timeout=READING_MS)
     await expect(card.locator(".amount")).to_have_text("12.90 EUR")
-    await expect(card.locator("img")).to_have_js_property("complete", value=True)
-    assert await card.locator("img").evaluate("image => image.naturalWidth") == 200
+    await expect(card.locator("img")).to_have_js_property("complete", value=True, timeout=READING_MS)
+    assert await card.locator("img").evaluate("image => image.naturalWidth") == 400
 
     await card.get_by_role("link").click()
     total = page.get_by_label("Total", exact=True)
