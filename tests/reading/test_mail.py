@@ -125,6 +125,19 @@ def test_of_two_forms_of_one_text_the_page_is_read_unless_it_hides_something(fol
     assert seen(folder, mixed(PDF, kind="alternative")).parts == {"a.pdf": b"%PDF-"}
 
 
+def test_a_text_in_pieces_with_files_between_them_is_read_to_its_end(folder: Path) -> None:
+    page = b"Content-Type: text/html\n\n<p>%b</p>"
+    pieces = (page % b"before", PDF, page % b"after")
+    inner = mixed(*pieces).removeprefix(HEAD).replace(b"--B", b"--C").replace(b"=B", b"=C")
+    plain = b"Content-Type: text/plain\n\nbefore after"
+
+    assert seen(folder, mixed(plain, inner, kind="alternative")).text.endswith("before\nafter")
+    assert "a.pdf" in seen(folder, mixed(plain, inner, kind="alternative")).parts
+
+    hollow = inner.replace(b"<p>before</p>", b"").replace(b"<p>after</p>", b"")
+    assert seen(folder, mixed(plain, hollow, kind="alternative")).text.endswith("before after")
+
+
 def test_a_logo_in_the_body_is_no_document_and_a_photo_is(folder: Path) -> None:
     field = b"Content-Type: image/png; name=%s.png\nContent-ID: <%s>\n%s\n"
     logo = field % (b"logo", b"1", b"") + b"logo"

@@ -142,11 +142,13 @@ class _Collecting:
             for child in children:
                 self.add(child, depth + 1, kind)
             return
-        forms = _Collecting()
+        forms: list[list[Writing]] = []
         for child in children:
-            forms.add(child, depth + 1, kind)
-        self.writings += _as_one(forms.writings)
-        self.enclosed += forms.enclosed
+            form = _Collecting()
+            form.add(child, depth + 1, kind)
+            forms.append(form.writings)
+            self.enclosed += form.enclosed
+        self.writings += _one_of(forms)
 
     def _add_sealed(self, part: _Part, depth: int) -> None:
         """What is only signed is read; certificates that are sent around alone say nothing."""
@@ -224,13 +226,21 @@ def _children(part: _Part) -> list[_Part]:
     return cast("list[_Part]", part.get_payload()) if part.is_multipart() else []
 
 
-def _as_one(forms: list[Writing]) -> list[Writing]:
-    """The forms of one text. What is neither the first plain one nor the first page is left out."""
-    plain = next((form.plain for form in forms if form.plain is not None), None)
-    page = next((form for form in forms if form.page is not None), Writing())
-    rich = next((form.rich for form in forms if form.rich is not None), None)
+def _one_of(forms: list[list[Writing]]) -> list[Writing]:
+    """One text that was sent in several forms, each of which may be in pieces with files between them."""
+    paged = next((form for form in forms if any(piece.page is not None for piece in form)), list[Writing]())
+    if len(paged) > 1 and any(piece.blocks() for piece in paged):
+        return paged
+    page = paged[0] if len(paged) == 1 else Writing()
+    said = (_said(form) for form in forms if all(piece.page is None for piece in form))
+    plain = next(filter(None, said), page.plain)
+    rich = next((piece.rich for form in forms for piece in form if piece.rich is not None), None)
     one = Writing(plain, page.page, rich, page.charset)
     return [] if one == Writing() else [one]
+
+
+def _said(pieces: list[Writing]) -> str:
+    return "\n".join(piece.plain for piece in pieces if piece.plain is not None)
 
 
 def _parameter(part: _Part, name: str) -> str | None:
