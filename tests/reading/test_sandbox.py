@@ -126,6 +126,14 @@ class TestFiles:
         assert content == b"ours"
         assert await pool.run(trespass.read, str(tmp_path / "other"), limit_s=30) in REFUSED
 
+    async def test_of_a_link_the_file_that_it_leads_to_is_lent(self, pool: Pool, tmp_path: Path) -> None:
+        (tmp_path / "original").write_bytes(b"ours")
+        (tmp_path / "link").symlink_to("original")
+
+        _, content = await pool.run(trespass.name_of, tmp_path / "link", limit_s=30)
+
+        assert content == b"ours"
+
     async def test_nothing_can_be_written_outside(self, pool: Pool, tmp_path: Path) -> None:
         await asyncio.to_thread(tmp_path.chmod, 0o777)
 

@@ -110,7 +110,7 @@ class Desk:
         readable = status.st_mode & (stat.S_IRUSR if status.st_uid == self.user else stat.S_IROTH)
         if readable or not stat.S_ISREG(status.st_mode):
             try:
-                os.link(original, place)
+                os.link(original.resolve(), place)  # a link to a link leads where no child may look
             except OSError:  # another file system, or not ours to link
                 if not stat.S_ISREG(status.st_mode):
                     raise
