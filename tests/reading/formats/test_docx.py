@@ -54,6 +54,14 @@ def test_the_body_is_read_in_order_between_headers_and_footers(document: Documen
     ]
 
 
+def test_the_header_of_an_earlier_section_is_read(document: Document, tmp_path: Path) -> None:
+    document.sections[0].header.paragraphs[0].text = "ACME Ltd"
+    document.add_paragraph("Invoice")
+    document.add_section()
+
+    assert blocks(document, tmp_path)[0] == Paragraph("ACME Ltd")
+
+
 def test_page_breaks_tabs_and_line_breaks_are_kept(document: Document, tmp_path: Path) -> None:
     run = document.add_paragraph("Total\t5").add_run("\nnext")
     run.add_break(WD_BREAK.PAGE)

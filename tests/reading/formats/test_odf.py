@@ -72,6 +72,14 @@ def test_tables_have_spans_and_headers(text: Callable[[str], list[Block]]) -> No
     assert found == [Grid([["T", ""], ["a", "b"]], 1, {(0, 0): (1, 2)})]
 
 
+def test_the_header_of_a_page_that_a_style_of_the_text_asks_for_is_read(make_zip: MakeZip) -> None:
+    style = "<automatic-styles><style name='P1' master-page-name='other'/></automatic-styles>"
+    content = f"<c>{style}<body><text><p style-name='P1'>body</p></text></body></c>"
+    path = make_zip({"content.xml": content, "styles.xml": STYLES})
+
+    assert Paragraph("unused") in odf.read(path, OPTIONS)
+
+
 def test_headers_and_footers_of_used_pages_are_read(make_zip: MakeZip) -> None:
     path = make_zip({"content.xml": "<c><body><text><p>body</p></text></body></c>", "styles.xml": STYLES})
 

@@ -45,7 +45,7 @@ class _Reader:
         body = child(root, "body")
         if body is None:
             raise CorruptError("the file is damaged: it has no text; open it in Word and save it again")
-        references = list(_named(body, "headerReference", "footerReference"))
+        references = list(body.iter("{*}headerReference", "{*}footerReference"))
         text = self._story(body)
         return [
             *self._margins(references, "headerReference"),

@@ -54,24 +54,22 @@ class _Reader:
         self._body = child(content, "body")
         self._margins = children(styles, "master-styles")
         self._breaking = _breaking(content)
+        self._used = {attribute(found, "master-page-name") for found in content.iter("{*}*")}
         self._notes: list[str] = []
 
     def blocks(self) -> list[Block]:
         if self._body is None:
             raise CorruptError("the file is damaged: it has no text; open it and save it again")
-        used = {
-            attribute(found, "master-page-name") for found in self._body.iter() if isinstance(found.tag, str)
-        }
         text = self._story(self._body)
         notes = [Paragraph(note) for note in self._notes]
-        return [*self._margin("header", used), *text, *notes, *self._margin("footer", used)]
+        return [*self._margin("header"), *text, *notes, *self._margin("footer")]
 
-    def _margin(self, kind: str, used: set[str | None]) -> Iterator[Block]:
+    def _margin(self, kind: str) -> Iterator[Block]:
         """Headers or footers of the page styles in use, each once."""
         seen: set[str] = set()
         for master in self._margins:
             name = attribute(master, "name")
-            for found in children(master) if name in used or name == "Standard" else ():
+            for found in children(master) if name in self._used or name == "Standard" else ():
                 blocks = self._story(found) if local(found) in (kind, f"{kind}-first") else []
                 if blocks and plain(blocks) not in seen:
                     seen.add(plain(blocks))
