@@ -17,6 +17,7 @@ TEXT_HEAD_BYTES = 64 * 1024
 PDF_HEAD_BYTES = 1024 + 4
 PDF_START = re.compile(rb"%PDF|^\s*%?.{0,80}\s\d+ \d+ ?obj\b", re.DOTALL)
 """A header anywhere in the head, or an object at the start of a file that has lost its header."""
+PDF_OBJECT = re.compile(rb"\d+ \d+ ?obj\b")
 OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 TNEF_START = b"\x78\x9f\x3e\x22"
 ZIP_START = b"PK\x03\x04"
@@ -201,12 +202,20 @@ def _binary_kind(path: Path, head: bytes) -> Kind | None:
     holding = _holding_kind(path, head)
     if holding is not None:
         return holding
-    if PDF_START.search(head[:PDF_HEAD_BYTES]):
+    if _is_pdf(head):
         return Kind(PDF, "a PDF")
     for signature, found in SIGNATURES:
         if head.startswith(signature) and not (signature.isalpha() and encodings.is_text(head)):
             return found
     return None
+
+
+def _is_pdf(head: bytes) -> bool:
+    """A text may speak of PDF, and a mail may hold one as it is: neither is one."""
+    found = PDF_START.search(head[:PDF_HEAD_BYTES])
+    if found is None or not head[: found.start()].strip() or not encodings.is_text(head):
+        return found is not None
+    return PDF_OBJECT.search(head) is not None and not _is_mail(encodings.decode(head).replace("\r\n", "\n"))
 
 
 def _holding_kind(path: Path, head: bytes) -> Kind | None:
