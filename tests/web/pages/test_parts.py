@@ -71,6 +71,7 @@ async def test_an_archive_points_to_what_it_holds(
     page = (await client.get(f"/docs/{archive}")).text
 
     assert "1 document in it" in page
+    assert '<details class="parts alone" open>' in page
     assert "What it holds is listed above" in page
     assert 'class="toolbar"' not in page
 
