@@ -429,3 +429,20 @@ async def test_a_mail_that_speaks_of_an_invoice_enclosed_is_none(
 
     assert classification.document_type == document_type
     assert (classification.title is None) == (document_type == "other")
+
+
+@pytest.mark.parametrize(
+    ("text", "media_type", "title"),
+    [
+        (MAIL, "message/rfc822", "Your invoice"),
+        (MAIL.replace("Subject: Your invoice", "Subject:"), "message/rfc822", None),
+        (MAIL, "application/pdf", None),
+        ("Dear Ann\nSubject: not in the head", "message/rfc822", None),
+    ],
+)
+async def test_a_mail_of_no_known_type_is_called_by_its_subject(
+    typeset: Typeset, text: str, media_type: str, title: str | None
+) -> None:
+    document = replace(typeset(text), media_type=media_type, parts=(Part("a.pdf", "attachment"),))
+
+    assert (await RuleClassifier().classify(document)).title == title

@@ -1,5 +1,6 @@
 """What a document is, by the words its titles and labels use."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date
@@ -30,6 +31,10 @@ _TITLES: Phrases[_Title] = Phrases(
     for kind, phrases in language.titles.items()
     for phrase, weight in phrases.items()
 )
+_MAILS = frozenset({"message/rfc822", "application/vnd.ms-outlook", "application/ms-tnef"})
+_SUBJECT = "Subject:"
+_HEADS = ("From:", "To:", "Cc:", "Bcc:", "Date:", _SUBJECT)
+"""How the lines begin that reading sets above the text of a mail."""
 _NULL = 2.0
 """The score a document of no known type is given."""
 _HEADING = 2.0
@@ -60,7 +65,7 @@ class RuleClassifier:
             kind, found = "other", {}
         return Classification(
             document_type=kind,
-            title=_title(kind, found),
+            title=_title(kind, found) or _subject(document),
             summary=_summary(kind, found),
             document_date=_date(found),
             language=document.language or convention.language,
@@ -125,6 +130,16 @@ def _title(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
     if party is not None:
         parts.append(str(party.value))
     return ", ".join(parts)
+
+
+def _subject(document: Document) -> str | None:
+    """What the writer of a mail says that it is about."""
+    if document.media_type not in _MAILS:
+        return None
+    text = document.pages[0].text.lstrip()
+    lines = text.splitlines() if text.startswith(_HEADS) else []
+    subject = next((line for line in lines if line.startswith(_SUBJECT)), "")
+    return re.sub(r"\s+", " ", subject.removeprefix(_SUBJECT)).strip() or None
 
 
 def _summary(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
