@@ -61,7 +61,7 @@ class RuleClassifier:
         kind, confidence = _type(layout)
         convention = conventions(layout)
         found = findings(layout, kind) if kind != "other" else {}
-        if _encloses(document, kind, found):
+        if _only_speaks(document, kind, found):
             kind, found = "other", {}
         return Classification(
             document_type=kind,
@@ -114,10 +114,9 @@ def _type(layout: Layout) -> tuple[DocumentType, float]:
     return kind, round(shares[kind], 4)
 
 
-def _encloses(document: Document, kind: DocumentType, found: Mapping[str, Finding]) -> bool:
-    """Whether this is a mail that speaks of the document enclosed, and not such a document itself."""
-    is_mail = any(part.kind == "attachment" for part in document.parts)
-    return is_mail and kind in _AMOUNTS and _AMOUNTS[kind] not in found
+def _only_speaks(document: Document, kind: DocumentType, found: Mapping[str, Finding]) -> bool:
+    """Whether this is a mail that speaks of such a document, enclosed or not, and is none itself."""
+    return document.media_type in _MAILS and kind in _AMOUNTS and _AMOUNTS[kind] not in found
 
 
 def _title(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
