@@ -34,8 +34,10 @@ _UNKNOWN = "application/octet-stream"
 class PageRenderer(Protocol):
     """Draws pages, outside of the event loop."""
 
-    async def render(self, original: Path, *, page_number: int, width_px: int) -> bytes:
-        """Page `page_number` as WebP, `width_px` wide.
+    async def render(
+        self, original: Path, *, page_number: int, width_px: int, rotation: int | None = None
+    ) -> bytes:
+        """Page `page_number` as WebP, `width_px` wide. rotation: `Page.rotation` if it has been read.
 
         Raises UnsupportedFileTypeError for a type without pictures, ValidationError for a page that does not
         exist, EncryptedError, CorruptError, TooLargeError, TimeLimitError or CrashedError.
@@ -44,22 +46,26 @@ class PageRenderer(Protocol):
 
 
 class PageImages:
-    """Pictures of the pages of stored documents, by content: they never change."""
+    """Pictures of the pages of stored documents, by content and how far they are turned."""
 
     def __init__(self, blobs: Blobs, renderer: PageRenderer) -> None:
         self._blobs = blobs
         self._renderer = renderer
         self._drawing: dict[str, asyncio.Task[bytes]] = {}
 
-    async def get(self, row: DocumentRow, *, page_number: int, width_px: int) -> bytes:
-        """The page as WebP, drawn once however many ask for it. Raises what `PageRenderer.render` raises."""
-        key = f"pages/{row.tenant_id}/{row.content_hash}/{page_number}-{width_px}.webp"
+    async def get(self, row: DocumentRow, *, page_number: int, width_px: int, rotation: int | None) -> bytes:
+        """The page as WebP, drawn once however many ask for it. Raises what `PageRenderer.render` raises.
+
+        rotation: `Page.rotation`, so that boxes fit; None before the page has been read.
+        """
+        turned = "" if rotation is None else f"-{rotation}"
+        key = f"pages/{row.tenant_id}/{row.content_hash}/{page_number}-{width_px}{turned}.webp"
         kept = await self._blobs.find(key)
         if kept is not None:
             return kept
         drawing = self._drawing.get(key)
         if drawing is None:
-            drawing = asyncio.create_task(self._drawn_and_kept(key, row, page_number, width_px))
+            drawing = asyncio.create_task(self._drawn_and_kept(key, row, page_number, width_px, rotation))
             self._drawing[key] = drawing
             drawing.add_done_callback(partial(self._forget, key))
         return await asyncio.shield(drawing)  # one client that goes away does not take it from the others
@@ -69,18 +75,22 @@ class PageImages:
         if not drawing.cancelled():
             drawing.exception()  # seen, even if everyone who asked has gone
 
-    async def _drawn_and_kept(self, key: str, row: DocumentRow, page_number: int, width_px: int) -> bytes:
-        image = await self._drawn(row, page_number, width_px)
+    async def _drawn_and_kept(
+        self, key: str, row: DocumentRow, page_number: int, width_px: int, rotation: int | None
+    ) -> bytes:
+        image = await self._drawn(row, page_number, width_px, rotation)
         await self._blobs.put_once(key, image)
         return image
 
-    async def _drawn(self, row: DocumentRow, page_number: int, width_px: int) -> bytes:
+    async def _drawn(self, row: DocumentRow, page_number: int, width_px: int, rotation: int | None) -> bytes:
         """From a copy on this machine, since the renderer works in another process."""
         original = await self._blobs.get(row.readable_file_path or row.file_path)
         with tempfile.TemporaryDirectory(prefix="docmill-page-") as folder:
             path = Path(folder) / "original"
             await asyncio.to_thread(path.write_bytes, original)
-            return await self._renderer.render(path, page_number=page_number, width_px=width_px)
+            return await self._renderer.render(
+                path, page_number=page_number, width_px=width_px, rotation=rotation
+            )
 
 
 def is_viewable(row: DocumentRow) -> bool:

@@ -12,10 +12,13 @@ class PaintedPages:
     asked: list[tuple[bytes, int, int]] = field(default_factory=list[tuple[bytes, int, int]])
     error: Exception | None = None
 
-    async def render(self, original: Path, *, page_number: int, width_px: int) -> bytes:
+    async def render(
+        self, original: Path, *, page_number: int, width_px: int, rotation: int | None = None
+    ) -> bytes:
         """See `PageRenderer.render`."""
         if self.error:
             raise self.error
         content = await asyncio.to_thread(original.read_bytes)
         self.asked.append((content, page_number, width_px))
-        return f"picture of page {page_number}, {width_px} px".encode()
+        turned = f" turned by {rotation}" if rotation else ""
+        return f"picture of page {page_number}, {width_px} px{turned}".encode()

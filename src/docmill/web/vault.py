@@ -26,6 +26,9 @@ from docmill.service.store.parts import Links
 from docmill.web.page_images import PageImages
 from docmill.web.templating import Templates
 
+_REMEMBERED = 1000
+"""Documents whose pages' rotations are kept at hand: a row of thumbnails asks for each."""
+
 
 @dataclass(frozen=True)
 class Vault:
@@ -38,6 +41,7 @@ class Vault:
     metrics: Metrics
     closing: asyncio.Event
     unlocker: Unlocker = field(default_factory=NoUnlocker)
+    _rotations: dict[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
 
     @property
     def tenant_id(self) -> UUID:
@@ -76,6 +80,18 @@ class Vault:
                     continue
                 return await asyncio.to_thread(transcription.loads, data)
         return None
+
+    async def rotation(self, history: Sequence[IngestionRow], page_number: int) -> int | None:
+        """How far the page was turned when it was read; None if it was not."""
+        path = next(filter(None, (ingestion.transcription_file_path for ingestion in history)), "")
+        if path and path not in self._rotations:
+            document = await self.transcription(history)
+            if document is not None:
+                if len(self._rotations) >= _REMEMBERED:
+                    self._rotations.clear()
+                self._rotations[path] = [page.rotation for page in document.pages]
+        known = self._rotations.get(path, ())
+        return known[page_number - 1] if page_number <= len(known) else None
 
     async def reprocess(self, document_id: UUID) -> UUID:
         """Have the document processed again; the ingestion under way. Answers 404 as `document` does."""

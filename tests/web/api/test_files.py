@@ -2,17 +2,21 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from uuid import UUID
 
 import httpx
 import pytest
 
+from docmill import transcription
 from docmill.errors import CorruptError, CrashedError, EncryptedError, UnsupportedFileTypeError
+from docmill.model import Document
 from docmill.service.stack import Service
 from docmill.web.painted_pages import PaintedPages
 
 Add = Callable[..., Awaitable[UUID]]
 Finish = Callable[..., Awaitable[None]]
+MakeDocument = Callable[..., Document]
 
 
 @pytest.fixture
@@ -124,6 +128,26 @@ async def test_a_page_is_drawn_once_and_kept(
     assert first.headers["content-type"] == "image/webp"
     assert "immutable" in first.headers["cache-control"]
     assert renderer.asked == [(b"0123456789", 2, 200)]
+
+
+async def test_a_page_that_stood_on_its_side_is_drawn_as_it_was_read(
+    client: httpx.AsyncClient, service: Service, add: Add, finish: Finish, make_document: MakeDocument
+) -> None:
+    document_id = await add("scan.png", b"0123456789")
+    address = f"/api/v1/documents/{document_id}/pages"
+    before = await client.get(f"{address}/1.webp")
+
+    document = make_document("Total 12.90", "Second page")
+    pages = [replace(page, rotation=90) for page in document.pages[:1]]
+    await service.blobs.put_once("read", transcription.dumps(replace(document, pages=pages)))
+    await finish(document_id, transcription_file_path="read", page_count=2)
+    after = await client.get(f"{address}/1.webp", headers={"if-none-match": before.headers["etag"]})
+    unread = await client.get(f"{address}/2.webp")
+
+    assert before.content == b"picture of page 1, 1000 px"
+    assert before.headers["cache-control"] == "private, no-cache"
+    assert after.content == b"picture of page 1, 1000 px turned by 90"
+    assert unread.content == b"picture of page 2, 1000 px"
 
 
 @pytest.mark.parametrize("path", ["1.webp?width=333", "0.webp", "x.webp"])

@@ -64,23 +64,25 @@ async def get_page(
     known: Annotated[str | None, Header(alias="if-none-match")] = None,
     accept: Annotated[str, Header()] = "*/*",
 ) -> Response:
-    """A page as a picture; it never changes.
+    """A page as a picture, which does not change once the page has been read.
 
     Who accepts images by name, as the `img` of a browser does, gets a placeholder for a page that cannot be
     drawn; everyone else is told why.
     """
     if width not in WIDTHS_PX:
         raise HTTPException(422, f"width is one of {', '.join(map(str, WIDTHS_PX))}")
-    row = await vault.document(document_id)
+    row, history = await vault.document_with_history(document_id)
+    rotation = await vault.rotation(history, number)
+    is_settled = row.state != "processing"  # reading may find that the page stands on its side
     headers = {
-        "cache-control": "private, max-age=31536000, immutable",
-        "etag": f'"{row.content_hash}-{number}-{width}"',
+        "cache-control": "private, max-age=31536000, immutable" if is_settled else "private, no-cache",
+        "etag": f'"{row.content_hash}-{number}-{width}-{rotation}"',
         "vary": "accept",
     }
     if known == headers["etag"]:
         return Response(None, 304, headers)
     try:
-        image = await vault.images.get(row, page_number=number, width_px=width)
+        image = await vault.images.get(row, page_number=number, width_px=width, rotation=rotation)
     except (DocumentError, TransientError):
         if "image/" not in accept:
             raise
