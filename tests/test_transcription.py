@@ -46,13 +46,13 @@ def test_a_transcription_of_the_first_format_is_read(make_document: Callable[...
     assert again.pages[0].tables == ()
 
 
-def test_a_page_remembers_who_recognised_it(make_document: Callable[..., Document]) -> None:
+def test_a_page_remembers_who_recognised_it_and_its_codes(make_document: Callable[..., Document]) -> None:
     (page,) = make_document("Total").pages
-    document = Document("0" * 64, "image/png", [replace(page, engine="tesseract")])
+    document = Document("0" * 64, "image/png", [replace(page, engine="tesseract", codes=("A", "B"))])
 
     again = transcription.loads(transcription.dumps(document))
 
-    assert again.pages[0].engine == "tesseract"
+    assert (again.pages[0].engine, again.pages[0].codes) == ("tesseract", ("A", "B"))
 
 
 def test_pages_of_earlier_releases_name_no_engine(make_document: Callable[..., Document]) -> None:

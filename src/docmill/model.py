@@ -131,7 +131,8 @@ class Page:
     source: `text` came with the file, `ocr` was recognised, `none` could not be read.
     quality: in [0, 1], how far the text can be relied on.
     problem: why the page could not be read, in a person's words. tables: from top to bottom.
-    engine: which engine recognised it; None for text that came with the file.
+    engine: which engine recognised it; None for text that came with the file. codes: what QR codes on its
+    picture say; they are looked for only where documents are split.
     """
 
     number: int
@@ -144,6 +145,7 @@ class Page:
     problem: str | None = None
     tables: tuple[Table, ...] = ()
     engine: str | None = None
+    codes: tuple[str, ...] = ()
 
     @cached_property
     def lines(self) -> list[Line]:

@@ -92,6 +92,7 @@ def _page_content(page: Page) -> dict[str, Any]:
         "quality": round(page.quality, 5),
         "problem": page.problem,
         "engine": page.engine,
+        "codes": page.codes,
         "texts": words.texts,
         "boxes": np.rint(words.boxes * _SCALE).astype(int).ravel().tolist(),
         "confidences": np.rint(words.confidences * _SCALE).astype(int).tolist(),
@@ -130,6 +131,7 @@ def _page(content: dict[str, Any]) -> Page:
         quality=content["quality"],
         problem=content["problem"],
         engine=content.get("engine"),  # transcriptions of earlier releases do not say
+        codes=tuple(content.get("codes", ())),
         words=words,
         tables=tuple(_table(table) for table in content.get("tables", ())),
     )

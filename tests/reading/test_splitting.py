@@ -125,3 +125,17 @@ def test_amounts_and_dates_identify_nobody(make_document: MakeDocument) -> None:
     ).pages[0]
 
     assert marks(page).identities == {"berg.example", "de02120300000000202051"}
+
+
+def test_a_code_on_a_sheet_parts_and_on_a_letter_begins(make_document: MakeDocument) -> None:
+    plain = make_document(MORE, "-", MORE, MORE)
+    long = make_document(*[MORE + "\nand much more" * 40] * 2)
+    sheet = replace(
+        plain, pages=[replace(page, codes=("docmill-split",) * (page.number == 2)) for page in plain.pages]
+    )
+    sticker = replace(long, pages=[long.pages[0], replace(long.pages[1], codes=("DOCMILL-SPLIT",))])
+
+    assert parts(plain) == [(1, 4)]
+    assert parts(sheet) == [(1, 1), (3, 4)]
+    assert parts(long) == [(1, 2)]
+    assert parts(sticker) == [(1, 1), (2, 2)]

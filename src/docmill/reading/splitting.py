@@ -4,7 +4,7 @@ To tear a document apart costs more than to leave two together, so that doubt ke
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from docmill.model import Document, Page, Part, letters_and_digits
 from docmill.reading.options import SEPARATOR
@@ -23,7 +23,7 @@ LIKE_HEADS = 0.35
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """A page, and what says where it belongs."""
+    """A page, and what says where it belongs. kind: text, blank, separator, or first: of a document."""
 
     number: int
     kind: str
@@ -41,6 +41,8 @@ def sections(document: Document, *, separator: str = SEPARATOR) -> list[range]:
     for sheet in sheets:
         if sheet.kind == "separator":
             found.append([])
+        elif sheet.kind == "first":
+            found.append([replace(sheet, kind="text")])
         elif sheet.kind == "text" and _begins(sheet, found[-1], backs=_has_backs(sheets)):
             found.append([sheet])
         else:
@@ -64,11 +66,17 @@ def parts(document: Document, *, separator: str) -> tuple[Part, ...]:
 
 def _sheet(page: Page, separator: str) -> _Sheet:
     words = page.words.texts
-    if separator and len(words) <= SEPARATOR_WORDS and separator in letters_and_digits(" ".join(words)):
+    if _says(separator, page.codes):
+        return _Sheet(page.number, "separator" if len(words) <= SEPARATOR_WORDS else "first", marks(page))
+    if len(words) <= SEPARATOR_WORDS and _says(separator, [" ".join(words)]):
         return _Sheet(page.number, "separator", Marks())
     if len(words) <= BLANK_WORDS and sum(map(len, words)) <= BLANK_CHARACTERS and page.problem is None:
         return _Sheet(page.number, "blank", Marks())
     return _Sheet(page.number, "text", marks(page))
+
+
+def _says(separator: str, texts: Sequence[str]) -> bool:
+    return bool(separator) and any(separator in letters_and_digits(text) for text in texts)
 
 
 def _has_backs(sheets: Sequence[_Sheet]) -> bool:

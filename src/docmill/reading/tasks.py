@@ -8,6 +8,7 @@ from typing import NamedTuple
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
 from docmill.model import Page, Part, Words
 from docmill.reading import acroform, holding, images, oldlayers, pdf, sniff
+from docmill.reading.codes import codes
 from docmill.reading.engines.local import local_engine
 from docmill.reading.flow import typeset
 from docmill.reading.holding import Held, Taken
@@ -150,12 +151,12 @@ def complete(path: Path, seen: Page, options: ReadingOptions) -> Page:
 def recognise(path: Path, media_type: str, number: int, options: ReadingOptions, engine: str) -> Page:
     """One page by what can be seen on it. engine: the name of one of this machine."""
     try:
-        page = read_picture(
-            local_engine(engine, options), draw(path, media_type, number, options), options, number=number
-        )
+        picture = draw(path, media_type, number, options)
+        page = read_picture(local_engine(engine, options), picture, options, number=number)
     except (CorruptError, TooLargeError) as error:
         return broken_page(number, error.message)
-    return with_tables(replace(page, engine=engine))
+    found = codes(picture.pixels) if options.split else ()
+    return with_tables(replace(page, engine=engine, codes=found))
 
 
 def draw(path: Path, media_type: str, number: int, options: ReadingOptions) -> Picture:
