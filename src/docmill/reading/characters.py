@@ -1,14 +1,14 @@
 """The characters of a PDF page, taken out of PDFium in as few and as cheap calls as it allows."""
 
 import ctypes
-from collections import deque
-from collections.abc import Iterable
+from ctypes import c_int
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from docmill.reading.calls import Pointer, address, exhaust, unconverted
 from docmill.reading.pdf import PdfPage, PdfTextPage, raw
 
 SAMPLE = 200
@@ -21,28 +21,17 @@ FIRST_PRINTING = 32
 HYPHEN = 2
 """What PDFium gives for a hyphen at a line's end."""
 SPACES = np.array([0, 9, 10, 11, 12, 13, 32, 0xA0, *range(0x2000, 0x200C), 0x202F, 0x3000, 0xFEFF], np.uint32)
+_IS_SPACE = np.isin(np.arange(0x10000), SPACES)
 MANY_SWAPPED = 0.5
 """Share of characters whose second byte is zero: Latin letters whose bytes were swapped."""
 INVISIBLE = 3
 """Text render mode, ISO 32000-1, 9.3.6."""
 
-# pypdfium2's own bindings convert every argument, which takes longer than what is called.
-_OfCharacter = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
-_BoxOfCharacter = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
-_ObjectOfCharacter = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
-_OfObject = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
-
-
-def address(function_or_handle: Any) -> int:  # noqa: ANN401 - ctypes' pointers have no common type
-    """Where something of PDFium's lies in memory."""
-    return ctypes.cast(function_or_handle, ctypes.c_void_p).value or 0
-
-
-_loose_box = _BoxOfCharacter(address(raw.FPDFText_GetLooseCharBox))
-_is_generated = _OfCharacter(address(raw.FPDFText_IsGenerated))
-_has_no_unicode = _OfCharacter(address(raw.FPDFText_HasUnicodeMapError))
-_object_of = _ObjectOfCharacter(address(raw.FPDFText_GetTextObject))
-_render_mode = _OfObject(address(raw.FPDFTextObj_GetTextRenderMode))
+_loose_box = unconverted(raw.FPDFText_GetLooseCharBox, c_int, Pointer, c_int, Pointer)
+_is_generated = unconverted(raw.FPDFText_IsGenerated, c_int, Pointer, c_int)
+_has_no_unicode = unconverted(raw.FPDFText_HasUnicodeMapError, c_int, Pointer, c_int)
+_object_of = unconverted(raw.FPDFText_GetTextObject, Pointer, Pointer, c_int)
+_render_mode = unconverted(raw.FPDFTextObj_GetTextRenderMode, c_int, Pointer)
 
 
 class Characters(NamedTuple):
@@ -75,11 +64,12 @@ def characters_of(text: PdfTextPage, page: PdfPage) -> Characters:
     """Every printing character of a page."""
     count = text.count_chars()
     codes = _codes(text, count)
-    blank = np.isin(codes, SPACES)
+    blank = _IS_SPACE[np.minimum(codes, len(_IS_SPACE) - 1)]
     indices = np.flatnonzero(~blank)
     generated = np.zeros(count, np.bool_)
     blanks: list[int] = np.flatnonzero(blank).tolist()
-    generated[blanks] = [flag == 1 for flag in map(_is_generated, repeat(address(text.raw)), blanks)]
+    flags = map(_is_generated, repeat(address(text.raw)), blanks)
+    generated[blanks] = np.fromiter(flags, np.intc, len(blanks)) == 1
     return Characters(
         indices=indices,
         codes=np.where(codes == HYPHEN, ord("-"), codes)[indices],
@@ -124,15 +114,11 @@ def _boxes(text: PdfTextPage, page: PdfPage, indices: NDArray[np.intp]) -> NDArr
     boxes = np.zeros((len(indices), 4), np.float32)
     start = boxes.ctypes.data
     places = range(start, start + boxes.nbytes, boxes.itemsize * 4)
-    _exhaust(map(_loose_box, repeat(address(text.raw)), indices.tolist(), places))
+    exhaust(map(_loose_box, repeat(address(text.raw)), indices.tolist(), places))
     left, _, _, top = page.get_bbox()
     # FS_RECTF is left, top, right, bottom with y upwards; some fonts give them in the wrong order.
     x, y = np.sort(boxes[:, [0, 2]] - left, axis=1), np.sort(top - boxes[:, [1, 3]], axis=1)
     return np.nan_to_num(np.stack([x[:, 0], y[:, 0], x[:, 1], y[:, 1]], axis=1))
-
-
-def _exhaust(calls: Iterable[object]) -> None:
-    deque(calls, maxlen=0)
 
 
 def garbled(text: PdfTextPage, characters: Characters) -> tuple[NDArray[np.bool_], float]:
@@ -153,16 +139,18 @@ def invisible(text: PdfTextPage, characters: Characters) -> NDArray[np.bool_]:
     A sample is asked first: text that is shown is shown throughout on nearly every page.
     """
     sample = characters.indices[:: max(1, len(characters.codes) // SAMPLE)].tolist()
-    if not any(_hidden(text, sample)):
+    if not _hidden(_objects(text, sample)):
         return np.zeros(len(characters.codes), np.bool_)
-    return np.array(_hidden(text, characters.indices.tolist()), np.bool_)
+    objects = _objects(text, characters.indices.tolist())
+    hidden = _hidden(objects)
+    return np.array([each in hidden for each in objects], np.bool_)
 
 
-def _hidden(text: PdfTextPage, indices: list[int]) -> list[bool]:
-    modes: dict[int | None, bool] = {None: False}
-    found: list[bool] = []
-    for handle in map(_object_of, repeat(address(text.raw)), indices):
-        if handle not in modes:
-            modes[handle] = _render_mode(handle) == INVISIBLE
-        found.append(modes[handle])
-    return found
+def _objects(text: PdfTextPage, indices: list[int]) -> list[int | None]:
+    """The text object of each character; generated ones have none."""
+    return list(map(_object_of, repeat(address(text.raw)), indices))
+
+
+def _hidden(objects: list[int | None]) -> set[int]:
+    """Those of them that are not drawn."""
+    return {each for each in set(objects) if each is not None and _render_mode(each) == INVISIBLE}

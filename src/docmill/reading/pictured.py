@@ -2,13 +2,14 @@
 
 import ctypes
 from collections.abc import Iterator
+from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.reading.characters import address
+from docmill.reading.calls import Pointer, address, unconverted
 from docmill.reading.pdf import PdfPage, raw, render
 from docmill.reading.stretches import Boxes
 
@@ -24,10 +25,8 @@ SMALLEST_PX, LARGEST_PX = 5, 40
 Corners: TypeAlias = tuple[float, float, float, float]
 Gray: TypeAlias = NDArray[np.uint8]
 
-_ObjectOf = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
-_OfObject = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
-_object_of_page = _ObjectOf(address(raw.FPDFPage_GetObject))
-_type = _OfObject(address(raw.FPDFPageObj_GetType))
+_object_of_page = unconverted(raw.FPDFPage_GetObject, Pointer, Pointer, ctypes.c_int)
+_type = unconverted(raw.FPDFPageObj_GetType, ctypes.c_int, Pointer)
 
 
 class Pictures(NamedTuple):
@@ -37,17 +36,22 @@ class Pictures(NamedTuple):
     over_text: NDArray[np.bool_]
 
 
+def objects_of(page: PdfPage, most: int) -> tuple[list[int], list[int]]:
+    """What the page draws, `most` objects at most: their addresses, and their types."""
+    count = min(raw.FPDFPage_CountObjects(page), most)
+    objects = list(map(_object_of_page, repeat(address(page.raw)), range(count)))
+    return objects, list(map(_type, objects))
+
+
 def pictures(page: PdfPage) -> Pictures:
     """Where pictures stand on the page."""
-    handle = address(page.raw)
-    count = min(raw.FPDFPage_CountObjects(page), MAX_OBJECTS)
-    objects = [_object_of_page(handle, index) for index in range(count)]
-    types = [_type(item) for item in objects]
-    text_from = types.index(raw.FPDF_PAGEOBJ_TEXT) if raw.FPDF_PAGEOBJ_TEXT in types else count
+    objects, types = objects_of(page, MAX_OBJECTS)
+    text_from = types.index(raw.FPDF_PAGEOBJ_TEXT) if raw.FPDF_PAGEOBJ_TEXT in types else len(types)
     corners: list[Corners] = []
     over: list[bool] = []
+    kinds = {raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_FORM}
     for index, (item, kind) in enumerate(zip(objects, types, strict=True)):
-        if kind in (raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_FORM):
+        if kind in kinds:
             found = list(_pictures_in(ctypes.cast(item, raw.FPDF_PAGEOBJECT), kind, MAX_DEPTH))
             corners += found
             over += [index > text_from] * len(found)

@@ -5,9 +5,11 @@ no table, so that a table needs three columns, one of them of numbers, over at l
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -44,7 +46,7 @@ _NUMBER = re.compile(
 _AMOUNT = re.compile(r"(?<![\d.])\d[\d.,'\u2019\s]*[.,]\d{2,3}(?![\d.,])")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Piece:
     """Words of one line without a gap: a cell, or a line of one."""
 
@@ -53,12 +55,16 @@ class _Piece:
     x1: float
     text: str
 
-    @property
+    @cached_property
     def numeric(self) -> bool:
         return bool(_NUMBER.match(self.text))
 
+    @cached_property
+    def has_amount(self) -> bool:
+        return bool(_AMOUNT.search(self.text))
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class _Line:
     """A line of the page as pieces."""
 
@@ -66,11 +72,11 @@ class _Line:
     top: float
     bottom: float
 
-    @property
+    @cached_property
     def is_core(self) -> bool:
         return len(self.pieces) >= CORE
 
-    @property
+    @cached_property
     def is_heading(self) -> bool:
         """Whether hardly a cell has digits, as in the names of columns."""
         with_digits = sum(any(map(str.isdigit, piece.text)) for piece in self.pieces)
@@ -79,50 +85,65 @@ class _Line:
 
 @dataclass(slots=True)
 class _Columns:
-    """Stretches of the page's width that no cell leaves, and the lines that made them."""
+    """Stretches of the page's width that no cell leaves, from left to right, and the lines that made them.
 
-    spans: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
-    users: list[set[int]] = field(default_factory=list[set[int]])
+    They do not overlap, so that their right ends ascend as well. users: of each, a bit for every line.
+    """
 
-    def hits(self, piece: _Piece) -> list[int]:
+    lefts: list[float] = field(default_factory=list[float])
+    rights: list[float] = field(default_factory=list[float])
+    users: list[int] = field(default_factory=list[int])
+
+    def __len__(self) -> int:
+        return len(self.lefts)
+
+    def hits(self, piece: _Piece) -> range:
         """The columns that `piece` stands in."""
-        left, right = piece.x0, piece.x1
-        return [index for index, (x0, x1) in enumerate(self.spans) if x0 < right and left < x1]
+        return range(bisect_right(self.rights, piece.x0), bisect_left(self.lefts, piece.x1))
 
     def hold(self, piece: _Piece, slack: float) -> bool:
         """Whether a piece stands in one column, or almost."""
         hits = self.hits(piece)
         if len(hits) != 1:
             return False
-        x0, x1 = self.spans[hits[0]]
-        return x0 - slack <= piece.x0 and piece.x1 <= x1 + slack
+        return self.lefts[hits[0]] - slack <= piece.x0 and piece.x1 <= self.rights[hits[0]] + slack
 
     def nearest(self, piece: _Piece) -> int:
         """The column beside which `piece` stands."""
         return min(
-            range(len(self.spans)),
-            key=lambda index: max(self.spans[index][0] - piece.x1, piece.x0 - self.spans[index][1]),
+            range(len(self)),
+            key=lambda index: max(self.lefts[index] - piece.x1, piece.x0 - self.rights[index]),
         )
 
     def joined(self, line: _Line, number: int) -> "_Columns | None":
         """With a line's cells, each in a column of its own; None if they do not fit."""
-        columns = _Columns(list(self.spans), list(self.users))
+        columns = _Columns(self.lefts.copy(), self.rights.copy(), self.users.copy())
+        known = 0
         for piece in line.pieces:
-            hits = columns.hits(piece)
-            users = {number}
-            for hit in hits:
-                if not users.isdisjoint(columns.users[hit]):
-                    return None  # two cells in one column, here or in a line before
-                users |= columns.users[hit]
-            x0 = min([piece.x0, *(columns.spans[hit][0] for hit in hits)])
-            x1 = max([piece.x1, *(columns.spans[hit][1] for hit in hits)])
-            for hit in reversed(hits):
-                del columns.spans[hit], columns.users[hit]
-            columns.spans.append((x0, x1))
-            columns.users.append(users)
-        known = sum(len(users) > 1 for users in columns.users if number in users)
+            users = columns.widened(piece, 1 << number)
+            if not users:
+                return None
+            known += users != 1 << number
         enough = CORE - 1 if line.is_core else min(1, number)
         return columns if not number or known >= enough else None
+
+    def widened(self, piece: _Piece, users: int) -> int:
+        """The users of the column that now holds a piece of `users`; 0 if two cells would share one.
+
+        Two of this line or of one before; what stood in several columns makes one of them.
+        """
+        first, stop = bisect_right(self.rights, piece.x0), bisect_left(self.lefts, piece.x1)
+        x0, x1 = piece.x0, piece.x1
+        if first < stop:
+            x0, x1 = min(x0, self.lefts[first]), max(x1, self.rights[stop - 1])
+            for others in self.users[first:stop]:
+                if users & others:
+                    return 0
+                users |= others
+        self.lefts[first:stop] = [x0]
+        self.rights[first:stop] = [x1]
+        self.users[first:stop] = [users]
+        return users
 
 
 def with_tables(page: Page, rulings: Callable[[], tuple[Lines, Lines]] | None = None) -> Page:
@@ -213,8 +234,6 @@ def _grown(lines: Sequence[_Line], start: int, text_height: float) -> tuple[int,
 
 def _table(words: Words, lines: Sequence[_Line], columns: _Columns, text_height: float) -> Table | None:
     """The lines as a table, if they are one."""
-    order = sorted(range(len(columns.spans)), key=lambda index: columns.spans[index][0])
-    columns = _Columns([columns.spans[index] for index in order], [columns.users[index] for index in order])
     if not _has_cells(lines, columns):
         return None
     numeric = _numeric_columns(lines, columns)
@@ -223,8 +242,9 @@ def _table(words: Words, lines: Sequence[_Line], columns: _Columns, text_height:
     rows = _rows(lines, columns, numeric, text_height)
     if len(rows) < LEAST_ROWS:
         return None
-    cells = [cell for number, row in enumerate(rows) for cell in _cells(words, row, number, columns)]
-    return Table(_around([cell.box for cell in cells]), len(rows), len(columns.spans), tuple(cells))
+    boxes: list[list[float]] = words.boxes.tolist()
+    cells = [cell for number, row in enumerate(rows) for cell in _cells(boxes, row, number, columns)]
+    return Table(_around([cell.box for cell in cells]), len(rows), len(columns), tuple(cells))
 
 
 def _numeric_columns(lines: Sequence[_Line], columns: _Columns) -> set[int]:
@@ -243,7 +263,7 @@ def _has_cells(lines: Sequence[_Line], columns: _Columns) -> bool:
     core = [line for line in lines if line.is_core]
     if len(core) < (2 if lines[0].is_heading else CORE):
         return False
-    full = sum(len(users) >= FILLED * len(core) for users in columns.users)
+    full = sum(users.bit_count() >= FILLED * len(core) for users in columns.users)
     pieces = [piece for line in core for piece in line.pieces]
     return full >= CORE and sum(piece.text.endswith(":") for piece in pieces) <= FORM * len(pieces)
 
@@ -255,7 +275,7 @@ def _has_amounts(lines: Sequence[_Line], columns: _Columns, numeric: set[int]) -
         hit
         for line in core
         for piece in line.pieces
-        if _AMOUNT.search(piece.text)
+        if piece.has_amount
         for hit in columns.hits(piece)
         if hit in numeric
     )
@@ -297,12 +317,17 @@ def _continues(
 def _has_both(line: _Line, columns: _Columns, numeric: set[int]) -> bool:
     """Whether a short line names something in the columns of text and has a number: an item, not a sum."""
     hits = [hit for piece in line.pieces for hit in columns.hits(piece)]
-    texts = [index for index in range(len(columns.spans)) if index not in numeric]
+    texts = [index for index in range(len(columns)) if index not in numeric]
     return not numeric.isdisjoint(hits) and bool(texts) and texts[0] in hits
 
 
-def _cells(words: Words, row: Sequence[_Line], number: int, columns: _Columns) -> list[Cell]:
-    """A row's cells: its pieces by the columns they stand in, over several if those are free."""
+def _cells(
+    boxes: Sequence[Sequence[float]], row: Sequence[_Line], number: int, columns: _Columns
+) -> list[Cell]:
+    """A row's cells: its pieces by the columns they stand in, over several if those are free.
+
+    boxes: of the page's words.
+    """
     content: dict[int, list[int]] = {}
     spans: dict[int, int] = {}
     pieces = [(piece, columns.hits(piece)) for line in row for piece in line.pieces]
@@ -312,16 +337,15 @@ def _cells(words: Words, row: Sequence[_Line], number: int, columns: _Columns) -
         if content.keys().isdisjoint(hits[1:]):
             spans[column] = max(spans.get(column, 1), len(hits))
     return [
-        Cell(number, column, 1, spans.get(column, 1), _around_words(words, indices), tuple(sorted(indices)))
+        Cell(
+            *(number, column, 1, spans.get(column, 1)),
+            _around([boxes[index] for index in indices]),
+            tuple(sorted(indices)),
+        )
         for column, indices in sorted(content.items())
     ]
 
 
-def _around_words(words: Words, indices: Sequence[int]) -> Box:
-    boxes: list[list[float]] = words.boxes[indices].tolist()
-    return _around([Box(*box) for box in boxes])
-
-
-def _around(boxes: Sequence[Box]) -> Box:
+def _around(boxes: Sequence[Sequence[float]]) -> Box:
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return Box(min(x0), min(y0), max(x1), max(y1))
