@@ -224,7 +224,8 @@ class _Side:
     def __init__(self, region: _Region, pieces: Indices) -> None:
         boxes, row_of, lengths, self._height = region.side(pieces)
         order = np.lexsort((boxes[:, 0], row_of))
-        starts = np.flatnonzero(np.diff(row_of[order], prepend=-1))
+        rows = row_of[order]
+        starts = np.concatenate([[0], np.flatnonzero(rows[1:] != rows[:-1]) + 1])
         ends = np.append(starts[1:], len(order)) - 1
         self._order, self._starts = order, starts
         self.firsts = pieces[order[starts]]

@@ -31,8 +31,9 @@ class _Row:
     def takes(self, x0: float, x1: float) -> bool:
         """Whether a piece from x0 to x1 stands beside all members."""
         for left, right in self.spans:
-            common = (min(right, x1)) - (max(left, x0))
-            if common > 0 and common > SIDE_BY_SIDE * min(x1 - x0, right - left):
+            if right <= x0 or x1 <= left:
+                continue
+            if min(right, x1) - max(left, x0) > SIDE_BY_SIDE * min(x1 - x0, right - left):
                 return False
         return True
 
@@ -141,8 +142,9 @@ def _read_in_turn(
 
 def _blocks(found: list[list[int]], pieces: NDArray[np.float32]) -> NDArray[np.int32]:
     """The block of each row: rows follow each other closely in one block."""
-    tops = np.array([pieces[members, 1].min() for members in found])
-    bottoms = np.array([pieces[members, 3].max() for members in found])
+    ordered = pieces[[piece for members in found for piece in members]]
+    starts = np.cumsum([0, *(len(members) for members in found[:-1])])
+    tops, bottoms = np.minimum.reduceat(ordered[:, 1], starts), np.maximum.reduceat(ordered[:, 3], starts)
     gaps = tops[1:] - np.maximum.accumulate(bottoms)[:-1]
     height = float(np.median(bottoms - tops))
     return np.concatenate([[0], np.cumsum(gaps > BLOCK_GAP * height)]).astype(np.int32)

@@ -30,6 +30,7 @@ ODD_CASE = re.compile(r"[^\W\d_A-Z][A-Z][^\W\d_A-Z]?$|[^\W\d_A-Z]{2,3}[A-Z]{2}")
 """`tHe`, `ofTHE`; yet `iPhone`, `eBay`."""
 NO_VOWEL = re.compile(rf"[bcdfghjklmnpqrstvwxz]{{{CONSONANTS},}}")
 VOWELS = frozenset("aeiouyøœæ")
+PLAIN = re.compile(r"[!-~]+")
 WRITTEN = frozenset("LNPSM")
 """Unicode's categories of what people write. Fonts without a map to Unicode give controls and private use."""
 
@@ -81,9 +82,11 @@ def texts_quality(texts: Iterable[str]) -> float:
 
 def believable(word: str) -> bool:
     """Whether a word, without the punctuation around it, could stand in a document."""
-    return (
-        bool(word)
-        and all(unicodedata.category(character)[0] in WRITTEN for character in word)
+    return bool(
+        word
+        and (
+            PLAIN.fullmatch(word) or all(unicodedata.category(character)[0] in WRITTEN for character in word)
+        )
         and all(_piece(piece) for piece in MARKS.split(word) if piece)
     )
 

@@ -25,6 +25,7 @@ MOST_SEGMENTS = 400
 Point = tuple[float, float]
 Rectangle = tuple[float, float, float, float]
 
+_Modes, _Matrix, _Place = c_int * 2, c_float * 6, c_float * 2
 _bounds = unconverted(raw.FPDFPageObj_GetBounds, c_int, *[Pointer] * 5)
 _draw_mode = unconverted(raw.FPDFPath_GetDrawMode, c_int, *[Pointer] * 3)
 _matrix = unconverted(raw.FPDFPageObj_GetMatrix, c_int, Pointer, Pointer)
@@ -72,14 +73,14 @@ def _bounds_of(paths: Sequence[int]) -> NDArray[np.float32]:
 
 
 def _is_stroked(drawn: int) -> bool:
-    modes = (c_int * 2)()
+    modes = _Modes()
     fill = ctypes.addressof(modes)
     return bool(_draw_mode(drawn, fill, fill + ctypes.sizeof(c_int))) and bool(modes[1])
 
 
 def _sides(drawn: int) -> list[Rectangle]:
     """The straight pieces of a path."""
-    matrix = (c_float * 6)()
+    matrix = _Matrix()
     count = _count_segments(drawn)
     if count > MOST_SEGMENTS or not _matrix(drawn, ctypes.addressof(matrix)):
         return []
@@ -102,7 +103,7 @@ def _sides(drawn: int) -> list[Rectangle]:
 def _points(segments: Sequence[int], matrix: Sequence[float]) -> Iterator[Point]:
     """The end of each segment on the page."""
     a, b, c, d, e, f = matrix
-    point = (c_float * 2)()
+    point = _Place()
     at = ctypes.addressof(point)
     for segment in segments:
         _point(segment, at, at + ctypes.sizeof(c_float))

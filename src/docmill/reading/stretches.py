@@ -1,6 +1,6 @@
 """Words in the stretches in which they were set, before they are put into reading order."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -26,6 +26,8 @@ SAME_LINE = 0.5
 """Share of the lower of two heights that neighbours on one line have in common."""
 COVERED = 0.5
 """Of the smaller of two boxes: the same word again over so much is the same print."""
+_HALF_A_CELL = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]], np.float32)
+_CELLS_DOWN = 1 << 32
 RIGHT_TO_LEFT = (range(0x0590, 0x0900), range(0xFB1D, 0xFE00), range(0xFE70, 0xFEFF))
 LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
 
@@ -163,27 +165,43 @@ def inside(stretches: Stretches, size: NDArray[np.float32]) -> Stretches:
 
 def without_doubles(stretches: Stretches) -> Stretches:
     """Without words that are printed a second time over themselves."""
-    often = Counter(stretches.texts)
-    if len(often) == len(stretches.texts):
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for index, text in enumerate(stretches.texts):
+        groups[text].append(index)
+    if len(groups) == len(stretches.texts):
         return stretches
     height = max(float(np.median(stretches.boxes[:, 3] - stretches.boxes[:, 1])), 1e-3)
-    corners = stretches.boxes[:, :2] / height
-    cells = np.floor(corners).astype(int).tolist()
-    around_cells = np.floor(np.concatenate([corners - 0.5, corners + 0.5], axis=1)).astype(int).tolist()
-    boxes = stretches.boxes.tolist()
-    seen: defaultdict[tuple[str, int, int], list[int]] = defaultdict(list)
-    kept: list[int] = []
-    for index, text in enumerate(stretches.texts):
-        if often[text] > 1:
-            left, top, right, bottom = around_cells[index]
-            near = (
-                other for x in {left, right} for y in {top, bottom} for other in seen.get((text, x, y), ())
-            )
-            if any(_share(boxes[index], boxes[other]) > COVERED for other in near):
-                continue
-            seen[text, *cells[index]].append(index)
-        kept.append(index)
-    return stretches if len(kept) == len(stretches.texts) else stretches.only(kept)
+    corners, boxes = stretches.boxes[:, :2] / height, stretches.boxes.tolist()
+    cells: list[int] = _cells(corners).tolist()
+    near = np.stack([_cells(corners + offset) for offset in _HALF_A_CELL], axis=1).tolist()
+    doubled: set[int] = set()
+    for members in groups.values():
+        if len(members) > 1:
+            doubled |= _doubled(members, boxes, cells, near=near)
+    if not doubled:
+        return stretches
+    return stretches.only([index for index in range(len(stretches.texts)) if index not in doubled])
+
+
+def _cells(corners: NDArray[np.float32]) -> NDArray[np.int64]:
+    """A number for each place on the page."""
+    across, down = np.floor(corners).astype(np.int64).T
+    return across * _CELLS_DOWN + down
+
+
+def _doubled(
+    members: Sequence[int], boxes: Sequence[list[float]], cells: Sequence[int], *, near: Sequence[list[int]]
+) -> set[int]:
+    """Which of the words that read the same stand on one before. near: the cells around each."""
+    kept: dict[int, list[int]] = {}
+    found: set[int] = set()
+    for index in members:
+        others = [other for cell in near[index] if cell in kept for other in kept[cell]]
+        if any(_share(boxes[index], boxes[other]) > COVERED for other in others):
+            found.add(index)
+        else:
+            kept.setdefault(cells[index], []).append(index)
+    return found
 
 
 def _share(one: list[float], other: list[float]) -> float:

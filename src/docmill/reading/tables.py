@@ -249,13 +249,14 @@ def _table(words: Words, lines: Sequence[_Line], columns: _Columns, text_height:
 
 def _numeric_columns(lines: Sequence[_Line], columns: _Columns) -> set[int]:
     """The columns whose cells, but for the heading, are numbers."""
-    cells: dict[int, list[bool]] = {}
+    counts, numbers = [0] * len(columns), [0] * len(columns)
     for index, line in enumerate(lines):
         if line.is_core and not (index == 0 and line.is_heading):
             for piece in line.pieces:
                 for hit in columns.hits(piece):
-                    cells.setdefault(hit, []).append(piece.numeric)
-    return {index for index, one in cells.items() if sum(one) >= NUMERIC * len(one)}
+                    counts[hit] += 1
+                    numbers[hit] += piece.numeric
+    return {index for index, count in enumerate(counts) if count and numbers[index] >= NUMERIC * count}
 
 
 def _has_cells(lines: Sequence[_Line], columns: _Columns) -> bool:
