@@ -20,6 +20,9 @@ from docmill.reading.tables import with_tables
 from docmill.reading.wholes import TEXTS, WHOLES
 
 
+WORDLESS = "the file holds no text; if it shows pictures of text, save it as a PDF and upload that"
+
+
 class Opened(NamedTuple):
     """A file after a first look.
 
@@ -99,7 +102,10 @@ def read_flow(path: Path, media_type: str, options: ReadingOptions) -> list[Page
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
-    return typeset(TEXTS[media_type](path, options), max_pages=options.max_flow_pages)
+    pages = typeset(TEXTS[media_type](path, options), max_pages=options.max_flow_pages)
+    if media_type not in WHOLES and not any(page.words.texts or page.problem for page in pages):
+        raise CorruptError(WORDLESS)
+    return pages
 
 
 def read_text(path: Path, first: int, last: int, options: ReadingOptions) -> list[Page | None]:
