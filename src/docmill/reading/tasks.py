@@ -19,7 +19,6 @@ from docmill.reading.rulings import rulings
 from docmill.reading.tables import with_tables
 from docmill.reading.wholes import TEXTS, WHOLES
 
-
 WORDLESS = "the file holds no text; if it shows pictures of text, save it as a PDF and upload that"
 
 
