@@ -1,10 +1,11 @@
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from compound import Tree, attachment, compound, message, within
-from docmill.errors import CorruptError, EncryptedError
+from docmill.errors import CorruptError, EncryptedError, TooLargeError
 from docmill.reading import holding, mail, mapi, msg
 from docmill.reading.flow import typeset
 from docmill.reading.options import ReadingOptions
@@ -190,3 +191,23 @@ def test_an_encrypted_message_is_refused(
 
     with pytest.raises(EncryptedError, match=scheme):
         msg.read(path, OPTIONS)
+
+
+def test_a_message_wrapped_into_its_signature_is_read(tmp_path: Path) -> None:
+    head = bytes.fromhex("3080 06092a864886f70d010702 a080 3080 020101 3100")
+    data = bytes.fromhex("3080 06092a864886f70d010701 a080 0482") + len(SIGNED_MAIL).to_bytes(2, "big")
+    wrapped = head + data + SIGNED_MAIL + bytes(10)
+    texts = {mapi.MESSAGE_CLASS: "IPM.Note.SMIME"}
+
+    path = saved(tmp_path, message(attachment({}, {mapi.CONTENT: wrapped}), texts=texts))
+
+    assert "The body that was signed." in said(path)
+    assert list(parts_of(path)) == ["bill.pdf"]
+
+
+def test_a_message_with_too_many_files_is_refused(tmp_path: Path) -> None:
+    path = saved(tmp_path, message(*[attachment({}, {mapi.CONTENT: b"x"})] * 3))
+    options = replace(OPTIONS, max_parts=2)
+
+    with pytest.raises(TooLargeError, match="more than 2"), msg.enclosed(path, options):
+        pass
