@@ -14,6 +14,8 @@ MOST_LINES = 400
 """In a direction; more are a drawing."""
 LEAST = 2
 """Rows, and columns, of a grid; one column more makes a table of it."""
+FEWEST_CELLS = 2 * LEAST + 1
+"""With words, of a table."""
 FILLED = 0.4
 """Share of a grid's places that have words."""
 MOST_WORDS = 30
@@ -99,6 +101,8 @@ class _Grid:
         row_of = np.searchsorted(self._ys, middles[:, 1]) - 1
         column_of = np.searchsorted(self._xs, middles[:, 0]) - 1
         inside = (row_of >= 0) & (row_of < rows) & (column_of >= 0) & (column_of < columns)
+        if np.count_nonzero(inside) < FEWEST_CELLS:
+            return None
         owners = self._owners(rows, columns)
         for index in np.flatnonzero(inside).tolist():
             held.setdefault(owners[int(row_of[index])][int(column_of[index])], []).append(index)
@@ -110,22 +114,16 @@ class _Grid:
 
     def _owners(self, rows: int, columns: int) -> list[list[tuple[int, int]]]:
         """For each place the row and column in which its cell begins."""
+        left_of = _parted(self._down, self._xs, self._ys)
+        above = _parted(self._across, self._ys, self._xs)
         owners = [[(row, column) for column in range(columns)] for row in range(rows)]
         for row in range(rows):
             for column in range(columns):
-                if column and not self._is_parted(self._down, self._xs[column], (self._ys, row)):
+                if column and not left_of[column][row]:
                     owners[row][column] = owners[row][column - 1]
-                elif row and not self._is_parted(self._across, self._ys[row], (self._xs, column)):
+                elif row and not above[row][column]:
                     owners[row][column] = owners[row - 1][column]
         return owners
-
-    def _is_parted(self, lines: Lines, at: float, between: tuple[Sequence[float], int]) -> bool:
-        """Whether a line at `at` stands between two neighbouring places."""
-        edges, index = between
-        middle = (edges[index] + edges[index + 1]) / 2
-        return bool(
-            ((np.abs(lines[:, 0] - at) <= NEAR) & (lines[:, 1] <= middle) & (lines[:, 2] >= middle)).any()
-        )
 
     def _cells(
         self,
@@ -153,6 +151,14 @@ class _Grid:
         return Box(*(min(1.0, max(0.0, edge)) for edge in (x0, y0, x1, y1)))
 
 
+def _parted(lines: Lines, places: Sequence[float], edges: Sequence[float]) -> list[list[bool]]:
+    """For each of `places` whether a line at it stands between each two neighbouring edges."""
+    middles = (np.array(edges[:-1]) + np.array(edges[1:])) / 2
+    at = np.abs(lines[:, 0] - np.array(places)[:, None]) <= NEAR
+    between = (lines[:, 1, None] <= middles) & (lines[:, 2, None] >= middles)
+    return (at @ between).tolist()
+
+
 def _places(lines: NDArray[np.float64]) -> list[float]:
     """Where lines stand, those close to each other once."""
     ordered: list[float] = np.sort(lines).tolist()
@@ -162,7 +168,7 @@ def _places(lines: NDArray[np.float64]) -> list[float]:
 def _is_table(cells: Sequence[Cell], words: Words) -> bool:
     """Whether cells are a table's, and not frames round text or rows that only columns are drawn for."""
     full = [cell for cell in cells if cell.words]
-    if len(full) < max(2 * LEAST + 1, FILLED * len(cells)) or sum(
+    if len(full) < max(FEWEST_CELLS, FILLED * len(cells)) or sum(
         len(cell.words) for cell in full
     ) > MOST_WORDS * len(full):
         return False
