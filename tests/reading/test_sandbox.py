@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.errors import DocmillError, TimeLimitError, TooLargeError
+from docmill.errors import CorruptError, TimeLimitError, TooLargeError
 from docmill.reading import desk as desk_module
 from docmill.reading import landlock, sandbox, seccomp
 from docmill.reading.pool import Pool
@@ -229,7 +229,7 @@ async def test_nothing_is_left_when_a_child_ends(pool: Pool, tmp_path: Path) -> 
 
 
 async def test_a_missing_file_is_said_to_be_missing(pool: Pool, tmp_path: Path) -> None:
-    with pytest.raises(DocmillError, match="FileNotFoundError"):
+    with pytest.raises(CorruptError, match="'gone' is gone"):
         await pool.run(trespass.name_of, tmp_path / "gone", limit_s=30)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple, TypeGuard
 
+from docmill.errors import CorruptError
 from docmill.reading import sandbox
 
 log = logging.getLogger(__name__)
@@ -56,7 +57,8 @@ class Desk:
     def lend(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
         """The arguments, with the child's own path for every file: a link, or a copy where that cannot be.
 
-        What was lent before and is not asked for again is taken back.
+        What was lent before and is not asked for again is taken back. Raises CorruptError for a file that is
+        not there: a child cannot tell that from one it may not read.
         """
         files = {argument: _looked_at(argument) for argument in arguments if _is_lendable(argument)}
         wanted = {self._place(path, number): seen for number, (path, seen) in enumerate(files.items())}
@@ -132,16 +134,14 @@ def remove_abandoned() -> None:
 
 
 def _is_lendable(argument: object) -> TypeGuard[Path]:
-    return (
-        isinstance(argument, Path)
-        and argument.parts[1:2] not in _OF_THE_SYSTEM
-        and argument.exists()
-        and not argument.is_dir()
-    )
+    return isinstance(argument, Path) and argument.parts[1:2] not in _OF_THE_SYSTEM and not argument.is_dir()
 
 
 def _looked_at(path: Path) -> _Original:
-    status = path.stat()
+    try:
+        status = path.stat()
+    except FileNotFoundError as error:
+        raise CorruptError(f"{path.name!r} is gone") from error
     return _Original(path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
