@@ -28,6 +28,7 @@ class Run:
         self.done: Counter[str] = Counter()
         self.found = 0
         self.folder.mkdir()
+        self.left_out: dict[str, tuple[str, ...]] = {}
 
     def give(self, files: Mapping[str, Content]) -> None:
         for name, content in files.items():
@@ -57,6 +58,7 @@ class Run:
 
     def _on_done(self, done: Done) -> None:
         self.done[f"{done.status} {done.ref.key}"] += 1
+        self.left_out |= {done.ref.key: done.left_out}
 
     def _on_found(self, count: int) -> None:
         self.found += count
@@ -108,6 +110,7 @@ async def test_the_record_of_a_whole_names_its_parts(run: Run) -> None:
         },
     ]
     assert set(run.records) == {"a.zip", "a.zip/b.pdf"}
+    assert run.left_out == {"a.zip": ("bad: broken",), "a.zip/b.pdf": ()}
 
 
 async def test_no_file_of_a_part_is_left(run: Run) -> None:

@@ -158,8 +158,9 @@ async def test_an_unsupported_type_is_completed_and_says_so(run_with: Callable[.
 
     report = await run("a")
 
-    assert report.by_status == {"completed": 1}
+    assert report.by_status == {"not_read": 1}
     assert report.by_error == {"unsupported_file_type": 1}
+    assert run.records["a"]["status"] == "completed"
     assert run.records["a"]["error"]["code"] == "unsupported_file_type"
 
 

@@ -20,17 +20,23 @@ from docmill.reading.turns import on_account_of
 
 log = logging.getLogger(__name__)
 
-Status = Literal["completed", "needs_review", "failed", "unchanged"]
+Status = Literal["completed", "needs_review", "not_read", "failed", "unchanged"]
+"""As a record's, and for a person: what was completed without being read is told apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of one document. title: what the pipeline calls it, or why it failed."""
+    """What became of one document.
+
+    title: what the pipeline calls it, or why it was not read. left_out: each part that could not be taken
+    out of it, and why.
+    """
 
     ref: Ref
     status: Status
     title: str
     attempts: int = 0
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass
@@ -195,12 +201,22 @@ class Runner:
             self._unchanged(Ref(source, source.rpartition("/")[2]), self._known[source])
 
     def _succeeded(self, ref: Ref, result: Result) -> None:
-        believed = result.verdict is None or result.verdict.passed
-        self._report.pages += len(result.document.pages) if result.document else 0
         if result.refusal:
             self._report.by_error["unsupported_file_type"] += 1
-        title = result.refusal or result.classification.title or ref.name
-        self._done(Done(ref, "completed" if believed else "needs_review", title, result.attempt))
+            self._done(Done(ref, "not_read", result.refusal, result.attempt))
+            return
+        believed = result.verdict is None or result.verdict.passed
+        parts = result.document.parts if result.document else ()
+        self._report.pages += len(result.document.pages) if result.document else 0
+        self._done(
+            Done(
+                ref,
+                "completed" if believed else "needs_review",
+                result.classification.title or ref.name,
+                result.attempt,
+                tuple(f"{part.name}: {part.problem}" for part in parts if part.problem),
+            )
+        )
 
     async def _failed(
         self,

@@ -16,6 +16,7 @@ MARKS = {
     "ready": "[green]✓[/green]",
     "needs_review": "[blue]?[/blue]",
     "needs_classification": "[yellow]?[/yellow]",
+    "not_read": "[yellow]○[/yellow]",
     "processing": "[blue]…[/blue]",
     "stale": "[yellow]![/yellow]",
     "failed": "[red]✗[/red]",

@@ -114,6 +114,8 @@ class _Progress:
         self.bar.advance(self.task)
         if not self.quiet:
             stdout.print(f"{MARKS[done.status]} {escape(shown(done.ref.key))}  {escape(shown(done.title))}")
+            for part in done.left_out:
+                stdout.print(f"  {MARKS['not_read']} {escape(shown(part))}")
 
     def on_found(self, parts: int) -> None:
         self.total += parts
