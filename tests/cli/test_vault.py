@@ -100,7 +100,7 @@ def test_what_a_mail_encloses_is_waited_for_and_shown(
     assert "INV-104" in second
     assert f"✓ {links['parts'][0]['child_id']}  invoice.pdf" in whole.stdout
     assert "! empty.pdf: the file is empty" in whole.stdout
-    assert f"part of {mail_id}  mail.eml" in part.stdout
+    assert f"part of {mail_id}  Your invoice" in part.stdout
     assert links["part_of"] == []
 
 

@@ -15,6 +15,7 @@ from docmill.service.queue.channel import LONGEST_VISIBILITY_S
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.service.worker import run_worker
+from docmill.service.workplace import dead_workers
 from emulators import CREDENTIALS, Emulator
 from faults.audit import examine, is_quiet, open_books
 from faults.control import Control
@@ -168,11 +169,12 @@ def held_come_again(service: Service, emulator: Emulator | None) -> Come:
 
 @pytest.fixture
 def settled(service: Service, database_url: str) -> Settled:
-    """Waits until nothing is under way; for use while somebody works."""
+    """Waits until nothing is under way and no dead worker is unnoticed; for use while somebody works."""
+    work = service.settings.folder / "work"
 
     async def wait() -> None:
         async with asyncio.timeout(30):
-            while not await is_quiet(database_url, service.queue):
+            while dead_workers(work) or not await is_quiet(database_url, service.queue):
                 await service.notices.wait(service.notices.next("queue:ingestion"), timeout_s=0.1)
 
     return wait
