@@ -28,7 +28,7 @@ def texts(path: Path, *passwords: str) -> list[str]:
 
 
 def test_without_a_password_one_is_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(EncryptedError, match="give it with the upload"):
+    with pytest.raises(EncryptedError, match="give the password"):
         texts(locked(tmp_path / "a.pdf"))
 
 

@@ -1,6 +1,7 @@
 """Protected files through upload, page and API."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import httpx
@@ -97,9 +98,26 @@ async def test_a_document_that_is_here_is_opened_later(
         right = await client.post(f"/docs/{row.id}/unlock", data={"password": "sesame"})
 
     assert wrong.status_code == 422
+    assert way == "api" or f"/docs/{row.id}" in wrong.text  # on the document's own page
     assert right.status_code == (202 if way == "api" else 303)
     [row] = await kept(service)
     assert row.readable_file_path is not None
+
+
+async def test_after_a_wrong_password_the_page_asks_again(
+    client: httpx.AsyncClient, service: Service, finish: Callable[..., Awaitable[None]]
+) -> None:
+    await client.post(UPLOAD, files=form("sesame"))
+    [row] = await kept(service)
+    await finish(row.id, status="failed", error_code="encrypted", error_message="it has a password")
+
+    asked = await client.get(f"/docs/{row.id}")
+    wrong = await client.post(f"/docs/{row.id}/unlock", data={"password": "other"})
+
+    assert 'name="password"' in asked.text
+    assert "does not open" not in asked.text
+    assert 'aria-invalid="true"' in wrong.text
+    assert "The password does not open the PDF." in wrong.text
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ MAX_SCALE = 300 / 72
 """Rendering a small page finer than 300 dpi shows no more."""
 
 
-LOCKED = "the PDF is protected by a password; give it with the upload, or save the PDF without one"
+LOCKED = "the PDF is protected by a password; give the password, or save the PDF without one"
 NOT_OPENED = "the password does not open the PDF; give the right one, or save the PDF without one"
 FOR_OTHERS = (
     "the PDF is encrypted for certain people only; save it without that protection and upload it again"

@@ -1,11 +1,15 @@
 """The page of one document."""
 
-from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse
+from typing import Annotated
+from uuid import UUID
 
+from fastapi import APIRouter, Form, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from docmill.errors import EncryptedError
 from docmill.service.store import events
 from docmill.web.page_images import is_viewable
-from docmill.web.vault import TheVault, not_found
+from docmill.web.vault import TheVault, Vault, not_found
 from docmill.web.view.cards import money, title
 from docmill.web.view.document import TABS, choose, document_view, page_count_of
 from docmill.web.view.listing import parsed_id
@@ -18,9 +22,44 @@ async def show_document(
     request: Request, document_id: str, vault: TheVault, *, page: str = "1", tab: str = "", field: str = ""
 ) -> HTMLResponse:
     """A page of the document with its boxes, and what was read."""
+    return await _shown(request, _known(document_id), vault, page=page, tab=tab, field=field)
+
+
+@router.post("/docs/{document_id}/unlock")
+async def unlock(
+    request: Request,
+    document_id: str,
+    vault: TheVault,
+    *,
+    password: Annotated[str, Form(min_length=1, max_length=1000)],
+) -> Response:
+    """Have a protected document read, and go back to its page; with a wrong password, ask again there."""
+    known = _known(document_id)
+    try:
+        await vault.unlock(known, password)
+    except EncryptedError as error:
+        return await _shown(request, known, vault, refusal=error.message)
+    return RedirectResponse(f"/docs/{known}", 303)
+
+
+def _known(document_id: str) -> UUID:
     known = parsed_id(document_id)
     if known is None:
         raise not_found()
+    return known
+
+
+async def _shown(
+    request: Request,
+    known: UUID,
+    vault: Vault,
+    *,
+    page: str = "1",
+    tab: str = "",
+    field: str = "",
+    refusal: str | None = None,
+) -> HTMLResponse:
+    """The page. refusal: why the password just given did not open the document."""
     async with vault.connection() as conn:
         last_event = await events.last_id(conn)  # before the document, so that no change falls between
     row, history = await vault.document_with_history(known)
@@ -36,4 +75,6 @@ async def show_document(
         is_viewable=is_viewable(row),
         tabs=TABS,
         last_event=last_event,
+        refusal=refusal,
+        status_code=422 if refusal else 200,
     )

@@ -93,18 +93,6 @@ async def retry(
     return RedirectResponse(_own_address(to), 303)
 
 
-@router.post("/docs/{document_id}/unlock")
-async def unlock(
-    document_id: str, vault: TheVault, *, password: Annotated[str, Form(min_length=1, max_length=1000)]
-) -> RedirectResponse:
-    """Have a protected document read, and go back to its page."""
-    known = parsed_id(document_id)
-    if known is None:
-        raise not_found()
-    await vault.unlock(known, password)
-    return RedirectResponse(f"/docs/{known}", 303)
-
-
 @router.post("/theme")
 async def set_theme(
     *, theme: Annotated[str, Form()], to: Annotated[str, Form(alias="next")] = "/"
