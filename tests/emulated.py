@@ -9,10 +9,11 @@ import struct
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Any, Protocol
 
 
@@ -34,7 +35,10 @@ def run_ministack(port: str, ahead_s: Callable[[], float]) -> None:
 def run_moto(port: str, ahead_s: Callable[[], float]) -> None:
     utils: Any = import_module("moto.core.utils")
     utils.utcnow = lambda: datetime.now(UTC).replace(tzinfo=None) + timedelta(seconds=ahead_s())
-    _receive_one_at_a_time(import_module("moto.sqs.models").SQSBackend, utils.unix_time)
+    models = import_module("moto.sqs.models")
+    lock = RLock()  # receiving may move a message to another queue
+    _receive_one_at_a_time(models.SQSBackend, utils.unix_time, lock)
+    _change_one_at_a_time(models.Queue, lock)
     import_module("moto.server").main(["-H", "127.0.0.1", "-p", port])
 
 
@@ -45,10 +49,11 @@ class Backend(Protocol):
     get_queue: Callable[[str], Any]
 
 
-def _receive_one_at_a_time(backend: type["Backend"], now: Callable[[], float]) -> None:
+def _receive_one_at_a_time(
+    backend: type["Backend"], now: Callable[[], float], lock: AbstractContextManager[object]
+) -> None:
     """Moto 5.2 takes no lock here: two receivers at the same time got the same message."""
     receive = backend.receive_message
-    lock = Lock()
 
     def receive_message(
         self: "Backend", queue_name: str, count: int, wait_s: int, *rest: object
@@ -62,6 +67,20 @@ def _receive_one_at_a_time(backend: type["Backend"], now: Callable[[], float]) -
             self.get_queue(queue_name).wait_for_messages(0.05)
 
     backend.receive_message = receive_message
+
+
+def _change_one_at_a_time(queue: type[object], lock: AbstractContextManager[object]) -> None:
+    """Moto 5.2 puts a new list in the place of its messages: of two deletions at once, one was undone."""
+    for name in ("add_message", "delete_message"):
+        setattr(queue, name, _locked(getattr(queue, name), lock))
+
+
+def _locked(method: Callable[..., None], lock: AbstractContextManager[object]) -> Callable[..., None]:
+    def locked(*arguments: object) -> None:
+        with lock:
+            method(*arguments)
+
+    return locked
 
 
 RUN = {"ministack": run_ministack, "moto": run_moto}
