@@ -14,6 +14,17 @@ from docmill.service.store.ids import new_id
 STATES = ("processing", "stale", "needs_classification", "needs_review", "failed", "ready")
 
 
+_ROWS = """
+            SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
+                   readable_file_path, page_count, document_type, title, summary, document_date, language,
+                   structured_data, needs_human_review, state, step, error_code, error_message, progress_at,
+                   ingestion_id, created_at, updated_at, version
+              FROM document
+              JOIN document_state ON document_state.id = document.id
+"""
+"""What a `DocumentRow` is read from; its conditions follow."""
+
+
 @dataclass(frozen=True)
 class DocumentRow:
     """A document, its state, and how far its newest ingestion is.
@@ -54,14 +65,8 @@ async def get(conn: Conn, document_id: UUID) -> DocumentRow | None:
     """The document, or None if this tenant has none of that id."""
     async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
         await cur.execute(
-            """
-            SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
-                   readable_file_path, page_count, document_type, title, summary, document_date, language,
-                   structured_data,
-                   needs_human_review, state, step, error_code, error_message, progress_at, ingestion_id,
-                   created_at, updated_at, version
-              FROM document
-              JOIN document_state ON document_state.id = document.id
+            _ROWS
+            + """
              WHERE document.id = %(document_id)s
             """,
             {"document_id": document_id},
@@ -73,14 +78,8 @@ async def with_prefix(conn: Conn, prefix: str, *, limit: int) -> list[DocumentRo
     """Up to `limit` documents whose id, as text, begins with `prefix`."""
     async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
         await cur.execute(
-            """
-            SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
-                   readable_file_path, page_count, document_type, title, summary, document_date, language,
-                   structured_data,
-                   needs_human_review, state, step, error_code, error_message, progress_at, ingestion_id,
-                   created_at, updated_at, version
-              FROM document
-              JOIN document_state ON document_state.id = document.id
+            _ROWS
+            + """
              WHERE starts_with(document.id::text, lower(%(prefix)s))
              ORDER BY document.id DESC
              LIMIT %(limit)s
@@ -107,14 +106,8 @@ async def page(
     """
     async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
         await cur.execute(
-            """
-            SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
-                   readable_file_path, page_count, document_type, title, summary, document_date, language,
-                   structured_data,
-                   needs_human_review, state, step, error_code, error_message, progress_at, ingestion_id,
-                   created_at, updated_at, version
-              FROM document
-              JOIN document_state ON document_state.id = document.id
+            _ROWS
+            + """
              WHERE (%(state)s::text IS NULL OR state = %(state)s)
                AND (%(document_type)s::text IS NULL OR document_type = %(document_type)s)
                AND (%(parts)s OR NOT EXISTS (SELECT FROM part WHERE child_id = document.id))
