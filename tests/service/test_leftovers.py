@@ -9,6 +9,7 @@ import pytest
 
 from docmill.service.leftovers import remove_leftovers
 from docmill.service.stack import Service
+from docmill.service.store import documents
 from docmill.service.store.database import Conn
 from docmill.service.store.ids import new_id
 from docmill.service.store.locks import lock_file
@@ -44,6 +45,7 @@ async def sweep(service: Service) -> None:
         ORPHAN,
         f"documents/{NOBODY}/{'a' * 64}",
         f"pages/{TENANT_ID}/{'a' * 64}/1-200.webp",
+        f"readable/{TENANT_ID}/{'a' * 64}/{'b' * 64}",
         f"ingestions/{NOBODY}/transcription.json.zst",
     ],
 )
@@ -104,6 +106,28 @@ async def test_what_documents_and_ingestions_name_is_kept_however_old(
 
     assert files(service) == before
     assert len(before) >= 3
+
+
+async def test_a_readable_copy_goes_with_its_document(service: Service, upload: Upload) -> None:
+    async def opened(_: str) -> bytes:
+        return b"readable"
+
+    tenant = service.default_tenant_id
+    kept, deleted = [(await upload(content)).document_id for content in (b"%PDF kept", b"%PDF deleted")]
+    for document_id in (kept, deleted):
+        await service.intake.unlock(document_id, opened, tenant_id=tenant)
+    async with service.database.tenant(tenant) as conn:
+        row = await documents.get(conn, kept)
+    async with service.database.transaction() as conn:
+        await conn.execute("SET LOCAL ROLE NONE")
+        await conn.execute("DELETE FROM document WHERE id = %(id)s", {"id": deleted})
+    make_old(service)
+
+    await sweep(service)
+
+    assert row is not None
+    assert row.readable_file_path is not None
+    assert files(service) == sorted([row.file_path, row.readable_file_path])
 
 
 async def test_many_are_removed_in_batches(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
