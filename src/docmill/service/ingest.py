@@ -55,7 +55,8 @@ class Workshop:
         """
         claim, stages = lease.claim, self.stages
         whose = on_account_of(claim.tenant_id, claim.document_id)
-        async with folder_for(self.place, str(claim.ingestion_id)) as folder:
+        # Of this claim alone: an earlier one may have been lost here and not be over yet.
+        async with folder_for(self.place, f"{claim.ingestion_id}-{claim.fence}") as folder:
             steps = Steps(
                 reader=BlobReader(self.blobs, folder, self.reads),
                 converter=stages.converter,

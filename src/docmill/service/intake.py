@@ -93,11 +93,17 @@ class Intake:
         """
         async with self._opened(chunks, unlock) as (arrived, copy), self._database.tenant(tenant_id) as conn:
             document_id, is_new = await self._entered(conn, arrived.stored, tenant_id, file_name)
-            if copy is not None:
-                force |= await self._keep_copy(conn, document_id, _path(tenant_id, arrived.stored), copy)
+            opened = copy is not None and await self._keep_copy(
+                conn, document_id, _path(tenant_id, arrived.stored), copy
+            )
             ingestion_id = None
-            if force or is_new or not await ingestions.has_result(conn, document_id, self._fingerprint):
-                ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by)
+            if (
+                force
+                or opened
+                or is_new
+                or not await ingestions.has_result(conn, document_id, self._fingerprint)
+            ):
+                ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by, opened=opened)
             # Last, so that what fails before leaves no file without a row.
             await self._settle(arrived, tenant_id, is_new=is_new)
         self._announce()
@@ -156,9 +162,8 @@ class Intake:
         async with self._database.tenant(tenant_id) as conn:
             if not await documents.lock(conn, document_id):
                 return None
-            if copy is not None:
-                await self._keep_copy(conn, document_id, row.file_path, copy)
-            ingestion_id = await self._begin(conn, document_id, tenant_id, None)
+            opened = copy is not None and await self._keep_copy(conn, document_id, row.file_path, copy)
+            ingestion_id = await self._begin(conn, document_id, tenant_id, None, opened=opened)
         self._announce()
         return ingestion_id
 
@@ -229,15 +234,22 @@ class Intake:
         tenant_id: UUID,
         uploaded_by: UUID | None,
         source_metadata: Mapping[str, JsonValue] | None = None,
+        *,
+        opened: bool = False,
     ) -> UUID:
         """The ingestion under way, a new one if there is none. The caller has locked the document.
+
+        opened: the document is to be read from another file than a worker may be reading now.
 
         Looking first, and not at what an insertion says, means never waiting for a worker that is just
         ending the ingestion: it waits for our lock on the document.
         """
         live = await ingestions.live_id(conn, document_id)
         if live is not None:
-            if await ingestions.revive(conn, live):
+            if opened:
+                await ingestions.recall(conn, live)
+                await self._sender.send_in(conn, [str(live)])
+            elif await ingestions.revive(conn, live):
                 await self._sender.send_in(conn, [str(live)])
             return live
         begun = await ingestions.begin(

@@ -150,6 +150,27 @@ async def revive(conn: Conn, ingestion_id: UUID) -> bool:
     return cur.rowcount == 1
 
 
+async def recall(conn: Conn, ingestion_id: UUID) -> None:
+    """Take a live ingestion from whoever works on it, to be begun again from its first attempt at once.
+
+    The caller has locked the document. Who holds the ingestion's own row without that lock waits for nothing
+    of ours, so waiting for it cannot be a circle.
+    """
+    await conn.execute(
+        """
+        UPDATE ingestion
+           SET fence = fence + 1,
+               lease_until = NULL,
+               next_attempt_at = NULL,
+               attempt_count = 0,
+               step = NULL,
+               progress_at = clock_timestamp()
+         WHERE id = %(ingestion_id)s AND status = 'in-progress'
+        """,
+        {"ingestion_id": ingestion_id},
+    )
+
+
 async def has_result(conn: Conn, document_id: UUID, fingerprint: str) -> bool:
     """Whether the document's newest ingestion was completed by the pipeline of this fingerprint."""
     cur = await conn.execute(

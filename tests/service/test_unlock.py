@@ -1,0 +1,65 @@
+"""Documents whose password comes after them: they are read from a copy that lies beside the original."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+
+from docmill.errors import EncryptedError
+from docmill.ports import Original
+from docmill.service.stack import Service
+from scripted import Eyes, Running, Script, Upload
+
+
+async def opened(_: str) -> bytes:
+    return b"readable"
+
+
+@dataclass
+class Lock:
+    """Refuses what is no readable copy, in its own time. reached: an attempt is on its way to be refused."""
+
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def convert(self, original: Original) -> None:
+        if await asyncio.to_thread(original.path.read_bytes) != b"readable":
+            self.reached.set()
+            await self.go_on.wait()
+            raise EncryptedError("the file has a password")
+
+
+@pytest.mark.parametrize("refused_first", [True, False])
+async def test_a_password_given_while_the_document_is_read_has_it_read_anew(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes, *, refused_first: bool
+) -> None:
+    lock = Lock()
+    script.convert = lock.convert
+    accepted = await upload(b"%PDF secret")
+    async with working():
+        await asyncio.wait_for(lock.reached.wait(), 10)
+
+        ingestion_id = await service.intake.unlock(
+            accepted.document_id, opened, tenant_id=service.default_tenant_id
+        )
+        if refused_first:
+            lock.go_on.set()
+        document = await eyes.when(accepted, lambda document: document.state not in ("processing", "stale"))
+        lock.go_on.set()
+
+    ingestion = await eyes.ingestion(accepted)
+    assert ingestion_id == accepted.ingestion_id == ingestion.id
+    assert (document.state, document.error_code, ingestion.attempt_count) == ("ready", None, 1)
+    assert (await eyes.document(accepted)).state == "ready"
+    assert await eyes.letters() == []
+
+
+async def test_the_same_password_again_disturbs_nobody(service: Service, upload: Upload, eyes: Eyes) -> None:
+    accepted = await upload(b"%PDF secret")
+    await service.intake.unlock(accepted.document_id, opened, tenant_id=service.default_tenant_id)
+    fence = (await eyes.ingestion(accepted)).fence
+
+    again = await service.intake.unlock(accepted.document_id, opened, tenant_id=service.default_tenant_id)
+
+    assert again == accepted.ingestion_id
+    assert (await eyes.ingestion(accepted)).fence == fence
