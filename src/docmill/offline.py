@@ -13,6 +13,7 @@ from docmill.pipeline import Steps, TimeLimits, process
 from docmill.pooled import PooledClassifier, PooledExtractor
 from docmill.ports import Exporter, Reader, Ref
 from docmill.reading.converter import LocalConverter
+from docmill.reading.engines.reader import PageReader
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.reading.unpacker import PooledUnpacker
@@ -34,11 +35,12 @@ def offline_steps(
     exporter: Exporter,
     reading: ReadingOptions = READING,
     limits: TimeLimits = LIMITS,
+    readers: Sequence[PageReader] = (),
 ) -> Steps:
-    """Steps that read in `pool` and understand by rule."""
+    """Steps that read in `pool` and understand by rule. readers: see `LocalConverter`."""
     return Steps(
         reader=reader,
-        converter=LocalConverter(pool, reading),
+        converter=LocalConverter(pool, reading, readers),
         classifier=PooledClassifier(pool),
         extractor=PooledExtractor(pool),
         gate=RuleGate(),

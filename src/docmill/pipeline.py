@@ -45,7 +45,7 @@ class TimeLimits:
 
     document_s: float = 600
     read_s: float = 60
-    unpack_s: float = 120
+    unpack_s: float = 300
     classify_s: float = 90
     extract_s: float = 90
     export_s: float = 60

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import pikepdf
 import pytest
 from PIL import Image
 
@@ -26,8 +27,15 @@ def folder(tmp_path: Path, write_pdf: WritePdf) -> Path:
     return folder
 
 
-def docmill(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([DOCMILL, *arguments], capture_output=True, text=True, check=False, timeout=120)
+def docmill(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [DOCMILL, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, **variables},
+    )
 
 
 def _records(path: Path) -> dict[str, dict[str, Any]]:
@@ -86,8 +94,71 @@ def test_a_dry_run_writes_nothing(folder: Path, tmp_path: Path) -> None:
     done = docmill("run", folder, "--out", tmp_path / "out.jsonl", "--dry-run")
 
     assert done.returncode == 0
-    assert "3 documents would be processed" in done.stdout
+    assert "3 documents: 0 done before, 3 to do; nothing was written" in done.stdout
     assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_dry_run_knows_what_an_earlier_run_did(folder: Path, tmp_path: Path, write_pdf: WritePdf) -> None:
+    out = tmp_path / "out.jsonl"
+    docmill("run", folder, "--out", out, "--jobs", "1")
+    before = out.read_bytes()
+    write_pdf(folder / "2026" / "invoice.pdf", "another one")
+    (folder / "film.mp4").chmod(0o644)
+    write_pdf(folder / "new.pdf")
+
+    dry = docmill("run", folder, "--out", out, "--dry-run")
+    dry_anew = docmill("run", folder, "--out", out, "--dry-run", "--retry-failed")
+
+    assert dry.stdout.splitlines() == [
+        "2026/invoice.pdf",
+        "new.pdf",
+        "4 documents: 2 done before, 2 to do; nothing was written",
+        "1 failed in an earlier run; --retry-failed tries them again",
+    ]
+    assert "4 documents: 1 done before, 3 to do" in dry_anew.stdout
+    assert out.read_bytes() == before
+
+
+def test_a_dry_run_counts_a_file_that_is_too_large_as_to_do(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    docmill("run", folder, "--out", out, "--jobs", "1")
+
+    dry = docmill("run", folder, "--out", out, "--dry-run", DOCMILL_LIMITS__FILE_MB="0.0001")
+
+    assert "3 documents: 1 done before, 2 to do" in dry.stdout
+
+
+def test_a_run_reads_by_the_settings_and_options_win(folder: Path, tmp_path: Path) -> None:
+    config = tmp_path / "docmill.toml"
+    config.write_text("[limits]\nfile_mb = 0.0001\ndocument_s = 300\n")
+
+    small = docmill("run", folder, "--out", tmp_path / "small.jsonl", "--jobs", "1", "--config", config)
+    large = docmill(
+        "run", folder, "--out", tmp_path / "large.jsonl", "--jobs", "1", "--config", config, "--max-mb", "1"
+    )
+
+    assert "2 x too_large" in small.stdout
+    assert "too_large" not in large.stdout
+    assert large.returncode == 1  # the broken one
+
+
+def test_a_wrong_setting_is_one_sentence(folder: Path, tmp_path: Path) -> None:
+    done = docmill("run", folder, "--out", tmp_path / "out.jsonl", DOCMILL_OCR__ENGINES='["tesserakt"]')
+
+    assert done.returncode == 2
+    assert "ocr.engines" in done.stderr
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_password_of_the_environment_may_contain_blanks(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    protected = folder / "protected.pdf"
+    with pikepdf.open(folder / "2026" / "invoice.pdf") as pdf:
+        pdf.save(protected, encryption=pikepdf.Encryption(user="open sesame now", owner="other"))
+
+    docmill("run", protected, "--out", out, "--jobs", "1", DOCUMENT_PASSWORD="wrong one\nopen sesame now\n")
+
+    assert _records(out)["protected.pdf"]["data"]["gross_total"] == "119.00"
 
 
 def test_the_output_file_is_not_taken_for_a_document(folder: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from docmill.errors import CorruptError, MisconfiguredError, ServerError, TooLargeError
 from docmill.ports import Original, Ref
 
-DEFAULT_MAX_BYTES = 50 * 1024 * 1024
+DEFAULT_MAX_BYTES = 50_000_000
 
 
 class FolderLister:
@@ -75,7 +75,7 @@ class FolderReader:
             if size > self._max_bytes:
                 raise TooLargeError(
                     f"{ref.name!r} has {size / 1e6:.0f} MB; the limit is {self._max_bytes / 1e6:.0f} MB"
-                    " (--max-mb raises it)"
+                    " (--max-mb or limits.file_mb raises it)"
                 )
             return hashlib.file_digest(file, "sha256").hexdigest()
 

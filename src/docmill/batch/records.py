@@ -4,7 +4,7 @@ import asyncio
 import fcntl
 import json
 import os
-from collections.abc import Callable, Container, Generator, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -128,12 +128,24 @@ class RecordFile:
             raise MisconfiguredError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
         return kept
 
+    def known(self, *, keep: Callable[[Record], bool]) -> dict[str, Known]:
+        """What `open` would give; nothing is written. Raises MisconfiguredError as it does."""
+        try:
+            kept = {
+                record["source"]: _known(record)
+                for _, record in (self._records() if self._path.is_file() else ())
+                if keep(record)
+            }
+        except OSError as error:
+            raise MisconfiguredError(f"cannot read {str(self._path)!r}: {error.strerror}") from error
+        while lacking := _lacking(kept):
+            kept = {source: known for source, known in kept.items() if source not in lacking}
+        return kept
+
     def _complete(self, keep: Callable[[Record], bool]) -> dict[str, Known]:
         """As `_sifted`, without the documents that lack a part; dropping one can make another lack it."""
         kept = self._sifted(keep)
-        while lacking := {
-            source for source, known in kept.items() if any(part not in kept for part in known.parts)
-        }:
+        while lacking := _lacking(kept):
             kept = self._sifted(partial(_is_not_of, lacking))
         return kept
 
@@ -146,9 +158,7 @@ class RecordFile:
             with draft.open("w", encoding="utf-8", errors=_AS_JSON) as file:
                 for line, record in self._records():
                     if keep(record):
-                        kept[record["source"]] = Known(
-                            record["content_hash"], record["status"], _part_sources(record)
-                        )
+                        kept[record["source"]] = _known(record)
                         file.write(line)
                 file.flush()
                 os.fsync(file.fileno())
@@ -191,6 +201,15 @@ class RecordFile:
                         f"line {number} of {str(self._path)!r} is not a record of docmill; give another --out"
                     ) from error
                 yield line, record
+
+
+def _known(record: Record) -> Known:
+    return Known(record["content_hash"], record["status"], _part_sources(record))
+
+
+def _lacking(kept: Mapping[str, Known]) -> set[str]:
+    """The documents one of whose parts has no record."""
+    return {source for source, known in kept.items() if any(part not in kept for part in known.parts)}
 
 
 def _is_not_of(sources: Container[str], record: Record) -> bool:

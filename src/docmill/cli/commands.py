@@ -95,16 +95,18 @@ def docmill(
 Passwords = Annotated[
     list[str] | None,
     typer.Option(
-        envvar="DOCUMENT_PASSWORD",
-        show_envvar=True,
-        help="Tried on protected PDFs; repeatable. Others see command lines: better the variable.",
+        help="Tried on protected files; repeatable. Others see command lines: better the variable"
+        " DOCUMENT_PASSWORD, one password a line.",
     ),
 ]
 AskPassword = Annotated[bool, typer.Option("--ask-password", help="Ask for a password, unseen.")]
 
 
 def _passwords(given: list[str] | None, *, ask: bool) -> tuple[str, ...]:
-    return (*(given or ()), *([typer.prompt("Password", hide_input=True)] if ask else ()))
+    from docmill.service.sources import passwords
+
+    asked = [typer.prompt("Password", hide_input=True)] if ask else []
+    return (*asked, *(given or passwords()))
 
 
 @app.command()
@@ -116,17 +118,26 @@ def run(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Processes that read.", show_default="all cores")
     ] = None,
+    config: SettingsFile = None,
     *,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over: drop what FILE holds.")] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try failed documents again.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be processed.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the summary.")] = False,
-    max_mb: Annotated[int, typer.Option(min=1, help="Refuse larger files.")] = 50,
-    time_limit: Annotated[float, typer.Option(min=1, help="Seconds per document.")] = 600,
+    max_mb: Annotated[
+        int | None, typer.Option(min=1, help="Refuse larger files.", show_default="limits.file_mb, or 50")
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(min=1, help="Seconds per document.", show_default="limits.document_s, or 600"),
+    ] = None,
     password: Passwords = None,
     ask_password: AskPassword = False,
 ) -> None:
     """Read every document of a folder and write what was found, one JSON line each.
+
+    Engines, languages, splitting and limits come from docmill.toml and DOCMILL_… variables, as for the vault;
+    options win over both. --dry-run tells what an earlier run into the same file has done.
 
     Exit code: 0 every document was processed, 1 some failed (their record says why), 2 nothing was done,
     130 interrupted (run it again to go on).
@@ -141,8 +152,9 @@ def run(
         retry_failed=retry_failed,
         dry_run=dry_run,
         quiet=quiet,
-        max_bytes=max_mb * 1024 * 1024,
+        max_bytes=None if max_mb is None else max_mb * 1_000_000,
         time_limit_s=time_limit,
+        config=config,
         passwords=_passwords(password, ask=ask_password),
     )
     raise typer.Exit(run_folder(options))
@@ -229,7 +241,7 @@ def add(
     wait: Annotated[bool, typer.Option("--wait", help="Wait until each is processed.")] = False,
     password: Annotated[
         str | None,
-        typer.Option(envvar="DOCUMENT_PASSWORD", show_envvar=True, help="What opens protected PDFs."),
+        typer.Option(help="What opens protected files; better the variable DOCUMENT_PASSWORD."),
     ] = None,
     ask_password: AskPassword = False,
 ) -> None:
@@ -238,7 +250,7 @@ def add(
 
     given = _passwords([password] if password else None, ask=ask_password)
     settings = load_settings(config, data_dir)
-    raise typer.Exit(add(settings, files, force=force, wait=wait, password=given[-1] if given else ""))
+    raise typer.Exit(add(settings, files, force=force, wait=wait, password=given[0] if given else ""))
 
 
 @app.command()

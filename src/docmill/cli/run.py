@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.markup import escape
@@ -22,9 +22,10 @@ from docmill.batch.folder import FolderLister, FolderReader
 from docmill.batch.records import Known, Record, RecordExporter, RecordFile
 from docmill.batch.runner import Done, Policy, Report, Runner
 from docmill.cli.exits import FAILED, INTERRUPTED
+from docmill.cli.means import Means, means_of
 from docmill.cli.printing import MARKS, PlacesFormatter, shown, stderr, stdout
-from docmill.offline import READING, offline_steps, reading_pool
-from docmill.pipeline import TimeLimits
+from docmill.errors import DocmillError
+from docmill.offline import offline_steps, reading_pool
 from docmill.ports import Ref
 
 _AHEAD = 2
@@ -33,7 +34,7 @@ _AHEAD = 2
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was asked for on the command line."""
+    """What was asked for on the command line. None: as the settings have it."""
 
     folder: Path
     out: Path
@@ -42,8 +43,9 @@ class Options:
     retry_failed: bool
     dry_run: bool
     quiet: bool
-    max_bytes: int
-    time_limit_s: float
+    max_bytes: int | None = None
+    time_limit_s: float | None = None
+    config: Path | None = None
     passwords: tuple[str, ...] = field(default=(), repr=False)
 
 
@@ -51,10 +53,14 @@ def run_folder(options: Options) -> int:
     """Run and print; the exit code."""
     out = options.out.resolve()
     refs = [ref for ref in FolderLister(options.folder).list() if (options.folder / ref.key).resolve() != out]
+    means = means_of(
+        options.config,
+        max_bytes=options.max_bytes,
+        time_limit_s=options.time_limit_s,
+        passwords=options.passwords,
+    )
     if options.dry_run:
-        for ref in refs:
-            stdout.print(shown(ref.key), markup=False)
-        stdout.print(f"{len(refs)} documents would be processed; nothing was written")
+        _tell_plan(options, refs, means)
         return 0
     warnings = logging.StreamHandler()
     warnings.setFormatter(PlacesFormatter())
@@ -63,15 +69,38 @@ def run_folder(options: Options) -> int:
     known = records.open(keep=lambda record: _keep(record, options))
     try:
         with _progress(len(refs), quiet=options.quiet) as told:
-            report = asyncio.run(_run(options, refs, records, known=known, told=told))
+            report = asyncio.run(_run(options, means, refs, records, known=known, told=told))
     except KeyboardInterrupt:
         stderr.print(f"interrupted; what was done is in {options.out}: run it again to go on", markup=False)
         return INTERRUPTED
     finally:
         records.close()
-    failed_before = sum(record.status == "failed" for record in known.values())
-    _summarise(report, options.out, failed_before=failed_before)
+    _summarise(report)
+    failed_before = _tell_failed(known)
+    stdout.print(f"records: {options.out}", markup=False)
     return FAILED if report.by_status["failed"] or failed_before else 0
+
+
+def _tell_plan(options: Options, refs: Sequence[Ref], means: Means) -> None:
+    """Print what a run would do, after what an earlier one has done."""
+    known = RecordFile(options.out).known(keep=lambda record: _keep(record, options))
+    reader = FolderReader(options.folder, max_bytes=means.max_bytes)
+    waiting = [ref for ref in refs if not asyncio.run(_is_done(ref, reader, known))]
+    for ref in waiting:
+        stdout.print(shown(ref.key), markup=False)
+    done = len(refs) - len(waiting)
+    stdout.print(f"{len(refs)} documents: {done} done before, {len(waiting)} to do; nothing was written")
+    _tell_failed(known)
+
+
+async def _is_done(ref: Ref, reader: FolderReader, known: Mapping[str, Known]) -> bool:
+    """Whether an earlier run has a record of this document as it is now."""
+    if ref.key not in known:
+        return False
+    try:
+        return (await reader.read(ref)).content_hash == known[ref.key].content_hash
+    except DocmillError:  # a run will say so
+        return False
 
 
 def _keep(record: Record, options: Options) -> bool:
@@ -82,21 +111,23 @@ def _keep(record: Record, options: Options) -> bool:
 
 async def _run(
     options: Options,
+    means: Means,
     refs: Sequence[Ref],
     records: RecordFile,
     *,
     known: Mapping[str, Known],
     told: "_Progress",
 ) -> Report:
-    async with reading_pool(options.jobs) as pool:
+    async with reading_pool(options.jobs) as pool, means.readers(pool) as readers:
         steps = offline_steps(
             pool,
-            reader=FolderReader(options.folder, max_bytes=options.max_bytes),
+            reader=FolderReader(options.folder, max_bytes=means.max_bytes),
             exporter=RecordExporter(records),
-            reading=replace(READING, passwords=options.passwords),
-            limits=TimeLimits(document_s=options.time_limit_s),
+            reading=means.reading,
+            limits=means.limits,
+            readers=readers,
         )
-        policy = Policy(concurrency=pool.workers * _AHEAD)
+        policy = Policy(concurrency=pool.workers * _AHEAD, parts=means.parts)
         runner = Runner(steps, records, policy=policy, on_done=told.on_done, on_found=told.on_found)
         return await runner.run(refs, known=known)
 
@@ -136,7 +167,7 @@ def _progress(total: int, *, quiet: bool) -> Generator[_Progress]:
         yield _Progress(bar, bar.add_task("reading", total=total), total, quiet)
 
 
-def _summarise(report: Report, out: Path, *, failed_before: int) -> None:
+def _summarise(report: Report) -> None:
     counts = ", ".join(
         f"{count} {status.replace('_', ' ')}" for status, count in sorted(report.by_status.items())
     )
@@ -146,6 +177,11 @@ def _summarise(report: Report, out: Path, *, failed_before: int) -> None:
     )
     for code, count in report.by_error.most_common():
         stdout.print(f"  {count} x {code}", markup=False)
-    if failed_before:
-        stdout.print(f"{failed_before} failed in an earlier run; --retry-failed tries them again")
-    stdout.print(f"records: {out}", markup=False)
+
+
+def _tell_failed(known: Mapping[str, Known]) -> bool:
+    """Say how many failed before and are not tried again; whether any did."""
+    failed = sum(record.status == "failed" for record in known.values())
+    if failed:
+        stdout.print(f"{failed} failed in an earlier run; --retry-failed tries them again")
+    return bool(failed)

@@ -21,7 +21,7 @@ class ReadingOptions:
     parts. separator: what a sheet between two of them says.
     """
 
-    max_pages: int = 2000
+    max_pages: int = 1000
     max_flow_pages: int = 500
     max_pixels: int = 100_000_000
     max_dimension_px: int = 2048

@@ -1,6 +1,5 @@
 """Everything a person can set, from `docmill.toml` and `DOCMILL_…` environment variables."""
 
-import os
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -27,9 +26,7 @@ from pydantic_settings import (
 
 from docmill.errors import MisconfiguredError
 from docmill.pipeline import PartLimits, TimeLimits
-
-PREFIX = "DOCMILL_"
-DEFAULT_FILE = Path("docmill.toml")
+from docmill.service.sources import DEFAULT_FILE, PREFIX, variables
 
 _PLACE = re.compile(r"at line \d+, column \d+")
 """Where a file breaks the rules of TOML, as the parser tells it beside what stands there."""
@@ -291,9 +288,7 @@ def _reading(file: Path) -> type[Settings]:
 
 def _refuse_unknown_variables(settings: type[Settings]) -> None:
     """Pydantic ignores a variable whose first part is unknown; a typing error must not pass in silence."""
-    for name in sorted(os.environ):
-        if not name.startswith(PREFIX):
-            continue
+    for name in variables():
         key = name.removeprefix(PREFIX).split("__")[0].lower()
         if key not in settings.model_fields:
             raise MisconfiguredError(f"the environment variable {name!r} names no setting")

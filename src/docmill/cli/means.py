@@ -1,0 +1,69 @@
+"""What a run reads with: the settings of the vault where there are any, with the command line on top."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docmill.batch.folder import DEFAULT_MAX_BYTES
+from docmill.offline import LIMITS, READING
+from docmill.pipeline import PartLimits, TimeLimits
+from docmill.reading.engines.reader import PageReader
+from docmill.reading.options import ReadingOptions
+from docmill.reading.pool import Pool
+from docmill.service.sources import are_given
+
+if TYPE_CHECKING:
+    from docmill.service.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """How a run reads. settings: None if nothing is set."""
+
+    reading: ReadingOptions = READING
+    limits: TimeLimits = LIMITS
+    parts: PartLimits = field(default_factory=PartLimits)
+    max_bytes: int = DEFAULT_MAX_BYTES
+    settings: "Settings | None" = None
+
+    @asynccontextmanager
+    async def readers(self, pool: Pool) -> AsyncGenerator[Sequence[PageReader]]:
+        """The engines in the order in which they are asked, none for the usual one."""
+        if self.settings is None:
+            yield ()
+            return
+        from docmill.service.engines import page_readers  # noqa: PLC0415  only the service's extra brings it
+
+        async with page_readers(self.settings, pool, self.reading) as readers:
+            yield readers
+
+
+def means_of(
+    config: Path | None, *, max_bytes: int | None, time_limit_s: float | None, passwords: tuple[str, ...]
+) -> Means:
+    """What file and environment say, and then the arguments. Raises MisconfiguredError."""
+    means = _set_by(config) if are_given(config) else Means()
+    max_bytes = max_bytes or means.max_bytes
+    return replace(
+        means,
+        reading=replace(means.reading, passwords=passwords, max_part_bytes=max_bytes),
+        limits=replace(means.limits, document_s=time_limit_s or means.limits.document_s),
+        max_bytes=max_bytes,
+    )
+
+
+def _set_by(config: Path | None) -> Means:
+    # Here, since it takes a second, and an extra that a run without settings does not need.
+    from docmill.service.engines import reading_options  # noqa: PLC0415
+    from docmill.service.settings import Settings  # noqa: PLC0415
+
+    settings = Settings.load(config)
+    return Means(
+        reading_options(settings),
+        settings.limits.times,
+        settings.limits.parts_of_upload,
+        settings.limits.file_bytes,
+        settings,
+    )

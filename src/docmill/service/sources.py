@@ -1,0 +1,23 @@
+"""Where settings come from; apart, since who finds none need not load what reads them."""
+
+import os
+from pathlib import Path
+
+PREFIX = "DOCMILL_"
+PASSWORDS = "DOCUMENT_PASSWORD"
+DEFAULT_FILE = Path("docmill.toml")
+
+
+def variables() -> list[str]:
+    """The names of the environment variables that are meant for docmill."""
+    return sorted(name for name in os.environ if name.startswith(PREFIX))
+
+
+def are_given(file: Path | None) -> bool:
+    """Whether anything is set, in the file that was named, the usual one or the environment."""
+    return file is not None or DEFAULT_FILE.is_file() or bool(variables())
+
+
+def passwords() -> tuple[str, ...]:
+    """What the environment has to open protected files: one a line, since a password may contain blanks."""
+    return tuple(line for line in os.environ.get(PASSWORDS, "").splitlines() if line)
