@@ -41,6 +41,7 @@ TEXTS = {
     "md": b"# Rechnung\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n* eins\n",
     "rtf": rb"{\rtf1\ansi\ansicpg1252{\fonttbl\f0 Arial;}\f0 Rechnung \'e4\u8364?\par{\*\x y}\trowd\cell}",
     "xml": b"<?xml version='1.0'?><a><b c='d'>e</b></a>",
+    "tsv": b"Posten\tNetto\r\nBrot\t4,50\r\n" * 5,
     "json": b'{"a": [1, 2, {"b": null}]}',
 }
 

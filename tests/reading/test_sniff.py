@@ -8,9 +8,9 @@ from docmill.errors import CorruptError, UnsupportedFileTypeError
 from docmill.reading import sniff
 
 
-def zipped(*names: str, **members: bytes) -> bytes:
+def zipped(*names: str, packing: int = zipfile.ZIP_STORED, **members: bytes) -> bytes:
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
+    with zipfile.ZipFile(file, "w", packing) as archive:
         for name in names:
             archive.writestr(name, "")
         for name, content in members.items():
@@ -113,3 +113,14 @@ def test_an_empty_file_is_corrupt(file: Path) -> None:
 
     with pytest.raises(CorruptError, match="empty"):
         sniff.media_type(file)
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_an_archive_whose_declaration_cannot_be_unpacked_is_known_by_its_names(
+    file: Path, packing: int
+) -> None:
+    content = zipped("word/a.xml", "[Content_Types].xml", packing=packing, mimetype=b"application/epub+zip")
+    at = content.rindex(b"mimetype", 0, content.index(b"PK\x01\x02")) + len("mimetype")
+    file.write_bytes(content[:at] + b"\xff" * 8 + content[at + 8 :])
+
+    assert sniff.media_type(file).endswith("wordprocessingml.document")

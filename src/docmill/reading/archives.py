@@ -3,16 +3,15 @@
 import stat
 import struct
 import zipfile
-import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
-from lzma import LZMAError
 from pathlib import Path
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
 from docmill.reading.holding import EMPTY, Held, is_noise, too_large
 from docmill.reading.options import ReadingOptions
+from docmill.reading.zipfaults import ZIP_FAULTS
 
 ENCRYPTED = "protected by a password; unpack it with the password and upload what comes out"
 LINK = "a link to another place, not a file"
@@ -30,19 +29,6 @@ _READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfil
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
 """How an archive ends (APPNOTE.TXT 4.3.14 and 4.3.16)."""
-_FAULTS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    LZMAError,
-    EOFError,
-    OSError,
-    ValueError,
-    OverflowError,
-    NotImplementedError,
-    struct.error,
-    RuntimeError,
-)
-"""What `zipfile` raises on files that are made or broken badly."""
 
 
 @contextmanager
@@ -54,7 +40,7 @@ def members(path: Path, options: ReadingOptions) -> Generator[list[Held]]:
     _check_directory(path)
     try:
         archive = zipfile.ZipFile(path)
-    except _FAULTS as error:
+    except ZIP_FAULTS as error:
         raise CorruptError(DAMAGED) from error
     with archive:
         held = list(_files(archive, options))
@@ -125,6 +111,6 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, options: Reading
             while left > 0 and (piece := stream.read(min(left, _PIECE))):
                 pieces.append(piece)
                 left -= len(piece)
-    except _FAULTS as error:
+    except ZIP_FAULTS as error:
         raise CorruptError("this file of the archive is damaged; have it sent again") from error
     return b"".join(pieces)

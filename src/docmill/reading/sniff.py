@@ -10,6 +10,7 @@ import olefile
 
 from docmill.errors import CorruptError, EncryptedError, UnsupportedFileTypeError
 from docmill.reading import delimited, encodings
+from docmill.reading.zipfaults import ZIP_FAULTS
 
 PDF = "application/pdf"
 HEAD_BYTES = 4096
@@ -275,7 +276,7 @@ def _members(path: Path, head: bytes) -> tuple[Sequence[str], str]:
                 return names, ""
             with archive.open("mimetype") as member:
                 return names, member.read(100).decode("ascii", "replace")
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, EOFError):
+    except ZIP_FAULTS:
         return _names_in_head(head), ""
 
 

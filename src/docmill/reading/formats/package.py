@@ -2,7 +2,6 @@
 
 import posixpath
 import zipfile
-import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from lxml import etree
 from lxml.etree import _Element  # pyright: ignore[reportPrivateUsage] - the only name it has
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
+from docmill.reading.zipfaults import ZIP_FAULTS
 
 Element = _Element
 
@@ -20,7 +20,6 @@ MAX_XML_BYTES = 48 * 1024 * 1024
 MAX_TOTAL_BYTES = 192 * 1024 * 1024
 """Of what is unpacked. Nobody types as much; a workbook beyond it takes longer to read than one may."""
 CHUNK_BYTES = 1 << 20
-DAMAGED = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, LookupError, NotImplementedError)
 
 
 class Package:
@@ -121,7 +120,7 @@ class Package:
 def _translated() -> Generator[None]:
     try:
         yield
-    except DAMAGED as error:
+    except ZIP_FAULTS as error:
         raise CorruptError("the file is damaged; open it in its program and save it again") from error
 
 
