@@ -125,6 +125,22 @@ def test_damaged_wrapping_is_refused_or_read_as_far_as_it_goes(tmp_path: Path, d
         tnef.read(path, OPTIONS)
 
 
+def test_what_comes_before_a_property_of_an_unknown_kind_is_read() -> None:
+    unknown = struct.pack("<HHL", 0x00FE, 0x6000, 0)
+    data = (
+        SIGNATURE
+        + attribute(0x9003, properties(text_16(mapi.SUBJECT, "Bill"), unknown, text_16(mapi.TO, "Bob")))
+        + attribute(0x9002, bytes(14))
+        + attribute(0x8010, b"a.txt\0")
+        + attribute(0x800F, b"text")
+    )
+
+    letter = tnef.letter(data)
+
+    assert [held.name for held in letter.enclosed] == ["a.txt"]
+    assert "Bill" in "\n".join(page.text for page in typeset(letter.blocks()))
+
+
 def test_wrappings_within_wrappings_have_an_end() -> None:
     data = WRAPPED
     for _ in range(7):

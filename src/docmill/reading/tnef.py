@@ -20,6 +20,7 @@ _INTERFACE_BYTES = 16
 _HEAD = struct.Struct("<BLL")
 _SIZES = {0x2: 2, 0x3: 4, 0x4: 4, 0x5: 8, 0x6: 8, 0x7: 8, 0xA: 4, 0xB: 2, 0x14: 8, 0x40: 8, 0x48: 16}
 _VARIABLE = frozenset({mapi.TEXT_8, mapi.TEXT_16, mapi.BINARY, mapi.OBJECT})
+_KINDS = _VARIABLE | _SIZES.keys()
 _SEVERAL = 0x1000
 _NAMED = 0x8000
 _MOST = 10_000
@@ -122,6 +123,8 @@ def _properties(data: bytes, charset: str | None) -> dict[int, mapi.Value]:
     for _ in range(min(count, _MOST)):
         kind, number = struct.unpack_from("<HH", data, at)
         at += 4
+        if kind & ~_SEVERAL not in _KINDS:  # nobody knows where it ends
+            break
         if number >= _NAMED:
             at = _after_name(data, at)
         values, at = _values(data, at, kind)
