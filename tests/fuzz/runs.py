@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from docmill.errors import CrashedError, InternalError, TimeLimitError
 from docmill.reading.pool import Pool
 from fuzz import targets
-from fuzz.seeds import replies, seeds, transcriptions
+from fuzz.holders import MAIL, signed
+from fuzz.seeds import coded, replies, seeds, transcriptions
 
 BATCH = 20
 LIMIT_S = 30.0
@@ -32,6 +33,9 @@ def entries() -> list[Entry]:
     return [
         *(Entry(kind, "file", files) for kind, files in sorted(kinds.items())),
         Entry("type", "type", some),
+        Entry("apart", "apart", kinds["pdf"]),
+        Entry("codes", "codes", coded()),
+        Entry("signed", "signed", [signed(MAIL)]),
         Entry("transcription", "transcription", transcriptions()),
         Entry("reply", "reply", replies()),
     ]

@@ -8,13 +8,17 @@ from random import Random
 
 from docmill import transcription
 from docmill.errors import DocmillError
-from docmill.reading import render, replies, sniff, tasks
+from docmill.model import Page, Part, Words
+from docmill.reading import codes, render, replies, signed, sniff, tasks
 from docmill.reading.formats import READERS
 from docmill.reading.options import ReadingOptions
 from docmill.reading.wholes import WHOLES
 from fuzz.mutations import mutated
+from fuzz.pdfs import PASSWORD
 
-OPTIONS = ReadingOptions(max_pages=50, max_pixels=4_000_000, max_part_bytes=5_000_000)
+OPTIONS = ReadingOptions(
+    max_pages=50, max_pixels=4_000_000, max_part_bytes=5_000_000, passwords=("wrong", PASSWORD)
+)
 ROOM = 20_000_000
 
 
@@ -30,6 +34,32 @@ def read_file(data: bytes) -> None:
         tasks.take_parts(path, opened.media_type, 0, ROOM, OPTIONS)
     if opened.page_count:
         render.draw_page(path, 1, 200, None, OPTIONS)
+
+
+def take_pdf_apart(data: bytes) -> None:
+    """A PDF as it is unlocked, split and put together with what was recognised."""
+    path = Path("fuzzed")
+    path.write_bytes(data)
+    for password in ("wrong", PASSWORD):
+        with contextlib.suppress(DocmillError):
+            tasks.unlock(path, password)
+    with contextlib.suppress(DocmillError):
+        tasks.take_sections(
+            path, [Part("a.pdf", "section", 1, 2), Part("b.pdf", "section", 3, 3)], ROOM, OPTIONS
+        )
+    tasks.complete(path, Page(1, 595, 842, Words.none(), source="ocr", quality=0.5), OPTIONS)
+
+
+def read_codes(data: bytes) -> None:
+    """The codes on a picture."""
+    path = Path("fuzzed")
+    path.write_bytes(data)
+    codes.codes(tasks.draw(path, sniff.media_type(path), 1, OPTIONS).pixels)
+
+
+def unwrap(data: bytes) -> None:
+    """A mail in its signature."""
+    signed.content(data)
 
 
 def name_type(data: bytes) -> None:
@@ -53,6 +83,9 @@ def read_reply(data: bytes) -> None:
 
 TARGETS: Mapping[str, Callable[[bytes], None]] = {
     "file": read_file,
+    "apart": take_pdf_apart,
+    "codes": read_codes,
+    "signed": unwrap,
     "type": name_type,
     "transcription": load_transcription,
     "reply": read_reply,

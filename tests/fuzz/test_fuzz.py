@@ -1,13 +1,16 @@
 """A little of what `make fuzz` does for long."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
+from docmill.reading import sniff
 from docmill.reading.pool import Pool
 from fuzz.mutations import MUTATIONS
 from fuzz.runs import Entry, entries, fuzz
-from fuzz.targets import damaged
+from fuzz.seeds import coded, made
+from fuzz.targets import TARGETS, damaged
 
 FEW = 6
 
@@ -28,6 +31,25 @@ async def test_a_target_that_fails_is_found_with_its_number(pool: Pool) -> None:
     findings = await fuzz(pool, Entry("broken", "no such target", [b"seed"]), 0, 2)
 
     assert [finding.partition(":")[0] for finding in findings] == ["broken 0", "broken 1"]
+
+
+def test_every_type_that_is_read_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "made"
+    found: set[str] = set()
+    for content in (content for files in made().values() for content in files):
+        path.write_bytes(content)
+        found.add(sniff.media_type(path))
+
+    assert found == sniff.READ | {sniff.MAILBOX.media_type, sniff.TNEF.media_type}
+
+
+def test_what_is_damaged_is_read_while_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    for content in (content for files in made().values() for content in files):
+        TARGETS["file"](content)
+    for content in coded():
+        TARGETS["codes"](content)
 
 
 def test_the_same_number_gives_the_same_file() -> None:
