@@ -14,6 +14,7 @@ from docmill.reading.engines.choosing import Choice
 from docmill.reading.engines.reader import LocalReader, PageReader, Sight
 from docmill.reading.language import dominant_language, excerpts
 from docmill.reading.options import ReadingOptions
+from docmill.reading.pasted import with_figure
 from docmill.reading.pool import Pool
 from docmill.reading.wholes import TEXTS, WHOLES
 
@@ -77,11 +78,26 @@ class LocalConverter:
         arguments, options = (original.path, media_type, self._options), self._options
         pages: list[Page] = []
         parts: list[Part] = []
+        choice = Choice(self._readers, options.quality_threshold)
         if media_type in TEXTS:
-            pages = await self._pool.run(tasks.read_flow, *arguments, limit_s=options.flow_limit_s)
+            flowed = await self._pool.run(tasks.read_flow, *arguments, limit_s=options.flow_limit_s)
+            pages = await self._with_figures(original.path, media_type, flowed, choice)
         if media_type in WHOLES:
             parts = await self._pool.run(tasks.list_parts, *arguments, limit_s=options.flow_limit_s)
-        return Document(original.content_hash, media_type, pages, parts=tuple(parts))
+        elif not any(page.words.texts or page.problem for page in pages):
+            raise CorruptError(tasks.WORDLESS)
+        usage = choice.meter.usage
+        return Document(original.content_hash, media_type, pages, parts=tuple(parts), usage=usage)
+
+    async def _with_figures(
+        self, path: Path, media_type: str, flowed: tasks.Flowed, choice: Choice
+    ) -> list[Page]:
+        """The pages with what the pictures on them say."""
+        seen = await self._recognised(path, media_type, [None] * len(flowed.figures), choice)
+        pages = list(flowed.pages)
+        for place, found in zip(flowed.figures, seen, strict=True):
+            pages[place.page_number - 1] = with_figure(pages[place.page_number - 1], place, found)
+        return pages
 
     async def _recognised(
         self, path: Path, media_type: str, pages: list[Page | None], choice: Choice

@@ -1,5 +1,6 @@
 """Pictures of pages that exist only as words, so that a person sees where each stands."""
 
+import contextlib
 from collections.abc import Sequence
 from functools import cache
 from typing import cast
@@ -7,9 +8,11 @@ from typing import cast
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from docmill.errors import DocumentError
 from docmill.model import Page
+from docmill.reading import images
 from docmill.reading.images import Picture
-from docmill.reading.press import CELL_PT
+from docmill.reading.press import CELL_PT, SetFigure
 from docmill.reading.typewriter import COLUMN_GAP
 
 PAPER, INK, RULE = "#ffffff", "#1f2328", "#d8dee4"
@@ -26,7 +29,7 @@ NOT_A_CHARACTER = "\uffff"
 """Drawn by every face as what it has no glyph for, which mostly is a box."""
 
 
-def draw(page: Page, fit: tuple[int, int]) -> Picture:
+def draw(page: Page, fit: tuple[int, int], figures: Sequence[SetFigure] = ()) -> Picture:
     """The page on white, as large as `fit` allows, with thin lines around the cells of tables."""
     scale = min(fit[0] / page.width_pt, fit[1] / page.height_pt)
     size = (max(1, round(page.width_pt * scale)), max(1, round(page.height_pt * scale)))
@@ -38,10 +41,21 @@ def draw(page: Page, fit: tuple[int, int]) -> Picture:
         for cell in table.cells:
             x0, y0, x1, y1 = (np.array(cell.box) * across).tolist()
             canvas.rectangle((round(x0 - pad), round(y0), round(x1 + pad), round(y1)), outline=RULE)
+    for figure in figures:
+        _paste(image, figure)
     boxes: list[list[float]] = (page.words.boxes * across).tolist()
     for text, box in zip(page.words.texts, boxes, strict=True):
         _word(canvas, text, box)
     return Picture(np.asarray(image), page.width_pt, page.height_pt, 0)
+
+
+def _paste(image: Image.Image, figure: SetFigure) -> None:
+    """The figure in its place; one that cannot be decoded leaves it empty."""
+    x0, y0, x1, y1 = (round(edge * size) for edge, size in zip(figure.box, image.size * 2, strict=True))
+    size = max(1, x1 - x0), max(1, y1 - y0)
+    with contextlib.suppress(DocumentError):
+        picture = images.load_bytes(figure.content, (2 * size[0], 2 * size[1]))
+        image.paste(Image.fromarray(picture.pixels).resize(size, Image.Resampling.LANCZOS), (x0, y0))
 
 
 def _word(canvas: ImageDraw.ImageDraw, text: str, box: Sequence[float]) -> None:

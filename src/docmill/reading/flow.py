@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from docmill.model import Page
 from docmill.reading import typewriter
-from docmill.reading.press import LANDSCAPE, PORTRAIT, WIDEST, Press, SetCell
+from docmill.reading.press import LANDSCAPE, PORTRAIT, WIDEST, Press, SetCell, SetFigure
 from docmill.reading.typewriter import COLUMN_GAP, Placed
 
 HEADING_SCALES = (1.4, 1.25, 1.1)
@@ -63,12 +64,40 @@ class Missing:
     problem: str
 
 
-Block = Heading | Paragraph | Grid | PageBreak | Missing
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A picture that may hold text, as it is stored, and how large it is displayed."""
+
+    content: bytes = field(repr=False)
+    width_pt: float
+    height_pt: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Something beside the text that could not be read. problem: what its page says of it."""
+
+    problem: str
+
+
+Block = Heading | Paragraph | Grid | PageBreak | Missing | Figure | Unread
 Widths = tuple[list[int], list[int]]
 """Of each column of a table the widest line and what shall not be broken, in characters."""
 
 
+class Typeset(NamedTuple):
+    """Pages, and the figures that stand on them, in order."""
+
+    pages: list[Page]
+    figures: list[SetFigure]
+
+
 def typeset(blocks: Iterable[Block], *, max_pages: int | None = None) -> list[Page]:
+    """The pages of `set_on_pages`."""
+    return set_on_pages(blocks, max_pages=max_pages).pages
+
+
+def set_on_pages(blocks: Iterable[Block], *, max_pages: int | None = None) -> Typeset:
     """Pages of A4, wider where a table or set text needs it; at least one.
 
     Of more than `max_pages` the first are kept, and one more says that there is a rest.
@@ -81,7 +110,8 @@ def typeset(blocks: Iterable[Block], *, max_pages: int | None = None) -> list[Pa
             if press.is_full:
                 break
             _set(press, block, widths)
-    return press.finish()
+    pages = press.finish()
+    return Typeset(pages, press.figures)
 
 
 def _sections(blocks: Iterable[Block]) -> Iterator[list[Block]]:
@@ -119,6 +149,9 @@ def _wishes(natural: Sequence[int], least: Sequence[int]) -> list[int]:
 
 
 def _set(press: Press, block: Block, widths: Widths | None) -> None:
+    if isinstance(block, Unread):
+        press.remark(block.problem)
+        return
     if isinstance(block, Paragraph):
         lines = _set_text(press, block.text, is_set=block.is_set)
         if lines != 1:  # short ones follow each other closely, as in an address
@@ -131,6 +164,8 @@ def _set(press: Press, block: Block, widths: Widths | None) -> None:
         _set_grid(press, block, widths)
     elif isinstance(block, Missing):
         press.lack(block.problem)
+    elif isinstance(block, Figure):
+        press.put_figure(block.content, block.width_pt, block.height_pt)
     press.gap()
 
 
@@ -247,6 +282,11 @@ def _right_aligned(grid: Grid, first: int, count: int) -> set[int]:
         if texts and numbers > len(texts) / 2:
             found.add(at)
     return found
+
+
+def beside_text(blocks: Iterable[Block]) -> list[Block]:
+    """What `plain` leaves out though it is to be kept: pictures, and what is said of those unread."""
+    return [block for block in blocks if isinstance(block, Figure | Unread)]
 
 
 def plain(blocks: Iterable[Block]) -> str:

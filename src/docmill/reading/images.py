@@ -5,7 +5,7 @@ import struct
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple, TypeAlias
 
 import numpy as np
 import pillow_heif
@@ -20,6 +20,8 @@ Image.init()  # `Image.open` finds only formats whose modules are loaded
 pillow_heif.register_heif_opener(  # pyright: ignore[reportUnknownMemberType] - untyped
     thumbnails=False
 )
+
+Pixels: TypeAlias = NDArray[np.uint8]
 
 FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "HEIF", "GIF", "BMP")
 PAGED = ("TIFF", "HEIF")
@@ -68,7 +70,7 @@ def count_frames(path: Path, options: ReadingOptions) -> int:
     """How many pages the picture file has. Raises CorruptError, TooLargeError."""
     with _opened(path) as image:
         frames = getattr(image, "n_frames", 1) if image.format in PAGED else 1
-        _check_size(image, options)
+        _check_size(image, options.max_pixels)
     return frames
 
 
@@ -84,11 +86,25 @@ def load(
 
     Raises CorruptError, TooLargeError.
     """
-    with _opened(path) as image:
+    with path.open("rb") as file:
+        return _loaded(file, page_number, fit, options.max_pixels, rotation)
+
+
+def load_bytes(content: bytes, fit: tuple[int, int], *, max_pixels: int = 100_000_000) -> Picture:
+    """A picture that stands in a document, upright as its EXIF says. Raises CorruptError, TooLargeError."""
+    return _loaded(io.BytesIO(content), 1, fit, max_pixels, None)
+
+
+def _loaded(
+    file: IO[bytes], page_number: int, fit: tuple[int, int], max_pixels: int, rotation: int | None
+) -> Picture:
+    head = file.read(HEIF_HEAD_BYTES)
+    file.seek(0)
+    with _opened(file) as image:
         if page_number > 1:
             image.seek(page_number - 1)
-        _check_size(image, options)
-        orientation = _orientation(image, path)
+        _check_size(image, max_pixels)
+        orientation = _orientation(image, head)
         meant = TURNS.get(orientation, 0)
         turn = meant if rotation is None else rotation
         width_pt, height_pt = _size_pt(image)
@@ -105,12 +121,10 @@ def load(
     return Picture(np.asarray(upright), width_pt, height_pt, turn)
 
 
-def _orientation(image: Image.Image, path: Path) -> int:
+def _orientation(image: Image.Image, head: bytes) -> int:
     """The EXIF orientation that is still to be undone."""
     if image.format != "HEIF":
         return int(image.getexif().get(ExifTags.Base.Orientation, 1))
-    with path.open("rb") as file:
-        head = file.read(HEIF_HEAD_BYTES)
     done = any(mark in head for mark in HEIF_TURNED)
     return 1 if done else int(image.info.get("original_orientation") or 1)
 
@@ -123,18 +137,18 @@ def webp(picture: Picture) -> bytes:
 
 
 @contextmanager
-def _opened(path: Path) -> Generator[Image.Image]:
+def _opened(file: Path | IO[bytes]) -> Generator[Image.Image]:
     try:
-        with Image.open(path, formats=FORMATS) as image:
+        with Image.open(file, formats=FORMATS) as image:
             yield image
     except DAMAGED as error:
         raise CorruptError("the picture is damaged; save or scan it again") from error
 
 
-def _check_size(image: Image.Image, options: ReadingOptions) -> None:
-    if image.width * image.height > options.max_pixels:
+def _check_size(image: Image.Image, max_pixels: int) -> None:
+    if image.width * image.height > max_pixels:
         raise TooLargeError(
-            f"the picture has {image.width} x {image.height} pixels, above {options.max_pixels:,}; reduce it"
+            f"the picture has {image.width} x {image.height} pixels, above {max_pixels:,}; reduce it"
         )
 
 

@@ -3,7 +3,7 @@
 import email.policy
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 
@@ -24,17 +24,23 @@ _PGP = re.compile(r"\A\s*-----BEGIN PGP MESSAGE-----")
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """One text in as many forms as it was sent in. charset: of a web page in bytes."""
+    """One text in as many forms as it was sent in.
+
+    charset: of a web page in bytes; pictures: those that it shows in place, by content id.
+    """
 
     plain: str | None = None
     page: bytes | str | None = None
     rich: bytes | None = None
     charset: str | None = None
+    pictures: Mapping[str, Callable[[], bytes]] = field(
+        default_factory=dict[str, Callable[[], bytes]], compare=False, repr=False
+    )
 
     def blocks(self) -> list[Block]:
         """The form that says most: the web page, unless the plain text says more, or the rich text."""
         plain = _plain_blocks(self.plain or "")
-        page = _page_blocks(self.page, self.charset) if self.page else []
+        page = _page_blocks(self.page, self.charset, self.pictures) if self.page else []
         if page and _letters(page) >= _POOR * _letters(plain):
             return page
         return plain or (_rich_blocks(self.rich) if self.rich else [])
@@ -59,10 +65,11 @@ class Letter:
         names = [one.name for one in named(self.enclosed)]
         if names:
             lines.append(f"Attachments: {', '.join(names)}")
-        if not lines and not any(writing.blocks() for writing in self.writings):
+        body = [block for writing in self.writings for block in writing.blocks()]
+        if not lines and not body:
             raise CorruptError("the mail is empty; save or send it again")
         head: list[Block] = [Paragraph("\n".join(lines))] if lines else []
-        return head + [block for writing in self.writings for block in writing.blocks()]
+        return head + body
 
     @property
     def file_name(self) -> str:
@@ -112,9 +119,11 @@ def _one_line(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f]+", " ", text).strip()
 
 
-def _page_blocks(page: bytes | str, charset: str | None) -> list[Block]:
+def _page_blocks(
+    page: bytes | str, charset: str | None, pictures: Mapping[str, Callable[[], bytes]]
+) -> list[Block]:
     try:
-        return html.blocks(page, charset)
+        return html.blocks(page, charset, pictures)
     except CorruptError:
         return []
 
@@ -135,4 +144,4 @@ def _plain_blocks(text: str) -> list[Block]:
 
 
 def _letters(blocks: Sequence[Block]) -> int:
-    return sum(character.isalnum() for character in repr(blocks))
+    return sum(character.isalnum() for character in repr(blocks))  # of a picture its size at most

@@ -3,7 +3,7 @@
 import email.policy
 import mimetypes
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email import message_from_bytes
@@ -113,6 +113,7 @@ class _Collecting:
 
     writings: list[Writing] = field(default_factory=list[Writing])
     enclosed: list[Held] = field(default_factory=list[Held])
+    pictures: dict[str, Callable[[], bytes]] = field(default_factory=dict[str, Callable[[], bytes]])
 
     def add(self, part: _Part, depth: int = 0, within: str = "") -> None:
         """A part and everything in it. within: the kind of what it stands in."""
@@ -144,7 +145,7 @@ class _Collecting:
             return
         forms: list[list[Writing]] = []
         for child in children:
-            form = _Collecting()
+            form = _Collecting(pictures=self.pictures)
             form.add(child, depth + 1, kind)
             forms.append(form.writings)
             self.enclosed += form.enclosed
@@ -187,15 +188,19 @@ class _Collecting:
         content_id = header(part, "Content-ID").strip("<>")
         if not content_id or not kind.startswith("image/") or len(_bytes(part)) >= DECORATION_BYTES:
             return False
-        if within == "multipart/related" or part.get_content_disposition() != "attachment":
-            return True
         pages = (writing.page for writing in self.writings)
-        return any(isinstance(page, bytes) and f"cid:{content_id}".encode() in page for page in pages)
+        shown = within == "multipart/related" or part.get_content_disposition() != "attachment"
+        if not shown and not any(
+            isinstance(page, bytes) and f"cid:{content_id}".encode() in page for page in pages
+        ):
+            return False
+        self.pictures[content_id] = partial(_bytes, part)
+        return True
 
     def _add_text(self, part: _Part, kind: str) -> None:
         content, charset = _bytes(part), _parameter(part, "charset")
         if kind == "text/html":
-            self.writings.append(Writing(page=content, charset=charset))
+            self.writings.append(Writing(page=content, charset=charset, pictures=self.pictures))
         else:
             text = encodings.decode(content, charset)
             if _parameter(part, "format") == "flowed":
@@ -235,7 +240,7 @@ def _one_of(forms: list[list[Writing]]) -> list[Writing]:
     said = (_said(form) for form in forms if all(piece.page is None for piece in form))
     plain = next(filter(None, said), page.plain)
     rich = next((piece.rich for form in forms for piece in form if piece.rich is not None), None)
-    one = Writing(plain, page.page, rich, page.charset)
+    one = Writing(plain, page.page, rich, page.charset, page.pictures)
     return [] if one == Writing() else [one]
 
 

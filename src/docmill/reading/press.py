@@ -18,6 +18,7 @@ LINE_PT = 13.0
 TEXT_PT = 10.0
 """The height of a word's box within its line."""
 GAP_PT = 8.0
+ROUNDING_PT = 0.01
 LEAST = 2
 """Rows and columns of a table."""
 PORTRAIT = 92
@@ -36,6 +37,14 @@ class SetCell(NamedTuple):
     left: int
     right: int
     lines: Sequence[Sequence[Placed]]
+
+
+class SetFigure(NamedTuple):
+    """A picture, as it is stored, and where it stands."""
+
+    page_number: int
+    box: Box
+    content: bytes
 
 
 class _Row(NamedTuple):
@@ -62,6 +71,12 @@ class _Sheet:
     blocks: list[int] = field(default_factory=list[int])
     rows: list[_Row] = field(default_factory=list[_Row])
     tables: list[Table] = field(default_factory=list[Table])
+    figures: list[tuple[Box, bytes]] = field(default_factory=list[tuple[Box, bytes]])
+    problems: list[str] = field(default_factory=list[str])
+
+    @property
+    def is_used(self) -> bool:
+        return bool(self.texts or self.figures)
 
     def has_room(self, height_pt: float) -> bool:
         return self.y_pt + height_pt <= self.height_pt - MARGIN_PT
@@ -87,7 +102,14 @@ class _Sheet:
         """Leave room, and start a new block; what was left before counts."""
         after = self.bottom_pt + height_pt
         self.y_pt = max(self.y_pt, after) if height_pt < LINE_PT else self.y_pt + height_pt
-        self.block = self.blocks[-1] + 1
+        self.block = self.blocks[-1] + 1 if self.blocks else 0
+
+    def add_figure(self, content: bytes, width_pt: float, height_pt: float) -> None:
+        x0, y0 = MARGIN_PT / self.width_pt, self.y_pt / self.height_pt
+        box = Box(x0, y0, x0 + width_pt / self.width_pt, y0 + height_pt / self.height_pt)
+        self.figures.append((box, content))
+        self.y_pt += height_pt
+        self.bottom_pt = self.y_pt
 
     def add_row(self, cells: Sequence[SetCell], first: int, stop: int) -> None:
         """Lines `first` to `stop` (exclusive) of the cells side by side, and a row of the table."""
@@ -138,13 +160,15 @@ class _Sheet:
             lines=np.array(self.lines, np.int32),
             blocks=np.array(self.blocks, np.int32),
         )
+        says_nothing = bool(self.problems) and not self.is_used
         return Page(
             number,
             self.width_pt,
             self.height_pt,
             words,
-            source="text",
-            quality=1.0,
+            source="none" if says_nothing else "text",
+            quality=0.0 if says_nothing else 1.0,
+            problem="; ".join(self.problems) or None,
             tables=tuple(self.tables),
         )
 
@@ -152,12 +176,13 @@ class _Sheet:
 class Press:
     """Sets lines one below the other, page after page.
 
-    columns: how many characters a line holds. is_full: nothing more is taken.
+    columns: how many characters a line holds. is_full: nothing more is taken. figures: on finished pages.
     """
 
     def __init__(self, max_pages: int | None = None) -> None:
         self.columns = PORTRAIT
         self.is_full = False
+        self.figures: list[SetFigure] = []
         self._max_pages = max_pages
         self._pages: list[Page] = []
         self._sheet = self._blank()
@@ -178,6 +203,22 @@ class Press:
         if not self.is_full:
             self._sheet.add(words, scale)
 
+    def put_figure(self, content: bytes, width_pt: float, height_pt: float) -> None:
+        """A picture in a place of its own, no larger than a page."""
+        sheet = self._sheet
+        room = sheet.width_pt - 2 * MARGIN_PT, sheet.height_pt - 2 * MARGIN_PT
+        scale = min(1.0, room[0] / max(width_pt, 1.0), room[1] / max(height_pt, 1.0))
+        width_pt, height_pt = width_pt * scale, height_pt * scale
+        if not sheet.has_room(height_pt - ROUNDING_PT):
+            self._turn()
+        if not self.is_full:
+            self._sheet.add_figure(content, width_pt, height_pt)
+
+    def remark(self, problem: str) -> None:
+        """Let the page say, once, what is missing on it."""
+        if problem not in self._sheet.problems:
+            self._sheet.problems.append(problem)
+
     def put_row(self, cells: Sequence[SetCell], column_count: int) -> None:
         """A row of a table, on one page if it fits on any. One without words ends the table."""
         height = max((len(cell.lines) for cell in cells), default=0)
@@ -185,7 +226,7 @@ class Press:
             self.end_table(column_count)
             self.gap(LINE_PT)
             return
-        if not self._sheet.has_room(LINE_PT * height) and self._sheet.texts:
+        if not self._sheet.has_room(LINE_PT * height) and self._sheet.is_used:
             self.end_table(column_count)
             self._turn()
         done = 0
@@ -203,7 +244,7 @@ class Press:
 
     def gap(self, height_pt: float = GAP_PT) -> None:
         """Leave room between blocks, but none above the first."""
-        if self._sheet.texts:
+        if self._sheet.is_used:
             self._sheet.gap(height_pt)
 
     def lack(self, problem: str) -> None:
@@ -221,11 +262,13 @@ class Press:
 
     def _turn(self) -> None:
         """Put the page aside if there is anything on it, and take a new one."""
-        if self._sheet.texts:
+        if self._sheet.is_used or self._sheet.problems:
             if len(self._pages) == self._max_pages:
                 self.is_full = True
             else:
-                self._pages.append(self._sheet.page(len(self._pages) + 1))
+                number = len(self._pages) + 1
+                self._pages.append(self._sheet.page(number))
+                self.figures += [SetFigure(number, box, content) for box, content in self._sheet.figures]
         self._sheet = self._blank()
 
     def _broken(self, problem: str) -> Page:

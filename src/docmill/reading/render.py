@@ -68,14 +68,14 @@ def _typeset_page(
     path: Path, media_type: str, page_number: int, fit: tuple[int, int], options: ReadingOptions
 ) -> Picture:
     """A page of a format without pages: set again as when it was read, but no further than needed."""
-    pages = tasks.read_flow(
+    pages, figures = tasks.set_flow(
         path, media_type, replace(options, max_flow_pages=min(page_number, options.max_flow_pages))
     )
     _check_number(page_number, len(pages))
     page = pages[page_number - 1]
-    if page.problem:
+    if page.source == "none" and page.problem:
         (page,) = typeset([Paragraph(page.problem)])
-    return drawing.draw(page, fit)
+    return drawing.draw(page, fit, [figure for figure in figures if figure.page_number == page_number])
 
 
 def _check_number(page_number: int, count: int) -> None:

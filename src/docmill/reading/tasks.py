@@ -10,10 +10,11 @@ from docmill.model import Page, Part, Words
 from docmill.reading import acroform, holding, images, oldlayers, pdf, sniff
 from docmill.reading.codes import codes
 from docmill.reading.engines.local import local_engine
-from docmill.reading.flow import typeset
+from docmill.reading.flow import Typeset, set_on_pages
 from docmill.reading.holding import Held, Taken
 from docmill.reading.images import Picture
 from docmill.reading.options import ReadingOptions
+from docmill.reading.pasted import FigurePlace
 from docmill.reading.recognition import read_picture
 from docmill.reading.rulings import rulings
 from docmill.reading.tables import with_tables
@@ -96,15 +97,34 @@ def _check_pages(count: int, options: ReadingOptions) -> None:
         raise TooLargeError(f"the file has {count} pages, more than {options.max_pages}; split it")
 
 
-def read_flow(path: Path, media_type: str, options: ReadingOptions) -> list[Page]:
+class Flowed(NamedTuple):
+    """The pages of a format that has none, and where pictures stand on them that are still to be read."""
+
+    pages: list[Page]
+    figures: list[FigurePlace]
+
+
+def read_flow(path: Path, media_type: str, options: ReadingOptions) -> Flowed:
     """The pages of a format that has none: its text, set on paper.
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
-    pages = typeset(TEXTS[media_type](path, options), max_pages=options.max_flow_pages)
-    if media_type not in WHOLES and not any(page.words.texts or page.problem for page in pages):
-        raise CorruptError(WORDLESS)
-    return pages
+    pages, figures = set_flow(path, media_type, options)
+    if media_type not in WHOLES and not figures:
+        if all(page.source == "none" for page in pages):
+            raise CorruptError(f"nothing in the file can be read: {pages[0].problem}")
+        if not any(page.words.texts or page.problem for page in pages):
+            raise CorruptError(WORDLESS)
+    places = [FigurePlace(number, figure.page_number, figure.box) for number, figure in enumerate(figures, 1)]
+    return Flowed(pages, places)
+
+
+def set_flow(path: Path, media_type: str, options: ReadingOptions) -> Typeset:
+    """The text of a format without pages, and its pictures, set on paper.
+
+    Raises EncryptedError, CorruptError, TooLargeError.
+    """
+    return set_on_pages(TEXTS[media_type](path, options), max_pages=options.max_flow_pages)
 
 
 def read_text(path: Path, first: int, last: int, options: ReadingOptions) -> list[Page | None]:
@@ -165,8 +185,15 @@ def recognise(path: Path, media_type: str, number: int, options: ReadingOptions,
 
 
 def draw(path: Path, media_type: str, number: int, options: ReadingOptions) -> Picture:
-    """The picture in which a page is recognised. Raises CorruptError, TooLargeError."""
+    """The picture in which a page is recognised; of a format without pages the figure of that number.
+
+    Raises CorruptError, TooLargeError.
+    """
     fit = (options.max_dimension_px, options.max_dimension_px)
+    if media_type in TEXTS:
+        figure = set_flow(path, media_type, options).figures[number - 1]
+        picture = images.load_bytes(figure.content, fit, max_pixels=options.max_pixels)
+        return picture._replace(rotation=0)  # it stands upright on its page already
     if media_type != sniff.PDF:
         return images.load(path, number, fit, options)
     with pdf.opened(path, options.passwords) as document, pdf.opened_page(document, number) as page:

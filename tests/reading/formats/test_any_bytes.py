@@ -50,7 +50,7 @@ SEEDS = {kind: made(kind) for kind in ("docx", "xlsx")}
 
 def read(path: Path, media_type: str) -> None:
     try:
-        pages = tasks.read_flow(path, media_type, OPTIONS)
+        pages = tasks.read_flow(path, media_type, OPTIONS).pages
     except DocmillError:
         return
     assert pages

@@ -1,12 +1,15 @@
 """Word documents (ISO/IEC 29500-1, chapter 17)."""
 
+import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from docmill.errors import CorruptError
-from docmill.reading.flow import Block, Grid, Heading, PageBreak, Paragraph, plain
+from docmill.reading.flow import Block, Grid, Heading, PageBreak, Paragraph, beside_text, plain
+from docmill.reading.formats.figures import Album, Size
 from docmill.reading.formats.numbering import Numbering
-from docmill.reading.formats.package import Element, Package, attribute, child, children, local, value
+from docmill.reading.formats.package import Element, Package, attribute, child, children, emu, local, value
 from docmill.reading.options import ReadingOptions
 
 SKIPPED = frozenset({"del", "moveFrom", "pPr", "rPr", "tblPr", "trPr", "tcPr", "sdtPr", "rt", "Fallback"})
@@ -22,6 +25,8 @@ TABLE_ROWS = frozenset({"sdt", "sdtContent", "ins", "customXml", "moveTo"})
 MAX_SPAN = 64
 """Columns of one cell; Word allows 63 columns in a table."""
 PAGE = "\f"
+DRAWN = frozenset({"drawing", "pict", "object"})
+LENGTH = re.compile(r"(?<![-\w])(width|height)\s*:\s*([\d.]{1,8})pt")
 
 
 def read(path: Path, options: ReadingOptions) -> list[Block]:
@@ -39,6 +44,7 @@ class _Reader:
         self._levels = _heading_levels(self._related("styles"))
         self._numbering = Numbering(self._related("numbering"), self._related("styles"))
         self._notes: list[tuple[str, str]] = []
+        self._album = Album()
 
     def blocks(self) -> list[Block]:
         root = self._package.xml(self._main)
@@ -65,11 +71,16 @@ class _Reader:
             _, name = self._relations.get(attribute(reference, "id") or "", ("", ""))
             root = self._package.optional(name) if local(reference) == kind else None
             if root is not None:
-                blocks: list[Block] = [
-                    block for block in self._story(root) if not isinstance(block, PageBreak)
-                ]
-                found.setdefault(repr(blocks), blocks)
+                blocks = self._of_margin(root, name)
+                found.setdefault(plain(blocks), []).extend(blocks)
         return [block for blocks in found.values() for block in blocks]
+
+    def _of_margin(self, root: Element, name: str) -> list[Block]:
+        """A header or footer, whose relations are its own."""
+        of_text, self._relations = self._relations, self._package.relations(name)
+        blocks: list[Block] = [block for block in self._story(root) if not isinstance(block, PageBreak)]
+        self._relations = of_text
+        return blocks
 
     def _note_texts(self) -> Iterator[Block]:
         """The notes that the text refers to, in its order."""
@@ -88,7 +99,7 @@ class _Reader:
             if name == "p":
                 blocks += self._paragraph(found)
             elif name == "tbl":
-                blocks.append(self._table(found))
+                blocks += self._table(found)
             elif name not in SKIPPED:
                 blocks += self._story(found)
         return blocks
@@ -111,6 +122,7 @@ class _Reader:
                 yield Paragraph(shown, is_set="\t" in shown)
         for box in boxes:
             yield from self._story(box)
+        yield from self._pictures(element)
         section = child(properties, "sectPr")
         if section is not None and value(section, "type") != "continuous":
             yield PageBreak()
@@ -143,7 +155,16 @@ class _Reader:
             elif name not in SKIPPED and not _is_hidden(found):
                 yield from self._text(found, boxes)
 
-    def _table(self, element: Element) -> Grid:
+    def _pictures(self, element: Element) -> Iterator[Block]:
+        """The pictures of a paragraph; those in its text boxes come with these."""
+        for found in element.iter("{*}blip", "{*}imagedata"):
+            name = attribute(found, "embed") or attribute(found, "id") or ""
+            kind, part = self._relations.get(name, ("", ""))
+            if kind == "image" and not _is_elsewhere(found, element):
+                yield from self._album.blocks(partial(self._package.picture, part), _size(found))
+
+    def _table(self, element: Element) -> list[Block]:
+        beside: list[Block] = []
         rows: list[list[str]] = []
         spans: dict[tuple[int, int], tuple[int, int]] = {}
         open_cells: dict[int, int] = {}
@@ -162,10 +183,36 @@ class _Reader:
                     open_cells[at] = len(rows)
                 if merge is None:
                     open_cells.pop(at, None)
-                texts += ["" if goes_on else plain(self._story(cell)), *[""] * (width - 1)]
+                story = [] if goes_on else self._story(cell)
+                beside += beside_text(story)
+                texts += [plain(story), *[""] * (width - 1)]
             header_rows += header_rows == len(rows) and _is_on(child(row, "trPr", "tblHeader"))
             rows.append(texts)
-        return Grid(rows, header_rows, spans)
+        return [Grid(rows, header_rows, spans), *beside]
+
+
+def _is_elsewhere(picture: Element, paragraph: Element) -> bool:
+    """Whether it was deleted, is another form of one, or belongs to a paragraph within this one."""
+    for above in picture.iterancestors():
+        if above is paragraph:
+            return False
+        if local(above) in SKIPPED or local(above) == "p":
+            return True
+    return False
+
+
+def _size(picture: Element) -> Size:
+    """How large a picture is shown: by its own shape, by the drawing, or by the style of an old one."""
+    for above in picture.iterancestors():
+        extent = child(above, "spPr", "xfrm", "ext") if local(above) == "pic" else child(above, "extent")
+        if extent is not None:
+            return Size(*(emu(attribute(extent, side)) for side in ("cx", "cy")))
+        if local(above) == "shape":
+            lengths = dict(LENGTH.findall(attribute(above, "style") or ""))
+            return Size(float(lengths.get("width", 0)), float(lengths.get("height", 0)))
+        if local(above) in DRAWN:
+            break
+    return Size()
 
 
 def _named(element: Element, *names: str, within: frozenset[str] | None = None) -> Iterator[Element]:

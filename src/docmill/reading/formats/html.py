@@ -1,14 +1,19 @@
-"""Web pages: what can be seen of them, without scripts, styles, pictures or network."""
+"""Web pages: what can be seen of them, without scripts, styles or network."""
 
 import re
-from collections.abc import Callable, Mapping
+from binascii import a2b_base64
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import unquote
 
 from lxml import etree
 
 from docmill.errors import CorruptError, TooLargeError
 from docmill.reading import encodings
 from docmill.reading.flow import Block, Heading, Paragraph
+from docmill.reading.formats.figures import Album, Size
 from docmill.reading.formats.package import Element, attribute, local
 from docmill.reading.formats.tables import TableCell, table
 from docmill.reading.formats.tags import BLOCKS, SPACED, UNSEEN
@@ -27,6 +32,9 @@ LINE_END = "\v"
 DEEPEST = 200
 """Elements inside each other. What is deeper is read as bare text: no page that people write needs more."""
 BULLET = "•"
+INLINE = re.compile(r"data:image/[\w.+-]{1,30}(?:;[\w=.-]{1,40}){0,3};base64,", re.IGNORECASE)
+PT_PER_PX = 0.75
+NONE: Mapping[str, Callable[[], bytes]] = MappingProxyType({})
 
 
 def read(path: Path, options: ReadingOptions) -> list[Block]:
@@ -35,11 +43,16 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
     return blocks(path.read_bytes())
 
 
-def blocks(page: bytes | str, charset: str | None = None) -> list[Block]:
-    """What a page shows. charset: what its transport says; the page itself may say something else."""
+def blocks(
+    page: bytes | str, charset: str | None = None, enclosed: Mapping[str, Callable[[], bytes]] = NONE
+) -> list[Block]:
+    """What a page shows. charset: what its transport says; the page itself may say something else.
+
+    enclosed: pictures that came with it, by content id.
+    """
     text = page if isinstance(page, str) else encodings.decode(page, charset or _declared(page))
     root = _parsed(text)
-    return [] if root is None else _shown(root, 0)
+    return [] if root is None else _shown(root, 0, _Pictures(enclosed))
 
 
 def _declared(data: bytes) -> str | None:
@@ -62,8 +75,41 @@ def _parsed(text: str) -> Element | None:
     return root
 
 
-def _shown(element: Element, depth: int) -> list[Block]:
-    page = _Page()
+class _Pictures:
+    """The pictures that a page brings with it. Nothing is fetched."""
+
+    def __init__(self, enclosed: Mapping[str, Callable[[], bytes]]) -> None:
+        self._enclosed = enclosed
+        self._album = Album()
+
+    def blocks(self, image: Element) -> Iterator[Block]:
+        source = (attribute(image, "src") or "").strip()
+        size = Size(_length(image, "width"), _length(image, "height"))
+        inline = INLINE.match(source)
+        if inline:
+            yield from self._album.blocks(partial(_unpacked, source[inline.end() :]), size)
+        elif source[:4].lower() == "cid:" and (content := self._enclosed.get(unquote(source[4:]))):
+            yield from self._album.blocks(content, size)
+
+
+def _unpacked(base64: str) -> bytes:
+    try:
+        return a2b_base64(unquote(base64))
+    except ValueError as error:
+        raise CorruptError("a picture within the page is damaged") from error
+
+
+def _length(image: Element, side: str) -> float:
+    """A side of a picture in points, 0 if the page does not say it."""
+    styled = re.search(rf"(?<![-\w]){side}\s*:\s*(\d{{1,5}})(px|pt)", attribute(image, "style") or "")
+    plain = re.fullmatch(r"(\d{1,5})(px)?", (attribute(image, side) or "").strip())
+    if styled:
+        return int(styled[1]) * (1.0 if styled[2] == "pt" else PT_PER_PX)
+    return int(plain[1]) * PT_PER_PX if plain else 0.0
+
+
+def _shown(element: Element, depth: int, pictures: _Pictures) -> list[Block]:
+    page = _Page(pictures)
     page.walk(element, depth)
     page.end_paragraph()
     return page.blocks
@@ -72,8 +118,9 @@ def _shown(element: Element, depth: int) -> list[Block]:
 class _Page:
     """What has been shown so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, pictures: _Pictures) -> None:
         self.blocks: list[Block] = []
+        self._pictures = pictures
         self._lines: list[str] = []
         self._line: list[str] = []
         self._is_set = False
@@ -86,19 +133,29 @@ class _Page:
             self._line.append(" ".join(map(str, element.itertext())))
         elif name == "table":
             self.end_paragraph()
-            self.blocks += _table(element, depth)
+            self.blocks += _table(element, depth, self._pictures)
         elif name in HEADINGS:
             self.end_paragraph()
             self.inside(element, depth)
             self._end_heading(HEADINGS[name])
         elif name in PREFORMATTED:
             self._preformatted(element)
+        elif name == "img":
+            self._picture(element)
         elif name in EMPTY:
             self._line.append(EMPTY[name](element))
         elif name in SPACED or name in BLOCKS:
             self._block(element, name, depth)
         else:
             self.inside(element, depth)
+
+    def _picture(self, element: Element) -> None:
+        """The picture, on lines of its own if it holds text."""
+        self._line.append(" ")
+        found = list(self._pictures.blocks(element))
+        if found:
+            self.end_paragraph()
+            self.blocks += found
 
     def _block(self, element: Element, name: str, depth: int) -> None:
         end = self.end_paragraph if name in SPACED else self._end_line
@@ -158,14 +215,9 @@ def _line_end(_: Element) -> str:
     return LINE_END
 
 
-def _space(_: Element) -> str:
-    return " "
-
-
 EMPTY: Mapping[str, Callable[[Element], str]] = {
     "br": _line_end,
     "hr": _line_end,
-    "img": _space,
     "input": _input,
     "select": _select,
 }
@@ -176,18 +228,18 @@ def _is_hidden(element: Element) -> bool:
     return attribute(element, "hidden") is not None or bool(HIDING.search(attribute(element, "style") or ""))
 
 
-def _table(element: Element, depth: int) -> list[Block]:
+def _table(element: Element, depth: int, pictures: _Pictures) -> list[Block]:
     before: list[Block] = []
     rows: list[list[TableCell]] = []
     header_rows = 0
     for row in _rows(element):
         if local(row) != "tr":  # a caption, or what does not belong into a table
-            before += _shown(row, depth + 1)
+            before += _shown(row, depth + 1, pictures)
             continue
         cells = [cell for cell in row if local(cell) in ("td", "th") and not _is_hidden(cell)]
         is_header = bool(cells) and all(local(cell) == "th" for cell in cells)
         header_rows += is_header and header_rows == len(rows)
-        rows.append([_cell(cell, depth + 4) for cell in cells])
+        rows.append([_cell(cell, depth + 4, pictures) for cell in cells])
     return before + table(rows, header_rows)
 
 
@@ -201,8 +253,8 @@ def _rows(element: Element) -> list[Element]:
     return rows
 
 
-def _cell(element: Element, depth: int) -> TableCell:
-    found = _Page()
+def _cell(element: Element, depth: int, pictures: _Pictures) -> TableCell:
+    found = _Page(pictures)
     found.inside(element, depth)
     found.end_paragraph()
     return TableCell(found.blocks, _span(element, "rowspan"), _span(element, "colspan"))

@@ -1,10 +1,13 @@
 """OpenDocument texts, presentations and spreadsheets (ISO/IEC 26300), as LibreOffice writes them."""
 
+import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from docmill.errors import CorruptError, EncryptedError
 from docmill.reading.flow import Block, Heading, PageBreak, Paragraph, plain
+from docmill.reading.formats.figures import Album, Size
 from docmill.reading.formats.package import Element, Package, attribute, child, children, local
 from docmill.reading.formats.sheet import Budget, Sheet
 from docmill.reading.formats.sheet import blocks as sheet_blocks
@@ -16,6 +19,9 @@ SKIPPED = frozenset({"annotation", "desc", "event-listeners", "forms", "ruby-tex
 ROW_GROUPS = frozenset({"table-header-rows", "table-row-group", "table-rows"})
 BOXES = frozenset({"custom-shape", "frame", "g", "rect"})
 BULLET = "•"
+RASTERS = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
+LENGTH = re.compile(r"(\d{1,5}(?:\.\d{1,8})?)(cm|mm|in|pt|pc|px)")
+POINTS = {"cm": 72 / 2.54, "mm": 7.2 / 2.54, "in": 72.0, "pt": 1.0, "pc": 12.0, "px": 0.75}
 MOST_SPACES = 200
 LONGEST_NUMBER = 8
 MOST_REPEATED = 1000
@@ -28,7 +34,7 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
     with Package.opened(path) as package:
         content = _content(package)
         styles = package.optional("styles.xml")
-        reader = _Reader(content, styles)
+        reader = _Reader(package, content, styles)
         return reader.blocks()
 
 
@@ -39,7 +45,14 @@ def read_sheets(path: Path, options: ReadingOptions) -> list[Block]:
         body = child(_content(package), "body", "spreadsheet")
         budget = Budget()
         tables = [found for found in children(body) if local(found) == "table"]
-        return list(sheet_blocks([_sheet(found, budget) for found in tables], budget))
+        album = Album()
+        sheets: list[Sheet] = []
+        for found in tables:
+            sheet = _sheet(found, budget)
+            frames = found.iter("{*}frame")
+            sheet.pictures = [block for frame in frames for block in _pictures(package, frame, album)]
+            sheets.append(sheet)
+        return list(sheet_blocks(sheets, budget))
 
 
 def _content(package: Package) -> Element:
@@ -50,7 +63,9 @@ def _content(package: Package) -> Element:
 
 
 class _Reader:
-    def __init__(self, content: Element, styles: Element | None) -> None:
+    def __init__(self, package: Package, content: Element, styles: Element | None) -> None:
+        self._package = package
+        self._album = Album()
         self._body = child(content, "body")
         self._margins = children(styles, "master-styles")
         self._breaking = _breaking(content)
@@ -87,6 +102,8 @@ class _Reader:
                 blocks += self._list(found)
             elif name == "page":
                 blocks += [*self._story(found), PageBreak()]
+            elif name == "frame":
+                blocks += [*self._story(found), *_pictures(self._package, found, self._album)]
             elif name not in SKIPPED:
                 blocks += self._story(found)
         return blocks
@@ -103,6 +120,7 @@ class _Reader:
             yield Paragraph(text, is_set="\t" in text)
         for box in boxes:
             yield from self._story(box)
+            yield from _pictures(self._package, box, self._album)
 
     def _text(self, element: Element, boxes: list[Element]) -> Iterator[str]:
         yield element.text or ""
@@ -152,6 +170,23 @@ class _Reader:
             for cell in row
             if local(cell) == "table-cell"
         ]
+
+
+def _pictures(package: Package, frame: Element, album: Album) -> Iterator[Block]:
+    """The picture of a frame: of several forms of it the first that is made of pixels."""
+    names = [attribute(found, "href") or "" for found in frame if local(found) == "image"]
+    if not names or any(local(found) in ("object", "object-ole") for found in frame):
+        return
+    name = next((name for name in names if name.lower().endswith(RASTERS)), names[0]).removeprefix("./")
+    if name in package:
+        size = Size(_length(attribute(frame, "width")), _length(attribute(frame, "height")))
+        yield from album.blocks(partial(package.picture, name), size)
+
+
+def _length(text: str | None) -> float:
+    """A length in points; 0 for what is none."""
+    found = LENGTH.fullmatch(text or "")
+    return float(found[1]) * POINTS[found[2]] if found else 0.0
 
 
 def _breaking(content: Element) -> set[str | None]:

@@ -19,7 +19,10 @@ MAX_MEMBERS = 20_000
 MAX_XML_BYTES = 48 * 1024 * 1024
 MAX_TOTAL_BYTES = 192 * 1024 * 1024
 """Of what is unpacked. Nobody types as much; a workbook beyond it takes longer to read than one may."""
+MAX_PICTURE_BYTES = 64 * 1024 * 1024
 CHUNK_BYTES = 1 << 20
+EMU_PER_PT = 12_700
+LONGEST_LENGTH = 12
 
 
 class Package:
@@ -51,6 +54,14 @@ class Package:
     def data(self, name: str) -> bytes:
         """The bytes of a part."""
         return b"".join(self._chunks(name, MAX_XML_BYTES))
+
+    def picture(self, name: str) -> bytes:
+        """The bytes of a picture, which do not count as text does."""
+        left, self._left = self._left, MAX_PICTURE_BYTES
+        try:
+            return b"".join(self._chunks(name, MAX_PICTURE_BYTES))
+        finally:
+            self._left = left
 
     def xml(self, name: str) -> Element:
         """The root of a part."""
@@ -174,3 +185,8 @@ def value(element: Element | None, *names: str) -> str | None:
     """The attribute `val` of the element reached by these names."""
     found = child(element, *names)
     return attribute(found, "val") if found is not None else None
+
+
+def emu(text: str | None) -> float:
+    """English metric units as points; 0 for what is no length."""
+    return int(text) / EMU_PER_PT if text and text.isdecimal() and len(text) < LONGEST_LENGTH else 0.0

@@ -1,11 +1,13 @@
 """PowerPoint presentations (ISO/IEC 29500-1, chapter 19)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from docmill.errors import CorruptError
 from docmill.reading.flow import Block, Heading, Missing, PageBreak, Paragraph, plain
-from docmill.reading.formats.package import Element, Package, attribute, child, children, local
+from docmill.reading.formats.figures import Album, Size
+from docmill.reading.formats.package import Element, Package, attribute, child, children, emu, local
 from docmill.reading.formats.tables import TableCell, table
 from docmill.reading.options import ReadingOptions
 
@@ -25,8 +27,9 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
         entries = children(package.xml(main), "sldIdLst")
         names = [relations.get(_relation(entry), ("", ""))[1] for entry in entries]
         found: list[Block] = []
+        album = Album()
         for number, name in enumerate(names, 1):
-            found += [*_slide(package, name, number), PageBreak()]
+            found += [*_slide(package, name, number, album), PageBreak()]
         return found
 
 
@@ -35,18 +38,33 @@ def _relation(entry: Element) -> str:
     return next((str(text) for key, text in entry.attrib.items() if str(key).endswith("}id")), "")
 
 
-def _slide(package: Package, name: str, number: int) -> list[Block]:
+def _slide(package: Package, name: str, number: int, album: Album) -> list[Block]:
     try:
         root = package.xml(name)
     except CorruptError:
         return [Missing(DAMAGED_SLIDE.format(number=number))]
+    relations = package.relations(name)
     blocks = list(_shapes(children(root, "cSld", "spTree")))
-    for kind, target in package.relations(name).values():
+    for kind, target in relations.values():
         if kind == "diagramData":
             blocks += _diagram(package.optional(target))
         elif kind == "notesSlide":
             blocks += _notes(package.optional(target))
-    return blocks
+    return [*blocks, *_pictures(package, root, relations, album)]
+
+
+def _pictures(
+    package: Package, slide: Element, relations: Mapping[str, tuple[str, str]], album: Album
+) -> Iterator[Block]:
+    """The pictures on a slide, and those that fill its shapes."""
+    for found in slide.iter("{*}blip"):
+        kind, part = relations.get(attribute(found, "embed") or "", ("", ""))
+        above = list(found.iterancestors())
+        if kind == "image" and not any(local(other) == "Fallback" for other in above):
+            extents = (child(other, "spPr", "xfrm", "ext") for other in above)
+            extent = next((one for one in extents if one is not None), found)
+            size = Size(*(emu(attribute(extent, side)) for side in ("cx", "cy")))
+            yield from album.blocks(partial(package.picture, part), size)
 
 
 def _notes(root: Element | None) -> list[Block]:

@@ -1,12 +1,15 @@
-"""Rich Text Format (specification 1.9.1): text and tables, without pictures, objects and what is hidden."""
+"""Rich Text Format (specification 1.9.1): text, tables and pictures, without objects and what is hidden."""
 
 import codecs
 import re
+from binascii import unhexlify
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from docmill.errors import CorruptError
 from docmill.reading.flow import Block, Grid, PageBreak, Paragraph
+from docmill.reading.formats.figures import Album, Size
 from docmill.reading.options import ReadingOptions
 
 TOKEN = re.compile(
@@ -32,6 +35,8 @@ SIGNS: Mapping[bytes, str] = {
     b"rquote": "’", b"tab": "\t", b"nestcell": "   ", b"nestrow": "\n",
 }  # fmt: skip
 SYMBOLS: Mapping[bytes, str] = {b"~": "\u00a0", b"_": "-", b"\\": "\\", b"{": "{", b"}": "}"}
+SHOWN_IF_STARRED = frozenset({b"shptxt", b"pntext", b"shppict"})
+TWIPS_PER_PT = 20
 CHARSETS = {
     77: "mac_roman",
     128: "cp932", 129: "cp949", 134: "gb18030", 136: "big5hkscs", 161: "cp1253", 162: "cp1254",
@@ -52,6 +57,7 @@ class _State:
     is_skipped: bool = False
     is_hidden: bool = False
     in_fonts: bool = False
+    in_picture: bool = False
     margin: str = ""
 
 
@@ -64,6 +70,7 @@ class _Story:
     cells: list[str] = field(default_factory=list[str])
     text: list[str] = field(default_factory=list[str])
     in_table: bool = False
+    pictures: list[Block] = field(default_factory=list[Block])
 
     def end_paragraph(self) -> None:
         if self.in_table:
@@ -72,6 +79,7 @@ class _Story:
         self.end_table()
         text, self.text = "".join(self.text), []
         self.blocks.append(Paragraph(text.strip("\n"), is_set="\t" in text))
+        self.end_pictures()
 
     def end_cell(self) -> None:
         self.cells.append("".join(self.text).strip())
@@ -87,6 +95,12 @@ class _Story:
         if self.rows:
             self.blocks.append(Grid(self.rows))
             self.rows = []
+            self.end_pictures()
+
+    def end_pictures(self) -> None:
+        """Put the pictures of a paragraph or a table after it."""
+        self.blocks += self.pictures
+        self.pictures = []
 
     def end_page(self) -> None:
         self.end()
@@ -99,6 +113,32 @@ class _Story:
         if "".join(self.text).strip():
             self.end_paragraph()
         self.end_table()
+        self.end_pictures()
+
+
+@dataclass(slots=True)
+class _Picture:
+    """A picture being read. numbers: what its words say."""
+
+    numbers: dict[bytes, int] = field(default_factory=dict[bytes, int])
+    content: bytearray = field(default_factory=bytearray)
+    digits: bytearray = field(default_factory=bytearray)
+
+    def taken_out(self) -> bytes:
+        """The picture as a file."""
+        hexadecimal = bytes(self.digits).translate(None, b" \t")
+        try:
+            return bytes(self.content) or unhexlify(hexadecimal[: len(hexadecimal) // 2 * 2])
+        except ValueError as error:
+            raise CorruptError("a picture in the file is damaged") from error
+
+    @property
+    def size(self) -> Size:
+        """As it is displayed."""
+        return Size(self._side(b"picwgoal", b"picscalex"), self._side(b"pichgoal", b"picscaley"))
+
+    def _side(self, goal: bytes, scale: bytes) -> float:
+        return self.numbers.get(goal, 0) / TWIPS_PER_PT * self.numbers.get(scale, 100) / 100
 
 
 def read(path: Path, options: ReadingOptions) -> list[Block]:
@@ -126,6 +166,8 @@ class _Reader:
         self._pending = bytearray()
         self._to_skip = 0
         self._surrogate = 0
+        self._album = Album()
+        self._picture = _Picture()
 
     def blocks(self) -> list[Block]:
         """What was read; headers first."""
@@ -146,11 +188,16 @@ class _Reader:
             elif match["word"]:
                 number = int(match["number"]) if match["number"] else None
                 if match["word"] == b"bin":
-                    at += min(max(number or 0, 0), len(data))
+                    stop = at + min(max(number or 0, 0), len(data))
+                    if self._state.in_picture:
+                        self._picture.content += data[at:stop]
+                    at = stop
                 else:
                     self._word(match["word"], number, starred=starred)
             elif match["hex"]:
                 self._byte(int(match["hex"], 16))
+            elif match["text"] and self._state.in_picture:
+                self._picture.digits += match["text"]
             elif match["text"]:
                 self._bytes(match["text"])
             elif match["sign"]:
@@ -176,16 +223,26 @@ class _Reader:
             self._states.append(self._state)
         elif len(self._states) > 1:
             before = self._states.pop()
+            if before.in_picture and not self._state.in_picture:
+                self._end_picture()
             if before.margin and not self._state.margin:
                 self._stories[before.margin].end()
+
+    def _end_picture(self) -> None:
+        """Keep the picture if it may hold text. What Word stores for older readers it holds twice."""
+        picture, self._picture = self._picture, _Picture()
+        self._story.pictures += self._album.blocks(picture.taken_out, picture.size)
 
     def _word(self, word: bytes, number: int | None, *, starred: bool) -> None:
         if word == b"u":
             self._unicode(number or 0)
             return
         self._flush()
-        if word in SKIPPED or (starred and word not in (b"shptxt", b"pntext")):
-            self._change(is_skipped=True, in_fonts=word == b"fonttbl")
+        if word in SKIPPED or (starred and word not in SHOWN_IF_STARRED):
+            in_picture = word == b"pict" and not self._is_silent
+            self._change(is_skipped=True, in_fonts=word == b"fonttbl", in_picture=in_picture)
+        elif self._state.in_picture:
+            self._picture.numbers[word] = number or 0
         elif word in CHANGES:
             CHANGES[word](self, number)
         elif word == b"uc":

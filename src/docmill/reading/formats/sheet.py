@@ -18,13 +18,14 @@ class Sheet:
     """What a sheet holds.
 
     rows: row to column to text. merged: first row and column, and how many of each are taken. notes: texts
-    beside the cells.
+    beside the cells. pictures: those with text, and what is said of others.
     """
 
     name: str
     rows: dict[int, dict[int, str]] = field(default_factory=dict[int, dict[int, str]])
     merged: list[tuple[int, int, int, int]] = field(default_factory=list[tuple[int, int, int, int]])
     notes: list[str] = field(default_factory=list[str])
+    pictures: list[Block] = field(default_factory=list[Block])
     problem: str | None = None
 
     def put(self, row: int, column: int, text: str) -> None:
@@ -52,12 +53,13 @@ class Budget:
 
 def blocks(sheets: Sequence[Sheet], budget: Budget) -> Iterator[Block]:
     """The sheets one after the other, each on pages of its own; those without content are left out."""
-    filled = [sheet for sheet in sheets if sheet.rows or sheet.notes or sheet.problem]
+    filled = [sheet for sheet in sheets if sheet.rows or sheet.notes or sheet.pictures or sheet.problem]
     for sheet in filled:
         if len(filled) > 1:
             yield Heading(sheet.name, 2)
         yield from _table(sheet)
         yield from map(Paragraph, sheet.notes)
+        yield from sheet.pictures
         if sheet.problem:
             yield Missing(sheet.problem)
         yield PageBreak()

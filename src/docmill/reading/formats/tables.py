@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from docmill.reading.flow import Block, Grid, plain
+from docmill.reading.flow import Block, Grid, beside_text, plain
 
 MAX_ROW_SPAN = 1000
 MAX_COLUMNS = 1000
@@ -23,8 +23,8 @@ class TableCell(NamedTuple):
 def table(rows: Sequence[Sequence[TableCell]], header_rows: int = 0) -> list[Block]:
     """The table without its empty rows and columns.
 
-    One that only puts things in their places, with a single column or with parts of a page as its cells, is
-    dissolved into what its cells hold.
+    Pictures in its cells come after it. One that only puts things in their places, with a single column or
+    with parts of a page as its cells, is dissolved into what its cells hold.
     """
     placed = _placed(rows)
     texts = {place: plain(cell.blocks) for place, cell in placed.items()}
@@ -42,7 +42,8 @@ def table(rows: Sequence[Sequence[TableCell]], header_rows: int = 0) -> list[Blo
         if (height, width) != (1, 1):
             spans[at_row, at_column] = (height, width)
     grid = [[texts.get((row, column), "") for column in columns] for row in kept]
-    return [Grid(grid, bisect_left(kept, header_rows), spans)]
+    beside = [block for cells in rows for cell in cells for block in beside_text(cell.blocks)]
+    return [Grid(grid, bisect_left(kept, header_rows), spans), *beside]
 
 
 def _placed(rows: Sequence[Sequence[TableCell]]) -> dict[tuple[int, int], TableCell]:

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from docmill.errors import CorruptError
 from docmill.reading.flow import Block
 from docmill.reading.formats import numberformat
+from docmill.reading.formats.figures import Album, Size
 from docmill.reading.formats.numberformat import BUILT_IN, GENERAL
-from docmill.reading.formats.package import Element, Package, attribute, child, children, local
+from docmill.reading.formats.package import Element, Package, attribute, child, children, emu, local
 from docmill.reading.formats.sheet import Budget, Sheet, blocks
 from docmill.reading.options import ReadingOptions
 
@@ -40,11 +42,14 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
         relations = package.relations(main)
         looks = _looks(package, root, relations)
         budget = Budget()
+        album = Album()
         sheets: list[Sheet] = []
         for entry in children(root, "sheets"):
             kind, part = relations.get(attribute(entry, "id") or "", ("", ""))
             if kind in SHEETS:
-                sheets.append(_sheet(package, part, attribute(entry, "name") or "", looks, budget))
+                sheet = _sheet(package, part, attribute(entry, "name") or "", looks, budget)
+                sheet.pictures = list(_pictures(package, part, album))
+                sheets.append(sheet)
         return list(blocks(sheets, budget))
 
 
@@ -95,6 +100,31 @@ def _sheet(package: Package, part: str, name: str, looks: _Looks, budget: Budget
         if kind == "drawing" and (root := package.optional(drawing)) is not None:
             sheet.notes += _drawn(root)
     return sheet
+
+
+def _pictures(package: Package, part: str, album: Album) -> Iterator[Block]:
+    """The pictures that lie on a sheet."""
+    for kind, drawing in package.relations(part).values():
+        root = package.optional(drawing) if kind == "drawing" else None
+        relations = package.relations(drawing) if root is not None else {}
+        for found in root.iter("{*}blip") if root is not None else ():
+            name = relations.get(attribute(found, "embed") or "", ("", ""))[1]
+            if name in package:
+                yield from album.blocks(partial(package.picture, name), _size(found))
+
+
+def _size(picture: Element) -> Size:
+    """How large a picture is shown, where its drawing says so."""
+    for above in picture.iterancestors():
+        for extent in (child(above, "spPr", "xfrm", "ext"), child(above, "ext")):
+            size = (
+                Size(*(emu(attribute(extent, side)) for side in ("cx", "cy")))
+                if extent is not None
+                else Size()
+            )
+            if size.width_pt and size.height_pt:
+                return size
+    return Size()
 
 
 def _fill(sheet: Sheet, row: Element, looks: _Looks, budget: Budget) -> None:
