@@ -65,6 +65,14 @@ class Picture(NamedTuple):
     height_pt: float
     rotation: int
 
+    @property
+    def width_px(self) -> int:  # noqa: D102 - the name says it
+        return self.pixels.shape[1]
+
+    @property
+    def height_px(self) -> int:  # noqa: D102 - the name says it
+        return self.pixels.shape[0]
+
 
 def count_frames(path: Path, options: ReadingOptions) -> int:
     """How many pages the picture file has. Raises CorruptError, TooLargeError."""

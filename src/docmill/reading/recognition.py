@@ -1,6 +1,7 @@
 """From a page's picture to the page, by one engine: read, judged, and where it reads badly read again."""
 
 from dataclasses import replace
+from typing import Protocol
 
 from docmill.model import Page
 from docmill.reading import orientation
@@ -11,6 +12,21 @@ from docmill.reading.preprocessing import preprocessed
 from docmill.reading.quality import page_quality
 
 
+class Shown(Protocol):
+    """What is to be known of a picture to tell where on its page something stands. rotation: as in `Page`."""
+
+    @property
+    def width_px(self) -> int: ...  # noqa: D102
+    @property
+    def height_px(self) -> int: ...  # noqa: D102
+    @property
+    def width_pt(self) -> float: ...  # noqa: D102
+    @property
+    def height_pt(self) -> float: ...  # noqa: D102
+    @property
+    def rotation(self) -> int: ...  # noqa: D102
+
+
 def read_picture(engine: Engine, picture: Picture, options: ReadingOptions, *, number: int = 1) -> Page:
     """The page as the engine reads it; below `options.quality_threshold` the better of two readings.
 
@@ -18,10 +34,10 @@ def read_picture(engine: Engine, picture: Picture, options: ReadingOptions, *, n
     stands, turned. Boxes are those of the page as displayed. number: of the page in its document.
     """
     first = engine.recognise(picture.pixels)
-    page = _page(first, picture, number)
+    page = page_of(first, picture, number)
     if page.quality >= options.quality_threshold:
         return page
-    readings = [page, _page(_again(engine, picture), picture, number)]
+    readings = [page, page_of(_again(engine, picture), picture, number)]
     if first.turn is None:
         readings += [
             _turned_page(engine, picture, number, turn) for turn in orientation.doubts(picture.pixels)
@@ -50,13 +66,18 @@ def _again(engine: Engine, picture: Picture) -> Recognised:
 
 def _turned_page(engine: Engine, picture: Picture, number: int, turn: int) -> Page:
     read = engine.recognise(orientation.turned(picture.pixels, turn))
-    return _page(replace(read, turn=turn), picture, number)
+    return page_of(replace(read, turn=turn), picture, number)
 
 
-def _page(read: Recognised, picture: Picture, number: int) -> Page:
+def page_of(read: Recognised, shown: Shown, number: int) -> Page:
+    """The page on which an engine saw this, standing as it turned it."""
     turn = read.turn or 0
-    width_pt, height_pt = picture.width_pt, picture.height_pt
-    height_px, width_px = picture.pixels.shape[:2]
+    width_pt, height_pt, width_px, height_px = (
+        shown.width_pt,
+        shown.height_pt,
+        shown.width_px,
+        shown.height_px,
+    )
     if turn % 180:
         width_pt, height_pt, width_px, height_px = height_pt, width_pt, height_px, width_px
     words = page_words(read, width_px=width_px, height_px=height_px)
@@ -67,5 +88,5 @@ def _page(read: Recognised, picture: Picture, number: int) -> Page:
         words=words,
         source="ocr",
         quality=page_quality(words),
-        rotation=(picture.rotation + turn) % 360,
+        rotation=(shown.rotation + turn) % 360,
     )

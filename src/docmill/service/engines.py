@@ -8,7 +8,7 @@ from docmill.breaker import Breaker, guarded
 from docmill.errors import MisconfiguredError
 from docmill.reading.converter import DEFAULT_ENGINE
 from docmill.reading.engines.reader import LocalReader, PageReader
-from docmill.reading.engines.remote import Guard, RemoteReader, Slots, TranscribingReader
+from docmill.reading.engines.remote import Calling, Guard, RemoteReader, Slots, TranscribingReader
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.service.settings import Settings
@@ -73,8 +73,8 @@ def _documentai(settings: Settings, pool: Pool, options: ReadingOptions, stack: 
         limit_s=settings.limits.ai_s,
     )
     stack.push_async_callback(engine.close)
-    guard = _guard("documentai", settings)
-    return RemoteReader("documentai", engine, pool, options, guard=guard, slots=Slots(chosen.concurrency))
+    calling = Calling(pool, options, _guard("documentai", settings), Slots(chosen.concurrency))
+    return RemoteReader("documentai", engine, calling)
 
 
 def _vision(settings: Settings, pool: Pool, options: ReadingOptions) -> PageReader:
@@ -89,11 +89,8 @@ def _vision(settings: Settings, pool: Pool, options: ReadingOptions) -> PageRead
         "vision",
         VisionModel(model, limit_s=settings.limits.ai_s),
         LocalReader(DEFAULT_ENGINE, pool, options),
-        pool,
-        options,
+        calling=Calling(pool, options, _guard("vision", settings), Slots(llm.concurrency)),
         budget=llm.budget_usd,
-        guard=_guard("vision", settings),
-        slots=Slots(llm.concurrency),
     )
 
 

@@ -14,7 +14,7 @@ from docmill.errors import CorruptError, DocmillError, NetworkError
 from docmill.limits import TimeLimit
 from docmill.reading.engines.drawing import Drawn, page_of, turn_of
 from docmill.reading.engines.reader import Sight
-from docmill.reading.engines.remote import RemoteReader, Slots
+from docmill.reading.engines.remote import Calling, RemoteReader, Slots
 from docmill.reading.ocr import Recognised
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
@@ -61,7 +61,7 @@ def scan(tmp_path: Path) -> Sight:
 
 async def test_a_picture_goes_out_and_a_page_comes_back(pool: Pool, scan: Sight) -> None:
     engine = Elsewhere(seen("Invoice 4711"))
-    reader = RemoteReader("elsewhere", engine, pool, OPTIONS, guard=unguarded, slots=Slots(3))
+    reader = RemoteReader("elsewhere", engine, Calling(pool, OPTIONS, unguarded, Slots(3)))
 
     page = await reader.read(scan, None)
 
@@ -77,9 +77,8 @@ async def test_a_picture_goes_out_and_a_page_comes_back(pool: Pool, scan: Sight)
 
 
 async def test_errors_come_out_as_they_are(pool: Pool, scan: Sight) -> None:
-    reader = RemoteReader(
-        "elsewhere", Elsewhere(NetworkError("gone")), pool, OPTIONS, guard=unguarded, slots=Slots(1)
-    )
+    engine = Elsewhere(NetworkError("gone"))
+    reader = RemoteReader("elsewhere", engine, Calling(pool, OPTIONS, unguarded, Slots(1)))
 
     with pytest.raises(NetworkError, match="gone"):
         await reader.read(scan, None)
@@ -88,7 +87,7 @@ async def test_errors_come_out_as_they_are(pool: Pool, scan: Sight) -> None:
 async def test_a_picture_that_cannot_be_drawn_is_not_sent(pool: Pool, tmp_path: Path) -> None:
     (tmp_path / "bad.png").write_bytes(b"\x89PNG\r\n\x1a\nnothing")
     engine = Elsewhere(seen("x"))
-    reader = RemoteReader("elsewhere", engine, pool, OPTIONS, guard=unguarded, slots=Slots(1))
+    reader = RemoteReader("elsewhere", engine, Calling(pool, OPTIONS, unguarded, Slots(1)))
 
     with pytest.raises(CorruptError):
         await reader.read(Sight(tmp_path / "bad.png", "image/png", 1), None)

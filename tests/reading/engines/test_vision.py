@@ -39,7 +39,7 @@ from docmill.model import Page, Usage, Words
 from docmill.reading.engines.drawing import Drawn
 from docmill.reading.engines.providers import model_of
 from docmill.reading.engines.reader import Meter, Sight
-from docmill.reading.engines.remote import Reading, Slots, TranscribingReader
+from docmill.reading.engines.remote import Calling, Reading, Slots, TranscribingReader
 from docmill.reading.engines.vision import (
     INSTRUCTIONS,
     MAX_CHARACTERS,
@@ -274,10 +274,8 @@ async def test_a_page_is_read_by_both_and_paid_until_the_budget_is_spent(tmp_pat
     meter, typist = Meter(), Typist("Invoice")
     sight = Sight(tmp_path / "scan.png", "image/png", 1, meter)
     async with Pool(1) as pool:
-        reader = TranscribingReader(
-            "vision", typist, Local(), pool, ReadingOptions(),
-            budget=Decimal("0.5"), guard=unguarded, slots=Slots(2),
-        )  # fmt: skip
+        calling = Calling(pool, ReadingOptions(), unguarded, Slots(2))
+        reader = TranscribingReader("vision", typist, Local(), calling=calling, budget=Decimal("0.5"))
 
         page = await reader.read(sight, None)
         await reader.read(sight, page)

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, TypeVarTuple
 
 from docmill.errors import TooLargeError
 from docmill.limits import waiting_for_a_turn
@@ -15,6 +16,8 @@ from docmill.reading.engines.reader import PageReader, Sight
 from docmill.reading.ocr import Recognised
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
+
+_Arguments = TypeVarTuple("_Arguments")
 
 Guard: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
 """Around every call: a time limit, and leaving alone who is down (`docmill.breaker.guarded`)."""
@@ -64,40 +67,43 @@ class Slots:
             self._free.release()
 
 
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """How pages are read elsewhere: drawn and arranged in the pool, and asked about between."""
+
+    pool: Pool
+    options: ReadingOptions
+    guard: Guard
+    slots: Slots
+
+    async def drawn(self, sight: Sight) -> Drawn:
+        """The picture of a page. Raises CorruptError, TooLargeError, TimeLimitError, CrashedError."""
+        arguments = (sight.path, sight.media_type, sight.number, self.options)
+        return await self.pool.run(draw, *arguments, limit_s=self.options.render_limit_s)
+
+    async def arranged(self, arrange: Callable[[*_Arguments], Page], *arguments: *_Arguments) -> Page:
+        """The page that `arrange` makes in a child. Raises TimeLimitError, CrashedError."""
+        return await self.pool.run(arrange, *arguments, limit_s=self.options.render_limit_s)
+
+
 class RemoteReader:
-    """`PageReader` by a remote engine. Drawing and arranging are done in the pool."""
+    """`PageReader` by a remote engine."""
 
-    def __init__(
-        self,
-        name: str,
-        engine: RemoteEngine,
-        pool: Pool,
-        options: ReadingOptions,
-        *,
-        guard: Guard,
-        slots: Slots,
-    ) -> None:
+    def __init__(self, name: str, engine: RemoteEngine, calling: Calling) -> None:
         self.name = name
+        self.at_once = calling.slots.count
         self._engine = engine
-        self._pool = pool
-        self._options = options
-        self._guard = guard
-        self._slots = slots
-
-    @property
-    def at_once(self) -> int:
-        """As many as calls may be under way."""
-        return self._slots.count
+        self._calling = calling
 
     async def read(self, sight: Sight, so_far: Page | None) -> Page:
         """See `PageReader.read`."""
         del so_far
-        async with self._slots.taken():
-            drawn = await drawn_by(self._pool, sight, self._options)
-            async with self._guard():
+        calling = self._calling
+        async with calling.slots.taken():
+            drawn = await calling.drawn(sight)
+            async with calling.guard():
                 recognised = await self._engine.recognise(drawn)
-        arguments = (recognised, drawn._replace(jpeg=b""), sight.number, self.name)
-        return await self._pool.run(page_of, *arguments, limit_s=self._options.render_limit_s)
+        return await calling.arranged(page_of, recognised, drawn._replace(jpeg=b""), sight.number, self.name)
 
 
 class TranscribingReader:
@@ -107,48 +113,26 @@ class TranscribingReader:
     """
 
     def __init__(
-        self,
-        name: str,
-        transcriber: Transcriber,
-        local: PageReader,
-        pool: Pool,
-        options: ReadingOptions,
-        *,
-        budget: Decimal,
-        guard: Guard,
-        slots: Slots,
+        self, name: str, transcriber: Transcriber, local: PageReader, *, calling: Calling, budget: Decimal
     ) -> None:
         self.name = name
+        self.at_once = calling.slots.count
         self._transcriber = transcriber
         self._local = local
-        self._pool = pool
-        self._options = options
+        self._calling = calling
         self._budget = budget
-        self._guard = guard
-        self._slots = slots
-
-    @property
-    def at_once(self) -> int:
-        """As many as calls may be under way."""
-        return self._slots.count
 
     async def read(self, sight: Sight, so_far: Page | None) -> Page:
         """See `PageReader.read`. Raises TooLargeError once the document has cost its budget."""
+        calling = self._calling
         known = so_far if so_far is not None and len(so_far.words) else await self._local.read(sight, None)
-        async with self._slots.taken():
+        async with calling.slots.taken():
             if sight.meter.usage.cost >= self._budget:
                 raise TooLargeError(
                     f"the document has cost its budget of ${self._budget}; raise llm.budget_usd"
                 )
-            drawn = await drawn_by(self._pool, sight, self._options)
-            async with self._guard():
+            drawn = await calling.drawn(sight)
+            async with calling.guard():
                 reading = await self._transcriber.transcribe(drawn)
         sight.meter.add(reading.usage)
-        arguments = (reading.lines, known, self.name)
-        return await self._pool.run(aligned, *arguments, limit_s=self._options.render_limit_s)
-
-
-async def drawn_by(pool: Pool, sight: Sight, options: ReadingOptions) -> Drawn:
-    """The picture of a page. Raises CorruptError, TooLargeError, TimeLimitError, CrashedError."""
-    arguments = (sight.path, sight.media_type, sight.number, options)
-    return await pool.run(draw, *arguments, limit_s=options.render_limit_s)
+        return await calling.arranged(aligned, reading.lines, known, self.name)
