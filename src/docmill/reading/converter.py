@@ -68,8 +68,10 @@ class LocalConverter:
         if all(page.source == "none" for page in read):
             raise choice.refusal or CorruptError(f"no page can be read: {read[0].problem}")
         document = Document(original.content_hash, opened.media_type, read, usage=choice.meter.usage)
-        if options.split and opened.media_type == sniff.PDF:
-            parts = await asyncio.to_thread(splitting.parts, document, separator=options.separator)
+        if options.split and opened.page_count > 1:
+            parts = await asyncio.to_thread(
+                splitting.parts, document, original.name, separator=options.separator
+            )
             return replace(document, parts=parts)
         return document
 

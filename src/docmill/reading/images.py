@@ -10,7 +10,7 @@ from typing import IO, NamedTuple, TypeAlias
 import numpy as np
 import pillow_heif
 from numpy.typing import NDArray
-from PIL import ExifTags, Image, ImageFile
+from PIL import ExifTags, Image, ImageFile, TiffImagePlugin
 
 from docmill.errors import CorruptError, TooLargeError
 from docmill.reading.options import ReadingOptions
@@ -127,6 +127,37 @@ def _loaded(
     if turn % 180:
         width_pt, height_pt = height_pt, width_pt
     return Picture(np.asarray(upright), width_pt, height_pt, turn)
+
+
+def excerpt(path: Path, options: ReadingOptions, first: int, last: int) -> bytes:
+    """Frames `first` to `last` as an upright TIFF, the same bytes each time.
+
+    Raises CorruptError, TooLargeError.
+    """
+    with path.open("rb") as file:
+        head = file.read(HEIF_HEAD_BYTES)
+    target = io.BytesIO()
+    with _opened(path) as image, TiffImagePlugin.AppendingTiffWriter(target) as writer:
+        for index in range(first - 1, last):
+            image.seek(index)
+            _check_size(image, options.max_pixels)
+            turn = UPRIGHT.get(_orientation(image, head))
+            stored, dpi = str(image.info.get("compression", "")), image.info.get("dpi")
+            _decode(image)
+            frame = image.copy() if turn is None else image.transpose(turn)
+            frame.info.clear()
+            told = {"dpi": dpi} if dpi else {}
+            frame.save(writer, "TIFF", compression=_kept(stored, frame.mode), **told)
+            writer.newFrame()
+    return target.getvalue()
+
+
+def _kept(stored: str, mode: str) -> str:
+    """How a frame is packed in a TIFF: as it was, or else without loss."""
+    if mode == "1":
+        return "group4"
+    lossy = stored in ("jpeg", "") and mode in ("L", "RGB")  # a HEIF says nothing
+    return "jpeg" if lossy else "tiff_adobe_deflate"
 
 
 def _orientation(image: Image.Image, head: bytes) -> int:

@@ -100,7 +100,7 @@ def decrypted(path: Path, passwords: Sequence[str]) -> bytes:
     raise EncryptedError(NOT_OPENED if passwords else LOCKED)
 
 
-def excerpt(path: Path, first: int, last: int, passwords: Sequence[str]) -> bytes:
+def excerpt(path: Path, passwords: Sequence[str], first: int, last: int) -> bytes:
     """Pages `first` to `last` as a PDF, the same bytes each time. Raises EncryptedError, CorruptError."""
     import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
 

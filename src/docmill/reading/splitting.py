@@ -5,8 +5,10 @@ To tear a document apart costs more than to leave two together, so that doubt ke
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from docmill.model import Document, Page, Part, letters_and_digits
+from docmill.reading.holding import clean_name
 from docmill.reading.options import SEPARATOR
 from docmill.reading.pagemarks import Marks, PageMark, marks
 
@@ -15,6 +17,7 @@ SEPARATOR_WORDS = 40
 BLANK_WORDS = 2
 BLANK_CHARACTERS = 6
 """Dust on an empty page is read as so much."""
+LONGEST_STEM = 120
 BACKS = 0.6
 """From this share of even pages without text on, the sheets are single-sided and their backs say nothing."""
 LIKE_HEADS = 0.35
@@ -53,15 +56,21 @@ def sections(document: Document, *, separator: str = SEPARATOR) -> list[range]:
     return [range(part[0].number, part[-1].number + 1) for part in kept]
 
 
-def parts(document: Document, *, separator: str) -> tuple[Part, ...]:
-    """The sections as parts of the document; none when there is but one."""
+def parts(document: Document, name: str, *, separator: str) -> tuple[Part, ...]:
+    """The sections as parts of the document; none when there is but one. name: of the document's file."""
     found = sections(document, separator=separator)
     if len(found) == 1:
         return ()
     return tuple(
-        Part(f"pages {pages.start}-{pages.stop - 1}.pdf", "section", pages.start, pages.stop - 1)
-        for pages in found
+        Part(_named(name, document, pages), "section", pages.start, pages.stop - 1) for pages in found
     )
+
+
+def _named(name: str, document: Document, pages: range) -> str:
+    """As people speak of it: "scan, page 3.pdf"."""
+    stem = PurePath(clean_name(name)).stem[:LONGEST_STEM]
+    shown = f"page {pages.start}" if len(pages) == 1 else f"pages {pages.start}-{pages.stop - 1}"
+    return f"{stem}, {shown}{'.pdf' if document.media_type == 'application/pdf' else '.tiff'}"
 
 
 def _sheet(page: Page, separator: str) -> _Sheet:

@@ -72,14 +72,14 @@ def take_parts(path: Path, media_type: str, first: int, room: int, options: Read
 
 
 def take_sections(path: Path, sections: list[Part], room: int, options: ReadingOptions) -> Taken:
-    """Sections of a PDF, as many as one task may give back. room: bytes for all of them.
+    """Sections of a file with pages, as many as one task may give back. room: bytes for all of them.
 
-    Raises EncryptedError, CorruptError.
+    Raises EncryptedError, CorruptError, TooLargeError.
     """
-    held = [
-        Held(part.name, part.kind, partial(pdf.excerpt, path, *_pages_of(part), options.passwords))
-        for part in sections
-    ]
+    excerpt = partial(images.excerpt, path, options)
+    if sniff.media_type(path) == sniff.PDF:
+        excerpt = partial(pdf.excerpt, path, options.passwords)
+    held = [Held(part.name, part.kind, partial(excerpt, *_pages_of(part))) for part in sections]
     taken = holding.take(held, 0, room, options)
     parts = [replace(part, problem=seen.problem) for part, seen in zip(sections, taken.parts, strict=False)]
     return taken._replace(parts=parts)
