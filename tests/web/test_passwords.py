@@ -104,10 +104,11 @@ async def test_a_document_that_is_here_is_opened_later(
     assert row.readable_file_path is not None
 
 
+@pytest.mark.parametrize("content", ["%PDF of sesame", b"\xd0\xcf\x11\xe0 of Word"])
 async def test_after_a_wrong_password_the_page_asks_again(
-    client: httpx.AsyncClient, service: Service, finish: Callable[..., Awaitable[None]]
+    client: httpx.AsyncClient, service: Service, finish: Callable[..., Awaitable[None]], content: str | bytes
 ) -> None:
-    await client.post(UPLOAD, files=form("sesame"))
+    await client.post(UPLOAD, files=[("file", ("a", content))])
     [row] = await kept(service)
     await finish(row.id, status="failed", error_code="encrypted", error_message="it has a password")
 
@@ -118,6 +119,21 @@ async def test_after_a_wrong_password_the_page_asks_again(
     assert "does not open" not in asked.text
     assert 'aria-invalid="true"' in wrong.text
     assert "The password does not open the PDF." in wrong.text
+
+
+async def test_no_password_is_asked_for_where_none_would_help(
+    client: httpx.AsyncClient, service: Service, finish: Callable[..., Awaitable[None]]
+) -> None:
+    await client.post(UPLOAD, files=form("From: a mail for its recipient"))
+    [row] = await kept(service)
+    await finish(row.id, status="failed", error_code="encrypted", error_message="save it without")
+
+    page = await client.get(f"/docs/{row.id}")
+    await service.blobs.delete(row.file_path)
+    page_without_file = await client.get(f"/docs/{row.id}")
+
+    assert "Save it without." in page.text
+    assert 'name="password"' not in page.text + page_without_file.text
 
 
 @pytest.mark.parametrize(

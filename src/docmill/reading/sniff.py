@@ -10,6 +10,7 @@ import olefile
 
 from docmill.errors import CorruptError, EncryptedError, UnsupportedFileTypeError
 from docmill.reading import delimited, encodings
+from docmill.reading.protected import LOCKED, OLE_START
 from docmill.reading.zipfaults import ZIP_FAULTS
 
 PDF = "application/pdf"
@@ -19,7 +20,6 @@ PDF_HEAD_BYTES = 1024 + 4
 PDF_START = re.compile(rb"%PDF|^\s*%?.{0,80}\s\d+ \d+ ?obj\b", re.DOTALL)
 """A header anywhere in the head, or an object at the start of a file that has lost its header."""
 PDF_OBJECT = re.compile(rb"\d+ \d+ ?obj\b")
-OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 TNEF_START = b"\x78\x9f\x3e\x22"
 ZIP_START = b"PK\x03\x04"
 ZIP_MEMBERS_READ = 20_000
@@ -251,7 +251,7 @@ def _ole_kind(path: Path) -> Kind:
         return OLE
     names = {entry[0] for entry in entries if len(entry) == 1}
     if "EncryptedPackage" in names:
-        raise EncryptedError("the file is protected by a password; save it without one and upload it again")
+        raise EncryptedError(LOCKED)
     return next((found for name, found in OLE_KINDS if name in names), OLE)
 
 

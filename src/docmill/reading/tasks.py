@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
 from docmill.model import Page, Part, Words
-from docmill.reading import acroform, holding, images, oldlayers, pdf, sniff
+from docmill.reading import acroform, holding, images, oldlayers, pdf, protected, sniff
 from docmill.reading.codes import codes
 from docmill.reading.engines.local import local_engine
 from docmill.reading.flow import Typeset, set_on_pages
@@ -39,7 +39,8 @@ def open_original(path: Path, options: ReadingOptions) -> Opened:
 
     Raises UnsupportedFileTypeError, EncryptedError, CorruptError, TooLargeError.
     """
-    media_type = sniff.media_type(path)
+    with protected.opened(path, options.passwords) as readable:
+        media_type = sniff.media_type(readable)
     if media_type in TEXTS or media_type in WHOLES:
         return Opened(media_type, 0, [])
     if media_type != sniff.PDF:
@@ -124,7 +125,8 @@ def set_flow(path: Path, media_type: str, options: ReadingOptions) -> Typeset:
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
-    return set_on_pages(TEXTS[media_type](path, options), max_pages=options.max_flow_pages)
+    with protected.opened(path, options.passwords) as readable:
+        return set_on_pages(TEXTS[media_type](readable, options), max_pages=options.max_flow_pages)
 
 
 def read_text(path: Path, first: int, last: int, options: ReadingOptions) -> list[Page | None]:
@@ -147,11 +149,13 @@ def _text_page(document: pdf.PdfDocument, number: int) -> Page | None:
 
 
 def unlock(path: Path, password: str) -> bytes | None:
-    """A PDF without its password; None for one that needs none, and for any other file.
+    """A PDF or Office file without its password; None for one that needs none.
 
-    Raises EncryptedError if the password is wrong, CorruptError.
+    Raises EncryptedError if the password is wrong or the file is protected in another way, CorruptError.
     """
-    if sniff.media_type(path) != sniff.PDF:
+    if protected.is_locked(path):
+        return protected.decrypted(path, [password])
+    if sniff.kind(path).media_type != sniff.PDF:
         return None
     try:
         with pdf.opened(path):

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from docmill.errors import ValidationError
+from docmill.errors import CorruptError, ValidationError
 from docmill.service.blobs import Blobs
 
 Unlock: TypeAlias = Callable[[str], Awaitable[bytes | None]]
@@ -16,6 +16,10 @@ Unlock: TypeAlias = Callable[[str], Awaitable[bytes | None]]
 
 async def already_readable(_: str) -> None:
     """`Unlock` where no password was given."""
+
+
+_HEAD_BYTES = 1024
+_OFFICE = b"\xd0\xcf\x11\xe0"
 
 
 class Unlocker(Protocol):
@@ -58,3 +62,14 @@ def unlocking(blobs: Blobs, unlocker: Unlocker, password: str) -> Unlock:
 def readable_key(file_path: str, copy: bytes) -> str:
     """Where the readable copy of an original is kept; like that of originals, the key ends in its hash."""
     return f"readable/{file_path.removeprefix('documents/')}/{hashlib.sha256(copy).hexdigest()}"
+
+
+async def takes_password(blobs: Blobs, file_path: str) -> bool:
+    """Whether a protected file is of a kind that a password can open here: a PDF or an Office file."""
+    head = b""
+    try:
+        async for chunk in blobs.stream(file_path, start=0, stop=_HEAD_BYTES):
+            head += chunk
+    except CorruptError:  # the file is gone
+        return False
+    return head.startswith(_OFFICE) or b"%PDF" in head

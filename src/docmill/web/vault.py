@@ -12,10 +12,17 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from docmill import transcription
-from docmill.errors import CorruptError
+from docmill.errors import CorruptError, EncryptedError
 from docmill.model import Document
 from docmill.service.metrics import Metrics
-from docmill.service.protection import NoUnlocker, Unlock, Unlocker, already_readable, unlocking
+from docmill.service.protection import (
+    NoUnlocker,
+    Unlock,
+    Unlocker,
+    already_readable,
+    takes_password,
+    unlocking,
+)
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.service.store import documents, ingestions, parts
@@ -99,6 +106,11 @@ class Vault:
         if ingestion_id is None:
             raise not_found()
         return ingestion_id
+
+    async def asks_password(self, row: DocumentRow) -> bool:
+        """Whether a document failed for want of a password that could be given here."""
+        wants_one = row.state == "failed" and row.error_code == EncryptedError.code
+        return wants_one and await takes_password(self.service.blobs, row.file_path)
 
     def unlocking(self, password: str) -> Unlock:
         """How files are opened that came with this password, which may be empty."""

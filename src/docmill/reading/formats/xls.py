@@ -19,6 +19,7 @@ from docmill.reading.formats import numberformat
 from docmill.reading.formats.numberformat import GENERAL
 from docmill.reading.formats.sheet import Budget, Sheet, blocks
 from docmill.reading.options import ReadingOptions
+from docmill.reading.protected import LOCKED
 
 DAMAGED = (
     XLRDError,
@@ -54,9 +55,7 @@ def _translated() -> Generator[None]:
         yield
     except DAMAGED as error:
         if isinstance(error, XLRDError) and "encrypted" in str(error):
-            raise EncryptedError(
-                "the file is protected by a password; save it without one and upload it again"
-            ) from error
+            raise EncryptedError(LOCKED) from error
         raise CorruptError("the workbook is damaged; open it in Excel and save it as .xlsx") from error
 
 

@@ -75,6 +75,7 @@ async def _shown(
         is_viewable=is_viewable(row),
         tabs=TABS,
         last_event=last_event,
+        asks_password=refusal is not None or await vault.asks_password(row),
         refusal=refusal,
         status_code=422 if refusal else 200,
     )

@@ -1,0 +1,110 @@
+"""Office files under a password."""
+
+import asyncio
+import io
+from pathlib import Path
+
+import pytest
+from docx import Document
+from msoffcrypto.format.ooxml import OOXMLFile
+from openpyxl import Workbook
+
+from docmill.errors import EncryptedError
+from docmill.offline import process_file
+from docmill.reading import protected, tasks
+from docmill.reading.options import ReadingOptions
+from docmill.reading.pool import Pool
+from docmill.reading.unlocker import PooledUnlocker
+
+PASSWORD = "open sesame"
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+def locked(path: Path, plain: bytes) -> Path:
+    encrypted = io.BytesIO()
+    OOXMLFile(io.BytesIO(plain)).encrypt(PASSWORD, encrypted)  # pyright: ignore[reportUnknownMemberType] - untyped
+    path.write_bytes(encrypted.getvalue())
+    return path
+
+
+@pytest.fixture
+def letter(tmp_path: Path) -> Path:
+    plain = io.BytesIO()
+    document = Document()
+    document.add_paragraph("hidden treasure")
+    document.save(plain)
+    return locked(tmp_path / "letter.docx", plain.getvalue())
+
+
+@pytest.fixture
+def sheet(tmp_path: Path) -> Path:
+    plain = io.BytesIO()
+    book = Workbook()
+    assert book.active is not None
+    book.active.append(["hidden", "treasure"])
+    book.save(plain)
+    return locked(tmp_path / "sheet.xlsx", plain.getvalue())
+
+
+def options(*passwords: str) -> ReadingOptions:
+    return ReadingOptions(passwords=passwords)
+
+
+def test_without_a_password_one_is_asked_for(letter: Path) -> None:
+    with pytest.raises(EncryptedError, match="give the password"):
+        tasks.open_original(letter, options())
+
+
+def test_a_wrong_password_is_called_wrong(letter: Path) -> None:
+    with pytest.raises(EncryptedError, match="does not open"):
+        tasks.open_original(letter, options("wrong", "also wrong"))
+    with pytest.raises(EncryptedError, match="does not open"):
+        tasks.unlock(letter, "wrong")
+
+
+def test_the_password_that_fits_opens_the_file(letter: Path) -> None:
+    found = tasks.open_original(letter, options("wrong", PASSWORD))
+    read = tasks.read_flow(letter, found.media_type, options("wrong", PASSWORD))
+
+    assert found.media_type == WORD
+    assert read.pages[0].words.texts == ["hidden", "treasure"]
+
+
+def test_a_workbook_is_read_in_a_child_of_its_own(sheet: Path) -> None:
+    result = process_file(sheet, passwords=[PASSWORD])
+
+    assert result.document is not None
+    assert "treasure" in result.document.text
+
+
+async def unlocked(path: Path) -> bytes | None:
+    async with Pool(1) as pool:
+        return await PooledUnlocker(pool).unlock(path, PASSWORD)
+
+
+def test_an_unlocked_copy_needs_no_password(letter: Path) -> None:
+    copy = asyncio.run(unlocked(letter))
+
+    assert copy is not None
+    letter.write_bytes(copy)
+    assert not protected.is_locked(letter)
+    assert tasks.open_original(letter, options()).media_type == WORD
+    assert tasks.unlock(letter, PASSWORD) is None
+
+
+@pytest.mark.parametrize("cut", [100, 600, 3000])
+def test_a_damaged_file_is_refused_with_or_without_a_password(letter: Path, cut: int) -> None:
+    content = letter.read_bytes()
+    letter.write_bytes(content[:-cut] if cut > 1000 else content[:cut])
+
+    for given in ((), (PASSWORD,)):
+        with pytest.raises(Exception) as refused:  # noqa: PT011 - whichever of ours it is
+            tasks.open_original(letter, options(*given))
+        assert type(refused.value).__module__ == "docmill.errors"
+
+
+def test_a_film_that_comes_with_a_password_is_left_as_it_is(tmp_path: Path) -> None:
+    film = tmp_path / "film.mp4"
+    film.write_bytes(b"\0\0\0\x18ftypisom\0\0\2\0isomiso2" + bytes(100))
+
+    assert tasks.unlock(film, PASSWORD) is None
