@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from docmill import transcription
-from docmill.model import Box, Cell, Document, Table, Usage
+from docmill.model import Box, Cell, Document, Embedded, Table, Usage
 
 
 def test_a_document_survives_storing(make_document: Callable[..., Document]) -> None:
@@ -82,3 +82,11 @@ def test_what_reading_cost_survives_storing(make_document: Callable[..., Documen
     again = transcription.loads(transcription.dumps(replace(make_document("Total"), usage=usage)))
 
     assert again.usage == usage
+
+
+def test_embedded_files_survive_storing(make_document: Callable[..., Document]) -> None:
+    xml = Embedded("factur-x.xml", "application/xml", "<Größe/>".encode())
+
+    again = transcription.loads(transcription.dumps(replace(make_document("Total"), embedded=(xml,))))
+
+    assert again.embedded == (xml,)

@@ -18,7 +18,7 @@ from docmill.grid import set_lines
 DocumentType = Literal["invoice", "receipt", "purchase_order", "delivery_note", "bank_statement", "other"]
 PartKind = Literal["attachment", "member", "section"]
 PageSource = Literal["text", "ocr", "none"]
-MatchKind = Literal["exact", "normalised", "computed", "none"]
+MatchKind = Literal["exact", "normalised", "computed", "embedded", "none"]
 
 _LARGE_WORDS = 5000
 
@@ -207,6 +207,18 @@ class Part:
     problem: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A file that the document carries to say the same for programs: an e-invoice's XML.
+
+    content: as it is, not yet looked at by anyone who could trust it.
+    """
+
+    name: str
+    media_type: str
+    content: bytes
+
+
 class _Record(BaseModel):
     """Frozen, closed: an unknown key is an error."""
 
@@ -236,7 +248,7 @@ class Document:
     """A document that has been read: what the specification calls its transcription.
 
     content_hash: SHA-256 of the original bytes, lower-case hexadecimal. pages: none for an archive, which
-    has parts only.
+    has parts only. embedded: what it says for programs; other attachments are left where they are.
     """
 
     content_hash: str
@@ -245,6 +257,7 @@ class Document:
     language: str | None = None
     parts: tuple[Part, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    embedded: tuple[Embedded, ...] = ()
 
     @property
     def is_collection(self) -> bool:
@@ -284,7 +297,8 @@ class Evidence(_Record):
     """Where one value was read.
 
     match: `exact` the text is the value; `normalised` after reading a date, amount or spacing;
-    `computed` from other values; `none` no place found. confidence: in [0, 1].
+    `computed` from other values; `embedded` it stands in the XML that the document carries, and nowhere
+    on its pages; `none` no place found. confidence: in [0, 1].
     """
 
     page: int | None
@@ -306,11 +320,20 @@ class Classification(_Record):
     confidence: float = 0.0
 
 
+class Failure(_Record):
+    """A check that did not hold. check: its stable name; fields: the paths it speaks of."""
+
+    check: str
+    message: str
+    fields: tuple[str, ...] = ()
+
+
 class Extraction(_Record):
     """The fields of a document and where each was read.
 
     evidence: field path (`seller.name`, `lines[0].net_amount`) to its evidence; every value that is not
-    null has one. reason: why this extractor was chosen.
+    null has one. reason: why this extractor was chosen. failures: what the extractor itself found wrong, a
+    rule of the document's own standard, say; the gate hands them on.
     """
 
     document_type: DocumentType
@@ -318,14 +341,7 @@ class Extraction(_Record):
     evidence: dict[str, Evidence]
     usage: Usage = Usage()
     reason: str = ""
-
-
-class Failure(_Record):
-    """A check that did not hold. check: its stable name; fields: the paths it speaks of."""
-
-    check: str
-    message: str
-    fields: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
 
 
 class Verdict(_Record):

@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from docmill.model import Classification, Document, Evidence, Extraction, Usage
+from docmill.model import Classification, Document, Evidence, Extraction, Failure, Usage
 from docmill.reading.pool import Pool
 from docmill.schemas.registry import REGISTRY
 
@@ -39,6 +39,7 @@ class PooledExtractor:
             evidence={path: Evidence.model_validate(proof) for path, proof in content["evidence"].items()},
             usage=Usage.model_validate(content["usage"]),
             reason=content["reason"],
+            failures=tuple(Failure.model_validate(failure) for failure in content["failures"]),
         )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from base64 import b64decode, b64encode
 from dataclasses import asdict
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from docmill.model import Box, Cell, Document, Page, Part, Table, Usage, Words
+from docmill.model import Box, Cell, Document, Embedded, Page, Part, Table, Usage, Words
 
 FORMAT = 2
 """What is written. Format 1 had no tables; it is still read."""
@@ -46,6 +47,10 @@ def dumps(document: Document) -> bytes:
     }
     if document.parts:
         content["parts"] = [asdict(part) for part in document.parts]
+    if document.embedded:
+        content["embedded"] = [
+            [one.name, one.media_type, b64encode(one.content).decode()] for one in document.embedded
+        ]
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return _compressor().compress(text.encode())
 
@@ -78,6 +83,10 @@ def _document(content: dict[str, Any]) -> Document:
         usage=Usage.model_validate(content.get("usage", {})),
         pages=[_page(page) for page in content["pages"]],
         parts=tuple(Part(**part) for part in content.get("parts", ())),
+        embedded=tuple(
+            Embedded(name, media_type, b64decode(data))
+            for name, media_type, data in content.get("embedded", ())
+        ),
     )
 
 

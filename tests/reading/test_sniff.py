@@ -60,6 +60,8 @@ def test_the_content_decides(file: Path, content: bytes, expected: str) -> None:
         (b"<table><tr><td>1", "text/html"),
         (b"<?xml version='1.0'?>\n<!DOCTYPE html>\n<html>", "text/html"),
         (b"<?xml version='1.0'?>\n<Invoice/>", "application/xml"),
+        (b"<!-- A. B. -->\n<ubl:Invoice\n xmlns:ubl='urn:x'>", "application/xml"),
+        (b"<Invoice>is what I wanted to write about", "text/plain"),
         (b'{"total": 1}', "application/json"),
         (b"# Title\n\nText", "text/markdown"),
         (b"| a | b |\n|---|---|\n| 1 | 2 |\n", "text/markdown"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from docmill.model import Document, Evidence, Extraction
+from docmill.model import Document, Evidence, Extraction, Failure
 from docmill.schemas.fields import Fields, Line, Party, Payment
 from docmill.schemas.types import Invoice, Receipt
 from docmill.understanding.gate import RuleGate, leaves
@@ -106,6 +106,7 @@ def test_a_value_without_a_place_on_the_page_fails(document: Document) -> None:
         "gross_total": known.model_copy(update={"match": "none"}),
         "tax_total": known.model_copy(update={"match": "computed", "page": None, "box": None, "text": None}),
         "due_date": known.model_copy(update={"box": None}),
+        "net_total": known.model_copy(update={"match": "embedded", "page": None, "box": None, "text": None}),
     }
     evidence = {**extraction.evidence, **changed}
     del evidence["currency"]
@@ -152,3 +153,10 @@ def test_values_in_lists_have_their_index_in_the_path() -> None:
         ("lines[0].description", "a"),
         ("lines[1].net_amount", Decimal(1)),
     ]
+
+
+def test_what_the_extractor_found_wrong_is_handed_on(document: Document) -> None:
+    failure = Failure(check="BR-CO-15", message="The totals do not add up.", fields=("gross_total",))
+    extraction = _extraction(document, Invoice(**INVOICE)).model_copy(update={"failures": (failure,)})
+
+    assert RuleGate().judge(document, extraction).failures == (failure,)

@@ -56,7 +56,8 @@ class LocalConverter:
         path, options = original.path, self._options
         opened = await self._pool.run(tasks.open_original, path, options, limit_s=options.open_limit_s)
         if not opened.page_count:
-            return await self._without_pages(original, opened.media_type)
+            document = await self._without_pages(original, opened.media_type)
+            return replace(document, embedded=opened.embedded)
         pages = list(opened.pages)
         while len(pages) < opened.page_count:
             first, last = len(pages) + 1, min(len(pages) + options.pages_per_task, opened.page_count)
@@ -67,7 +68,13 @@ class LocalConverter:
         read = await self._recognised(path, opened.media_type, pages, choice)
         if all(page.source == "none" for page in read):
             raise choice.refusal or CorruptError(f"no page can be read: {read[0].problem}")
-        document = Document(original.content_hash, opened.media_type, read, usage=choice.meter.usage)
+        document = Document(
+            original.content_hash,
+            opened.media_type,
+            read,
+            usage=choice.meter.usage,
+            embedded=opened.embedded,
+        )
         if options.split and opened.page_count > 1:
             parts = await asyncio.to_thread(
                 splitting.parts, document, original.name, separator=options.separator

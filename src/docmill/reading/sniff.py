@@ -57,6 +57,8 @@ HTML_START = re.compile(
 )
 HTML_ROOT = re.compile(r"\A<[^>]*>[^\0]*?(?:<html\b|<!doctype\s+html)", re.IGNORECASE)
 """A root after something else, such as a comment or an XML declaration."""
+XML_START = re.compile(r"\A(?:<!--[^\0]*?-->\s*)*(?:<\?xml\b|<(?:[\w.-]+:)?[\w.-]+\s[^<>]*\bxmlns\b)")
+"""Without the declaration, the root must name a namespace."""
 MARKDOWN = re.compile(
     r"^#{1,6} \S|^ {0,3}\|?(?: *:?-{3,}:? *\|)+ *:?-* *:?\s*$|^(?:```|~~~)|^\S[^\n]*\n={3,}\s*$", re.MULTILINE
 )
@@ -149,7 +151,7 @@ TEXT_KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
     (re.compile(r"\A\{\\rtf"), RTF),
     (HTML_START, HTML),
     (HTML_ROOT, HTML),
-    (re.compile(r"\A<\?xml\b"), Kind("application/xml", "an XML file")),
+    (XML_START, Kind("application/xml", "an XML file")),
     (re.compile(r"\A(?:\{\s*[\"}]|\[\s*[\"{\[\]\d])"), Kind("application/json", "a JSON file")),
     (MARKDOWN, Kind("text/markdown", "a Markdown text")),
 )

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
-from docmill.model import Page, Part, Words
-from docmill.reading import acroform, holding, images, oldlayers, pdf, protected, sniff
+from docmill.model import Embedded, Page, Part, Words
+from docmill.reading import acroform, einvoices, holding, images, oldlayers, pdf, protected, sniff
 from docmill.reading.codes import codes
 from docmill.reading.engines.local import local_engine
 from docmill.reading.flow import Typeset, set_on_pages
@@ -27,11 +27,13 @@ class Opened(NamedTuple):
     """A file after a first look.
 
     pages: its first pages, None for each that must be recognised. page_count: 0 for a format without pages.
+    embedded: what it says for programs.
     """
 
     media_type: str
     page_count: int
     pages: list[Page | None]
+    embedded: tuple[Embedded, ...] = ()
 
 
 def open_original(path: Path, options: ReadingOptions) -> Opened:
@@ -42,7 +44,7 @@ def open_original(path: Path, options: ReadingOptions) -> Opened:
     with protected.opened(path, options.passwords) as readable:
         media_type = sniff.media_type(readable)
     if media_type in TEXTS or media_type in WHOLES:
-        return Opened(media_type, 0, [])
+        return Opened(media_type, 0, [], einvoices.in_file(path) if media_type == einvoices.XML else ())
     if media_type != sniff.PDF:
         count = images.count_frames(path, options)
         _check_pages(count, options)
@@ -51,7 +53,8 @@ def open_original(path: Path, options: ReadingOptions) -> Opened:
         count = len(document)  # at least 1: PDFium refuses a file without pages
         _check_pages(count, options)
         last = min(count, options.pages_per_task)
-        return Opened(media_type, count, [_text_page(document, number) for number in range(1, last + 1)])
+        pages = [_text_page(document, number) for number in range(1, last + 1)]
+        return Opened(media_type, count, pages, einvoices.in_pdf(document))
 
 
 def list_parts(path: Path, media_type: str, options: ReadingOptions) -> list[Part]:

@@ -34,7 +34,10 @@ class RuleGate:
         """See `Gate.judge`."""
         values = dict(leaves(extraction.data))
         return Verdict(
-            failures=tuple(failure for check in _CHECKS for failure in check(document, extraction, values))
+            failures=(
+                *extraction.failures,
+                *(failure for check in _CHECKS for failure in check(document, extraction, values)),
+            )
         )
 
 
@@ -162,8 +165,8 @@ def _evidence(document: Document, extraction: Extraction, values: Values) -> Ite
 
 
 def _stands(document: Document, evidence: Evidence) -> bool:
-    """Whether the text read is at its place on the page; a computed value has no place of its own."""
-    if evidence.match == "computed":
+    """Whether the text read is at its place on the page; what is computed or embedded has none there."""
+    if evidence.match in ("computed", "embedded"):
         return evidence.page is None
     page = next((page for page in document.pages if page.number == evidence.page), None)
     if page is None or evidence.box is None or not evidence.text or evidence.match == "none":
