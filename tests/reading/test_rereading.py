@@ -1,6 +1,9 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from PIL import Image
 
 from docmill.errors import ValidationError
 from docmill.model import Box
@@ -8,7 +11,7 @@ from docmill.reading import rereading
 from docmill.reading.images import Picture
 from docmill.reading.ocr import Recognised
 from docmill.reading.options import ReadingOptions
-from docmill.reading.rereading import words_in
+from docmill.reading.rereading import read_region, words_in
 
 OPTIONS = ReadingOptions()
 PAGE = Picture(np.full((1000, 500, 3), 255, np.uint8), 500, 1000, 0)
@@ -55,3 +58,63 @@ def test_a_region_is_read_at_another_scale_with_a_margin(engine: WholeEngine) ->
 def test_what_makes_no_picture_is_refused(region: Box, scale: float) -> None:
     with pytest.raises(ValidationError):
         words_in(PAGE, region, scale, OPTIONS)
+
+
+class TurningEngine:
+    """Reads one word at the top left of the picture once it has turned it clockwise."""
+
+    def __init__(self, turn: int) -> None:
+        self._turn = turn
+
+    def recognise(self, pixels: NDArray[np.uint8]) -> Recognised:
+        height, width = np.rot90(pixels, -self._turn // 90).shape[:2]
+        right, bottom = width * 0.5, height * 0.25
+        corners = np.array([[(0, 0), (right, 0), (right, bottom), (0, bottom)]], np.float32)
+        return Recognised(["word"], corners, np.ones(1, np.float32), turn=self._turn)
+
+
+@pytest.mark.parametrize(
+    ("turn", "box"),
+    [
+        (90, (0, 0.5, 0.25, 1)),
+        (180, (0.5, 0.75, 1, 1)),
+        (270, (0.75, 0, 1, 0.5)),
+    ],
+)
+def test_words_of_a_region_that_had_to_be_turned_lie_where_the_page_shows_them(
+    turn: int, box: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def chosen(name: str, options: ReadingOptions) -> TurningEngine:
+        del name, options
+        return TurningEngine(turn)
+
+    monkeypatch.setattr(rereading, "local_engine", chosen)
+
+    assert words_in(PAGE, Box(0, 0, 1, 1), 1, OPTIONS).box(0, 1) == pytest.approx(box, abs=0.005)
+
+
+@pytest.mark.parametrize("rotation", [90, 180, 270])
+def test_a_region_of_a_page_that_is_displayed_turned_is_cut_out_as_displayed(
+    rotation: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = np.zeros((100, 200, 3), np.uint8)
+    shown[:50, :50] = 255
+    path = tmp_path / "a.png"
+    Image.fromarray(np.rot90(shown, rotation // 90)).save(path)
+    seen: list[float] = []
+
+    class Looking(WholeEngine):
+        def recognise(self, pixels: NDArray[np.uint8]) -> Recognised:
+            seen.append(float(pixels.mean()))
+            return super().recognise(pixels)
+
+    def chosen(name: str, options: ReadingOptions) -> Looking:
+        del name, options
+        return Looking()
+
+    monkeypatch.setattr(rereading, "local_engine", chosen)
+
+    words = read_region(path, 1, Box(0, 0, 0.24, 0.49), 1, rotation, OPTIONS)
+
+    assert seen == [255]
+    assert words.box(0, 1) == pytest.approx((0, 0, 0.25, 0.5), abs=0.01)

@@ -41,16 +41,22 @@ def draw_page(
     path: Path, page_number: int, width_px: int, rotation: int | None, options: ReadingOptions
 ) -> bytes:
     """See `LocalRenderer.render`; this is what the child does."""
-    fit = (width_px, MAX_HEIGHT_PX)
+    return images.webp(picture(path, page_number, (width_px, MAX_HEIGHT_PX), rotation, options))
+
+
+def picture(
+    path: Path, page_number: int, fit: tuple[int, int], rotation: int | None, options: ReadingOptions
+) -> Picture:
+    """The page as displayed, not larger than `fit`. Raises what `LocalRenderer.render` does of a file."""
     media_type = sniff.media_type(path)
     if media_type in TEXTS:
-        return images.webp(_typeset_page(path, media_type, page_number, fit, options))
+        return _typeset_page(path, media_type, page_number, fit, options)
     if media_type in WHOLES:
         _check_number(page_number, 0)
     if media_type == sniff.PDF:
-        return images.webp(_pdf_page(path, page_number, fit, rotation, options))
+        return _pdf_page(path, page_number, fit, rotation, options)
     _check_number(page_number, images.count_frames(path, options))
-    return images.webp(images.load(path, page_number, fit, options, rotation=rotation))
+    return images.load(path, page_number, fit, options, rotation=rotation)
 
 
 def _pdf_page(

@@ -1,5 +1,6 @@
 """A second look at a part of a page, for whoever doubts what was read there."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -8,11 +9,11 @@ import numpy as np
 
 from docmill.errors import ValidationError
 from docmill.model import Box, Words
-from docmill.reading import tasks
 from docmill.reading.engines.local import local_engine
 from docmill.reading.images import Picture
-from docmill.reading.ocr import page_words
+from docmill.reading.ocr import Recognised, page_words
 from docmill.reading.options import ReadingOptions
+from docmill.reading.orientation import turned_corners
 from docmill.reading.pool import Pool
 
 MARGIN = 0.01
@@ -24,10 +25,19 @@ MAX_PIXELS = 16_000_000
 class Rereader(Protocol):
     """Reads a part of a page once more."""
 
-    async def reread(self, original: Path, page_number: int, region: Box, *, scale: float = 0.85) -> Words:
-        """The words in the region as a second look gives them, boxes in fractions of the page.
+    async def reread(
+        self,
+        original: Path,
+        page_number: int,
+        region: Box,
+        *,
+        scale: float = 0.85,
+        rotation: int | None = None,
+    ) -> Words:
+        """The words in the region as a second look gives them, boxes in fractions of the page as displayed.
 
         scale: of the picture against that of the first look; what both looks read alike is right more often.
+        rotation: `Page.rotation`, by which the page is displayed; None as its file says.
         Raises ValidationError for a scale or region that makes no picture, and what reading a page raises.
         """
         ...
@@ -40,17 +50,28 @@ class LocalRereader:
         self._pool = pool
         self._options = options or ReadingOptions()
 
-    async def reread(self, original: Path, page_number: int, region: Box, *, scale: float = 0.85) -> Words:
+    async def reread(
+        self,
+        original: Path,
+        page_number: int,
+        region: Box,
+        *,
+        scale: float = 0.85,
+        rotation: int | None = None,
+    ) -> Words:
         """See `Rereader.reread`."""
-        arguments = (original, page_number, region, scale, self._options)
+        arguments = (original, page_number, region, scale, rotation, self._options)
         return await self._pool.run(read_region, *arguments, limit_s=self._options.ocr_limit_s)
 
 
-def read_region(path: Path, page_number: int, region: Box, scale: float, options: ReadingOptions) -> Words:
+def read_region(
+    path: Path, page_number: int, region: Box, scale: float, rotation: int | None, options: ReadingOptions
+) -> Words:
     """See `Rereader.reread`; this is what the child does."""
-    from docmill.reading import sniff  # noqa: PLC0415 - only children look into files
+    from docmill.reading import render  # noqa: PLC0415 - only children look into files
 
-    picture = tasks.draw(path, sniff.media_type(path), page_number, options)
+    fit = (options.max_dimension_px, options.max_dimension_px)
+    picture = render.picture(path, page_number, fit, rotation, options)
     return words_in(picture, region, scale, options)
 
 
@@ -69,12 +90,19 @@ def words_in(picture: Picture, region: Box, scale: float, options: ReadingOption
     if not part.size or part.shape[0] * part.shape[1] * scale**2 > MAX_PIXELS:
         raise ValidationError("the region must lie on the page and not be larger than it")
     seen = np.asarray(cv2.resize(part, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC), np.uint8)
-    read = local_engine("rapidocr", options).recognise(seen)
     high, wide = seen.shape[:2]
-    if (read.turn or 0) % 180:
-        wide, high = high, wide
+    read = _lying(local_engine("rapidocr", options).recognise(seen), width_px=wide, height_px=high)
     words = page_words(read, width_px=wide, height_px=high)
     size = np.array([right - left, bottom - top] * 2, np.float32)
     corner = np.array([left, top] * 2, np.float32)
     boxes = (words.boxes * size + corner) / np.array([width, height] * 2, np.float32)
     return Words(words.texts, boxes.astype(np.float32), words.confidences, words.lines, words.blocks)
+
+
+def _lying(read: Recognised, *, width_px: int, height_px: int) -> Recognised:
+    """What an engine read in a picture it had turned, as it lies in the picture of that size."""
+    turn = read.turn or 0
+    if turn % 180:
+        width_px, height_px = height_px, width_px
+    corners = turned_corners(read.corners, -turn % 360, width_px=width_px, height_px=height_px)
+    return replace(read, corners=corners, turn=None)
