@@ -52,9 +52,10 @@ MAIL_IN_BOX = re.compile(rb"(?:\A|\r?\n\r?\n)(?=From [^\r\n]*\d{4}[^\r\n]*\r?\n[
 """Where a mail begins in a mailbox (RFC 4155)."""
 FIELD_NAME = re.compile(r"^([!-9;-~]+):", re.MULTILINE)
 HTML_START = re.compile(
-    r"\A<(?:!doctype\s+html|html|head|body|table|div|p|span|meta|title|script|style|font|center|h[1-6])\b",
+    r"\A(?:(?><!--[\s\S]*?-->)\s*)*+<(?:!doctype\s+html|html|head|body|table|div|p|span|meta|title|script|style|font|center|h[1-6])\b",
     re.IGNORECASE,
 )
+"""An element of a page, with nothing but comments before it."""
 HTML_ROOT = re.compile(r"\A<[^>]*>[^\0]*?(?:<html\b|<!doctype\s+html)", re.IGNORECASE)
 """A root after something else, such as a comment or an XML declaration."""
 XML_START = re.compile(r"\A(?:<!--[^\0]*?-->\s*)*(?:<\?xml\b|<(?:[\w.-]+:)?[\w.-]+\s[^<>]*\bxmlns\b)")
