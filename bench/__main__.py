@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 SPEEDS = {
-    "bench.run_ocr": "recognition through `docmill run`, beside bare RapidOCR",
+    "bench.run_ocr": "recognition through `docmill run`, beside OCRmyPDF and bare RapidOCR",
     "bench.reading_pdf": "born-digital PDF, beside bare PDFium",
     "bench.protocol": "the worker with steps that do nothing, beside procrastinate and pgqueuer",
     "bench.in_flight": "a thousand documents waiting for a model in one worker",

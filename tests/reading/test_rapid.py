@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from docmill.reading.orientation import turned
-from docmill.reading.rapid import RapidEngine, detection_size, rapid_engine
+from docmill.reading.rapid import RapidEngine, rapid_engine
 
 
 def printed(text: str, size: tuple[int, int], at: tuple[int, int]) -> NDArray[np.uint8]:
@@ -50,20 +50,14 @@ def test_a_model_without_memory_is_an_error_of_memory(
         engine.recognise(np.full((200, 200, 3), 255, np.uint8))
 
 
-@pytest.mark.parametrize(
-    ("height", "width", "expected"),
-    [
-        (800, 600, (992, 736)),
-        (1900, 900, (1888, 896)),
-        (1500, 1200, (1504, 1216)),
-        (2000, 1414, (1600, 1120)),
-        (4000, 2828, (1600, 1120)),
-    ],
-)
-def test_lines_of_a_large_picture_are_searched_in_a_smaller_one(
-    height: int, width: int, expected: tuple[int, int]
-) -> None:
-    assert detection_size(height, width) == expected
+@pytest.mark.parametrize("stretched", [1, 2])
+def test_letters_of_any_width_are_read_in_every_line(engine: RapidEngine, stretched: int) -> None:
+    lines = ["Invoice number 4711", "Amount payable 99.00", "Thank you for coming"]
+    narrow = np.vstack([printed(line, (500, 80), (50, 10)) for line in lines])
+
+    found = engine.recognise(np.repeat(narrow, stretched, axis=1))
+
+    assert sorted(found.texts) == sorted(lines)
 
 
 @pytest.mark.parametrize("turn", [90, 180, 270])

@@ -1,7 +1,6 @@
 """RapidOCR: PP-OCR models on the CPU, offline."""
 
 import logging
-import math
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
@@ -11,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.reading import ctc, lines, orientation
+from docmill.reading import ctc, lines, orientation, scales
 from docmill.reading.ctc import LineText
 from docmill.reading.ocr import Recognised
 from docmill.reading.spelling import corrected
@@ -21,24 +20,17 @@ PARAMETERS = {
     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
     "Global.log_level": "critical",
 }
-DETECTION_AREA = 1_800_000
-"""Pixels among which lines are searched, to be recognised from all. More words are found than among all, in
-less time and memory (docs/decisions/013)."""
-DETECTION_SIDE = 736
-"""RapidOCR's own: pictures whose short side is shorter are enlarged before lines are searched."""
-MULTIPLE = 32
-"""The detector takes pictures whose sides are multiples of it."""
 MAX_ELONGATION = 5
 """Long over short side that is read as it is: beyond, enlarging the short side takes too much memory."""
 NARROWEST = 48
 """Pixels that a line's picture must be wide to be recognised."""
 BELIEVED = 0.5
 """RapidOCR's own: what has a lower score is no text."""
-SURE = 0.93
+SURE = 0.85
 """A line with a lower score is looked at again."""
 SQUEEZE = 0.85
-"""How much narrower a line is made for its second look: what was misread because it is printed wide is read
-otherwise then."""
+"""How much narrower a line is made for its second look, if it was not for the first: what was misread because
+it is printed wide is read otherwise then."""
 UPSIDE_DOWN = "180"
 ASKED = 3
 """Lines that are read both ways up where the classifier holds a page to be upside down."""
@@ -58,7 +50,7 @@ class RapidEngine:
 
         models: Any = RapidOCR(params=PARAMETERS)
         logging.getLogger("RapidOCR").setLevel(logging.CRITICAL)
-        blank = np.full((DETECTION_SIDE, DETECTION_SIDE, 3), 255, np.uint8)
+        blank = np.full((scales.SHORT_SIDE, scales.SHORT_SIDE, 3), 255, np.uint8)
         models(blank)  # loads the detector
         models(blank, use_det=False)  # and the others
         self._failure = ONNXRuntimeError
@@ -76,7 +68,7 @@ class RapidEngine:
             upright = orientation.turned(bgr, turn)
             if turn:  # searched anew, for lines that stand are found less well
                 corners = self._found(upright)
-            read = [self._best(lines.cut(upright, line)) for line in corners]
+            read = self._read([lines.cut(upright, line) for line in corners])
         corners = _without_padding(corners, turn, padded=bgr, pixels=pixels)
         kept = [index for index, line in enumerate(read) if line.text and line.score >= BELIEVED]
         return Recognised(
@@ -89,7 +81,8 @@ class RapidEngine:
 
     def _found(self, bgr: NDArray[np.uint8]) -> NDArray[np.float32]:
         """The corners of all lines."""
-        height, width = detection_size(*bgr.shape[:2])
+        height, width = bgr.shape[:2]
+        height, width = scales.detection_size(height, width, scales.letter_height(bgr))
         prepared = _prepared(np.asarray(cv2.resize(bgr, (width, height)), np.uint8))
         answer = self._detector.session(prepared)
         corners, _ = self._detector.postprocess_op(answer, bgr.shape[:2])
@@ -114,12 +107,29 @@ class RapidEngine:
         upright = sum(self._line(line).score for line in sample)
         return sum(self._line(orientation.turned(line, 180)).score for line in sample) > upright
 
-    def _best(self, line: NDArray[np.uint8]) -> LineText:
-        """The text of one line, the better of two looks where the first is not sure."""
-        first = self._line(line)
-        if first.score >= SURE or not first.text:
+    def _read(self, cut: list[NDArray[np.uint8]]) -> list[LineText]:
+        """The texts of lines, each made as narrow as those read before it allow, the longest first."""
+        pitch = scales.Pitch()
+        read = dict[int, LineText]()
+        for index in sorted(range(len(cut)), key=lambda index: -cut[index].shape[1]):
+            read[index] = self._best(cut[index], pitch)
+        return [read[index] for index in range(len(cut))]
+
+    def _best(self, line: NDArray[np.uint8], pitch: scales.Pitch) -> LineText:
+        """The text of one line, the better of two looks where the first is not sure or was too narrow."""
+        squeeze = pitch.squeeze()
+        first = self._line(line, squeeze=squeeze)
+        if not first.text:
             return first
-        return max(first, self._line(line, squeeze=SQUEEZE), key=lambda look: look.score)
+        width = line.shape[1] * ctc.HEIGHT / line.shape[0]
+        characters = len(first.text)
+        pitch.learn(characters, width)
+        if squeeze < 1 and width * squeeze < scales.TOO_NARROW * characters:
+            return self._line(line)
+        if first.score >= SURE:
+            return first
+        other = 1.0 if squeeze < (1 + SQUEEZE) / 2 else SQUEEZE
+        return max(first, self._line(line, squeeze=other), key=lambda look: look.score)
 
     def _line(self, line: NDArray[np.uint8], *, squeeze: float = 1.0) -> LineText:
         """The text of one line.
@@ -149,19 +159,6 @@ class RapidEngine:
         except self._failure as error:
             # The models are fixed and sound, so that what fails inside them is the allocation of memory.
             raise MemoryError from error
-
-
-def detection_size(height: int, width: int) -> tuple[int, int]:
-    """Height and width in which lines are searched in a picture of that height and width."""
-    smallest = DETECTION_SIDE / min(height, width)
-    scale = max(math.sqrt(DETECTION_AREA / (height * width)), smallest)
-    if scale >= 1:
-        scale = max(1.0, smallest)
-    return _multiple(height * scale), _multiple(width * scale)
-
-
-def _multiple(side: float) -> int:
-    return max(MULTIPLE, round(side / MULTIPLE) * MULTIPLE)
 
 
 def _without_padding(
