@@ -82,6 +82,12 @@ class TestSystemCalls:
             ("setsid", (112,)),
             ("bpf", (321, 0, 0, 0)),
             ("prlimit64", (302, os.getpid(), 7, 0, 0)),
+            ("setpriority", (141, 0, os.getpid(), 19)),
+            ("sched_setscheduler", (144, os.getpid(), 5, 0)),
+            ("sched_setparam", (142, os.getpid(), 0)),
+            ("sched_setattr", (314, os.getpid(), 0, 0)),
+            ("sched_setaffinity", (203, os.getpid(), 8, 0)),
+            ("ioprio_set", (251, 1, os.getpid(), 3 << 13)),
             ("x32", (0x4000_0029, 2, 1, 0)),
         ],
     )
@@ -147,10 +153,12 @@ class TestFiles:
         original = tmp_path / "invoice.pdf"
         original.write_bytes(b"precious")
         original.chmod(0o666)
+        os.utime(original, ns=(10**9, 10**9))
 
         refusals = await pool.run(trespass.harm, original, limit_s=30)
 
         assert {name for name, refusal in refusals.items() if refusal == "done"} == set()
+        assert original.stat().st_mtime_ns == 10**9
         assert (original.read_bytes(), original.stat().st_mode & 0o777) == (b"precious", 0o666)
 
     async def test_a_program_of_its_own_cannot_be_run(self, pool: Pool) -> None:

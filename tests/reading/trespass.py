@@ -61,6 +61,8 @@ def harm(lent: Path) -> dict[str, str]:
         "truncate": _refusal(lambda: os.truncate(lent, 0)),
         "chmod": _refusal(lambda: lent.chmod(0o777)),
         "chown": _refusal(lambda: os.chown(lent, 0, 0)),
+        "times": _refusal(lambda: os.utime(lent)),
+        "times of a link": _refusal(lambda: os.utime(lent, follow_symlinks=False)),
         "link": _refusal(lambda: os.link(lent, "other")),
     }
 

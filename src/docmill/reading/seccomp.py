@@ -57,6 +57,12 @@ _OTHERS_PROCESSES = {
     "migrate_pages": (256, 238),
     "setpgid": (109, 154),  # whoever leaves the group would outlive its end
     "setsid": (112, 157),
+    "setpriority": (141, 140),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "sched_setattr": (314, 274),
+    "sched_setaffinity": (203, 122),
+    "ioprio_set": (251, 30),
     "shmget": (29, 194),
     "semget": (64, 190),
     "msgget": (68, 186),
@@ -76,6 +82,10 @@ _OTHERS_FILES = {
     "fsetxattr": (190, 7),
     "setxattrat": (463, 463),
     "truncate": (76, 45),
+    "utime": (132, _NONE),
+    "utimes": (235, _NONE),
+    "futimesat": (261, _NONE),
+    "utimensat": (280, 88),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
 }
