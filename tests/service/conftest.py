@@ -6,6 +6,7 @@ import pytest
 
 from docmill.model import Document
 from docmill.service.aws.client import Session, new_session
+from docmill.service.ingest import Stages
 from docmill.service.intake import Accepted
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
@@ -27,13 +28,19 @@ def settings(settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def working(service: Service, script: Script) -> Running:
+def stages(script: Script) -> Stages:
+    """What the workers of these tests do."""
+    return script.stages()
+
+
+@pytest.fixture
+def working(service: Service, stages: Stages) -> Running:
     """Runs a worker for the length of a `with`; it is stopped as by a signal."""
 
     @asynccontextmanager
     async def run() -> AsyncGenerator[asyncio.Task[None]]:
         stop = asyncio.Event()
-        task = asyncio.create_task(run_worker(service, script.stages(), stop))
+        task = asyncio.create_task(run_worker(service, stages, stop))
         try:
             yield task
         finally:

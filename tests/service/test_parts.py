@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
@@ -16,6 +15,7 @@ from docmill.errors import CorruptError, ServerError
 from docmill.model import Document, Part
 from docmill.pipeline import PartLimits
 from docmill.ports import Original, PartFile, Ref
+from docmill.service.ingest import Stages
 from docmill.service.intake import Accepted
 from docmill.service.parts import VaultReceiver
 from docmill.service.protocol import ClaimLostError
@@ -51,19 +51,8 @@ def settings(settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def working(service: Service, boxes: Boxes) -> Running:
-    @asynccontextmanager
-    async def run() -> AsyncGenerator[asyncio.Task[None]]:
-        stop = asyncio.Event()
-        task = asyncio.create_task(run_worker(service, boxes.stages(), stop))
-        try:
-            yield task
-        finally:
-            stop.set()
-            async with asyncio.timeout(20):
-                await task
-
-    return run
+def stages(boxes: Boxes) -> Stages:
+    return boxes.stages()
 
 
 @pytest.fixture
