@@ -93,3 +93,12 @@ async def test_the_systems_errors_become_ours(
 
     with pytest.raises(expected):
         await FolderReader(tmp_path).read(Ref("a.txt", "a.txt"))
+
+
+def test_what_programs_leave_behind_is_passed_by_and_counted(tmp_path: Path) -> None:
+    for name in ("a.docx", "~$a.docx", ".~lock.a.odt#", "Thumbs.db", "desktop.ini", ".DS_Store", ".hidden"):
+        (tmp_path / name).write_bytes(b"x")
+    lister = FolderLister(tmp_path)
+
+    assert [ref.key for ref in lister.list()] == ["a.docx"]
+    assert lister.passed_by == 5

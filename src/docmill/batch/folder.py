@@ -8,16 +8,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from docmill.errors import CorruptError, MisconfiguredError, ServerError, TooLargeError
+from docmill.litter import is_litter
 from docmill.ports import Original, Ref
 
 DEFAULT_MAX_BYTES = 50_000_000
 
 
 class FolderLister:
-    """Every file below a folder, or one file, in a stable order."""
+    """Every file below a folder, or one file, in a stable order.
+
+    passed_by: how many files were left out that programs and systems keep beside those of people.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self.passed_by = 0
 
     def list(self) -> Iterator[Ref]:
         """One reference per file; hidden files and folders are left out, linked ones are followed once.
@@ -32,7 +37,10 @@ class FolderLister:
             raise MisconfiguredError(
                 f"there is no folder {str(self._root)!r}; give a folder or a file that exists"
             )
-        for path in sorted(_files(self._root)):
+        found = sorted(_files(self._root))
+        kept = [path for path in found if not is_litter(path.name)]
+        self.passed_by = len(found) - len(kept)
+        for path in kept:
             yield Ref(key=path.relative_to(self._root).as_posix(), name=path.name)
 
 
@@ -47,7 +55,7 @@ def _files(root: Path) -> Iterator[Path]:
         ]
         for name in files:
             path = Path(folder, name)
-            if not name.startswith(".") and path.is_file():
+            if (not name.startswith(".") or is_litter(name)) and path.is_file():
                 yield path
 
 

@@ -52,7 +52,10 @@ class Options:
 def run_folder(options: Options) -> int:
     """Run and print; the exit code."""
     out = options.out.resolve()
-    refs = [ref for ref in FolderLister(options.folder).list() if (options.folder / ref.key).resolve() != out]
+    lister = FolderLister(options.folder)
+    refs = [ref for ref in lister.list() if (options.folder / ref.key).resolve() != out]
+    if lister.passed_by:
+        stderr.print(f"{lister.passed_by} files that programs leave behind were passed by")
     means = means_of(
         options.config,
         max_bytes=options.max_bytes,

@@ -17,6 +17,7 @@ from docmill.cli.addresses import address_of
 from docmill.cli.exits import FAILED
 from docmill.cli.printing import MARKS, stderr, stdout
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
+from docmill.litter import is_litter
 from docmill.ports import Depth
 from docmill.reading.pool import Pool
 from docmill.reading.unlocker import PooledUnlocker
@@ -77,6 +78,9 @@ async def _add(settings: Settings, files: Sequence[Path], *, force: bool, wait: 
     async with open_service(settings) as service, Pool(1) as pool:  # a pool without tasks costs nothing
         unlock = unlocking(service.blobs, PooledUnlocker(pool), password) if password else already_readable
         for file in files:
+            if is_litter(file.name):
+                stderr.print(f"- {file.name}: left behind by a program, passed by", markup=False)
+                continue
             try:
                 accepted = await service.intake.accept(
                     file_chunks(file),

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
-from docmill.reading.holding import EMPTY, Held, is_noise, too_large
+from docmill.litter import is_litter
+from docmill.reading.holding import EMPTY, Held, too_large
 from docmill.reading.options import ReadingOptions
 from docmill.reading.zipfaults import ZIP_FAULTS
 
@@ -74,7 +75,7 @@ def _check_directory(path: Path) -> None:
 def _files(archive: zipfile.ZipFile, options: ReadingOptions) -> Iterator[Held]:
     for member in archive.infolist():
         name = _name(member)
-        if not member.is_dir() and not is_noise(name):
+        if not member.is_dir() and not is_litter(name):
             read = partial(_content, archive, member, options)
             yield Held(name, "member", read, _problem(member, options))
 

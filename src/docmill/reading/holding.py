@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from docmill.errors import CorruptError, DocumentError
+from docmill.litter import is_litter
 from docmill.model import Part, PartKind
 from docmill.reading.options import ReadingOptions
 
@@ -19,10 +20,6 @@ _LONGEST_NAME = 180
 _LONGEST_FOLDERS = 300
 _UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 """What no name needs: control characters, halves of characters, and what turns the direction of writing."""
-_NOISE = re.compile(
-    r"(?:^|/)(?:__MACOSX/|\.DS_Store$|\._[^/]*$|Thumbs\.db$|desktop\.ini$|~\$[^/]*$)", re.IGNORECASE
-)
-"""What systems leave beside a person's files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ def named(held: Iterable[Held]) -> Iterator[Held]:
     files: set[str] = set()
     names: set[str] = set()
     for one in held:
-        if is_noise(one.name):
+        if is_litter(one.name):
             continue
         name = clean_name(one.name)
         if not files.isdisjoint(_folders(name)):  # a file cannot be a folder as well
@@ -109,11 +106,6 @@ def _taken(one: Held, room: int, options: ReadingOptions) -> tuple[Part, bytes |
 def too_large(options: ReadingOptions) -> str:
     """Why a part of too many bytes is not taken."""
     return f"the file is larger than {options.max_part_bytes / 1e6:.0f} MB; upload it by itself, in pieces"
-
-
-def is_noise(name: str) -> bool:
-    """Whether this is the name of what a system left, and not a person."""
-    return bool(_NOISE.search(name.replace("\\", "/")))
 
 
 def clean_name(name: str) -> str:
