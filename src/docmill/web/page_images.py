@@ -93,6 +93,11 @@ class PageImages:
             )
 
 
+def picture_version(row: DocumentRow) -> str:
+    """What an address needs so that a browser never shows pages as an earlier processing turned them."""
+    return row.ingestion_id.hex[-8:] if row.ingestion_id else "0"
+
+
 def is_viewable(row: DocumentRow) -> bool:
     """Whether pictures of its pages can be made; by its file name until somebody has looked inside."""
     if row.page_count == 0 or (row.page_count is None and row.error_code in _UNREADABLE):

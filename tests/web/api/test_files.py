@@ -1,6 +1,8 @@
 """Originals and pictures of pages."""
 
 import asyncio
+import html
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from uuid import UUID
@@ -126,8 +128,30 @@ async def test_a_page_is_drawn_once_and_kept(
 
     assert first.content == second.content == b"picture of page 2, 200 px"
     assert first.headers["content-type"] == "image/webp"
-    assert "immutable" in first.headers["cache-control"]
+    assert first.headers["cache-control"] == "private, no-cache"
     assert renderer.asked == [(b"0123456789", 2, 200)]
+
+
+async def test_a_picture_that_the_next_processing_may_turn_is_kept_under_its_version_only(
+    client: httpx.AsyncClient, add: Add, finish: Finish
+) -> None:
+    async def pictures() -> list[str]:
+        page = (await client.get(f"/docs/{document_id}")).text + (await client.get("/")).text
+        return sorted(set(re.findall(r'src="([^"]+\.webp[^"]*)"', html.unescape(page))))
+
+    document_id = await add("scan.png", b"0123456789")
+    await finish(document_id)
+    before = await pictures()
+    kept = [(await client.get(address)).headers["cache-control"] for address in before]
+
+    await client.post(f"/api/v1/documents/{document_id}/reprocess")
+    await finish(document_id)
+    stale = [(await client.get(address)).headers["cache-control"] for address in before]
+
+    assert len(before) == 2
+    assert all("immutable" in header for header in kept)
+    assert not set(before) & set(await pictures())
+    assert stale == ["private, no-cache"] * 2
 
 
 async def test_a_page_that_stood_on_its_side_is_drawn_as_it_was_read(

@@ -81,8 +81,25 @@ async def test_a_failed_check_stands_with_its_values(client: httpx.AsyncClient, 
 
 async def test_checks_that_hold_are_told(client: httpx.AsyncClient, read: Read) -> None:
     document_id = await read(verdict={"failures": []})
+    sure = await read(
+        "sure.png",
+        verdict={"failures": []},
+        structured_data={
+            "currency": "EUR",
+            "gross_total": "1.00",
+            "seller": {"name": "A"},
+            "issue_date": "2026-11-03",
+        },
+        evidence={
+            path: {"page": 1, "box": None, "text": "x", "match": "exact", "confidence": 0.99}
+            for path in ("currency", "gross_total", "seller.name", "issue_date")
+        },
+    )
 
-    assert "Every check holds" in (await client.get(f"/docs/{document_id}")).text
+    assert "No value contradicts another" in (await client.get(f"/docs/{document_id}")).text
+    page = (await client.get(f"/docs/{sure}")).text
+    assert "Every value is sure" in page
+    assert "Every check holds" in page
 
 
 async def test_line_items_are_a_table(client: httpx.AsyncClient, read: Read) -> None:

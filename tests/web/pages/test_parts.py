@@ -76,6 +76,38 @@ async def test_an_archive_points_to_what_it_holds(
     assert 'class="toolbar"' not in page
 
 
+async def test_a_card_tells_what_its_document_came_in(
+    client: httpx.AsyncClient, add: Add, finish: Finish, hold: Hold
+) -> None:
+    scan, archive, bill = await add("scan.pdf"), await add("all.zip"), await add("bill.pdf")
+    await finish(bill)
+    await hold(scan, {"pages 1 to 2": bill}, kind="section", pages=2)
+    await hold(archive, {"bill.pdf": bill}, kind="member")
+
+    page = (await client.get("/")).text
+
+    assert re.findall(r'<p class="card-whole">(.*?)</p>', page) == [
+        f'From: <a href="/docs/{scan}">scan.pdf</a>, pages 1 to 2'
+    ]
+    cards = re.findall(r'<li class="card([^"]*)" id="doc-([^"]*)"', page)
+    assert {UUID(id_) for classes, id_ in cards if "part" in classes.split()} == {bill}
+
+
+async def test_a_section_goes_by_its_title(
+    client: httpx.AsyncClient, add: Add, finish: Finish, hold: Hold
+) -> None:
+    scan, bill, unread = await add("scan.pdf"), await add("bill.pdf"), await add("unread.pdf")
+    await finish(bill)
+    await hold(scan, {"pages 1 to 2": bill, "pages 3 to 4": unread}, kind="section", pages=2)
+
+    page = (await client.get(f"/docs/{scan}")).text
+
+    assert parts_of(page) == [
+        "Corner Bakery, pages 1 to 2 Ready Receipt",
+        "pages 3 to 4, pages 3 to 4 Processing",
+    ]
+
+
 async def test_names_of_parts_are_no_markup(client: httpx.AsyncClient, add: Add, hold: Hold) -> None:
     mail, bill = await add("mail.eml"), await add("bill.pdf")
     await hold(mail, {"<b>bill</b>.pdf": bill, "<i>.pdf": "<u>broken</u>"})

@@ -1,5 +1,6 @@
 """Which documents hold which."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -81,6 +82,22 @@ async def of_document(conn: Conn, document_id: UUID) -> list[PartRow]:
             {"document_id": document_id},
         )
         return await cur.fetchall()
+
+
+async def first_wholes(conn: Conn, document_ids: Sequence[UUID]) -> dict[UUID, WholeRow]:
+    """For each of these documents that is a part, what held it first."""
+    cur = await conn.execute(
+        """
+        SELECT DISTINCT ON (child_id)
+               child_id, parent_id, coalesce(title, file_name), kind, name, first_page, last_page
+          FROM part
+          JOIN document ON document.id = parent_id
+         WHERE child_id = ANY(%(ids)s)
+         ORDER BY child_id, part.created_at, parent_id, position
+        """,
+        {"ids": list(document_ids)},
+    )
+    return {child_id: WholeRow(*facts) for child_id, *facts in await cur.fetchall()}
 
 
 async def wholes_of(conn: Conn, document_id: UUID, *, limit: int = 50) -> list[WholeRow]:

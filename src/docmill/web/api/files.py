@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 
 from docmill.errors import DocumentError, TransientError
 from docmill.service.store.documents import DocumentRow
-from docmill.web.page_images import WIDTHS_PX, placeholder
+from docmill.web.page_images import WIDTHS_PX, picture_version, placeholder
 from docmill.web.vault import TheVault, Vault
 
 router = APIRouter(prefix="/documents/{document_id}", tags=["files"])
@@ -63,8 +63,9 @@ async def get_page(
     width: Annotated[int, Query(json_schema_extra={"enum": list(WIDTHS_PX)})] = 1000,
     known: Annotated[str | None, Header(alias="if-none-match")] = None,
     accept: Annotated[str, Header()] = "*/*",
+    v: Annotated[str, Query(max_length=40, description="of which processing; lets the picture be kept")] = "",
 ) -> Response:
-    """A page as a picture, which does not change once the page has been read.
+    """A page as a picture. Processing again may turn it; a picture asked for with `v` may be kept for ever.
 
     Who accepts images by name, as the `img` of a browser does, gets a placeholder for a page that cannot be
     drawn; everyone else is told why.
@@ -73,7 +74,8 @@ async def get_page(
         raise HTTPException(422, f"width is one of {', '.join(map(str, WIDTHS_PX))}")
     row, history = await vault.document_with_history(document_id)
     rotation = await vault.rotation(history, number)
-    is_settled = row.state != "processing"  # reading may find that the page stands on its side
+    # Reading may find that the page stands on its side.
+    is_settled = row.state != "processing" and v == picture_version(row)
     headers = {
         "cache-control": "private, max-age=31536000, immutable" if is_settled else "private, no-cache",
         "etag": f'"{row.content_hash}-{number}-{width}-{rotation}"',

@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from docmill.errors import EncryptedError
 from docmill.service.store import events
-from docmill.web.page_images import is_viewable
+from docmill.web.page_images import is_viewable, picture_version
 from docmill.web.vault import TheVault, Vault, not_found
 from docmill.web.view.cards import money, title
 from docmill.web.view.document import TABS, choose, document_view, page_count_of
@@ -73,6 +73,7 @@ async def _shown(
         title=title(row),
         money=money(row.structured_data),
         is_viewable=is_viewable(row),
+        picture_version=picture_version(row),
         tabs=TABS,
         last_event=last_event,
         asks_password=refusal is not None or await vault.asks_password(row),

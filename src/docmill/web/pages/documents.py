@@ -8,10 +8,10 @@ from uuid import UUID
 from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from docmill.service.store import documents, events, ingestions
+from docmill.service.store import documents, events, ingestions, parts
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
-from docmill.web.page_images import is_viewable
+from docmill.web.page_images import is_viewable, picture_version
 from docmill.web.templating import THEME_COOKIE, THEMES
 from docmill.web.uploads import receive, upload_status
 from docmill.web.vault import TheVault, not_found
@@ -106,7 +106,17 @@ async def set_theme(
 
 async def _cards(conn: Conn, rows: Sequence[DocumentRow]) -> list[Card]:
     now = datetime.now(UTC)
-    return [card(row, await _failures(conn, row), viewable=is_viewable(row), now=now) for row in rows]
+    wholes = await parts.first_wholes(conn, [row.id for row in rows])
+    return [
+        card(
+            row,
+            await _failures(conn, row),
+            picture=picture_version(row) if is_viewable(row) else None,
+            whole=wholes.get(row.id),
+            now=now,
+        )
+        for row in rows
+    ]
 
 
 async def _failures(conn: Conn, row: DocumentRow) -> list[str]:

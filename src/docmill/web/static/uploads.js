@@ -3,12 +3,14 @@
 import { announce } from "./announce.js";
 
 const AT_ONCE = 2;
+const FEW = 3;
 
 const waiting = [];
 let running = 0;
 
 /** Wire the upload form and the drop zone. `onFinished` is called when no upload is left. */
 export function start(form, list, dropZone, onFinished) {
+  wireDismissAll(form.ownerDocument.querySelector("#dismiss-all"), list);
   const input = form.querySelector("input[type=file]");
   const limit = Number(form.dataset.limitBytes);
 
@@ -45,6 +47,20 @@ function next(onFinished) {
         next(onFinished);
       });
   }
+}
+
+/** One button for the rows that are done, once they are more than a few; what can be tried again stays. */
+function wireDismissAll(place, list) {
+  const done = () => [...list.children].filter((row) => "done" in row.dataset);
+  const look = () => {
+    place.hidden = done().length <= FEW;
+  };
+  new MutationObserver(look).observe(list, { attributeFilter: ["data-done"], childList: true, subtree: true });
+  place.querySelector("button").addEventListener("click", () => {
+    for (const row of done()) row.remove();
+    announce("Dismissed");
+    document.querySelector("#upload input[type=file]").focus();
+  });
 }
 
 function wireDropZone(zone, add) {
@@ -137,6 +153,7 @@ class UploadItem {
     this.status.textContent = `Not uploaded: ${reason}`;
     this.status.className = "problem";
     this.button.textContent = again ? "Retry" : "Dismiss";
+    if (!again) this.element.dataset.done = "";
     this.button.setAttribute("aria-label", `${this.button.textContent} ${this.file.name}`);
     this.request = null;
     announce(`${this.file.name}: ${this.status.textContent}`);
@@ -146,6 +163,7 @@ class UploadItem {
     this.progress.hidden = true;
     this.status.textContent = word;
     this.button.textContent = "Dismiss";
+    this.element.dataset.done = "";
     this.button.setAttribute("aria-label", `Dismiss ${this.file.name}`);
     this.request = null;
     announce(`${this.file.name}: ${word}`);

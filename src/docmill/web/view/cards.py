@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from docmill.service.store.documents import DocumentRow
+from docmill.service.store.parts import WholeRow
 from docmill.web.view.words import RETRIES, STATES, StateWords, sentence, step_name, type_name
 
 THUMBNAIL_PX = 400
@@ -29,7 +30,7 @@ class Card:
 
     reason: why a person should look, or what is being done. thumbnail: address of a picture of page 1, None
     where none can be made. retry: what the button does, None without one. idle_minutes: since the last
-    progress.
+    progress. whole: what holds the document, None for one that came by itself.
     """
 
     id: UUID
@@ -46,10 +47,17 @@ class Card:
     thumbnail: str | None
     extension: str
     retry: str | None
+    whole: WholeRow | None
 
 
-def card(row: DocumentRow, failures: Sequence[str], *, viewable: bool, now: datetime) -> Card:
-    """The card of a document. failures: the failed checks of its verdict, in words."""
+def card(
+    row: DocumentRow, failures: Sequence[str], *, picture: str | None, whole: WholeRow | None, now: datetime
+) -> Card:
+    """The card of a document.
+
+    failures: the failed checks of its verdict, in words. picture: the version of the picture of page 1, None
+    where none can be made. whole: what holds it.
+    """
     progress_at = row.progress_at or row.updated_at
     return Card(
         id=row.id,
@@ -63,9 +71,12 @@ def card(row: DocumentRow, failures: Sequence[str], *, viewable: bool, now: date
         reason=_reason(row, failures),
         idle_minutes=max(0, int((now - progress_at).total_seconds() // 60)),
         progress_at=progress_at,
-        thumbnail=f"/api/v1/documents/{row.id}/pages/1.webp?width={THUMBNAIL_PX}" if viewable else None,
+        thumbnail=(
+            f"/api/v1/documents/{row.id}/pages/1.webp?width={THUMBNAIL_PX}&v={picture}" if picture else None
+        ),
         extension=extension(row.file_name),
         retry=RETRIES.get(row.state),
+        whole=whole,
     )
 
 

@@ -137,10 +137,17 @@ def step_name(step: str | None) -> str:
     return STEPS.get(step or "", "Waiting for its turn")
 
 
+def part_name(part: PartRow) -> str:
+    """What a part is called in its whole's list: a section by its title, since its name tells its pages."""
+    return part.title or part.name if part.kind == "section" else part.name
+
+
 def about_part(part: PartRow) -> str:
     """What is said of a part beside its name: why it was not read, or what it is."""
     if part.error_message:
         return sentence(part.error_message)
+    if part.kind == "section":
+        return type_name(part.document_type)
     return part.title if part.title and part.title != part.name.rpartition("/")[2] else ""
 
 
