@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from docmill.reading.scales import NARROWEST, PITCH, Pitch, detection_size, letter_height
+from docmill.reading.scales import NARROWEST, PITCH, Pitch, detection_size, letter_height, too_narrow
 
 
 def page(size: int) -> NDArray[np.uint8]:
@@ -62,8 +62,9 @@ def test_lines_are_made_as_narrow_as_the_letters_seen_allow() -> None:
     pitch = Pitch()
 
     before = pitch.squeeze()
-    pitch.learn(10, 10 * PITCH / 0.8)
-    pitch.learn(2, 2 * PITCH)
+    pitch.learn("0123456789", 10 * PITCH / 0.8)
+    pitch.learn("01", 2 * PITCH)
+    pitch.learn("\u53d1\u7968\u53f7\u7801\u53d1\u7968", 6 * PITCH)
 
     assert before == 1.0
     assert pitch.squeeze() == pytest.approx(0.8)
@@ -73,6 +74,16 @@ def test_lines_are_made_as_narrow_as_the_letters_seen_allow() -> None:
 def test_no_line_is_made_all_too_narrow_or_wider_than_it_is(width: float, expected: float) -> None:
     pitch = Pitch()
 
-    pitch.learn(10, width)
+    pitch.learn("0123456789", width)
 
     assert pitch.squeeze() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [("Invoice", 100, False), ("Invoice", 80, True), ("\u53d1\u7968", 100, True)],
+)
+def test_a_line_of_narrow_letters_or_ideographs_needs_its_width(
+    text: str, width: float, *, expected: bool
+) -> None:
+    assert too_narrow(text, width) is expected

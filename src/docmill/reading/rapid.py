@@ -122,9 +122,8 @@ class RapidEngine:
         if not first.text:
             return first
         width = line.shape[1] * ctc.HEIGHT / line.shape[0]
-        characters = len(first.text)
-        pitch.learn(characters, width)
-        if squeeze < 1 and width * squeeze < scales.TOO_NARROW * characters:
+        pitch.learn(first.text, width)
+        if squeeze < 1 and scales.too_narrow(first.text, width * squeeze):
             return self._line(line)
         if first.score >= SURE:
             return first

@@ -9,6 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from docmill.reading.spelling import IDEOGRAPHIC
+
 LARGEST = 1_800_000
 """Pixels among which lines are searched at most, to be recognised from all (docs/decisions/013)."""
 SMALLEST = 600_000
@@ -70,13 +72,18 @@ class Pitch:
     def __init__(self) -> None:
         self._seen: list[float] = []
 
-    def learn(self, characters: int, width: float) -> None:
-        """width: of a line with so many characters, in pixels, as high as the recogniser takes it."""
-        if characters >= TELLING:
-            self._seen.append(width / characters)
+    def learn(self, text: str, width: float) -> None:
+        """width: of the line of that text, in pixels, as high as the recogniser takes it."""
+        if len(text) >= TELLING and not IDEOGRAPHIC.search(text):
+            self._seen.append(width / len(text))
 
     def squeeze(self) -> float:
         """How much narrower the next line may be made."""
         if not self._seen:
             return 1.0
         return min(1.0, max(NARROWEST, PITCH / float(np.percentile(self._seen, 25))))
+
+
+def too_narrow(text: str, width: float) -> bool:
+    """Whether a line of that text should not have been made as narrow. Ideographs need all they have."""
+    return width < TOO_NARROW * len(text) or bool(IDEOGRAPHIC.search(text))
