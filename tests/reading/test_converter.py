@@ -3,8 +3,9 @@
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import TypeVar, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple
 
+import pikepdf
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 from reportlab.pdfgen.canvas import Canvas
@@ -18,8 +19,9 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.model import Document
+from docmill.offline import process_file
 from docmill.ports import Original
-from docmill.reading import tasks
+from docmill.reading import pdf, tasks
 from docmill.reading.converter import LocalConverter
 from docmill.reading.language import dominant_language
 from docmill.reading.memory import OutOfMemoryError
@@ -105,6 +107,64 @@ async def test_a_broken_page_leaves_the_others_readable(pool: Pool, make_pdf: Ma
 
     assert [page.source for page in document.pages] == ["text", "text", "none"]
     assert document.pages[2].problem == "the page is damaged"
+
+
+BROKEN: list[Callable[[pikepdf.Pdf, Any], None]] = [
+    lambda _, page: page.obj.__setitem__("/Type", pikepdf.Name.Font),
+    lambda pdf, page: page.obj.__setitem__("/Contents", pikepdf.Stream(pdf, b"\xff\x00 neither text")),
+    lambda pdf, page: page.obj.__setitem__("/Contents", pikepdf.Array([pikepdf.Stream(pdf, b"hello there")])),
+    lambda _, page: page.Contents.write(b"\x78\x9c not deflated", filter=pikepdf.Name.FlateDecode),
+]
+
+
+@pytest.fixture
+def with_seventh_page(make_pdf: MakePdf) -> Callable[[Callable[[pikepdf.Pdf, Any], None]], Path]:
+    def make(damage: Callable[[pikepdf.Pdf, Any], None]) -> Path:
+        path = make_pdf(*(draw_word(f"Invoice page{number}") for number in range(1, 10)))
+        with pikepdf.open(path, allow_overwriting_input=True) as whole:
+            damage(whole, whole.pages[6])
+            whole.save(path)
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize("damage", BROKEN)
+def test_a_page_that_cannot_be_made_out_says_so(
+    with_seventh_page: Callable[..., Path], damage: Callable[[pikepdf.Pdf, Any], None]
+) -> None:
+    pages = tasks.open_original(with_seventh_page(damage), ReadingOptions()).pages
+
+    assert [page and page.problem for page in pages] == [None] * 6 + ["the page is damaged"] + [None] * 2
+
+
+def test_of_a_file_whose_seventh_page_is_broken_the_others_are_understood(
+    with_seventh_page: Callable[..., Path],
+) -> None:
+    document = process_file(with_seventh_page(BROKEN[1])).document
+
+    assert document is not None
+    assert [(page.number, page.problem) for page in document.pages if page.source == "none"] == [
+        (7, "the page is damaged")
+    ]
+    assert [hit.page_number for hit in document.find("Invoice")] == [1, 2, 3, 4, 5, 6, 8, 9]
+
+
+def test_a_page_that_is_empty_is_not_broken(make_pdf: MakePdf) -> None:
+    path = make_pdf(draw_word("first"), draw_word(" "), draw_word(""))
+    with pikepdf.open(path, allow_overwriting_input=True) as whole:
+        whole.pages[2].obj["/Contents"] = pikepdf.Stream(whole, b"q Q " * 10_000)
+        whole.save(path, encryption=pikepdf.Encryption(user="häslein", owner="boss"))
+
+    opened = tasks.open_original(path, ReadingOptions(passwords=("wrong", "häslein")))
+
+    assert [page and page.problem for page in opened.pages] == [None] * 3
+
+
+def test_what_cannot_be_looked_into_again_is_not_called_broken(tmp_path: Path) -> None:
+    (tmp_path / "bad.pdf").write_bytes(b"%PDF-1.7 but nothing else")
+
+    assert pdf.spoilt(tmp_path / "bad.pdf", [1], ()) == []
 
 
 async def test_a_file_of_which_no_page_can_be_read_is_corrupt(pool: Pool, make_pdf: MakePdf) -> None:

@@ -4,7 +4,9 @@ import contextlib
 import ctypes
 import io
 import logging
-from collections.abc import Generator, Sequence
+import re
+import warnings
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -26,12 +28,17 @@ HEADER_WITHIN = 1024
 MAX_SCALE = 300 / 72
 """Rendering a small page finer than 300 dpi shows no more."""
 
+MAX_EMPTY_BYTES = 20_000
+"""Of what draws an empty page; unpacked it is at most a thousand times as much."""
+OPERATOR = re.compile(r"[A-Za-z'\"][A-Za-z0-9*]{0,2}|INLINE IMAGE")
+"""What the names of operators look like, known ones and others (ISO 32000-1:2008, 7.8.2)."""
 
 LOCKED = "the PDF is protected by a password; give the password, or save the PDF without one"
 NOT_OPENED = "the password does not open the PDF; give the right one, or save the PDF without one"
 FOR_OTHERS = (
     "the PDF is encrypted for certain people only; save it without that protection and upload it again"
 )
+DAMAGED_PAGE = "the page is damaged"
 BEYOND_REPAIR = "the PDF is damaged beyond repair; print or scan it again"
 MALFORMED = (OSError, ValueError, RuntimeError, LookupError, TypeError, RecursionError)
 """What qpdf's binding raises besides its own errors on files that are not what they should be."""
@@ -114,6 +121,38 @@ def excerpt(path: Path, passwords: Sequence[str], first: int, last: int) -> byte
     return file.getvalue()
 
 
+def spoilt(path: Path, numbers: Iterable[int], passwords: Sequence[str]) -> list[int]:
+    """Those of these pages whose contents cannot be made out, which PDFium shows as empty paper."""
+    import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
+
+    for password in ("", *passwords):
+        try:
+            with pikepdf.open(path, password=password) as document:
+                return [number for number in numbers if _is_spoilt(document.pages[number - 1].obj)]
+        except pikepdf.PasswordError:
+            continue
+        except (pikepdf.PdfError, *MALFORMED):
+            break
+    return []  # what PDFium made of the file is all there is
+
+
+def _is_spoilt(page: Any) -> bool:  # noqa: ANN401 - pikepdf's
+    import pikepdf  # noqa: PLC0415 - as above
+
+    contents = page.get("/Contents", ())
+    for stream in [contents] if isinstance(contents, pikepdf.Stream) else list(contents):
+        if len(stream.read_raw_bytes()) > MAX_EMPTY_BYTES:  # nothing is drawn with so much by mistake
+            continue
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                operators = [str(one.operator) for one in pikepdf.parse_content_stream(stream)]
+        except (pikepdf.PdfError, UnicodeDecodeError):
+            return True
+        if not all(map(OPERATOR.fullmatch, operators)):
+            return True
+    return False
+
+
 @contextmanager
 def opened_page(document: PdfDocument, page_number: int) -> Generator[PdfPage]:
     """One page. Raises CorruptError, also for what PDFium finds wrong with it later."""
@@ -121,7 +160,7 @@ def opened_page(document: PdfDocument, page_number: int) -> Generator[PdfPage]:
         with contextlib.closing(document[page_number - 1]) as page:
             yield page
     except pypdfium2.PdfiumError as error:
-        raise CorruptError("the page is damaged") from error
+        raise CorruptError(DAMAGED_PAGE) from error
 
 
 def render(page: PdfPage, fit: tuple[int, int], *, rotation: int | None = None) -> Picture:

@@ -53,7 +53,7 @@ def open_original(path: Path, options: ReadingOptions) -> Opened:
         count = len(document)  # at least 1: PDFium refuses a file without pages
         _check_pages(count, options)
         last = min(count, options.pages_per_task)
-        pages = [_text_page(document, number) for number in range(1, last + 1)]
+        pages = _without_spoilt(path, [_text_page(document, n) for n in range(1, last + 1)], options)
         return Opened(media_type, count, pages, einvoices.in_pdf(document))
 
 
@@ -135,7 +135,18 @@ def set_flow(path: Path, media_type: str, options: ReadingOptions) -> Typeset:
 def read_text(path: Path, first: int, last: int, options: ReadingOptions) -> list[Page | None]:
     """Pages `first` to `last` of a PDF by their text layers, None for each that must be recognised."""
     with pdf.opened(path, options.passwords) as document:
-        return [_text_page(document, number) for number in range(first, last + 1)]
+        pages = [_text_page(document, number) for number in range(first, last + 1)]
+    return _without_spoilt(path, pages, options)
+
+
+def _without_spoilt(path: Path, pages: list[Page | None], options: ReadingOptions) -> list[Page | None]:
+    """The pages, those said to be broken that are empty only because nobody can make out their contents."""
+    empty = [page.number for page in pages if page and not page.words.texts and page.problem is None]
+    spoilt = pdf.spoilt(path, empty, options.passwords) if empty else []
+    return [
+        broken_page(page.number, pdf.DAMAGED_PAGE) if page and page.number in spoilt else page
+        for page in pages
+    ]
 
 
 def _text_page(document: pdf.PdfDocument, number: int) -> Page | None:
