@@ -139,3 +139,33 @@ def test_a_code_on_a_sheet_parts_and_on_a_letter_begins(make_document: MakeDocum
     assert parts(sheet) == [(1, 1), (3, 4)]
     assert parts(long) == [(1, 2)]
     assert parts(sticker) == [(1, 1), (2, 2)]
+
+
+GERMAN = "Müller Holzbau GmbH\nHauptstr. 5, Berlin\nRechnung\nDatum: 05.03.2024"
+ITALIAN = "Rossi Forniture Srl\nVia Roma 12, Milano\nFattura\nData: 12/03/2024"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Rechnung Nr. 2024-118", "Fattura n. 77/2024"),
+        ("IBAN DE89 3704 0044 0532 0130 00", "IBAN IT60 X054 2811 1010 0000 0123 456"),
+        ("USt-IdNr. DE123456789", "P.IVA IT 01234567890"),
+        ("www.mueller-holz.de", "info@rossi.it"),
+        (
+            "Wir danken für den Auftrag und die Zahlung mit der Bank",
+            "Vi ringraziamo per una gentile fornitura della sedia e del tavolo di legno",
+        ),
+    ],
+)
+def test_two_bills_on_two_papers_are_two_documents(make_document: MakeDocument, one: str, other: str) -> None:
+    assert parts(make_document(f"{GERMAN}\n{one}{BODY}", f"{ITALIAN}\n{other}{BODY}")) == [
+        (1, 1),
+        (2, 2),
+    ]
+
+
+def test_without_a_sign_of_another_firm_pages_stay_together(make_document: MakeDocument) -> None:
+    assert parts(make_document(GERMAN + BODY, ITALIAN + BODY)) == [(1, 2)]
+    account = "IBAN DE89 3704 0044 0532 0130 00"
+    assert parts(make_document(f"{GERMAN}\n{account}{BODY}", f"{ITALIAN}\n{account}{BODY}")) == [(1, 2)]

@@ -1,6 +1,7 @@
 """What a page says about its place: "page 2 of 3", the document's number, whose paper it is."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -14,6 +15,9 @@ OPENING = 0.5
 """The share of a page in which a document says its own number."""
 HEAD_SIGNS = 2
 """How many of title, date and number stand at the head of a document's first page."""
+LEAST_SMALL_WORDS = 4
+CLEARLY = 3
+"""So many times as many words of one language as of the next, and the page is in it."""
 LONG_NUMBER = 6
 """Digits of a number that is nobody else's."""
 
@@ -40,7 +44,7 @@ _DOCUMENT_WORDS = {
     "credit": r"credit\s+note|gutschrift|avoir|nota\s+di\s+credito|nota\s+de\s+cr[eé]dito|creditnota",
     "statement": r"statement|kontoauszug|auszug|relev[eé]|estratto\s+conto|extracto",
 }
-_NUMBER_WORD = r"(?:no|nr|num|number|nummer|numero|n[uú]mero|num[eé]ro|n[°ºo]|id|#|№|szám|sz)"
+_NUMBER_WORD = r"(?:n\b|no|nr|num|number|nummer|numero|n[uú]mero|num[eé]ro|n[°ºo]|id|#|№|szám|sz)"
 _VALUE = r"([A-Z0-9][A-Z0-9/._-]*\d[A-Z0-9/._-]*)"
 _NUMBERED = {
     kind: re.compile(rf"\b(?:{words})\s*[-.]?\s*{_NUMBER_WORD}\.?\s*[:#]?\s{{0,40}}{_VALUE}", re.IGNORECASE)
@@ -52,6 +56,24 @@ _DATE = re.compile(
     r"|\b[^\W\d_]{3,9}\.?\s+\d{1,2},?\s+\d{4}\b"
 )
 _AMOUNT = re.compile(r"^[^\w]*[\d.,'\u2019]*\d[.,]\d{2}[^\w]*$")
+_ACCOUNT = re.compile(
+    r"(?<!\w)(?:[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?"  # IBAN
+    r"|(?:AT ?U|CHE-?|ES ?[A-Z]?|FR ?[A-Z0-9]{2}|BE|CZ|DE|DK|FI|GB|IT|LU|NL|PL|PT|SE) ?"  # VAT id
+    r"\d[\d. ]{6,12}\d(?:B\d\d)?)(?!\w)"
+)
+_SMALL = {
+    "de": "der die das und für mit von zum zur wir sie ist bei nach auf den dem ihre ihr vielen dank betrag",
+    "en": "the and of to for with your you we is are on by this please thank total from",
+    "es": "el los las y de la del por para con una su importe total según en gracias",
+    "fr": "le les et de la du des pour avec votre vous nous est sur par montant une merci",
+    "it": "il lo gli e di della del per con una vostra totale sono alla dal grazie importo",
+    "nl": "het een en van de voor met uw wij is op bij door bedrag totaal",
+    "pl": "i w z na do oraz się za od po dla jest kwota razem",
+}
+_SMALL_WORDS: dict[str, tuple[str, ...]] = {}
+for _tongue, _words in _SMALL.items():
+    for _word in _words.split():
+        _SMALL_WORDS[_word] = (*_SMALL_WORDS.get(_word, ()), _tongue)
 _DOMAIN = re.compile(r"(?:@|www\.)([\w-]+(?:\.[\w-]+)+)", re.IGNORECASE)
 
 
@@ -66,7 +88,8 @@ class PageMark(NamedTuple):
 class Marks:
     """numbers: of documents, by kind. identities: numbers and addresses that belong to one firm or file.
 
-    head: the words of the letterhead. is_head: whether the page opens as documents do.
+    issuers: those of the identities that name a firm: domain, bank account, VAT id. head: the words of the
+    letterhead. is_head: whether the page opens as documents do. language: what its commonest words are of.
     """
 
     page: PageMark | None = None
@@ -74,6 +97,8 @@ class Marks:
     identities: frozenset[str] = frozenset()
     head: frozenset[str] = frozenset()
     is_head: bool = False
+    issuers: frozenset[str] = frozenset()
+    language: str | None = None
 
 
 def marks(page: Page) -> Marks:
@@ -83,13 +108,16 @@ def marks(page: Page) -> Marks:
     opening = "\n".join(text for text, top in lines if top < OPENING)
     head = "\n".join(text for text, top in lines if top < HEAD)
     numbers = _numbers(opening)
+    issuers = _issuers(page.text)
     signs = bool(_TITLE.search(opening)), bool(_DATE.search(opening)), bool(numbers)
     return Marks(
         page_mark([text for text, top in lines if top < HEAD or top > FOOT]),
         numbers,
-        _identities(page.words.texts),
+        _identities(page.words.texts) | issuers,
         frozenset(re.findall(r"[^\W\d_]{3,}", head.casefold())),
         sum(signs) >= HEAD_SIGNS,
+        issuers,
+        _language(page.words.texts),
     )
 
 
@@ -137,3 +165,16 @@ def _identities(words: Sequence[str]) -> frozenset[str]:
         ):
             found.add(letters_and_digits(word))
     return frozenset(found)
+
+
+def _issuers(text: str) -> frozenset[str]:
+    """Domains, and whatever looks like a bank account or a VAT id."""
+    domains = {found[1].casefold() for found in _DOMAIN.finditer(text)}
+    return frozenset(domains | {letters_and_digits(found[0]) for found in _ACCOUNT.finditer(text)})
+
+
+def _language(words: Sequence[str]) -> str | None:
+    """The language whose small words stand on the page, several times as many as of any other."""
+    counts = Counter(language for word in words for language in _SMALL_WORDS.get(word.casefold(), ()))
+    (first, most), (_, second) = (*counts.most_common(2), ("", 0), ("", 0))[:2]
+    return first if most >= LEAST_SMALL_WORDS and most >= CLEARLY * second else None

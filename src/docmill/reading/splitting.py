@@ -110,7 +110,9 @@ def _begins(sheet: _Sheet, before: Sequence[_Sheet], *, backs: bool) -> bool:
     if _kin(new, pages):
         return False
     parted = by_mark is True or (before[-1].kind == "blank" and not backs)
-    return new.is_head and (parted or _complete(last.page) or (bool(new.numbers) and _strangers(new, pages)))
+    foreign = _of_other_firm(new, pages) or _in_other_language(new, pages)
+    strange = foreign or (bool(new.numbers) and _strangers(new, pages))
+    return new.is_head and (parted or _complete(last.page) or strange)
 
 
 def _by_page_mark(new: PageMark | None, before: Sequence[PageMark | None]) -> bool | None:
@@ -146,6 +148,16 @@ def _kin(new: Marks, pages: Sequence[Marks]) -> bool:
 def _strangers(new: Marks, pages: Sequence[Marks]) -> bool:
     """Whether both sides have identities, and none in common."""
     return bool(new.identities) and any(page.identities for page in pages)
+
+
+def _of_other_firm(new: Marks, pages: Sequence[Marks]) -> bool:
+    """Whether both sides name firms by accounts, VAT ids or domains, and none in common."""
+    return bool(new.issuers) and any(page.issuers for page in pages)
+
+
+def _in_other_language(new: Marks, pages: Sequence[Marks]) -> bool:
+    known = {page.language for page in pages if page.language}
+    return new.language is not None and bool(known) and new.language not in known
 
 
 def _likeness(first: frozenset[str], second: frozenset[str]) -> float:
