@@ -9,10 +9,9 @@ from random import Random
 from docmill import transcription
 from docmill.errors import DocmillError
 from docmill.model import Page, Part, Words
-from docmill.reading import codes, render, replies, signed, sniff, tasks
-from docmill.reading.formats import READERS
+from docmill.reading import codes, images, render, replies, signed, sniff, tasks
 from docmill.reading.options import ReadingOptions
-from docmill.reading.wholes import WHOLES
+from docmill.reading.wholes import TEXTS, WHOLES
 from fuzz.mutations import mutated
 from fuzz.pdfs import PASSWORD
 
@@ -27,8 +26,11 @@ def read_file(data: bytes) -> None:
     path = Path("fuzzed")
     path.write_bytes(data)
     opened = tasks.open_original(path, OPTIONS)
-    if opened.media_type in READERS:
+    if opened.media_type in TEXTS:
         tasks.read_flow(path, opened.media_type, OPTIONS)
+        for number, _ in enumerate(tasks.set_flow(path, opened.media_type, OPTIONS).figures, 1):
+            with contextlib.suppress(DocmillError):
+                tasks.draw(path, opened.media_type, number, OPTIONS)
     if opened.media_type in WHOLES:
         tasks.list_parts(path, opened.media_type, OPTIONS)
         tasks.take_parts(path, opened.media_type, 0, ROOM, OPTIONS)
@@ -54,7 +56,7 @@ def read_codes(data: bytes) -> None:
     """The codes on a picture."""
     path = Path("fuzzed")
     path.write_bytes(data)
-    codes.codes(tasks.draw(path, sniff.media_type(path), 1, OPTIONS).pixels)
+    codes.codes(images.load(path, 1, (2000, 2000), OPTIONS).pixels)
 
 
 def unwrap(data: bytes) -> None:

@@ -10,6 +10,8 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 from reportlab.pdfgen.canvas import Canvas
 
+from docmill.batch.folder import FolderReader
+from docmill.batch.memory import MemoryExporter, MemoryJournal
 from docmill.errors import (
     CorruptError,
     CrashedError,
@@ -19,8 +21,9 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.model import Document
-from docmill.offline import process_file
-from docmill.ports import Original
+from docmill.offline import offline_steps
+from docmill.pipeline import process
+from docmill.ports import Original, Ref
 from docmill.reading import pdf, tasks
 from docmill.reading.converter import LocalConverter
 from docmill.reading.language import dominant_language
@@ -113,6 +116,8 @@ BROKEN: list[Callable[[pikepdf.Pdf, Any], None]] = [
     lambda _, page: page.obj.__setitem__("/Type", pikepdf.Name.Font),
     lambda pdf, page: page.obj.__setitem__("/Contents", pikepdf.Stream(pdf, b"\xff\x00 neither text")),
     lambda pdf, page: page.obj.__setitem__("/Contents", pikepdf.Array([pikepdf.Stream(pdf, b"hello there")])),
+    lambda _, page: page.obj.__setitem__("/Contents", pikepdf.String("what is this")),
+    lambda _, page: page.obj.__setitem__("/Contents", pikepdf.Array([None, pikepdf.Dictionary(A=1)])),
     lambda _, page: page.Contents.write(b"\x78\x9c not deflated", filter=pikepdf.Name.FlateDecode),
 ]
 
@@ -138,10 +143,15 @@ def test_a_page_that_cannot_be_made_out_says_so(
     assert [page and page.problem for page in pages] == [None] * 6 + ["the page is damaged"] + [None] * 2
 
 
-def test_of_a_file_whose_seventh_page_is_broken_the_others_are_understood(
+async def test_of_a_file_whose_seventh_page_is_broken_the_others_are_understood(
+    pool: Pool,
     with_seventh_page: Callable[..., Path],
 ) -> None:
-    document = process_file(with_seventh_page(BROKEN[1])).document
+    path = with_seventh_page(BROKEN[1])
+    patient = ReadingOptions(open_limit_s=60)
+    steps = offline_steps(pool, reader=FolderReader(path), exporter=MemoryExporter(), reading=patient)
+
+    document = (await process(Ref(path.name, path.name), steps, MemoryJournal())).document
 
     assert document is not None
     assert [(page.number, page.problem) for page in document.pages if page.source == "none"] == [

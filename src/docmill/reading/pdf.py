@@ -139,8 +139,12 @@ def spoilt(path: Path, numbers: Iterable[int], passwords: Sequence[str]) -> list
 def _is_spoilt(page: Any) -> bool:  # noqa: ANN401 - pikepdf's
     import pikepdf  # noqa: PLC0415 - as above
 
-    contents = page.get("/Contents", ())
-    for stream in [contents] if isinstance(contents, pikepdf.Stream) else list(contents):
+    contents = page.get("/Contents")
+    for stream in contents if isinstance(contents, pikepdf.Array) else [contents]:
+        if stream is None:
+            continue
+        if not isinstance(stream, pikepdf.Stream):
+            return True
         if len(stream.read_raw_bytes()) > MAX_EMPTY_BYTES:  # nothing is drawn with so much by mistake
             continue
         try:
