@@ -15,8 +15,8 @@ from docmill.reading.images import Picture
 from docmill.reading.press import CELL_PT, SetFigure
 from docmill.reading.typewriter import COLUMN_GAP
 
-PAPER, INK, RULE = "#ffffff", "#1f2328", "#d8dee4"
-TEXT_SHARE = 0.86
+PAPER, INK, RULE = "#ffffff", "#000000", "#c4ccd4"
+TEXT_SHARE = 0.94
 """The size of a word's letters in heights of its box."""
 FACES = ("DejaVuSans.ttf", "NotoSansCJK-Regular.ttc", "NotoSansThai-Regular.ttf", "unifont.otf")
 """Faces of the system for what Pillow's own, which is Latin, does not have; each where it is installed."""
@@ -25,6 +25,12 @@ MOST_TOGETHER = 0.9
 LAST_UNJOINED = "\u02ff"
 """Letters of scripts beyond may be joined, or stand on others, and are left together."""
 SMALLEST_PX = 2
+DRAWN_PX = 1600
+FINEST = 4
+BOLD_FROM = 4
+BOLDER_PX = 0.5
+"""Narrower pictures are drawn up to so much larger and reduced: letters do not jump to whole pixels then.
+Those that are reduced most are drawn bolder, since their strokes would pale."""
 NOT_A_CHARACTER = "\uffff"
 """Drawn by every face as what it has no glyph for, which mostly is a box."""
 
@@ -32,7 +38,9 @@ NOT_A_CHARACTER = "\uffff"
 def draw(page: Page, fit: tuple[int, int], figures: Sequence[SetFigure] = ()) -> Picture:
     """The page on white, as large as `fit` allows, with thin lines around the cells of tables."""
     scale = min(fit[0] / page.width_pt, fit[1] / page.height_pt)
-    size = (max(1, round(page.width_pt * scale)), max(1, round(page.height_pt * scale)))
+    meant = (max(1, round(page.width_pt * scale)), max(1, round(page.height_pt * scale)))
+    finer = min(FINEST, max(1, -(-DRAWN_PX // meant[0])))
+    scale, size = scale * finer, (meant[0] * finer, meant[1] * finer)
     image = Image.new("RGB", size, PAPER)
     canvas = ImageDraw.Draw(image)
     pad = COLUMN_GAP * CELL_PT * scale / 2
@@ -40,12 +48,16 @@ def draw(page: Page, fit: tuple[int, int], figures: Sequence[SetFigure] = ()) ->
     for table in page.tables:
         for cell in table.cells:
             x0, y0, x1, y1 = (np.array(cell.box) * across).tolist()
-            canvas.rectangle((round(x0 - pad), round(y0), round(x1 + pad), round(y1)), outline=RULE)
+            canvas.rectangle(
+                (round(x0 - pad), round(y0), round(x1 + pad), round(y1)), outline=RULE, width=finer
+            )
     for figure in figures:
         _paste(image, figure)
     boxes: list[list[float]] = (page.words.boxes * across).tolist()
     for text, box in zip(page.words.texts, boxes, strict=True):
-        _word(canvas, text, box)
+        _word(canvas, text, box, BOLDER_PX if finer >= BOLD_FROM else 0)
+    if finer > 1:
+        image = image.resize(meant, Image.Resampling.LANCZOS)
     return Picture(np.asarray(image), page.width_pt, page.height_pt, 0)
 
 
@@ -54,11 +66,11 @@ def _paste(image: Image.Image, figure: SetFigure) -> None:
     x0, y0, x1, y1 = (round(edge * size) for edge, size in zip(figure.box, image.size * 2, strict=True))
     size = max(1, x1 - x0), max(1, y1 - y0)
     with contextlib.suppress(DocumentError):
-        picture = images.load_bytes(figure.content, (2 * size[0], 2 * size[1]))
+        picture = images.load_bytes(figure.content, size)
         image.paste(Image.fromarray(picture.pixels).resize(size, Image.Resampling.LANCZOS), (x0, y0))
 
 
-def _word(canvas: ImageDraw.ImageDraw, text: str, box: Sequence[float]) -> None:
+def _word(canvas: ImageDraw.ImageDraw, text: str, box: Sequence[float], stroke: float) -> None:
     """The word across the whole of its box: letters move apart, or together, or become smaller."""
     x0, y0, x1, y1 = box
     size_px = max(SMALLEST_PX, round((y1 - y0) * TEXT_SHARE))
@@ -69,11 +81,11 @@ def _word(canvas: ImageDraw.ImageDraw, text: str, box: Sequence[float]) -> None:
         width = font.getlength(text)
     middle = (y0 + y1) / 2
     if max(text) > LAST_UNJOINED:
-        canvas.text((x0, middle), text, fill=INK, font=font, anchor="lm")
+        canvas.text((x0, middle), text, fill=INK, font=font, anchor="lm", stroke_width=stroke)
         return
     apart = (x1 - x0 - width) / len(text)
     for letter in text:
-        canvas.text((x0, middle), letter, fill=INK, font=font, anchor="lm")
+        canvas.text((x0, middle), letter, fill=INK, font=font, anchor="lm", stroke_width=stroke)
         x0 += font.getlength(letter) + apart
 
 
