@@ -3,8 +3,10 @@
 import asyncio
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
+import xlwt
 from docx import Document
 from msoffcrypto.format.ooxml import OOXMLFile
 from openpyxl import Workbook
@@ -108,3 +110,13 @@ def test_a_film_that_comes_with_a_password_is_left_as_it_is(tmp_path: Path) -> N
     film.write_bytes(b"\0\0\0\x18ftypisom\0\0\2\0isomiso2" + bytes(100))
 
     assert tasks.unlock(film, PASSWORD) is None
+
+
+def test_an_old_workbook_of_another_sort_is_taken_for_one_without_a_password(tmp_path: Path) -> None:
+    workbook: Any = xlwt.Workbook()  # pyright: ignore[reportUnknownMemberType] - untyped
+    workbook.add_sheet("A").write(0, 0, "Rechnung")
+    workbook.save(str(tmp_path / "a.xls"))
+    content = (tmp_path / "a.xls").read_bytes()
+    (tmp_path / "a.xls").write_bytes(content.replace(b"\x09\x08\x10\0", b"\x09\x04\x10\0", 1))
+
+    assert not protected.is_locked(tmp_path / "a.xls")

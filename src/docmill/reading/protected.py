@@ -26,6 +26,7 @@ _MALFORMED = (
     TypeError,
     AttributeError,
     ArithmeticError,
+    AssertionError,
     StructError,
     ExpatError,
 )
