@@ -20,7 +20,7 @@ from emulators import CREDENTIALS, Emulator
 from faults.audit import examine, is_quiet, open_books
 from faults.control import Control
 from faults.processes import Mother, WorkerProcess
-from faults.roles import AllIsWell, Come, Finished, Heir, Put, Settled, StartWorker
+from faults.roles import AllIsWell, Come, Finished, Heir, Inherited, Put, Settled, StartWorker
 from faults.steps import obedient_stages
 from scripted import Eyes
 
@@ -201,6 +201,18 @@ def all_is_well(
         assert findings.wrong == {}
 
     return check
+
+
+@pytest.fixture
+def inherited(heir: Heir, eyes: Eyes, settled: Settled) -> Inherited:
+    """Has a healthy worker bring a document to its end and tidy up, and stops it."""
+
+    async def inherit(accepted: Accepted) -> None:
+        async with heir():
+            await eyes.until(accepted, "ready")
+            await settled()
+
+    return inherit
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ on_both_queues = pytest.mark.parametrize(
 
 StartWorker = Callable[..., Awaitable[WorkerProcess]]
 Heir = Callable[[], AbstractAsyncContextManager[None]]
+Inherited = Callable[[Accepted], Awaitable[None]]
 Put = Callable[[bytes], Awaitable[Accepted]]
 AllIsWell = Callable[[], Awaitable[None]]
 Come = Callable[[], Awaitable[None]]

@@ -7,7 +7,7 @@ import pytest
 from docmill.errors import NetworkError
 from docmill.service import worker
 from docmill.service.stack import Service
-from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker, on_both_queues
+from faults.roles import AllIsWell, Heir, Inherited, Put, Settled, StartWorker, on_both_queues
 from faults.steps import paper
 from faults.worker_process import around
 from scripted import Eyes
@@ -18,18 +18,15 @@ async def test_a_message_that_comes_ten_times_gives_one_result(
     service: Service,
     put: Put,
     start_worker: StartWorker,
-    heir: Heir,
+    inherited: Inherited,
     eyes: Eyes,
-    settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
     accepted = await put(paper("ten times", work_s=0.2))
     await service.queue.send([str(accepted.ingestion_id)] * 9)
 
     other = await start_worker()
-    async with heir():
-        await eyes.until(accepted, "ready")
-        await settled()
+    await inherited(accepted)
 
     assert (await eyes.ingestion(accepted)).attempt_count == 1
     await other.stop()
@@ -52,14 +49,12 @@ async def test_a_message_that_comes_after_the_end_changes_nothing(
 
 
 async def test_a_message_that_names_nothing_is_deleted(
-    service: Service, put: Put, heir: Heir, eyes: Eyes, settled: Settled, all_is_well: AllIsWell
+    service: Service, put: Put, inherited: Inherited, all_is_well: AllIsWell
 ) -> None:
     await service.queue.send(["", "'; DROP TABLE ingestion", "00000000-0000-7000-8000-000000000000"])
     accepted = await put(paper("among them"))
 
-    async with heir():
-        await eyes.until(accepted, "ready")
-        await settled()
+    await inherited(accepted)
 
     await all_is_well()
 

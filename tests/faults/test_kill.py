@@ -8,7 +8,7 @@ import pytest
 from docmill.service.stack import Service
 from docmill.service.store import ingestions, parts
 from faults.control import Control
-from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker, on_both_queues
+from faults.roles import AllIsWell, Heir, Inherited, Put, Settled, StartWorker, on_both_queues
 from faults.steps import paper
 from scripted import Eyes
 
@@ -31,9 +31,7 @@ async def test_a_document_survives_the_kill_of_its_worker(
     put: Put,
     start_worker: StartWorker,
     control: Control,
-    heir: Heir,
-    eyes: Eyes,
-    settled: Settled,
+    inherited: Inherited,
     all_is_well: AllIsWell,
 ) -> None:
     accepted = await put(paper("kept"))
@@ -41,9 +39,7 @@ async def test_a_document_survives_the_kill_of_its_worker(
 
     await control.reached(point)
     await victim.kill()
-    async with heir():
-        await eyes.until(accepted, "ready")
-        await settled()
+    await inherited(accepted)
 
     await all_is_well()
 
@@ -52,9 +48,7 @@ async def test_a_worker_killed_while_it_takes_parts_in_loses_and_doubles_none(
     put: Put,
     start_worker: StartWorker,
     control: Control,
-    heir: Heir,
-    eyes: Eyes,
-    settled: Settled,
+    inherited: Inherited,
     all_is_well: AllIsWell,
     service: Service,
 ) -> None:
@@ -66,9 +60,7 @@ async def test_a_worker_killed_while_it_takes_parts_in_loses_and_doubles_none(
     (await control.reached(point)).go()
     await control.reached(point)
     await victim.kill()
-    async with heir():
-        await eyes.until(accepted, "ready")
-        await settled()
+    await inherited(accepted)
 
     await all_is_well()
     async with service.database.tenant(service.default_tenant_id) as conn:

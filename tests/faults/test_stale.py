@@ -11,7 +11,7 @@ import pytest
 from docmill.service.stack import Service
 from faults.control import Control
 from faults.processes import WorkerProcess
-from faults.roles import AllIsWell, Come, Finished, Heir, Put, Settled, StartWorker, on_both_queues
+from faults.roles import AllIsWell, Come, Finished, Heir, Inherited, Put, Settled, StartWorker, on_both_queues
 from faults.steps import paper
 from scripted import Eyes
 
@@ -25,9 +25,8 @@ async def test_a_worker_that_slept_past_its_lease_writes_and_deletes_nothing(
     put: Put,
     start_worker: StartWorker,
     control: Control,
-    heir: Heir,
+    inherited: Inherited,
     eyes: Eyes,
-    settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
     accepted = await put(paper("taken over"))
@@ -36,9 +35,7 @@ async def test_a_worker_that_slept_past_its_lease_writes_and_deletes_nothing(
     stop = await control.reached(point)
     sleeper.send(signal.SIGSTOP)
     stop.go()
-    async with heir():
-        await eyes.until(accepted, "ready")
-        await settled()
+    await inherited(accepted)
     before = await eyes.ingestion(accepted)
     sleeper.send(signal.SIGCONT)
     await sleeper.logged(LOST)
@@ -83,9 +80,8 @@ async def test_a_worker_that_sleeps_within_its_commit_does_not_keep_the_row_lock
     put: Put,
     start_worker: StartWorker,
     control: Control,
-    heir: Heir,
+    inherited: Inherited,
     eyes: Eyes,
-    settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
     accepted = await put(paper("half written"))
@@ -93,9 +89,7 @@ async def test_a_worker_that_sleeps_within_its_commit_does_not_keep_the_row_lock
 
     stop = await control.reached("before the commit")
     sleeper.send(signal.SIGSTOP)
-    async with heir():
-        await eyes.until(accepted, "ready")
-        await settled()
+    await inherited(accepted)
     stop.go()
     sleeper.send(signal.SIGCONT)
     await sleeper.logged("attempt ended")
@@ -181,9 +175,8 @@ async def test_a_job_whose_heartbeat_is_blocked_is_given_up_and_taken_by_another
     put: Put,
     start_worker: StartWorker,
     control: Control,
-    heir: Heir,
+    inherited: Inherited,
     eyes: Eyes,
-    settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
     accepted = await put(paper("without a pulse"))
@@ -193,9 +186,7 @@ async def test_a_job_whose_heartbeat_is_blocked_is_given_up_and_taken_by_another
     await control.reached("before a heartbeat")
     await worker.logged(LOST)
     await worker.kill()
-    async with heir():
-        await eyes.until(accepted, "ready")
-        await settled()
+    await inherited(accepted)
 
     assert (await eyes.ingestion(accepted)).attempt_count == 2
     await all_is_well()
