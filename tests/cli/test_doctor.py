@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from docmill.cli import doctor as doctor_module
-from docmill.cli.doctor import Finding, doctor
+from docmill.cli.doctor import doctor
+from docmill.cli.findings import Finding
 from docmill.errors import CrashedError
 from docmill.reading.engines import tesseract
 from docmill.reading.sandbox import PROTECTIONS

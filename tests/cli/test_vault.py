@@ -50,6 +50,9 @@ def test_a_document_goes_through_a_vault_from_add_to_show(
             document_id = added.stdout.split()[0]
             again = vault("add", invoice)
             shown = vault("show", document_id)
+            by_name = vault("show", "Invoice.pdf")
+            by_end = vault("show", document_id[-6:])
+            nobody = vault("show", "nobody.pdf")
             content = vault("show", document_id, "--json")
             second = vault("up", "--port", "0")
             status = vault("status")
@@ -66,6 +69,9 @@ def test_a_document_goes_through_a_vault_from_add_to_show(
     assert "INV-104" in added.stdout
     assert "already here" in again.stdout
     assert "119.00" in shown.stdout
+    assert by_name.stdout == by_end.stdout == shown.stdout
+    assert nobody.returncode == 2
+    assert "no document has the file name 'nobody.pdf'" in nobody.stderr
     assert json.loads(content.stdout)["structured_data"]["gross_total"] == "119.00"
     assert address.split()[-1] in status.stdout
     assert "documents: 1" in status.stdout

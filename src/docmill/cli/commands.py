@@ -255,7 +255,7 @@ def add(
 
 @app.command()
 def show(
-    document: Annotated[str, typer.Argument(help="A document's id, or its beginning.", metavar="ID")],
+    document: Annotated[str, typer.Argument(help="Its file name, its id, or the beginning or end of that.")],
     config: SettingsFile = None,
     data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
     *,

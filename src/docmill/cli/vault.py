@@ -15,7 +15,7 @@ from rich.text import Text
 
 from docmill.cli.addresses import address_of
 from docmill.cli.exits import FAILED
-from docmill.cli.printing import MARKS, stderr, stdout
+from docmill.cli.printing import MARKS, shown, stderr, stdout
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.litter import is_litter
 from docmill.ports import Depth
@@ -32,6 +32,7 @@ from docmill.service.store.parts import Links
 UNFINISHED = ("processing", "stale")
 
 _CHUNK_BYTES = 1 << 20
+_CANDIDATES = 10
 
 
 def load_settings(
@@ -132,18 +133,17 @@ def show(settings: Settings, document: str, *, as_json: bool) -> int:
     return 0
 
 
-async def _known(settings: Settings, prefix: str) -> tuple[DocumentRow, list[IngestionRow], Links]:
+async def _known(settings: Settings, name: str) -> tuple[DocumentRow, list[IngestionRow], Links]:
     async with (
         existing_service(settings) as service,
         service.database.tenant(service.default_tenant_id) as conn,
     ):
-        found = await documents.with_prefix(conn, prefix, limit=2)
+        found = await documents.called(conn, name, limit=_CANDIDATES)
         if not found:
-            raise ValidationError(f"no document has an id that begins with {prefix!r}")
+            raise ValidationError(f"no document has the file name {name!r} or an id that begins or ends so")
         if len(found) > 1:
-            raise ValidationError(
-                f"more than one document has an id that begins with {prefix!r}; give more of it"
-            )
+            candidates = "".join(f"\n  {row.id}  {shown(row.file_name)}" for row in found)
+            raise ValidationError(f"{name!r} means more than one document; give the id:{candidates}")
         document_id = found[0].id
         return found[0], await ingestions.of_document(conn, document_id), await parts.links(conn, document_id)
 

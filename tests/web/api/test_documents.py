@@ -13,6 +13,7 @@ from docmill.service.stack import Service
 
 Add = Callable[..., Awaitable[UUID]]
 Finish = Callable[..., Awaitable[None]]
+Read = Callable[..., Awaitable[UUID]]
 
 
 async def test_uploading_makes_a_document(client: httpx.AsyncClient) -> None:
@@ -246,3 +247,20 @@ async def foreign_document(service: Service, settings: Settings) -> UUID:
 
     accepted = await service.intake.accept(chunks(), tenant_id=other, file_name="secret.pdf")
     return accepted.document_id
+
+
+async def test_how_each_page_was_read_is_told(client: httpx.AsyncClient, read: Read, add: Add) -> None:
+    unread = await client.get(f"/api/v1/documents/{await add('new.pdf')}/pages")
+
+    told = await client.get(f"/api/v1/documents/{await read()}/pages")
+
+    assert unread.json() == {"pages": []}
+    assert [page["number"] for page in told.json()["pages"]] == [1, 2]
+    assert told.json()["pages"][0] == {
+        "number": 1,
+        "source": "text",
+        "engine": None,
+        "quality": 1.0,
+        "rotation": 0,
+        "problem": None,
+    }

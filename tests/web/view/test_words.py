@@ -8,7 +8,7 @@ import pytest
 from docmill.service.store import documents
 from docmill.web.view.cards import extension, money, size
 from docmill.web.view.times import duration, moment
-from docmill.web.view.words import STATES, sentence, step_name, type_name
+from docmill.web.view.words import STATES, engine_name, sentence, step_name, type_name
 
 START = datetime(2026, 11, 3, 14, 32, tzinfo=UTC)
 
@@ -60,3 +60,8 @@ def test_a_message_becomes_a_sentence() -> None:
     assert sentence("the file is damaged") == "The file is damaged."
     assert sentence("Is it?") == "Is it?"
     assert sentence("") == "."
+
+
+@pytest.mark.parametrize(("engine", "words"), [("rapidocr", " by RapidOCR"), ("own", " by own"), (None, "")])
+def test_the_engine_that_read_a_page_is_named(engine: str | None, words: str) -> None:
+    assert engine_name(engine) == words

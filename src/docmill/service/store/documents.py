@@ -74,17 +74,19 @@ async def get(conn: Conn, document_id: UUID) -> DocumentRow | None:
         return await cur.fetchone()
 
 
-async def with_prefix(conn: Conn, prefix: str, *, limit: int) -> list[DocumentRow]:
-    """Up to `limit` documents whose id, as text, begins with `prefix`."""
+async def called(conn: Conn, name: str, *, limit: int) -> list[DocumentRow]:
+    """Up to `limit` documents of this file name, or whose id begins or ends so; newest first."""
     async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
         await cur.execute(
             _ROWS
             + """
-             WHERE starts_with(document.id::text, lower(%(prefix)s))
+             WHERE starts_with(document.id::text, lower(%(name)s))
+                OR right(document.id::text, length(%(name)s)) = lower(%(name)s)
+                OR lower(file_name) = lower(%(name)s)
              ORDER BY document.id DESC
              LIMIT %(limit)s
             """,
-            {"prefix": prefix, "limit": limit},
+            {"name": storable(name), "limit": limit},
         )
         return await cur.fetchall()
 

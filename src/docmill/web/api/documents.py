@@ -14,6 +14,8 @@ from docmill.web.api.shapes import (
     DocumentList,
     DocumentSummary,
     Fault,
+    PageReading,
+    PageReadings,
     Password,
     Reprocessing,
     State,
@@ -105,6 +107,15 @@ async def get_document(document_id: UUID, vault: TheVault) -> DocumentDetail:
     return DocumentDetail.of_result(
         row, result, failures_of(result), links, page_count=page_count_of(row, None)
     )
+
+
+@router.get("/{document_id}/pages")
+async def get_pages(document_id: UUID, vault: TheVault) -> PageReadings:
+    """How each page was read; none before that."""
+    _, history = await vault.document_with_history(document_id)
+    transcription = await vault.transcription(history)
+    pages = transcription.pages if transcription else ()
+    return PageReadings(pages=[PageReading.model_validate(page) for page in pages])
 
 
 @router.post("/{document_id}/reprocess", status_code=202)

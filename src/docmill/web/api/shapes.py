@@ -138,6 +138,26 @@ class DocumentDetail(DocumentSummary):
         )
 
 
+class PageReading(_Shape):
+    """How one page was read. engine: which recognised it; null for text that came with the file.
+
+    quality: the share of words that are probably right. problem: why the page could not be read.
+    """
+
+    number: int
+    source: Literal["text", "ocr", "none"]
+    engine: str | None
+    quality: float
+    rotation: int
+    problem: str | None
+
+
+class PageReadings(_Shape):
+    """Every page that has been read."""
+
+    pages: list[PageReading]
+
+
 class DocumentList(_Shape):
     """Documents, newest first. next: the address of those that follow, null on the last page."""
 

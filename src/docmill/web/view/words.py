@@ -53,6 +53,13 @@ STEPS = {
     "export": "Saving",
 }
 
+ENGINES = {
+    "rapidocr": "RapidOCR",
+    "tesseract": "Tesseract",
+    "documentai": "Google Document AI",
+    "vision": "a language model",
+}
+
 FIELDS = {
     "seller.name": "Seller",
     "seller.address": "Seller's address",
@@ -130,6 +137,11 @@ def field_name(path: str) -> str:
 def sentence(text: str) -> str:
     """An error's message as a sentence of its own."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def engine_name(engine: str | None) -> str:
+    """What recognised a page, behind "from the picture"; empty for one that nobody has named."""
+    return f" by {ENGINES.get(engine, engine)}" if engine else ""
 
 
 def step_name(step: str | None) -> str:

@@ -1,0 +1,83 @@
+"""What `docmill doctor` says of the chosen engines."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from docmill.cli import engines
+from docmill.cli.engines import engine_findings
+from docmill.reading.engines import tesseract
+from docmill.service.settings import DocumentAi, Llm, Ocr, Settings
+
+GOOGLE = DocumentAi(project="mill", processor="4711", adc=True)
+MODEL = Llm(model="seer", api_key=SecretStr("secret"))
+
+
+def remedies(settings: Settings) -> list[str | None]:
+    return [finding.remedy for finding in engine_findings(settings)]
+
+
+def test_engines_that_have_all_they_need_are_told() -> None:
+    settings = Settings(ocr=Ocr(engines=("rapidocr", "documentai", "vision")), documentai=GOOGLE, llm=MODEL)
+
+    findings = list(engine_findings(settings))
+
+    assert [finding.remedy for finding in findings] == [None, None, None]
+    assert "secret" not in str(findings)
+    assert "seer of openai, with a key" in findings[2].detail
+
+
+def test_a_missing_tesseract_is_a_fault_if_it_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tesseract, "PLACES", "/nowhere")
+
+    (remedy,) = remedies(Settings(ocr=Ocr(engines=("tesseract",))))
+
+    assert remedy is not None
+    assert "apt-get install tesseract-ocr" in remedy
+
+
+def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(_: str) -> bool:
+        return False
+
+    monkeypatch.setattr(engines, "is_installed", nothing)
+
+    found = remedies(Settings(ocr=Ocr(engines=("documentai", "vision")), documentai=GOOGLE, llm=MODEL))
+
+    assert found == ["run: pip install 'docmill[documentai]'", "run: pip install 'docmill[llm]'"]
+
+
+@pytest.mark.parametrize(
+    ("content", "is_right"),
+    [
+        (json.dumps({"client_email": "a@b", "private_key": "x"}), True),
+        ("{}", False),
+        ("[]", False),
+        ("nothing", False),
+        (None, False),
+    ],
+)
+def test_the_file_with_the_key_is_looked_into(tmp_path: Path, content: str | None, *, is_right: bool) -> None:
+    file = tmp_path / "key.json"
+    if content is not None:
+        file.write_text(content)
+    chosen = DocumentAi(project="mill", processor="4711", credentials_file=file)
+
+    (remedy,) = remedies(Settings(ocr=Ocr(engines=("documentai",)), documentai=chosen))
+
+    assert (remedy is None) is is_right
+
+
+def test_document_ai_without_credentials_is_a_fault() -> None:
+    chosen = DocumentAi(project="mill", processor="4711")
+
+    (remedy,) = remedies(Settings(ocr=Ocr(engines=("documentai",)), documentai=chosen))
+
+    assert remedy is not None
+    assert "documentai.adc" in remedy
+
+
+def test_a_package_that_is_not_there_holds_no_module() -> None:
+    assert not engines.is_installed("nowhere.to.be.found")
