@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from docmill.model import Classification, Document, Extraction, Page, Result, Verdict, Words
+from docmill.model import Classification, Document, Extraction, Page, Result, Schema, Verdict, Words
 from docmill.pipeline import Steps, process
 from docmill.ports import Original, Ref
 from docmill.schemas.types import Other
@@ -36,13 +36,13 @@ class NoOp:
     async def classify(self, document: Document) -> Classification:
         return Classification(title=document.media_type)
 
-    async def extract(self, document: Document, classification: Classification) -> Extraction:
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
         if self._answer_s:
             await asyncio.sleep(self._answer_s)
         self.answers += 1
         return Extraction(document_type="other", data=Other(), evidence={})
 
-    def judge(self, document: Document, extraction: Extraction) -> Verdict:
+    def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
         return Verdict(failures=())
 
     async def get(self, step: str) -> bytes | None:

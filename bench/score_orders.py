@@ -12,7 +12,8 @@ from datetime import date
 from pathlib import Path
 from types import ModuleType
 
-from docmill.model import Classification, DocumentType, Extraction
+from docmill.model import Classification, Extraction
+from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, PurchaseOrder
 from docmill.understanding.classifier import RuleClassifier
 from docmill.understanding.extractor import RuleExtractor
@@ -62,7 +63,7 @@ def main() -> None:
     classifier, extractor, gate = RuleClassifier(), RuleExtractor(), RuleGate()
     hits: Counter[str] = Counter()
     known: Counter[str] = Counter()
-    types: Counter[tuple[str, DocumentType]] = Counter()
+    types: Counter[tuple[str, str]] = Counter()
     checks: Counter[str] = Counter()
     passed = 0
     seconds = 0.0
@@ -72,10 +73,11 @@ def main() -> None:
         types[entry["doc_class"] or "unknown", classification.document_type] += 1
         if classification.document_type not in ("invoice", "purchase_order"):
             classification = Classification(document_type="purchase_order")
+        schema = REGISTRY[classification.document_type]
         started = time.perf_counter()
-        extraction = asyncio.run(extractor.extract(loaded[name], classification))
+        extraction = asyncio.run(extractor.extract(loaded[name], schema))
         seconds += time.perf_counter() - started
-        verdict = gate.judge(loaded[name], extraction)
+        verdict = gate.judge(loaded[name], extraction, schema)
         passed += verdict.passed
         checks.update(f"{failure.check}:{','.join(failure.fields)}" for failure in verdict.failures)
         given = answers(extraction)

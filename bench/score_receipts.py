@@ -12,6 +12,7 @@ from collections import Counter
 from types import ModuleType
 
 from docmill.model import Classification, Document, Extraction
+from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Receipt
 from docmill.understanding.classifier import RuleClassifier
 from docmill.understanding.extractor import RuleExtractor
@@ -53,7 +54,10 @@ async def run(loaded: dict[str, Document], *, classify: bool) -> dict[str, tuple
         classification = Classification(document_type="receipt")
         if classify:
             classification = await classifier.classify(document)
-        results[name] = classification, await extractor.extract(document, classification)
+        results[name] = (
+            classification,
+            await extractor.extract(document, REGISTRY[classification.document_type]),
+        )
     return results
 
 
@@ -74,7 +78,7 @@ def report_gate(
     passed: list[str] = []
     checks: Counter[str] = Counter()
     for name, (_, extraction) in results.items():
-        verdict = gate.judge(loaded[name], extraction)
+        verdict = gate.judge(loaded[name], extraction, REGISTRY[extraction.document_type])
         checks.update({f"{failure.check}:{','.join(failure.fields)}" for failure in verdict.failures})
         if verdict.passed:
             passed.append(name)

@@ -14,6 +14,7 @@ from docmill.model import Document, letters_and_digits
 from docmill.reading import tasks
 from docmill.reading.options import ReadingOptions
 from docmill.samples import load_truth
+from docmill.schemas.registry import REGISTRY
 from docmill.understanding.classifier import RuleClassifier
 from docmill.understanding.extractor import RuleExtractor
 from docmill.understanding.gate import RuleGate, leaves
@@ -42,9 +43,9 @@ def main() -> None:
         counts["documents"] += 1
         counts["type right"] += classification.document_type == sample.document_type
         counts["language right"] += classification.language == sample.language
-        sure = classification.model_copy(update={"document_type": sample.document_type})
-        extraction = asyncio.run(RuleExtractor().extract(document, sure))
-        counts["gate passed"] += RuleGate().judge(document, extraction).passed
+        schema = REGISTRY[sample.document_type]
+        extraction = asyncio.run(RuleExtractor().extract(document, schema))
+        counts["gate passed"] += RuleGate().judge(document, extraction, schema).passed
         truth = {path: value for path, value in leaves(sample.truth) if not path.startswith(NOT_READ)}
         given = {path: value for path, value in leaves(extraction.data) if not path.startswith(NOT_READ)}
         for path in sorted({*truth, *given}):

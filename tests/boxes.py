@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from docmill.model import Classification, Document, Extraction, Part, Verdict
+from docmill.model import Classification, Document, Extraction, Part, Schema, Verdict
 from docmill.ports import Original, PartFile
 from docmill.schemas.types import Receipt
 from docmill.service.ingest import Stages
@@ -53,7 +53,7 @@ class Boxes:
     async def classify(self, document: Document) -> Classification:
         return Classification(title=document.text)
 
-    async def extract(self, document: Document, classification: Classification) -> Extraction:
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
         assert document.pages
         if document.parts and self.whole_errors:
             raise self.whole_errors.pop()
@@ -61,11 +61,12 @@ class Boxes:
         self.most_running = max(self.most_running, self.running)
         await asyncio.to_thread(len, "")  # let the others run
         self.running -= 1
-        return Extraction(document_type=classification.document_type, data=Receipt(), evidence={})
+        return Extraction(document_type=schema.name, data=Receipt(), evidence={})
 
-    def judge(self, document: Document, extraction: Extraction) -> Verdict:
+    def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
         assert document
         assert extraction
+        assert schema
         return Verdict()
 
 

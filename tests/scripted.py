@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from docmill.model import Classification, Document, Evidence, Extraction, Failure, Usage, Verdict
+from docmill.model import Classification, Document, Evidence, Extraction, Failure, Schema, Usage, Verdict
 from docmill.ports import Original
 from docmill.schemas.types import Invoice
 from docmill.service.ingest import Stages
@@ -86,10 +86,10 @@ class _Classifier:
 
 
 class _Extractor:
-    async def extract(self, document: Document, classification: Classification) -> Extraction:
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
         assert document.pages
         return Extraction(
-            document_type=classification.document_type,
+            document_type=schema.name,
             data=Invoice(number="7", gross_total=Decimal("119.00")),
             evidence={"number": Evidence(page=1, box=None, text="7", match="exact", confidence=0.9)},
             usage=Usage(input_tokens=10, output_tokens=5, model="scripted", cost=Decimal("0.001")),
@@ -100,9 +100,10 @@ class _Extractor:
 class _Gate:
     script: Script
 
-    def judge(self, document: Document, extraction: Extraction) -> Verdict:
+    def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
         assert document.pages
         assert extraction.data
+        assert schema.fields
         return Verdict(failures=self.script.failures)
 
 

@@ -22,8 +22,9 @@ from docmill.errors import (
     TransientError,
     UnauthorizedError,
 )
-from docmill.model import Classification, Document, Extraction
+from docmill.model import Classification, Document, Extraction, Schema
 from docmill.ports import Original
+from docmill.schemas.registry import REGISTRY
 
 
 class Clock:
@@ -184,7 +185,7 @@ async def test_the_three_that_ask_a_provider_share_its_breaker(
     with pytest.raises(ServerError):
         await classifier.classify(document)
     with pytest.raises(ServerError):
-        await extractor.extract(document, Classification())
+        await extractor.extract(document, REGISTRY["other"])
 
     assert breaker.state == "open"
 
@@ -196,5 +197,5 @@ class _Down:
     async def classify(self, document: Document) -> Classification:
         raise ServerError(f"cannot classify {document.content_hash!r}")
 
-    async def extract(self, document: Document, classification: Classification) -> Extraction:
-        raise ServerError(f"cannot extract {document.content_hash!r} as {classification.document_type!r}")
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
+        raise ServerError(f"cannot extract {document.content_hash!r} as {schema.name!r}")

@@ -16,7 +16,7 @@ from docmill.errors import (
     UnauthorizedError,
     UnsupportedFileTypeError,
 )
-from docmill.model import Classification, Document, Evidence, Extraction, Failure, Part, Verdict
+from docmill.model import Classification, Document, Evidence, Extraction, Failure, Part, Schema, Verdict
 from docmill.pipeline import Steps, TimeLimits, process
 from docmill.ports import Original, PartFile, Ref
 from docmill.schemas.types import Receipt
@@ -55,20 +55,19 @@ class Extracting:
     def __init__(self, *, endless: bool = False) -> None:
         self._endless = endless
 
-    async def extract(self, document: Document, classification: Classification) -> Extraction:
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
         if self._endless:
             await asyncio.Event().wait()
         (place,) = document.find("12.50")
         evidence = Evidence(
             page=place.page_number, box=place.box, text=place.text, match="exact", confidence=1.0
         )
-        return Extraction(
-            document_type=classification.document_type, data=Receipt(), evidence={"gross_total": evidence}
-        )
+        return Extraction(document_type=schema.name, data=Receipt(), evidence={"gross_total": evidence})
 
 
 class Judging:
-    def judge(self, document: Document, extraction: Extraction) -> Verdict:
+    def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
+        assert schema.name == extraction.document_type
         assert document.find("12.50")
         assert "gross_total" in extraction.evidence
         return Verdict(failures=(Failure(check="critical", message="no date", fields=("issue_date",)),))

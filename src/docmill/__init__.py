@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from docmill.errors import DocmillError, DocumentError, SetupError, TransientError
+    from docmill.extracting import Extracted, extract
     from docmill.model import (
         Box,
         Cell,
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
         Failure,
         Page,
         Result,
+        Schema,
         Table,
         Verdict,
         Words,
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "docmill.errors": ("DocmillError", "DocumentError", "SetupError", "TransientError"),
+    "docmill.extracting": ("Extracted", "extract"),
     "docmill.model": (
         "Box",
         "Cell",
@@ -35,6 +38,7 @@ _HOME = {
         "Failure",
         "Page",
         "Result",
+        "Schema",
         "Table",
         "Verdict",
         "Words",
@@ -53,12 +57,14 @@ __all__ = [
     "Document",
     "DocumentError",
     "Evidence",
+    "Extracted",
     "Extraction",
     "Failure",
     "Original",
     "Page",
     "Ref",
     "Result",
+    "Schema",
     "SetupError",
     "Steps",
     "Table",
@@ -66,6 +72,7 @@ __all__ = [
     "TransientError",
     "Verdict",
     "Words",
+    "extract",
     "offline_steps",
     "process",
     "process_file",

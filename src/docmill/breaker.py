@@ -22,7 +22,7 @@ from docmill.errors import (
     TimeLimitError,
     TransientError,
 )
-from docmill.model import Classification, Document, Extraction
+from docmill.model import Classification, Document, Extraction, Schema
 from docmill.ports import Classifier, Converter, Extractor, Original
 
 DOWN = (NetworkError, TimeLimitError, RateLimitedError, AiQuotaError, ServerError)
@@ -199,7 +199,7 @@ class GuardedExtractor:
         self._breaker = breaker
         self._limit_s = limit_s
 
-    async def extract(self, document: Document, classification: Classification) -> Extraction:
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
         """See `Extractor.extract`. Raises what `Breaker.admit` raises."""
         async with guarded(self._breaker, limit_s=self._limit_s):
-            return await self._extractor.extract(document, classification)
+            return await self._extractor.extract(document, schema)

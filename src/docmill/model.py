@@ -2,12 +2,12 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ DocumentType = Literal["invoice", "receipt", "purchase_order", "delivery_note", 
 PartKind = Literal["attachment", "member", "section"]
 PageSource = Literal["text", "ocr", "none"]
 MatchKind = Literal["exact", "normalised", "computed", "embedded", "none"]
+
+DOCUMENT_TYPES: tuple[DocumentType, ...] = get_args(DocumentType)
+"""The types that docmill knows; a user's own schemas have other names."""
 
 _LARGE_WORDS = 5000
 
@@ -288,6 +291,12 @@ class Document:
         return [place for page in self.pages for place in page.find(value)]
 
 
+def known_type(name: str) -> DocumentType:
+    """The type of this name; a user's own type is of no kind we know."""
+    known: dict[str, DocumentType] = {one: one for one in DOCUMENT_TYPES}
+    return known.get(name, "other")
+
+
 def letters_and_digits(text: str) -> str:
     """`text` in NFKC, case folded, without anything that is neither letter nor digit."""
     return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold())
@@ -308,10 +317,27 @@ class Evidence(_Record):
     confidence: float
 
 
-class Classification(_Record):
-    """What a document is. A null title says that nobody could tell."""
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What is to be read from documents of one kind.
 
-    document_type: DocumentType = "other"
+    name: the document type. critical: paths without which the data is of no use to its owner.
+    labels: words that stand beside a field's value on the page, by the field's path, beside those we know.
+    """
+
+    name: str
+    fields: type[BaseModel]
+    critical: tuple[str, ...] = ()
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+class Classification(_Record):
+    """What a document is. A null title says that nobody could tell.
+
+    document_type: one of `DocumentType`, or the name of a schema of the user's own.
+    """
+
+    document_type: str = "other"
     title: str | None = None
     summary: str | None = None
     document_date: date | None = None
@@ -331,12 +357,13 @@ class Failure(_Record):
 class Extraction(_Record):
     """The fields of a document and where each was read.
 
-    evidence: field path (`seller.name`, `lines[0].net_amount`) to its evidence; every value that is not
-    null has one. reason: why this extractor was chosen. failures: what the extractor itself found wrong, a
-    rule of the document's own standard, say; the gate hands them on.
+    document_type: the name of the schema that `data` has. evidence: field path (`seller.name`,
+    `lines[0].net_amount`) to its evidence; every value that is not null has one. reason: why this extractor
+    was chosen. failures: what the extractor itself found wrong, a rule of the document's own standard, say;
+    the gate hands them on.
     """
 
-    document_type: DocumentType
+    document_type: str
     data: SerializeAsAny[BaseModel]
     evidence: dict[str, Evidence]
     usage: Usage = Usage()

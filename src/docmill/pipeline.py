@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
@@ -16,7 +16,7 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.limits import TimeLimit
-from docmill.model import Classification, Document, Part, Result
+from docmill.model import Classification, Document, Part, Result, Schema
 from docmill.ports import (
     Classifier,
     Converter,
@@ -32,6 +32,7 @@ from docmill.ports import (
     Ref,
     Unpacker,
 )
+from docmill.schemas.registry import REGISTRY
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +75,10 @@ class PartLimits:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Who does what. Without a receiver, parts are named and not taken out."""
+    """Who does what. Without a receiver, parts are named and not taken out.
+
+    schemas: by document type. schema: the one to read whatever the document is; None for that of its type.
+    """
 
     reader: Reader
     converter: Converter
@@ -85,6 +89,12 @@ class Steps:
     limits: TimeLimits = TimeLimits()
     unpacker: Unpacker | None = None
     receiver: PartsReceiver | None = None
+    schemas: Mapping[str, Schema] = field(default_factory=lambda: REGISTRY)
+    schema: Schema | None = None
+
+    def schema_for(self, classification: Classification) -> Schema:
+        """What is to be read from a document of this kind."""
+        return self.schema or self.schemas.get(classification.document_type) or self.schemas["other"]
 
 
 async def process(
@@ -151,15 +161,16 @@ async def _understood(
     classification = await _classification(document, steps, clock)
     if document.parts and classification.title is None:  # what it holds is what a person looks for
         classification = classification.model_copy(update={"title": ref.name})
+    schema = steps.schema_for(classification)
     async with clock.step("extract", steps.limits.extract_s):
-        extraction = await steps.extractor.extract(document, classification)
+        extraction = await steps.extractor.extract(document, schema)
     return Result(
         content_hash=original.content_hash,
         media_type=document.media_type,
         classification=classification,
         document=document,
         extraction=extraction,
-        verdict=steps.gate.judge(document, extraction),
+        verdict=steps.gate.judge(document, extraction, schema),
     )
 
 

@@ -3,9 +3,10 @@
 import asyncio
 import json
 
-from docmill.model import Classification, Document, Evidence, Extraction, Failure, Usage
+from docmill.model import Classification, Document, Evidence, Extraction, Failure, Schema, Usage
 from docmill.reading.pool import Pool
-from docmill.schemas.registry import REGISTRY
+from docmill.schemas.filling import filled
+from docmill.schemas.own import portable, unpacked
 
 LIMIT_S = 60.0
 
@@ -28,14 +29,13 @@ class PooledExtractor:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def extract(self, document: Document, classification: Classification) -> Extraction:
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
         """See `Extractor.extract`. Raises TimeLimitError, CrashedError, TooLargeError."""
-        text = await self._pool.run(_extracted, document, classification.model_dump_json(), limit_s=LIMIT_S)
+        text = await self._pool.run(_extracted, document, portable(schema), limit_s=LIMIT_S)
         content = json.loads(text)
-        document_type = content["document_type"]
         return Extraction(
-            document_type=document_type,
-            data=REGISTRY[document_type].fields.model_validate(content["data"]),
+            document_type=schema.name,
+            data=filled(schema.fields, content["data"]),
             evidence={path: Evidence.model_validate(proof) for path, proof in content["evidence"].items()},
             usage=Usage.model_validate(content["usage"]),
             reason=content["reason"],
@@ -53,8 +53,7 @@ def _classified(document: Document) -> str:
     return asyncio.run(RuleClassifier().classify(document)).model_dump_json()
 
 
-def _extracted(document: Document, classification: str) -> str:
+def _extracted(document: Document, schema: str) -> str:
     from docmill.understanding.extractor import RuleExtractor  # noqa: PLC0415
 
-    known = Classification.model_validate_json(classification)
-    return asyncio.run(RuleExtractor().extract(document, known)).model_dump_json()
+    return asyncio.run(RuleExtractor().extract(document, unpacked(schema))).model_dump_json()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from docmill.model import Classification, Document, Extraction, Part, Result, Verdict
+from docmill.model import Classification, Document, Extraction, Part, Result, Schema, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ class Classifier(Protocol):
 class Extractor(Protocol):
     """Takes the fields out of a document."""
 
-    async def extract(self, document: Document, classification: Classification) -> Extraction:
-        """Fields of the type's schema with their evidence; missing is null, never invented.
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
+        """Fields of the schema with their evidence; missing is null, never invented.
 
         May raise any TransientError, ContextTooLongError or AiContentBlockedError.
         """
@@ -110,8 +110,8 @@ class Extractor(Protocol):
 class Gate(Protocol):
     """Decides by rule whether to believe an extraction."""
 
-    def judge(self, document: Document, extraction: Extraction) -> Verdict:
-        """Every check that failed. Raises nothing."""
+    def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
+        """Every check that failed. schema: of the extraction. Raises nothing."""
         ...
 
 

@@ -18,7 +18,7 @@ from docmill.errors import (
     TransientError,
     UnsupportedFileTypeError,
 )
-from docmill.model import Classification, Document, Extraction, Failure, Verdict
+from docmill.model import Classification, Document, Extraction, Failure, Schema, Verdict
 from docmill.pipeline import Steps
 from docmill.ports import Original, Ref
 from docmill.schemas.types import Receipt
@@ -53,12 +53,12 @@ class Offline:
     async def classify(self, document: Document) -> Classification:
         return Classification(document_type="receipt", title=document.text)
 
-    async def extract(self, document: Document, classification: Classification) -> Extraction:
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
         assert document.pages
-        return Extraction(document_type=classification.document_type, data=Receipt(), evidence={})
+        return Extraction(document_type=schema.name, data=Receipt(), evidence={})
 
-    def judge(self, document: Document, extraction: Extraction) -> Verdict:
-        assert extraction.document_type == "receipt"
+    def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
+        assert extraction.document_type == schema.name == "receipt"
         doubtful = "doubt" in document.text
         return Verdict(failures=(Failure(check="critical", message="no total"),) if doubtful else ())
 

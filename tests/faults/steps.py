@@ -19,6 +19,7 @@ from docmill.model import (
     Extraction,
     Page,
     Part,
+    Schema,
     Usage,
     Verdict,
     Words,
@@ -117,10 +118,10 @@ class SigningExtractor:
 
     pid: int
 
-    async def extract(self, document: Document, classification: Classification) -> Extraction:
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
         assert document.pages
         return Extraction(
-            document_type=classification.document_type,
+            document_type=schema.name,
             data=Invoice(number=str(self.pid), gross_total=Decimal(119)),
             evidence={"number": Evidence(page=1, box=None, text="7", match="exact", confidence=0.9)},
             usage=Usage(input_tokens=10, output_tokens=5, model="scripted", cost=Decimal("0.001")),
@@ -130,9 +131,10 @@ class SigningExtractor:
 class ContentGate:
     """`Gate` that believes everything."""
 
-    def judge(self, document: Document, extraction: Extraction) -> Verdict:
+    def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
         assert document.pages
         assert extraction.data
+        assert schema.fields
         return Verdict(failures=())
 
 

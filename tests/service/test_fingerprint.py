@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from docmill.schemas.registry import REGISTRY, Schema
+from docmill.model import Schema
+from docmill.schemas.registry import REGISTRY
 from docmill.service.fingerprint import pipeline_fingerprint
 from docmill.service.settings import DocumentAi, Image, Limits, Llm, Ocr, Settings, Web, Worker
 
@@ -60,6 +61,6 @@ def test_a_model_counts_only_where_it_reads() -> None:
 def test_a_changed_schema_changes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     before = pipeline_fingerprint(Settings())
 
-    monkeypatch.setitem(REGISTRY, "receipt", Schema(REGISTRY["receipt"].fields, critical=()))
+    monkeypatch.setitem(REGISTRY, "receipt", Schema("receipt", REGISTRY["receipt"].fields))
 
     assert pipeline_fingerprint(Settings()) != before

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from docmill.breaker import Breaker, GuardedExtractor
 from docmill.errors import ServerError
-from docmill.model import Classification, Document, Extraction
+from docmill.model import Document, Extraction, Schema
 from docmill.ports import Extractor
 from docmill.service.stack import Service
 from docmill.service.worker import run_worker
@@ -29,11 +29,11 @@ class Flaky:
     failures: int
     calls: int = 0
 
-    async def extract(self, document: Document, classification: Classification) -> Extraction:
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
         self.calls += 1
         if self.calls <= self.failures:
             raise DownError("the provider is down")
-        return await self.extractor.extract(document, classification)
+        return await self.extractor.extract(document, schema)
 
 
 async def test_documents_wait_for_a_provider_that_is_down_and_none_fails(

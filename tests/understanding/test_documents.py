@@ -3,7 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from docmill.model import Classification, Document
+from docmill.model import Document
+from docmill.schemas.registry import REGISTRY
 from docmill.understanding.classifier import RuleClassifier
 from docmill.understanding.extractor import RuleExtractor
 from docmill.understanding.gate import leaves
@@ -348,9 +349,8 @@ async def test_a_documents_fields_are_read(
     typeset: Typeset, text: str, kind: str, language: str | None, expected: dict[str, str]
 ) -> None:
     del language
-    classification = Classification.model_validate({"document_type": kind})
 
-    extraction = await RuleExtractor().extract(typeset(text), classification)
+    extraction = await RuleExtractor().extract(typeset(text), REGISTRY[kind])
 
     found = {path: str(value) for path, value in leaves(extraction.data)}
     assert {path: found.get(path) for path in expected} == expected
@@ -377,7 +377,7 @@ async def test_only_the_first_and_last_pages_of_a_long_document_are_read(typeset
     middle = ["Total 1,00" for _ in range(400)]
     document = typeset("\f".join([BRITISH_INVOICE, *middle, "the end"]))
 
-    extraction = await RuleExtractor().extract(document, Classification(document_type="invoice"))
+    extraction = await RuleExtractor().extract(document, REGISTRY["invoice"])
 
     assert extraction.evidence["gross_total"].page == 1
 
@@ -392,7 +392,7 @@ Datum: 15-08-2026
 Totaal                                                     353,93
 """)
 
-    extraction = await RuleExtractor().extract(document, Classification(document_type="invoice"))
+    extraction = await RuleExtractor().extract(document, REGISTRY["invoice"])
 
     found = {path: str(value) for path, value in leaves(extraction.data)}
     assert found["number"] == "20260815"

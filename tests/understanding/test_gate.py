@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from docmill.model import Document, Evidence, Extraction, Failure
+from docmill.model import Document, Evidence, Extraction, Failure, Verdict
 from docmill.schemas.fields import Fields, Line, Party, Payment
+from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, Receipt
 from docmill.understanding.gate import RuleGate, leaves
 
@@ -42,9 +43,13 @@ def document(typeset: Typeset) -> Document:
     return typeset("anything at all")
 
 
+def _judged(document: Document, extraction: Extraction) -> Verdict:
+    return RuleGate().judge(document, extraction, REGISTRY[extraction.document_type])
+
+
 def _failed(document: Document, **changes: object) -> list[tuple[str, tuple[str, ...]]]:
     fields = Invoice.model_validate({**INVOICE, **changes})
-    verdict = RuleGate().judge(document, _extraction(document, fields))
+    verdict = _judged(document, _extraction(document, fields))
     return [(failure.check, failure.fields) for failure in verdict.failures]
 
 
@@ -94,7 +99,7 @@ def test_part_of_the_total_may_be_left_to_pay(document: Document) -> None:
 def test_a_till_may_round_cash_to_five_cents(document: Document, net: str, *, passes: bool) -> None:
     receipt = Receipt.model_validate({**INVOICE, "net_total": Decimal(net)})
 
-    assert RuleGate().judge(document, _extraction(document, receipt)).passed is passes
+    assert _judged(document, _extraction(document, receipt)).passed is passes
 
 
 def test_a_value_without_a_place_on_the_page_fails(document: Document) -> None:
@@ -111,14 +116,14 @@ def test_a_value_without_a_place_on_the_page_fails(document: Document) -> None:
     evidence = {**extraction.evidence, **changed}
     del evidence["currency"]
 
-    verdict = RuleGate().judge(document, extraction.model_copy(update={"evidence": evidence}))
+    verdict = _judged(document, extraction.model_copy(update={"evidence": evidence}))
 
     failed = {path for failure in verdict.failures if failure.check == "evidence" for path in failure.fields}
     assert failed == {"number", "issue_date", "gross_total", "due_date", "currency"}
 
 
 def test_an_uncertain_critical_field_is_shown_to_a_person(document: Document) -> None:
-    verdict = RuleGate().judge(document, _extraction(document, Invoice(**INVOICE), confidence=0.4))
+    verdict = _judged(document, _extraction(document, Invoice(**INVOICE), confidence=0.4))
 
     assert [failure.fields for failure in verdict.failures] == [
         ("number",),
@@ -132,7 +137,7 @@ def test_an_uncertain_critical_field_is_shown_to_a_person(document: Document) ->
 def test_a_recognised_page_must_be_surer_of_names_and_totals(typeset: Typeset) -> None:
     document = typeset("anything at all", source="ocr")
 
-    verdict = RuleGate().judge(document, _extraction(document, Invoice(**INVOICE), confidence=0.8))
+    verdict = _judged(document, _extraction(document, Invoice(**INVOICE), confidence=0.8))
 
     assert [failure.fields for failure in verdict.failures] == [("seller.name",), ("gross_total",)]
 
@@ -140,7 +145,7 @@ def test_a_recognised_page_must_be_surer_of_names_and_totals(typeset: Typeset) -
 def test_data_of_another_schema_is_refused(document: Document) -> None:
     extraction = _extraction(document, Receipt(issue_date=date(2026, 1, 1)))
 
-    verdict = RuleGate().judge(document, extraction.model_copy(update={"document_type": "delivery_note"}))
+    verdict = _judged(document, extraction.model_copy(update={"document_type": "delivery_note"}))
 
     assert verdict.failures[0].check == "schema"
 
@@ -159,4 +164,4 @@ def test_what_the_extractor_found_wrong_is_handed_on(document: Document) -> None
     failure = Failure(check="BR-CO-15", message="The totals do not add up.", fields=("gross_total",))
     extraction = _extraction(document, Invoice(**INVOICE)).model_copy(update={"failures": (failure,)})
 
-    assert RuleGate().judge(document, extraction).failures == (failure,)
+    assert _judged(document, extraction).failures == (failure,)

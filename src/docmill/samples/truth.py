@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from docmill.model import DocumentType
 from docmill.schemas.fields import Fields
@@ -66,7 +66,7 @@ def load_truth(folder: Path) -> list[Sample]:
             country=record["country"],
             layout=record["layout"],
             pages=record["pages"],
-            truth=REGISTRY[record["document_type"]].fields.model_validate(record["data"]),
+            truth=cast("Fields", REGISTRY[record["document_type"]].fields.model_validate(record["data"])),
         )
         for record in json.loads((folder / TRUTH_FILE).read_text("utf-8"))
     ]

@@ -4,9 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date
-from typing import get_args
 
-from docmill.model import Classification, Document, DocumentType
+from docmill.model import DOCUMENT_TYPES, Classification, Document, DocumentType
 from docmill.understanding.conventions import conventions
 from docmill.understanding.extractor import findings
 from docmill.understanding.findings import Finding, probabilities
@@ -14,7 +13,6 @@ from docmill.understanding.labels import Phrases
 from docmill.understanding.layout import Layout
 from docmill.understanding.vocabulary import LANGUAGES
 
-TYPES: tuple[DocumentType, ...] = get_args(DocumentType)
 NAMES: Mapping[DocumentType, str] = {
     "invoice": "Invoice",
     "receipt": "Receipt",
@@ -75,7 +73,7 @@ class RuleClassifier:
 
 def type_scores(layout: Layout) -> dict[DocumentType, float]:
     """For each type how much the document's words speak for it."""
-    scores: dict[DocumentType, float] = dict.fromkeys(TYPES, 0.0)
+    scores: dict[DocumentType, float] = dict.fromkeys(DOCUMENT_TYPES, 0.0)
     seen: Counter[tuple[DocumentType, str]] = Counter()
     for segment in layout.segments:
         for label in _TITLES.find(segment.text):

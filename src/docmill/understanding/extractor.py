@@ -1,7 +1,7 @@
 """Fields by rule: typed candidates, scored by the labels around them, chosen together."""
 
-from docmill.model import Classification, Document, DocumentType, Extraction
-from docmill.schemas.registry import REGISTRY
+from docmill.model import Document, DocumentType, Extraction, Schema, known_type
+from docmill.schemas.filling import filled
 from docmill.understanding.candidates import Candidates
 from docmill.understanding.chronology import dates, time_of_day
 from docmill.understanding.conventions import conventions
@@ -18,13 +18,15 @@ REASON = "rules: no embedded data and no model needed"
 class RuleExtractor:
     """`Extractor` by rule: offline, the same answer every time."""
 
-    async def extract(self, document: Document, classification: Classification) -> Extraction:
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
         """See `Extractor.extract`. Raises nothing."""
-        kind = classification.document_type
+        kind = known_type(schema.name)
         if kind == "other" or not document.pages:
-            return Extraction(document_type=kind, data=REGISTRY[kind].fields(), evidence={}, reason=REASON)
+            return Extraction(
+                document_type=schema.name, data=filled(schema.fields, {}), evidence={}, reason=REASON
+            )
         layout = Layout(document)
-        return extraction(kind, findings(layout, kind), layout, reason=REASON)
+        return extraction(schema, findings(layout, kind), layout, reason=REASON)
 
 
 def findings(layout: Layout, kind: DocumentType) -> dict[str, Finding]:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from docmill.model import Classification, Document, Extraction, Verdict
-from docmill.schemas.registry import REGISTRY
+from docmill.model import Classification, Document, Extraction, Schema, Verdict
+from docmill.schemas.filling import filled
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,14 @@ class FakeExtractor:
 
     extraction: Extraction | None = None
 
-    async def extract(self, document: Document, classification: Classification) -> Extraction:
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
         """See `Extractor.extract`."""
         del document
         if self.extraction is not None:
             return self.extraction
-        kind = classification.document_type
-        return Extraction(document_type=kind, data=REGISTRY[kind].fields(), evidence={}, reason="fake")
+        return Extraction(
+            document_type=schema.name, data=filled(schema.fields, {}), evidence={}, reason="fake"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class FakeGate:
 
     verdict: Verdict = field(default_factory=Verdict)
 
-    def judge(self, document: Document, extraction: Extraction) -> Verdict:
+    def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
         """See `Gate.judge`."""
-        del document, extraction
+        del document, extraction, schema
         return self.verdict

@@ -8,8 +8,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from docmill.model import Box, DocumentType, Evidence, Extraction, MatchKind
-from docmill.schemas.registry import REGISTRY
+from docmill.model import Box, Evidence, Extraction, MatchKind, Schema
+from docmill.schemas.filling import filled
 from docmill.understanding.candidates import Candidate
 from docmill.understanding.folding import without_accents
 from docmill.understanding.layout import Layout, Segment
@@ -82,9 +82,9 @@ def best(scored: Iterable[tuple[Candidate[Any], float]], *, null: float) -> Find
     return found(ranking[0][0], share)
 
 
-def extraction(document_type: DocumentType, findings: Findings, layout: Layout, *, reason: str) -> Extraction:
-    """The findings as the type's schema, leaving out what it has no field for."""
-    fields = REGISTRY[document_type].fields
+def extraction(schema: Schema, findings: Findings, layout: Layout, *, reason: str) -> Extraction:
+    """The findings as the schema, leaving out what it has no field for."""
+    fields = schema.fields
     data: dict[str, Any] = {}
     evidence: dict[str, Evidence] = {}
     for path, finding in sorted(findings.items()):
@@ -93,9 +93,7 @@ def extraction(document_type: DocumentType, findings: Findings, layout: Layout, 
             continue
         (data.setdefault(owner, {}) if owner else data)[name] = finding.value
         evidence[path] = _evidence(finding, layout)
-    return Extraction(
-        document_type=document_type, data=fields.model_validate(data), evidence=evidence, reason=reason
-    )
+    return Extraction(document_type=schema.name, data=filled(fields, data), evidence=evidence, reason=reason)
 
 
 def _evidence(finding: Finding, layout: Layout) -> Evidence:

@@ -3,14 +3,24 @@
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from babel.numbers import list_currencies
 from pydantic import BaseModel, ValidationError
 
-from docmill.model import Box, Document, Evidence, Extraction, Failure, Page, Verdict, letters_and_digits
-from docmill.schemas.registry import REGISTRY
+from docmill.model import (
+    Box,
+    Document,
+    Evidence,
+    Extraction,
+    Failure,
+    Page,
+    Schema,
+    Verdict,
+    letters_and_digits,
+)
+from docmill.schemas.types import Receipt
 from docmill.understanding.codes import is_bic, is_iban, is_vat_id
 
 CENT = Decimal("0.01")
@@ -30,18 +40,27 @@ _CURRENCIES = frozenset(list_currencies())
 class RuleGate:
     """`Gate` by fixed rules. It knows no clock: dates are judged against each other alone."""
 
-    def judge(self, document: Document, extraction: Extraction) -> Verdict:
+    def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
         """See `Gate.judge`."""
-        values = dict(leaves(extraction.data))
-        return Verdict(
-            failures=(
-                *extraction.failures,
-                *(failure for check in _CHECKS for failure in check(document, extraction, values)),
-            )
-        )
+        case = _Case(document, extraction, schema, dict(leaves(extraction.data)))
+        found = (failure for check in _CHECKS for failure in check(case))
+        return Verdict(failures=(*extraction.failures, *found))
 
 
 Values = dict[str, Any]
+
+
+class _Case(NamedTuple):
+    """What is judged. values: those that are not null, by path."""
+
+    document: Document
+    extraction: Extraction
+    schema: Schema
+    values: Values
+
+    @property
+    def is_receipt(self) -> bool:
+        return isinstance(self.extraction.data, Receipt)
 
 
 def leaves(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -60,27 +79,29 @@ def _leaves(value: object, path: str) -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def _schema(_document: Document, extraction: Extraction, _values: Values) -> Iterator[Failure]:
-    fields = REGISTRY[extraction.document_type].fields
+def _schema(case: _Case) -> Iterator[Failure]:
+    """Critical values that are not there are said by name, and not here."""
     try:
-        fields.model_validate(extraction.data.model_dump())
+        case.schema.fields.model_validate(case.extraction.data.model_dump(), by_alias=True, by_name=True)
     except ValidationError as error:
-        paths = tuple(".".join(map(str, detail["loc"])) for detail in error.errors())
-        yield Failure(
-            check="schema", message="Some fields do not have the form they must have.", fields=paths
-        )
+        paths = (".".join(map(str, detail["loc"])) for detail in error.errors())
+        bad = tuple(path for path in paths if path in case.values or path not in case.schema.critical)
+        if bad:
+            yield Failure(
+                check="schema", message="Some fields do not have the form they must have.", fields=bad
+            )
 
 
-def _critical(_document: Document, extraction: Extraction, values: Values) -> Iterator[Failure]:
-    for path in REGISTRY[extraction.document_type].critical:
-        if path not in values:
+def _critical(case: _Case) -> Iterator[Failure]:
+    for path in case.schema.critical:
+        if path not in case.values:
             yield Failure(check="critical_missing", message=f"{_name(path)} was not found.", fields=(path,))
 
 
-def _sums(_document: Document, extraction: Extraction, values: Values) -> Iterator[Failure]:
-    net, tax, gross = (_amount(values, name) for name in ("net_total", "tax_total", "gross_total"))
+def _sums(case: _Case) -> Iterator[Failure]:
+    net, tax, gross = (_amount(case.values, name) for name in ("net_total", "tax_total", "gross_total"))
     if net is not None and tax is not None and gross is not None:
-        allowed = CASH_ROUNDING if extraction.document_type == "receipt" else CENT
+        allowed = CASH_ROUNDING if case.is_receipt else CENT
         if abs(net + tax - gross) > allowed:
             yield Failure(
                 check="sum",
@@ -95,11 +116,11 @@ def _sums(_document: Document, extraction: Extraction, values: Values) -> Iterat
         )
 
 
-def _amount_due(_document: Document, extraction: Extraction, values: Values) -> Iterator[Failure]:
-    gross, due = _amount(values, "gross_total"), _amount(values, "amount_due")
+def _amount_due(case: _Case) -> Iterator[Failure]:
+    gross, due = _amount(case.values, "gross_total"), _amount(case.values, "amount_due")
     if gross is None or due is None:
         return
-    allowed = CASH_ROUNDING if extraction.document_type == "receipt" else CENT
+    allowed = CASH_ROUNDING if case.is_receipt else CENT
     if abs(due) > abs(gross) + allowed or due * gross < 0:
         yield Failure(
             check="amount_due",
@@ -108,7 +129,8 @@ def _amount_due(_document: Document, extraction: Extraction, values: Values) -> 
         )
 
 
-def _dates(_document: Document, _extraction: Extraction, values: Values) -> Iterator[Failure]:
+def _dates(case: _Case) -> Iterator[Failure]:
+    values = case.values
     yield from _in_order(values, "issue_date", "due_date", LONGEST_CREDIT)
     yield from _in_order(values, "period_start", "period_end", LONGEST_PERIOD)
     for path, value in values.items():
@@ -144,8 +166,8 @@ _CODES: tuple[tuple[str, str, Callable[[str], bool]], ...] = (
 )
 
 
-def _codes(_document: Document, _extraction: Extraction, values: Values) -> Iterator[Failure]:
-    for path, value in values.items():
+def _codes(case: _Case) -> Iterator[Failure]:
+    for path, value in case.values.items():
         for check, name, holds in _CODES:
             if path.rpartition(".")[2] == name and isinstance(value, str) and not holds(value):
                 yield Failure(
@@ -155,10 +177,10 @@ def _codes(_document: Document, _extraction: Extraction, values: Values) -> Iter
                 )
 
 
-def _evidence(document: Document, extraction: Extraction, values: Values) -> Iterator[Failure]:
-    for path in values:
-        evidence = extraction.evidence.get(path)
-        if evidence is None or not _stands(document, evidence):
+def _evidence(case: _Case) -> Iterator[Failure]:
+    for path in case.values:
+        evidence = case.extraction.evidence.get(path)
+        if evidence is None or not _stands(case.document, evidence):
             yield Failure(
                 check="evidence", message=f"{_name(path)} was not found on the page.", fields=(path,)
             )
@@ -182,11 +204,11 @@ def _texts_within(page: Page, box: Box) -> list[str]:
     return [page.words.texts[index] for index in np.flatnonzero(inside)]
 
 
-def _confidence(document: Document, extraction: Extraction, values: Values) -> Iterator[Failure]:
-    recognised = {page.number for page in document.pages if page.source == "ocr"}
-    for path in REGISTRY[extraction.document_type].critical:
-        evidence = extraction.evidence.get(path)
-        if path not in values or evidence is None:
+def _confidence(case: _Case) -> Iterator[Failure]:
+    recognised = {page.number for page in case.document.pages if page.source == "ocr"}
+    for path in case.schema.critical:
+        evidence = case.extraction.evidence.get(path)
+        if path not in case.values or evidence is None:
             continue
         least = RECOGNISED_THRESHOLDS.get(path, THRESHOLD) if evidence.page in recognised else THRESHOLD
         if evidence.confidence < least:

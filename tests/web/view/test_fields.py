@@ -1,20 +1,20 @@
 """How values are shown."""
 
 import pytest
+from pydantic import BaseModel
 
 from docmill.model import Failure
-from docmill.schemas.fields import Fields
 from docmill.schemas.registry import REGISTRY
 from docmill.web.view.fields import reading
 from docmill.web.view.words import FIELDS, TABLES
 
 
-def paths_of(fields: type[Fields], prefix: str = "") -> list[str]:
+def paths_of(fields: type[BaseModel], prefix: str = "") -> list[str]:
     """Every path of a schema; a table's by the name of the table."""
     paths: list[str] = []
     for name, value in fields().model_dump().items():
         nested = fields.model_fields[name].annotation
-        if isinstance(value, dict) and isinstance(nested, type) and issubclass(nested, Fields):
+        if isinstance(value, dict) and isinstance(nested, type) and issubclass(nested, BaseModel):
             paths += paths_of(nested, f"{name}.")
         else:
             paths.append(prefix + name)

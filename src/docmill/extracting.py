@@ -1,0 +1,85 @@
+"""A user's own schema, read from one file: the shortest way to typed data."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast, overload
+
+from pydantic import BaseModel
+
+from docmill.batch.folder import FolderReader
+from docmill.batch.memory import MemoryExporter, MemoryJournal
+from docmill.errors import UnsupportedFileTypeError
+from docmill.model import Evidence, Result, Schema, Verdict
+from docmill.offline import READING, offline_steps, reading_pool
+from docmill.pipeline import process
+from docmill.ports import Ref
+from docmill.reading.options import ReadingOptions
+from docmill.schemas.own import schema_of
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Extracted(Generic[Model]):
+    """What a file says.
+
+    data: of the model that was asked for; a value that the file does not say is null. evidence: field path
+    (`seller.name`, `lines[0].net_amount`) to where the value was read. result: everything else.
+    """
+
+    data: Model
+    evidence: dict[str, Evidence]
+    verdict: Verdict
+    result: Result
+
+
+@overload
+def extract(
+    source: Path | str,
+    schema: type[Model],
+    *,
+    labels: Mapping[str, Sequence[str]] | None = None,
+    passwords: Sequence[str] = (),
+) -> Extracted[Model]: ...
+
+
+@overload
+def extract(
+    source: Path | str,
+    schema: Mapping[str, Any] | Schema | str,
+    *,
+    labels: Mapping[str, Sequence[str]] | None = None,
+    passwords: Sequence[str] = (),
+) -> Extracted[BaseModel]: ...
+
+
+def extract(
+    source: Path | str,
+    schema: type[BaseModel] | Mapping[str, Any] | Schema | str,
+    *,
+    labels: Mapping[str, Sequence[str]] | None = None,
+    passwords: Sequence[str] = (),
+) -> Extracted[Any]:
+    """What the file says of the values that the schema asks for, each with its place on the page.
+
+    schema: a Pydantic model, a JSON Schema of an object, or the name of a type that docmill knows. labels:
+    words that stand beside a field's value, by its path. passwords: to try if the file is protected.
+    Raises DocmillError; MisconfiguredError if the schema is none, UnsupportedFileTypeError for a file that
+    cannot be read or that only holds others.
+    """
+    wanted = schema_of(schema, labels={path: tuple(words) for path, words in (labels or {}).items()})
+    result = asyncio.run(_processed(Path(source), wanted, replace(READING, passwords=tuple(passwords))))
+    if result.extraction is None:
+        reason = result.refusal or f"{str(source)!r} holds several documents; take out the one to read"
+        raise UnsupportedFileTypeError(reason, media_type=result.media_type)
+    found = result.extraction
+    return Extracted(cast("Any", found.data), found.evidence, result.verdict or Verdict(), result)
+
+
+async def _processed(path: Path, schema: Schema, reading: ReadingOptions) -> Result:
+    async with reading_pool(1) as pool:
+        steps = offline_steps(pool, reader=FolderReader(path), exporter=MemoryExporter(), reading=reading)
+        steps = replace(steps, schema=schema)
+        return await process(Ref(path.name, path.name), steps, MemoryJournal())

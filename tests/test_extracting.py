@@ -1,0 +1,37 @@
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+import docmill
+from docmill.schemas.types import Invoice
+
+BILL = """Acme Trading Ltd
+12 High Street, Leeds LS1 4AB
+
+Invoice number: INV-2041
+Invoice date: 12 March 2026
+
+Total                  GBP 119.00
+"""
+
+
+def test_a_file_is_read_by_the_schema_that_is_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "bill.txt"
+    file.write_text(BILL)
+
+    extracted = docmill.extract(file, Invoice)
+
+    assert isinstance(extracted.data, Invoice)
+    assert extracted.data.gross_total == Decimal("119.00")
+    assert extracted.evidence["gross_total"].page == 1
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "tune.mid"
+    file.write_bytes(b"MThd\0\0\0\6" + bytes(range(256)))
+
+    with pytest.raises(docmill.DocumentError) as caught:
+        docmill.extract(file, Invoice)
+
+    assert caught.value.code == "unsupported_file_type"
