@@ -49,11 +49,14 @@ class PooledExtractor:
 
 def _classified(document: Document) -> str:
     from docmill.understanding.classifier import RuleClassifier  # noqa: PLC0415
+    from docmill.understanding.einvoice.extractor import EInvoiceClassifier  # noqa: PLC0415
 
-    return asyncio.run(RuleClassifier().classify(document)).model_dump_json()
+    return asyncio.run(EInvoiceClassifier(RuleClassifier()).classify(document)).model_dump_json()
 
 
 def _extracted(document: Document, schema: str) -> str:
+    from docmill.understanding.einvoice.extractor import EInvoiceExtractor  # noqa: PLC0415
     from docmill.understanding.extractor import RuleExtractor  # noqa: PLC0415
 
-    return asyncio.run(RuleExtractor().extract(document, unpacked(schema))).model_dump_json()
+    extractor = EInvoiceExtractor(RuleExtractor())
+    return asyncio.run(extractor.extract(document, unpacked(schema))).model_dump_json()

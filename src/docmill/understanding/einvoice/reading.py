@@ -1,0 +1,97 @@
+"""From the bytes of an XML to the object of a schema, and what is wrong with it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from docmill.model import DocumentType, Failure
+from docmill.schemas.einvoices import ROOTS, EInvoiceKind
+from docmill.schemas.fields import Fields
+from docmill.schemas.types import DeliveryNote, Invoice, PurchaseOrder
+from docmill.understanding.einvoice import cii, cio, ubl
+from docmill.understanding.einvoice.mapping import mapped
+from docmill.understanding.einvoice.profiles import Profile, profile
+from docmill.understanding.einvoice.rules import failures
+from docmill.understanding.einvoice.terms import Table, Terms, read
+from docmill.understanding.einvoice.tree import Element, UnreadableError, name, parsed
+
+_SCHEMAS: Mapping[DocumentType, type[Fields]] = {
+    "invoice": Invoice,
+    "purchase_order": PurchaseOrder,
+    "delivery_note": DeliveryNote,
+}
+_UBL: Mapping[DocumentType, Table] = {
+    "invoice": ubl.INVOICE,
+    "purchase_order": ubl.ORDER,
+    "delivery_note": ubl.DESPATCH,
+}
+_NAMESPACES: Mapping[str, tuple[str, ...]] = {
+    "cii": ("{urn:un:unece:uncefact:data:", "{urn:ferd:CrossIndustryDocument:"),
+    "cio": ("{urn:un:unece:uncefact:data:",),
+    "ubl": ("{urn:oasis:names:specification:ubl:schema:xsd:",),
+    "ZUGFeRD draft": ("",),
+}
+"""Of a syntax or, as drafts had none, of a kind."""
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class EInvoice:
+    """What the XML says. profile: None for one that we do not know. failures: the rules that it breaks."""
+
+    kind: EInvoiceKind
+    profile: Profile | None
+    terms: Terms
+    data: Fields
+    failures: tuple[Failure, ...]
+
+    @property
+    def name(self) -> str:
+        """What a person calls it: its profile, and the syntax where that does not tell."""
+        if self.profile is None or self.profile.level == "other":
+            return self.kind.name
+        known = self.profile.name
+        return known if known.startswith(("Factur-X", "ZUGFeRD", "Order-X")) else f"{known}, {self.kind.name}"
+
+
+def einvoice(content: bytes) -> EInvoice:
+    """The invoice, order or delivery note of an XML. Raises UnreadableError if it is none."""
+    root = parsed(content)
+    kind = ROOTS.get(str(root.tag))
+    if kind is None:
+        raise UnreadableError(f"{str(root.tag)[:100]!r} is no invoice, order or delivery note")
+    terms = read(root, _table(kind))
+    known = profile(terms.text("BT-24"), kind)
+    return EInvoice(
+        kind=kind,
+        profile=known,
+        terms=terms,
+        data=mapped(terms, _SCHEMAS[kind.document_type]),
+        failures=(*_strangers(root, kind), *failures(terms, kind, known)),
+    )
+
+
+def _table(kind: EInvoiceKind) -> Table:
+    if kind.syntax == "ubl":
+        return _UBL[kind.document_type]
+    return cio.ORDER if kind.syntax == "cio" else cii.INVOICE
+
+
+def _strangers(root: Element, kind: EInvoiceKind) -> Iterator[Failure]:
+    """What the standard does not know, whatever it is called: its namespace is of no such XML."""
+    known = _NAMESPACES.get(kind.name, _NAMESPACES[kind.syntax])
+    names: dict[str, None] = {}
+    for element in _own(root):
+        if not str(element.tag).startswith(known):
+            names[name(element)] = None
+    if names:
+        shown = ", ".join(list(names)[:_SHOWN])
+        message = f"The XML has elements that its standard does not know: {shown}."
+        yield Failure(check="xml_namespace", message=message)
+
+
+def _own(element: Element) -> Iterator[Element]:
+    """The elements but those of extensions, which may be of any kind."""
+    yield element
+    for child in element:
+        if name(child) != "UBLExtensions":
+            yield from _own(child)

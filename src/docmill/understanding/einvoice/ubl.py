@@ -1,0 +1,189 @@
+"""Where OASIS UBL keeps its terms: invoices, credit notes, orders and despatch advices."""
+
+from docmill.understanding.einvoice.terms import Group, Section, Table, Term, amount, day, text
+
+_MEANS = "PaymentMeans"
+_ACCOUNT = f"{_MEANS}/PayeeFinancialAccount"
+_SUMS = "LegalMonetaryTotal|AnticipatedMonetaryTotal|RequestedMonetaryTotal"
+_VAT_ID = (
+    "Party/PartyTaxScheme[TaxScheme/ID=VAT]/CompanyID",
+    "Party/PartyTaxScheme[TaxScheme/TaxTypeCode=VAT]/CompanyID",
+)
+_ADDRESS = "Party/PostalAddress"
+
+
+def _party(prefix: tuple[str, ...]) -> tuple[Term, ...]:
+    """prefix: the terms for name, identifier, VAT id, three lines, city, code, subdivision, country."""
+    named, identified, taxed, first, second, third, city, code, subdivision, country = prefix
+    return (
+        text(named, "Party/PartyLegalEntity/RegistrationName", "Party/PartyName/Name"),
+        text(identified, "Party/PartyIdentification/ID[!@schemeID]", "Party/PartyIdentification/ID"),
+        text(taxed, *_VAT_ID),
+        text(first, f"{_ADDRESS}/StreetName"),
+        text(f"{first} house", f"{_ADDRESS}/BuildingNumber"),
+        text(second, f"{_ADDRESS}/AdditionalStreetName"),
+        text(third, f"{_ADDRESS}/AddressLine/Line"),
+        text(city, f"{_ADDRESS}/CityName"),
+        text(code, f"{_ADDRESS}/PostalZone"),
+        text(subdivision, f"{_ADDRESS}/CountrySubentity"),
+        text(country, f"{_ADDRESS}/Country/IdentificationCode"),
+    )
+
+
+_SELLER = (
+    *_party(("BT-27", "BT-29", "BT-31", "BT-35", "BT-36", "BT-162", "BT-37", "BT-38", "BT-39", "BT-40")),
+    text("BT-30", "Party/PartyLegalEntity/CompanyID"),
+    text("BT-32", "Party/PartyTaxScheme[TaxScheme/ID=FC]/CompanyID"),
+)
+_BUYER = (
+    text("customer", "SupplierAssignedAccountID"),
+    *_party(("BT-44", "BT-46", "BT-48", "BT-50", "BT-51", "BT-163", "BT-52", "BT-53", "BT-54", "BT-55")),
+)
+_IDENTITY = (
+    text("BT-24", "CustomizationID"),
+    text("BT-1", "ID"),
+    day("BT-2", "IssueDate"),
+    text("BT-3", "InvoiceTypeCode|CreditNoteTypeCode|OrderTypeCode|DespatchAdviceTypeCode"),
+    text("BT-5", "DocumentCurrencyCode"),
+    text("currency", f"{_SUMS}/PayableAmount/@currencyID", f"{_SUMS}/LineExtensionAmount/@currencyID"),
+)
+_TOTALS = (
+    amount("BT-106", f"{_SUMS}/LineExtensionAmount"),
+    amount("BT-107", f"{_SUMS}/AllowanceTotalAmount"),
+    amount("BT-108", f"{_SUMS}/ChargeTotalAmount"),
+    amount("BT-109", f"{_SUMS}/TaxExclusiveAmount"),
+    amount("BT-110", "TaxTotal/TaxAmount[@currencyID={BT-5}]", "TaxTotal/TaxAmount[@currencyID={currency}]"),
+    amount("BT-112", f"{_SUMS}/TaxInclusiveAmount"),
+    amount("BT-113", f"{_SUMS}/PrepaidAmount"),
+    amount("BT-114", f"{_SUMS}/PayableRoundingAmount"),
+    amount("BT-115", f"{_SUMS}/PayableAmount"),
+)
+_PAYMENT = (
+    text("BT-20", "PaymentTerms/Note"),
+    text("BT-81", f"{_MEANS}/PaymentMeansCode"),
+    text("BT-84", f"{_ACCOUNT}/ID"),
+    text("BT-86", f"{_ACCOUNT}/FinancialInstitutionBranch/ID"),
+)
+
+
+def _charged(number: str, indicator: str, terms: tuple[str, str, str]) -> Group:
+    worth, category, rate = terms
+    return Group(
+        number,
+        f"AllowanceCharge[ChargeIndicator={indicator}]",
+        (
+            amount(worth, "Amount"),
+            text(category, "TaxCategory/ID"),
+            amount(rate, "TaxCategory/Percent"),
+        ),
+    )
+
+
+_CHARGES = (
+    _charged("BG-20", "false", ("BT-92", "BT-95", "BT-96")),
+    _charged("BG-21", "true", ("BT-99", "BT-102", "BT-103")),
+)
+_LINE_CHARGES = (
+    Group("BG-27", "AllowanceCharge[ChargeIndicator=false]", (amount("BT-136", "Amount"),)),
+    Group("BG-28", "AllowanceCharge[ChargeIndicator=true]", (amount("BT-141", "Amount"),)),
+)
+
+
+def _line(quantity: str) -> tuple[Term, ...]:
+    return (
+        text("BT-126", "ID"),
+        amount("BT-129", quantity),
+        text("BT-130", f"{quantity}/@unitCode"),
+        amount("BT-131", "LineExtensionAmount"),
+        amount("BT-146", "Price/PriceAmount"),
+        amount("BT-148", "Price/AllowanceCharge/BaseAmount"),
+        amount("BT-149", "Price/BaseQuantity"),
+        text("BT-151", "Item/ClassifiedTaxCategory/ID", "TaxTotal/TaxSubtotal/TaxCategory/ID"),
+        amount("BT-152", "Item/ClassifiedTaxCategory/Percent", "TaxTotal/TaxSubtotal/TaxCategory/Percent"),
+        text("BT-153", "Item/Name", "Item/Description"),
+        day("BT-134", "InvoicePeriod/StartDate"),
+        day("BT-135", "InvoicePeriod/EndDate"),
+    )
+
+
+INVOICE = Table(
+    terms=(
+        *_IDENTITY,
+        *_TOTALS,
+        *_PAYMENT,
+        text("BT-63", "TaxRepresentativeParty/PartyTaxScheme[TaxScheme/ID=VAT]/CompanyID"),
+        day("BT-9", "DueDate", f"{_MEANS}/PaymentDueDate"),
+        text("BT-12", "ContractDocumentReference/ID"),
+        text("BT-13", "OrderReference/ID"),
+        text("BT-14", "OrderReference/SalesOrderID"),
+        text("BT-16", "DespatchDocumentReference/ID"),
+        day("BT-72", "Delivery/ActualDeliveryDate"),
+        day("BT-73", "InvoicePeriod/StartDate"),
+        day("BT-74", "InvoicePeriod/EndDate"),
+        text("BT-80", "Delivery/DeliveryLocation/Address/Country/IdentificationCode"),
+    ),
+    sections=(
+        Section(("AccountingSupplierParty",), _SELLER),
+        Section(("AccountingCustomerParty",), _BUYER),
+    ),
+    groups=(
+        *_CHARGES,
+        Group(
+            "BG-23",
+            "TaxTotal/TaxSubtotal",
+            (
+                amount("BT-116", "TaxableAmount"),
+                amount("BT-117", "TaxAmount"),
+                text("BT-118", "TaxCategory/ID"),
+                amount("BT-119", "TaxCategory/Percent"),
+                text("BT-120", "TaxCategory/TaxExemptionReason"),
+                text("BT-121", "TaxCategory/TaxExemptionReasonCode"),
+            ),
+        ),
+        Group(
+            "BG-25", "InvoiceLine|CreditNoteLine", _line("InvoicedQuantity|CreditedQuantity"), _LINE_CHARGES
+        ),
+    ),
+)
+"""An invoice or a credit note; the terms of UBL 2.0 that EN 16931 keeps elsewhere are found too."""
+
+ORDER = Table(
+    terms=(
+        *_IDENTITY,
+        *_TOTALS,
+        *_PAYMENT,
+        text("BT-12", "Contract/ID"),
+        text("BT-13", "OrderReference/ID"),
+        day("BT-73", "Delivery/RequestedDeliveryPeriod/StartDate"),
+        day("BT-74", "Delivery/RequestedDeliveryPeriod/EndDate"),
+    ),
+    sections=(
+        Section(("SellerSupplierParty",), _SELLER),
+        Section(("BuyerCustomerParty",), _BUYER),
+    ),
+    groups=(
+        *_CHARGES,
+        Group(
+            "BG-25",
+            "OrderLine/LineItem",
+            _line("Quantity"),
+            _LINE_CHARGES,
+        ),
+    ),
+)
+"""An order, a change of one, or the answer to one."""
+
+DESPATCH = Table(
+    terms=(
+        *_IDENTITY,
+        text("BT-12", "ContractDocumentReference/ID"),
+        text("BT-13", "OrderReference/ID"),
+        day("BT-72", "Shipment/Delivery/ActualDeliveryDate"),
+    ),
+    sections=(
+        Section(("SellerSupplierParty", "DespatchSupplierParty"), _SELLER),
+        Section(("BuyerCustomerParty", "DeliveryCustomerParty"), _BUYER),
+    ),
+    groups=(Group("BG-25", "DespatchLine", _line("DeliveredQuantity")),),
+)
+"""What was sent. Its parties are those of the sale where it names them, else who sends and who gets it."""

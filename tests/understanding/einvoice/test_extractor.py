@@ -1,0 +1,250 @@
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from pydantic import BaseModel
+
+from docmill.model import Classification, Document, Failure, Schema
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.classifier import RuleClassifier
+from docmill.understanding.einvoice.extractor import EInvoiceClassifier, EInvoiceExtractor
+from docmill.understanding.extractor import REASON, RuleExtractor
+from docmill.understanding.gate import RuleGate
+
+Sample = Callable[..., bytes]
+Carrying = Callable[..., Document]
+
+PAGE = """
+Beispiel Holz AG                                  Invoice number: R-2026-17
+Waldweg 3, 10115 Berlin                           Invoice date: 01.03.2026
+VAT ID: DE136695976                               Due date: 31.03.2026
+
+Muster Bau GmbH
+Hafen 1, 20095 Hamburg
+
+Pos  Description    Quantity   Price      Amount
+1    Oak planks     8          12,50      100,00
+
+                               Net total          90,00 EUR
+                               VAT 19 %           17,10 EUR
+                               Total             107,10 EUR
+                               Amount due        100,00 EUR
+
+Please pay to IBAN DE89 3704 0044 0532 0130 00, BIC COBADEFFXXX
+"""
+INVOICE = REGISTRY["invoice"]
+OTHER_IBAN = "DE02120300000000202051"
+
+
+async def _mismatches(document: Document) -> list[Failure]:
+    extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
+    return [failure for failure in extraction.failures if failure.check == "xml_mismatch"]
+
+
+async def test_the_xml_is_taken_and_each_value_found_on_the_page(sample: Sample, carrying: Carrying) -> None:
+    document = carrying(PAGE, sample("cii"))
+    classification = await EInvoiceClassifier(RuleClassifier()).classify(document)
+
+    extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
+
+    assert classification == Classification(
+        document_type="invoice",
+        title="Invoice R-2026-17, Beispiel Holz AG",
+        summary="Invoice R-2026-17 from Beispiel Holz AG to Muster Bau GmbH of 2026-03-01 over 107.10 EUR.",
+        document_date=date(2026, 3, 1),
+        language="en",
+        confidence=1.0,
+    )
+    assert extraction.reason == "embedded EN 16931, UN/CEFACT CII XML"
+    assert extraction.failures == ()
+    texts = {path: found.text for path, found in extraction.evidence.items() if found.match != "embedded"}
+    assert texts["number"] == "R-2026-17"
+    assert texts["issue_date"] == "01.03.2026"
+    assert "107,10" in (texts["gross_total"] or "")
+    assert texts["seller.name"] == "Beispiel Holz AG"
+    assert texts["payment.iban"] == "DE89 3704 0044 0532 0130 00,"
+    assert "contract_number" not in texts
+    assert "lines[0].net_amount" not in texts
+    assert RuleGate().judge(document, extraction, INVOICE).passed
+
+
+async def test_a_credit_note_is_called_one(sample: Sample, carrying: Carrying) -> None:
+    document = carrying(PAGE, sample("cii", (">380<", ">381<")))
+
+    classification = await EInvoiceClassifier(RuleClassifier()).classify(document)
+
+    assert classification.title == "Credit note R-2026-17, Beispiel Holz AG"
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "summary"),
+    [
+        (
+            "order-x",
+            "Purchase order PO-5, Muster Bau GmbH",
+            "Purchase order PO-5 from Beispiel Holz AG to Muster Bau GmbH of 2026-02-10.",
+        ),
+        (
+            "ubl-despatch",
+            "Delivery note L-4, Beispiel Holz AG",
+            "Delivery note L-4 from Beispiel Holz AG to Muster Bau GmbH of 2026-02-26.",
+        ),
+    ],
+)
+async def test_orders_and_delivery_notes_are_called_by_their_names(
+    sample: Sample, carrying: Carrying, name: str, title: str, summary: str
+) -> None:
+    document = carrying("<xml>", sample(name), bare=True)
+
+    classification = await EInvoiceClassifier(RuleClassifier()).classify(document)
+
+    assert (classification.title, classification.summary) == (title, summary)
+
+
+async def test_a_document_that_says_hardly_anything_still_has_a_title(
+    sample: Sample, carrying: Carrying
+) -> None:
+    nameless = sample(
+        "ubl-despatch",
+        ("<cbc:ID>L-4</cbc:ID>", ""),
+        (">2026-02-26<", "><"),
+        ("Beispiel Holz AG", ""),
+        ("Muster Bau GmbH", ""),
+    )
+
+    classification = await EInvoiceClassifier(RuleClassifier()).classify(carrying("<xml>", nameless))
+
+    assert (classification.title, classification.summary) == ("Delivery note", "Delivery note.")
+
+
+async def test_bare_xml_has_no_page_to_be_compared_with(sample: Sample, carrying: Carrying) -> None:
+    document = carrying("<Invoice> 1 </Invoice>", sample("ubl"), bare=True)
+
+    extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
+
+    assert extraction.reason == "EN 16931, UBL invoice XML"
+    assert {found.match for found in extraction.evidence.values()} == {"embedded"}
+    assert RuleGate().judge(document, extraction, INVOICE).passed
+
+
+async def test_without_xml_the_other_is_asked(carrying: Carrying) -> None:
+    document = carrying(PAGE)
+
+    classification = await EInvoiceClassifier(RuleClassifier()).classify(document)
+    extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
+
+    assert classification.document_type == "invoice"
+    assert extraction.reason == REASON
+
+
+async def test_unreadable_xml_is_said_to_be_so_and_the_page_read(carrying: Carrying) -> None:
+    document = carrying(PAGE, b"<broken")
+
+    extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
+
+    assert extraction.reason == REASON
+    assert [failure.check for failure in RuleGate().judge(document, extraction, INVOICE).failures] == [
+        "xml_unreadable"
+    ]
+
+
+async def test_of_two_the_one_that_can_be_read_is_taken(sample: Sample, carrying: Carrying) -> None:
+    document = carrying(PAGE, b"<broken", sample("cii"))
+
+    extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
+
+    assert extraction.reason.startswith("embedded")
+    assert [failure.check for failure in extraction.failures] == ["xml_unreadable"]
+
+
+async def test_xml_of_another_type_than_is_wanted_is_left(sample: Sample, carrying: Carrying) -> None:
+    document = carrying(PAGE, sample("order-x"))
+
+    extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
+
+    assert extraction.reason == REASON
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ((">107.10<", ">1071.00<"), "The embedded XML says 1071.00 for the total, the page shows 107.10."),
+        ((">17.10<", ">18.90<"), "The embedded XML says 18.90 for the tax, the page shows 17.10."),
+        (
+            ("20260301", "20260302"),
+            "The embedded XML says 2026-03-02 for the date of issue, the page shows 2026-03-01.",
+        ),
+        (
+            ("20260331", "20260314"),
+            "The embedded XML says 2026-03-14 for the due date, the page shows 2026-03-31.",
+        ),
+        (
+            ("R-2026-17", "R-2026-71"),
+            "The embedded XML says R-2026-71 for the number, the page shows R-2026-17.",
+        ),
+        (
+            ("DE89370400440532013000", OTHER_IBAN),
+            f"The embedded XML says {OTHER_IBAN} for the IBAN, the page shows DE89370400440532013000.",
+        ),
+        (
+            ("DE136695976", "DE811569869"),
+            "The embedded XML says DE811569869 for the seller's VAT identifier, the page shows DE136695976.",
+        ),
+        (
+            ("Beispiel Holz AG", "Quick Money Ltd"),
+            "The embedded XML says Quick Money Ltd for the seller's name, the page shows Beispiel Holz AG.",
+        ),
+    ],
+)
+async def test_a_page_that_shows_something_else_is_told(
+    sample: Sample, carrying: Carrying, change: tuple[str, str], message: str
+) -> None:
+    document = carrying(PAGE, sample("cii", change))
+
+    assert [failure.message for failure in await _mismatches(document)] == [message]
+
+
+async def test_a_total_that_the_page_does_not_show_at_all_is_told(sample: Sample, carrying: Carrying) -> None:
+    document = carrying("Delivered: 8 oak planks", sample("cii"))
+
+    assert [failure.message for failure in await _mismatches(document)] == [
+        "The embedded XML says 107.10 for the total, which the page does not show."
+    ]
+
+
+async def test_what_the_page_does_not_show_is_no_mismatch(sample: Sample, carrying: Carrying) -> None:
+    document = carrying("Beispiel Holz AG\nTotal 107.10", sample("cii"))
+
+    assert await _mismatches(document) == []
+
+
+async def test_a_credit_note_may_print_its_amounts_with_either_sign(
+    sample: Sample, carrying: Carrying
+) -> None:
+    negative = sample("cii", (">107.10<", ">-107.10<"), (">90.00<", ">-90.00<"))
+
+    assert await _mismatches(carrying(PAGE, negative)) == []
+
+
+async def test_a_misread_name_is_no_other_name(sample: Sample, carrying: Carrying) -> None:
+    misread = PAGE.replace("Beispiel Holz AG", "Beispie1 Ho1z A6")
+
+    assert await _mismatches(carrying(misread, sample("cii"), source="ocr")) == []
+
+
+async def test_amounts_are_exact(sample: Sample, carrying: Carrying) -> None:
+    extraction = await EInvoiceExtractor(RuleExtractor()).extract(carrying(PAGE, sample("cii")), INVOICE)
+
+    assert extraction.data.model_dump()["gross_total"] == Decimal("107.10")
+
+
+async def test_a_schema_of_the_users_own_is_the_others_matter(sample: Sample, carrying: Carrying) -> None:
+    class Mine(BaseModel):
+        number: str | None = None
+
+    extraction = await EInvoiceExtractor(RuleExtractor()).extract(
+        carrying(PAGE, sample("cii")), Schema("invoice", Mine)
+    )
+
+    assert extraction.reason == REASON
