@@ -25,7 +25,7 @@ def _pdf(path: Path, attached: dict[str, bytes]) -> Path:
 
 def _attached(path: Path) -> list[tuple[str, bytes]]:
     with pdf.opened(path) as document:
-        return [(one.name, one.content) for one in einvoices.in_pdf(document)]
+        return [(one.name, one.content) for one in einvoices.in_pdf(document, path)]
 
 
 def test_of_the_attachments_those_are_taken_whose_root_is_known(tmp_path: Path) -> None:
@@ -58,6 +58,42 @@ def test_an_attachment_that_cannot_be_taken_out_does_not_stop_the_others(tmp_pat
     path.write_bytes(broken.getvalue())
 
     assert _attached(path) == [("b.xml", UBL)]
+
+
+def test_a_file_that_the_pdf_is_only_associated_with_is_found(tmp_path: Path) -> None:
+    path = _pdf(tmp_path / "a.pdf", {"factur-x.xml": CII, "plan.pdf": b"%PDF-1.7"})
+    unlisted = io.BytesIO()
+    with pikepdf.open(path) as document:
+        document.Root["/AF"] = pikepdf.Array([one.obj for one in document.attachments.values()])
+        del document.Root["/Names"]
+        document.save(unlisted)
+    path.write_bytes(unlisted.getvalue())
+
+    assert _attached(path) == [("factur-x.xml", CII)]
+
+
+def test_a_file_that_is_pinned_to_a_page_is_found(tmp_path: Path) -> None:
+    path = _pdf(tmp_path / "a.pdf", {"a.xml": UBL})
+    pinned = io.BytesIO()
+    with pikepdf.open(path) as document:
+        note = {"/Type": pikepdf.Name.Annot, "/Subtype": pikepdf.Name.FileAttachment, "/Rect": [0, 0, 9, 9]}
+        file = document.attachments["a.xml"].obj
+        document.pages[0].obj["/Annots"] = pikepdf.Array([pikepdf.Dictionary({**note, "/FS": file})])
+        del document.Root["/Names"]
+        document.save(pinned)
+    path.write_bytes(pinned.getvalue())
+
+    assert _attached(path) == [("a.xml", UBL)]
+
+
+def test_a_file_that_leads_nowhere_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    with pikepdf.new() as document:
+        document.add_blank_page()
+        document.Root["/AF"] = pikepdf.Array([pikepdf.Dictionary({"/F": "a.xml", "/Was": "/EmbeddedFile"})])
+        document.save(path)
+
+    assert _attached(path) == []
 
 
 @pytest.mark.parametrize(

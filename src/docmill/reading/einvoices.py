@@ -1,5 +1,8 @@
 """The XML that says for programs what an invoice says: found by its name or its root, not looked into."""
 
+import contextlib
+import mmap
+from collections.abc import Sequence
 from pathlib import Path
 
 import pypdfium2
@@ -26,24 +29,57 @@ def in_file(path: Path) -> tuple[Embedded, ...]:
     return (Embedded(path.name, XML, content),) if root(content) in ROOTS else ()
 
 
-def in_pdf(document: PdfDocument) -> tuple[Embedded, ...]:
-    """Those attached to a PDF, in its order. One that cannot be taken out is left out."""
+def in_pdf(document: PdfDocument, path: Path, passwords: Sequence[str] = ()) -> tuple[Embedded, ...]:
+    """Those attached to a PDF, in its order. One that cannot be taken out is left out.
+
+    path, passwords: of the PDF, which is looked into with qpdf if it holds files that PDFium does not list.
+    """
     count = min(document.count_attachments(), MAX_ATTACHMENTS)
-    found = (_attached(document, index) for index in range(count))
-    return tuple(one for one in found if one is not None)
+    listed = [_attached(document, index) for index in range(count)]
+    if not count and _has_files(path):
+        listed = _associated(path, passwords)
+    return tuple(Embedded(name, XML, content) for name, content in listed if _is_known(name, content))
 
 
-def _attached(document: PdfDocument, index: int) -> Embedded | None:
+def _attached(document: PdfDocument, index: int) -> tuple[str, bytes]:
     try:
         attachment = document.get_attachment(index)
         name = str(attachment.get_name())
-        content = bytes(attachment.get_data()) if name.lower().endswith(".xml") else b""
+        return name, bytes(attachment.get_data()) if _is_xml(name) else b""
     except (pypdfium2.PdfiumError, *MALFORMED):
-        return None
+        return "", b""
+
+
+def _has_files(path: Path) -> bool:
+    """Whether the PDF holds files at all: their own dictionaries are never compressed."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(b"/EmbeddedFile") >= 0
+
+
+def _associated(path: Path, passwords: Sequence[str]) -> list[tuple[str, bytes]]:
+    """Files that the document is associated with (ISO 32000-2, 14.13), or that are pinned to a page of it."""
+    import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
+
+    found: list[tuple[str, bytes]] = []
+    for password in ("", *passwords):
+        with contextlib.suppress(pikepdf.PdfError, *MALFORMED), pikepdf.open(path, password=password) as file:
+            pinned = [note for page in file.pages for note in page.obj.get("/Annots", ())]
+            held = [*file.Root.get("/AF", ()), *(note["/FS"] for note in pinned if "/FS" in note)]
+            for one in held[:MAX_ATTACHMENTS]:
+                name = str(one.get("/UF", one.get("/F", "")))
+                found.append((name, one["/EF"]["/F"].read_bytes() if _is_xml(name) else b""))
+            break
+    return list(dict.fromkeys(found))
+
+
+def _is_xml(name: str) -> bool:
+    return name.lower().endswith(".xml")
+
+
+def _is_known(name: str, content: bytes) -> bool:
     if not content or len(content) > MAX_BYTES:
-        return None
-    is_known = ATTACHED.fullmatch(name) is not None or root(content) in ROOTS
-    return Embedded(name, XML, content) if is_known else None
+        return False
+    return ATTACHED.fullmatch(name) is not None or root(content) in ROOTS
 
 
 def root(content: bytes) -> str | None:

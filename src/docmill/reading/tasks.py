@@ -54,7 +54,7 @@ def open_original(path: Path, options: ReadingOptions) -> Opened:
         _check_pages(count, options)
         last = min(count, options.pages_per_task)
         pages = _without_spoilt(path, [_text_page(document, n) for n in range(1, last + 1)], options)
-        return Opened(media_type, count, pages, einvoices.in_pdf(document))
+        return Opened(media_type, count, pages, einvoices.in_pdf(document, path, options.passwords))
 
 
 def list_parts(path: Path, media_type: str, options: ReadingOptions) -> list[Part]:

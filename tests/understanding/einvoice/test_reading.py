@@ -154,7 +154,12 @@ def test_a_placeholder_beside_a_sales_order_is_no_order_number(sample: Sample) -
 
 
 def test_an_account_that_is_no_iban_and_a_bank_that_is_no_bic_are_left_out(sample: Sample) -> None:
-    ubl = sample("ubl", ("DE89 3704 0044 0532 0130 00", "12345678"), ("COBADEFFXXX", "10-26-58"))
+    ubl = sample(
+        "ubl",
+        ("urn:cen.eu:en16931:2017", "urn:oasis:names:specification:ubl:xpath:Invoice-2.0:sbs-1.0-draft"),
+        ("DE89 3704 0044 0532 0130 00", "12345678"),
+        ("COBADEFFXXX", "10-26-58"),
+    )
 
     payment = einvoice(ubl).data.model_dump()["payment"]
 

@@ -114,9 +114,10 @@ def iban(terms: Terms) -> str | None:
 
 
 def bic(terms: Terms) -> str | None:
-    """BT-86, without spaces, unless it names a bank in another way."""
+    """BT-86, without spaces. Before the standard, UBL named banks there in other ways, too."""
     bank = re.sub(r"\s", "", terms.text("BT-86") or "")
-    return bank if _BIC_FORM.fullmatch(bank) else None
+    is_other = "currency" in terms and is_before_en16931(terms) and not _BIC_FORM.fullmatch(bank)
+    return None if is_other else bank or None
 
 
 def address(terms: Terms, numbers: tuple[str, ...]) -> str | None:

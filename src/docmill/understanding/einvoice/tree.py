@@ -59,7 +59,8 @@ def found(element: Element, path: str, known: Mapping[str, object]) -> Iterator[
     """The elements at `path`, in the document's order.
 
     A step is a local name, or several parted by "|", with conditions: `[@scheme=VA]`, `[Code=380]`,
-    `[!Code]` for one that must be absent. `{BT-5}` in a condition stands for the value known of that term.
+    `[!Code]` for one that must be absent. `{BT-5}` in a condition stands for the value known of that term;
+    while there is none, any will do.
     """
     yield from _below([element], _steps(path), known)
 
@@ -97,7 +98,10 @@ def _holds(element: Element, condition: _Condition, known: Mapping[str, object])
         return bool(values)
     wanted = condition.value
     if wanted.startswith("{"):
-        wanted = str(known.get(wanted[1:-1]))
+        term = known.get(wanted[1:-1])
+        if term is None:
+            return True
+        wanted = str(term)
     return any(_BOOLEANS.get(value, value) == wanted for value in values)
 
 

@@ -52,7 +52,7 @@ _TOTALS = (
     amount("BT-107", f"{_SUMS}/AllowanceTotalAmount"),
     amount("BT-108", f"{_SUMS}/ChargeTotalAmount"),
     amount("BT-109", f"{_SUMS}/TaxExclusiveAmount"),
-    amount("BT-110", "TaxTotal/TaxAmount[@currencyID={BT-5}]", "TaxTotal/TaxAmount[@currencyID={currency}]"),
+    amount("BT-110", "TaxTotal/TaxAmount[@currencyID={BT-5}]"),
     amount("BT-112", f"{_SUMS}/TaxInclusiveAmount"),
     amount("BT-113", f"{_SUMS}/PrepaidAmount"),
     amount("BT-114", f"{_SUMS}/PayableRoundingAmount"),
