@@ -118,6 +118,8 @@ BROKEN: list[Callable[[pikepdf.Pdf, Any], None]] = [
     lambda pdf, page: page.obj.__setitem__("/Contents", pikepdf.Array([pikepdf.Stream(pdf, b"hello there")])),
     lambda _, page: page.obj.__setitem__("/Contents", pikepdf.String("what is this")),
     lambda _, page: page.obj.__setitem__("/Contents", pikepdf.Array([None, pikepdf.Dictionary(A=1)])),
+    lambda _, page: page.obj.__setitem__("/Contents", pikepdf.Array([None])),
+    lambda _, page: page.obj.__delitem__("/Contents"),
     lambda _, page: page.Contents.write(b"\x78\x9c not deflated", filter=pikepdf.Name.FlateDecode),
 ]
 
@@ -163,12 +165,13 @@ async def test_of_a_file_whose_seventh_page_is_broken_the_others_are_understood(
 def test_a_page_that_is_empty_is_not_broken(make_pdf: MakePdf) -> None:
     path = make_pdf(draw_word("first"), draw_word(" "), draw_word(""))
     with pikepdf.open(path, allow_overwriting_input=True) as whole:
+        whole.add_blank_page()
         whole.pages[2].obj["/Contents"] = pikepdf.Stream(whole, b"q Q " * 10_000)
         whole.save(path, encryption=pikepdf.Encryption(user="häslein", owner="boss"))
 
     opened = tasks.open_original(path, ReadingOptions(passwords=("wrong", "häslein")))
 
-    assert [page and page.problem for page in opened.pages] == [None] * 3
+    assert [page and page.problem for page in opened.pages] == [None] * 4
 
 
 def test_what_cannot_be_looked_into_again_is_not_called_broken(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import platform
 import select
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -88,6 +89,8 @@ class TestSystemCalls:
             ("sched_setattr", (314, os.getpid(), 0, 0)),
             ("sched_setaffinity", (203, os.getpid(), 8, 0)),
             ("ioprio_set", (251, 1, os.getpid(), 3 << 13)),
+            ("removexattr", (197, 0, 0)),
+            ("fremovexattr", (199, 0, 0)),
             ("x32", (0x4000_0029, 2, 1, 0)),
         ],
     )
@@ -98,6 +101,22 @@ class TestSystemCalls:
 
     async def test_no_other_process_gets_a_signal(self, pool: Pool) -> None:
         assert await pool.run(trespass.signal_to, os.getpid(), limit_s=30) in REFUSED
+
+    @pytest.mark.skipif(platform.machine() != "x86_64", reason="this number is of x86-64")
+    def test_the_filter_alone_lets_signals_reach_this_process_only(self) -> None:
+        code = (
+            "import ctypes, os\n"
+            "from docmill.reading import seccomp\n"
+            "libc = ctypes.CDLL(None)\n"
+            "libc.prctl(38, 1, 0, 0, 0)\n"
+            "assert seccomp.refuse_calls(signals_are_bounded=False)\n"
+            "parent, own = os.getppid(), os.getpid()\n"
+            "print([libc.syscall(234, pid, pid, 0) for pid in (own, parent)])\n"
+        )
+
+        answers = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+
+        assert answers.stdout == "[0, -1]\n"
 
     async def test_a_program_runs_under_the_same_protections(self, pool: Pool) -> None:
         code = "import socket; socket.socket()"

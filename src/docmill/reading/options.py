@@ -17,8 +17,8 @@ class ReadingOptions:
     whole of a format without pages; ocr_limit_s: for recognising one page; render_limit_s: for a picture of
     one. max_parts, max_part_bytes, max_unpacked_bytes, max_ratio: of what one document holds;
     unpack_limit_s: for taking out a share of it. unlock_limit_s: for taking the password off
-    a file. passwords: to try on files that ask for one. split: a PDF that holds several documents has them as
-    parts. separator: what a sheet between two of them says.
+    a file. passwords: to try on files that ask for one. split: a PDF or TIFF that holds several documents has
+    them as parts. separator: what a sheet between two of them says.
     """
 
     max_pages: int = 1000

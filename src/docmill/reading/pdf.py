@@ -140,9 +140,9 @@ def _is_spoilt(page: Any) -> bool:  # noqa: ANN401 - pikepdf's
     import pikepdf  # noqa: PLC0415 - as above
 
     contents = page.get("/Contents")
+    if contents is None:
+        return _had_contents(page)
     for stream in contents if isinstance(contents, pikepdf.Array) else [contents]:
-        if stream is None:
-            continue
         if not isinstance(stream, pikepdf.Stream):
             return True
         if len(stream.read_raw_bytes()) > MAX_EMPTY_BYTES:  # nothing is drawn with so much by mistake
@@ -155,6 +155,12 @@ def _is_spoilt(page: Any) -> bool:  # noqa: ANN401 - pikepdf's
         if not all(map(OPERATOR.fullmatch, operators)):
             return True
     return False
+
+
+def _had_contents(page: Any) -> bool:  # noqa: ANN401 - pikepdf's
+    """Whether a page without contents has what only contents use: they are lost, and qpdf sees none then."""
+    resources: Any = page.get("/Resources") or {}
+    return "/Annots" not in page and bool(resources.get("/Font") or resources.get("/XObject"))
 
 
 @contextmanager

@@ -81,6 +81,10 @@ _OTHERS_FILES = {
     "lsetxattr": (189, 6),
     "fsetxattr": (190, 7),
     "setxattrat": (463, 463),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+    "removexattrat": (466, 466),
     "truncate": (76, 45),
     "utime": (132, _NONE),
     "utimes": (235, _NONE),
@@ -134,7 +138,7 @@ _THE_SYSTEM = {
 }
 _CLONE = (56, 220)
 _CLONE3 = 435
-_SIGNAL = (62, 129)  # kill
+_SIGNALS = ((62, 129), (234, 131))  # kill, tgkill
 _PRLIMIT = (302, 261)
 _SEND_TO = (44, 206)
 
@@ -180,7 +184,8 @@ def _program(machine: _Machine, only_signal_to: int | None) -> list[bytes]:
     program += on(_SEND_TO, unaddressed)
     if only_signal_to is not None:
         own = [*_if(_JUMP_EQUAL, only_signal_to, _ALLOW), *_unless(_JUMP_EQUAL, 0, _ERROR | _EPERM)]
-        program += on(_SIGNAL, [_load(_argument(0)), *own])
+        for call in _SIGNALS:
+            program += on(call, [_load(_argument(0)), *own])
     return [*program, _instruction(_RETURN, _ALLOW)]
 
 
