@@ -51,7 +51,8 @@ async def test_every_state_is_told_in_words_and_offers_what_helps(
 ) -> None:
     await add("processing.pdf")
     stale = await add("stale.pdf")
-    unknown, failed = await add("unknown.pdf"), await add("failed.pdf")
+    unknown, failed, kept = await add("unknown.pdf"), await add("failed.pdf"), await add("kept.exe")
+    await finish(kept, error_code="unsupported_file_type", error_message="It is a program.")
     await finish(unknown, classification={"document_type": "other", "title": None})
     await finish(
         failed, status="failed", classification=None, error_code="corrupt", error_message="It is damaged."
@@ -67,6 +68,7 @@ async def test_every_state_is_told_in_words_and_offers_what_helps(
         "Waiting for its turn",
         "No progress for <span data-minutes>14</span> min",
         "It is damaged.",
+        "It is a program.",
     ]:
         assert words in page
     for words in ["Nobody could tell what this document is.", "The sums differ.", "12.90 <small>EUR</small>"]:
@@ -74,7 +76,7 @@ async def test_every_state_is_told_in_words_and_offers_what_helps(
     cards = {attrs["data-state"] for _, attrs in Elements(page).found if "data-state" in attrs}
     assert cards == set(documents.STATES)
     assert page.count("/retry") == 3
-    assert "6 documents" in page
+    assert "7 documents" in page
 
 
 async def test_filters_are_in_the_address_and_can_be_taken_away(

@@ -28,9 +28,10 @@ class Money:
 class Card:
     """What a card shows.
 
-    reason: why a person should look, or what is being done. thumbnail: address of a picture of page 1, None
-    where none can be made. retry: what the button does, None without one. idle_minutes: since the last
-    progress. whole: what holds the document, None for one that came by itself.
+    reason: why a person should look, what is being done, or why a file is kept and not read. thumbnail:
+    address of a picture of page 1, None where none can be made. retry: what the button does, None without
+    one. idle_minutes: since the last progress. whole: what holds the document, None for one that came by
+    itself.
     """
 
     id: UUID
@@ -120,4 +121,4 @@ def _reason(row: DocumentRow, failures: Sequence[str]) -> str:
         case "failed":
             return sentence(row.error_message or "processing failed")
         case _:
-            return ""
+            return sentence(row.error_message) if row.error_message else ""
