@@ -202,7 +202,7 @@ async def test_every_kind_of_refusal_has_its_type(pool: Pool, make_pdf: MakePdf,
         await convert(pool, long, ReadingOptions(max_pages=2))
     with pytest.raises(EncryptedError):
         await convert(pool, locked)
-    with pytest.raises(UnsupportedFileTypeError) as refusal:
+    with pytest.raises(UnsupportedFileTypeError, match="do not start it; ask whoever sent it") as refusal:
         await convert(pool, letter)
     assert refusal.value.media_type == "application/x-msdownload"
 

@@ -75,6 +75,7 @@ class Kind(NamedTuple):
 
 
 AS_PDF = "save it as a PDF and upload that"
+ASK = "do not start it; ask whoever sent it for the document as a PDF"
 UNPACKED = "unpack it and upload what it holds"
 OPEN_XML = "application/vnd.openxmlformats-officedocument"
 OPEN_DOCUMENT = "application/vnd.oasis.opendocument"
@@ -98,8 +99,8 @@ SIGNATURES: tuple[tuple[bytes, Kind], ...] = (
     (b"\x1f\x8b", Kind("application/gzip", "a compressed archive", UNPACKED)),
     (b"7z\xbc\xaf\x27\x1c", Kind("application/x-7z-compressed", "a compressed archive", UNPACKED)),
     (b"Rar!\x1a\x07", Kind("application/vnd.rar", "a compressed archive", UNPACKED)),
-    (b"\x7fELF", Kind("application/x-executable", "a program", AS_PDF)),
-    (b"MZ", Kind("application/x-msdownload", "a program", AS_PDF)),
+    (b"\x7fELF", Kind("application/x-executable", "a program", ASK)),
+    (b"MZ", Kind("application/x-msdownload", "a program", ASK)),
 )
 """What the first bytes say. A line that loses its advice is read from then on."""
 
