@@ -72,6 +72,7 @@ def test_a_second_run_reads_nothing_again_and_still_says_what_failed(folder: Pat
 
     assert again.returncode == 1
     assert "3 unchanged" in again.stdout
+    assert "= film.mp4" in again.stdout.splitlines()
     assert "1 failed in an earlier run" in again.stdout
     assert out.read_text() == before
 
@@ -156,8 +157,13 @@ def test_a_password_of_the_environment_may_contain_blanks(folder: Path, tmp_path
     with pikepdf.open(folder / "2026" / "invoice.pdf") as pdf:
         pdf.save(protected, encryption=pikepdf.Encryption(user="open sesame now", owner="other"))
 
+    locked = docmill("run", protected, "--out", tmp_path / "locked.jsonl", "--jobs", "1")
     docmill("run", protected, "--out", out, "--jobs", "1", DOCUMENT_PASSWORD="wrong one\nopen sesame now\n")
 
+    assert (
+        "1 x encrypted: where a password is missing, --retry-failed --ask-password asks for it"
+        in locked.stdout
+    )
     assert _records(out)["protected.pdf"]["data"]["gross_total"] == "119.00"
 
 

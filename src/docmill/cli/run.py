@@ -31,6 +31,9 @@ from docmill.ports import Ref
 _AHEAD = 2
 """Documents in flight per reading process, so that none waits for the next."""
 
+_REMEDIES = {"encrypted": ": where a password is missing, --retry-failed --ask-password asks for it"}
+"""What another run can do about an error, by its code."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -147,7 +150,8 @@ class _Progress:
     def on_done(self, done: Done) -> None:
         self.bar.advance(self.task)
         if not self.quiet:
-            stdout.print(f"{MARKS[done.status]} {escape(shown(done.ref.key))}  {escape(shown(done.title))}")
+            named = "" if done.ref.key.endswith(done.title) else f"  {escape(shown(done.title))}"
+            stdout.print(f"{MARKS[done.status]} {escape(shown(done.ref.key))}{named}")
             for part in done.left_out:
                 stdout.print(f"  {MARKS['not_read']} {escape(shown(part))}")
 
@@ -179,7 +183,7 @@ def _summarise(report: Report) -> None:
         f"{report.total} documents ({report.pages} pages) in {report.seconds:.1f} s{pace}: {counts or 'none'}"
     )
     for code, count in report.by_error.most_common():
-        stdout.print(f"  {count} x {code}", markup=False)
+        stdout.print(f"  {count} x {code}{_REMEDIES.get(code, '')}", markup=False)
 
 
 def _tell_failed(known: Mapping[str, Known]) -> bool:

@@ -38,6 +38,8 @@ def worker(settings: Settings) -> int:
 
 
 async def _up(settings: Settings) -> None:
+    if stderr.is_terminal:  # making the database takes a while, and silence looks like a failure
+        stderr.print("starting; the first time makes the database, which can take half a minute")
     async with running_vault(settings) as vault:
         stdout.print(f"docmill is at {vault.address}", markup=False)
         stdout.print(
