@@ -181,11 +181,11 @@ def alterations(content: bytes) -> Iterator[tuple[str, bytes]]:
 
 def _other(path: str, text: str) -> str:
     if path in OTHER:
-        return OTHER[path]
+        return OTHER[path] if text.replace(" ", "") != OTHER[path] else "DE89370400440532013000"
     if path in AMOUNTS:
         return str(10 * Decimal(text))
     if path == "number":
-        return f"{text}9"
+        return f"{text[:-1]}{'7' if text[-1] != '7' else '4'}"
     changed = date.fromisoformat(text if "-" in text else text[:8]) + timedelta(days=11)
     return changed.strftime("%Y%m%d" if "-" not in text else "%Y-%m-%d")
 

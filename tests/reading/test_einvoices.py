@@ -8,10 +8,17 @@ from docmill.model import Document, Embedded
 from docmill.ports import Original
 from docmill.reading import einvoices, pdf
 from docmill.reading.converter import LocalConverter
+from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 
 CII = b"<a:CrossIndustryInvoice xmlns:a='urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100'/>"
 UBL = b"<Invoice xmlns='urn:oasis:names:specification:ubl:schema:xsd:Invoice-2'><ID>1</ID></Invoice>"
+
+NAME = "{http://www.unece.org/cefact/namespaces/StandardBusinessDocumentHeader}StandardBusinessDocument"
+ENVELOPE = (
+    b"<s:StandardBusinessDocument xmlns:s='http://www.unece.org/cefact/namespaces/StandardBusinessDocumentHeader'>"
+    b"<s:StandardBusinessDocumentHeader/>%b</s:StandardBusinessDocument>"
+)
 
 
 def _pdf(path: Path, attached: dict[str, bytes]) -> Path:
@@ -103,6 +110,8 @@ def test_a_file_that_leads_nowhere_is_left(tmp_path: Path) -> None:
         (UBL.decode().encode("utf-16"), "{urn:oasis:names:specification:ubl:schema:xsd:Invoice-2}Invoice"),
         (b"<?xml version='1.0' encoding='of ours'?><a/>", None),
         (b"Dear all", None),
+        (ENVELOPE % UBL, "{urn:oasis:names:specification:ubl:schema:xsd:Invoice-2}Invoice"),
+        (ENVELOPE % b"<note/>", NAME),
         (b"", None),
     ],
 )
@@ -137,3 +146,21 @@ async def test_a_pdf_brings_its_xml_along(tmp_path: Path) -> None:
     path = _pdf(tmp_path / "a.pdf", {"factur-x.xml": CII})
 
     assert (await _read(path)).embedded == (Embedded("factur-x.xml", "application/xml", CII),)
+
+
+async def test_a_pdf_that_brings_its_data_along_is_one_document(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    with pikepdf.new() as document:
+        for _ in range(3):
+            document.add_blank_page()
+        document.save(path)
+    options = ReadingOptions(split=True)
+    with pikepdf.open(path, allow_overwriting_input=True) as document:
+        document.attachments["factur-x.xml"] = pikepdf.AttachedFileSpec(document, CII)  # pyright: ignore[reportCallIssue] - its stub forgets the defaults
+        document.save(path)
+
+    async with Pool(1) as pool:
+        read = await LocalConverter(pool, options).convert(Original(path, path.name, "0" * 64))
+
+    assert read.embedded
+    assert read.parts == ()

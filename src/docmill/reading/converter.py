@@ -75,7 +75,7 @@ class LocalConverter:
             usage=choice.meter.usage,
             embedded=opened.embedded,
         )
-        if options.split and opened.page_count > 1:
+        if options.split and opened.page_count > 1 and not opened.embedded:  # whose data is that of all pages
             parts = await asyncio.to_thread(
                 splitting.parts, document, original.name, separator=options.separator
             )

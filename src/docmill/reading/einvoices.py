@@ -10,7 +10,7 @@ from lxml import etree
 
 from docmill.model import Embedded
 from docmill.reading.pdf import MALFORMED, PdfDocument
-from docmill.schemas.einvoices import ATTACHED, ROOTS
+from docmill.schemas.einvoices import ATTACHED, ENVELOPE, ROOTS
 
 XML = "application/xml"
 MAX_BYTES = 10_000_000
@@ -83,10 +83,15 @@ def _is_known(name: str, content: bytes) -> bool:
 
 
 def root(content: bytes) -> str | None:
-    """The name of the root element, its namespace in braces; None for what does not begin as XML."""
+    """The name of the root element, its namespace in braces; None for what does not begin as XML.
+
+    Of what stands in Peppol's envelope, the root within it.
+    """
     parser = etree.XMLPullParser(("start",), resolve_entities=False, no_network=True)
     try:
         parser.feed(content.lstrip(b"\xef\xbb\xbf \t\r\n")[:_HEAD_BYTES])
-        return next((str(element.tag) for _, element in parser.read_events()), None)
+        names = (str(element.tag) for _, element in parser.read_events())
+        first = next(names, None)
+        return next(filter(ROOTS.__contains__, names), first) if first == ENVELOPE else first
     except (etree.XMLSyntaxError, ValueError, LookupError):
         return None

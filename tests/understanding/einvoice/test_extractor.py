@@ -34,6 +34,7 @@ Pos  Description    Quantity   Price      Amount
 Please pay to IBAN DE89 3704 0044 0532 0130 00, BIC COBADEFFXXX
 """
 INVOICE = REGISTRY["invoice"]
+IBAN = "DE89370400440532013000"
 OTHER_IBAN = "DE02120300000000202051"
 
 
@@ -192,6 +193,10 @@ async def test_xml_of_another_type_than_is_wanted_is_left(sample: Sample, carryi
             "The embedded XML says DE811569869 for the seller's VAT identifier, the page shows DE136695976.",
         ),
         (
+            (IBAN, f"{IBAN[:-1]}1"),
+            f"The embedded XML says {IBAN[:-1]}1 for the IBAN, the page shows {IBAN}.",
+        ),
+        (
             ("Beispiel Holz AG", "Quick Money Ltd"),
             "The embedded XML says Quick Money Ltd for the seller's name, the page shows Beispiel Holz AG.",
         ),
@@ -209,12 +214,13 @@ async def test_a_total_that_the_page_does_not_show_at_all_is_told(sample: Sample
     document = carrying("Delivered: 8 oak planks", sample("cii"))
 
     assert [failure.message for failure in await _mismatches(document)] == [
-        "The embedded XML says 107.10 for the total, which the page does not show."
+        "The embedded XML says 107.10 for the total, which the page does not show.",
+        "The embedded XML says 100.00 for the amount due, which the page does not show.",
     ]
 
 
 async def test_what_the_page_does_not_show_is_no_mismatch(sample: Sample, carrying: Carrying) -> None:
-    document = carrying("Beispiel Holz AG\nTotal 107.10", sample("cii"))
+    document = carrying("Beispiel Holz AG\nTotal 107.10\nDue 100.00", sample("cii"))
 
     assert await _mismatches(document) == []
 
@@ -248,3 +254,38 @@ async def test_a_schema_of_the_users_own_is_the_others_matter(sample: Sample, ca
     )
 
     assert extraction.reason == REASON
+
+
+async def test_a_date_of_issue_that_the_page_does_not_show_is_told(
+    sample: Sample, carrying: Carrying
+) -> None:
+    page = "A 27.02.2026\nB 10.02.2026\nC 12.02.2026\nD 14.02.2026\nTotal 107.10\nDue 100.00"
+
+    assert [failure.message for failure in await _mismatches(carrying(page, sample("cii")))] == [
+        "The embedded XML says 2026-03-01 for the date of issue, which the page does not show."
+    ]
+
+
+async def test_a_form_without_a_checksum_is_enough_on_a_page_of_text(
+    sample: Sample, carrying: Carrying
+) -> None:
+    page = PAGE.replace("DE89 3704 0044 0532 0130 00", "DE12 1234 5678 1234 5678 90")
+
+    assert [failure.message for failure in await _mismatches(carrying(page, sample("cii")))] == [
+        "The embedded XML says DE89370400440532013000 for the IBAN, the page shows DE12123456781234567890."
+    ]
+    assert await _mismatches(carrying(page, sample("cii"), source="ocr")) == []
+
+
+async def test_a_part_of_the_number_may_be_all_that_is_printed(sample: Sample, carrying: Carrying) -> None:
+    page = PAGE.replace("Invoice number: R-2026-17", "Invoice number: 2026")
+
+    assert await _mismatches(carrying(page, sample("cii"))) == []
+
+
+async def test_a_number_that_is_almost_printed_is_another(sample: Sample, carrying: Carrying) -> None:
+    page = "Beispiel Holz AG\n8 planks\n107.10\n100.00\n01.03.2026\n\nR-2026-71 and S-2026-17"
+
+    assert [failure.message for failure in await _mismatches(carrying(page, sample("cii")))] == [
+        "The embedded XML says R-2026-17 for the number, the page shows S-2026-17."
+    ]

@@ -223,3 +223,24 @@ def test_spaces_and_marks_before_the_declaration_do_no_harm(sample: Sample) -> N
 
 def test_prefixes_are_the_senders_own_matter(sample: Sample) -> None:
     assert einvoice(sample("cii", ("xmlns:ram", "xmlns:harry"), ("ram:", "harry:"))).data == INVOICE
+
+
+ENVELOPE = (
+    b"<s:StandardBusinessDocument xmlns:s='http://www.unece.org/cefact/namespaces/StandardBusinessDocumentHeader'>"
+    b"<s:StandardBusinessDocumentHeader/>%b</s:StandardBusinessDocument>"
+)
+
+
+def test_peppols_envelope_is_opened(sample: Sample) -> None:
+    assert einvoice(ENVELOPE % sample("ubl")).data == INVOICE
+
+
+def test_an_envelope_of_something_else_is_no_invoice() -> None:
+    with pytest.raises(UnreadableError, match="is no invoice"):
+        einvoice(ENVELOPE % b"<note/>")
+
+
+def test_a_number_that_no_document_has_is_none(sample: Sample) -> None:
+    found = einvoice(sample("cii", (">107.10<", f">{'9' * 41}<")))
+
+    assert "xml_value" in [failure.check for failure in found.failures]

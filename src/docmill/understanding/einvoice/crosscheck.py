@@ -13,7 +13,9 @@ CHECK = "xml_mismatch"
 LEAST_SURE = 0.5
 """So much the rules must believe in what they read on the page before it speaks against the XML."""
 LEAST_SURE_OF_NAMES = 0.7
+_SHORTEST_ALIKE = 5
 _DATES = ("issue_date", "due_date", "delivery_date")
+_BORNE_BY_ALL = "issue_date"
 _AMOUNTS = ("gross_total", "net_total", "tax_total", "amount_due")
 _NAMES: Mapping[str, str] = {
     "number": "number",
@@ -37,7 +39,7 @@ def mismatches(
     """Where the pages show another value than the XML says, and that of the XML nowhere.
 
     values: the XML's, by path. shown: what the rules read on the pages. What the pages do not show at
-    all is no mismatch, but for the total: without it, there is no bill.
+    all is no mismatch, but for what every bill shows: its date, its total and what is due.
     """
     return tuple(
         failure
@@ -51,13 +53,17 @@ _Shown = Mapping[str, Finding]
 
 
 def _dates(values: _Values, shown: _Shown, printed: Printed) -> Iterator[Failure]:
+    """Another date of the XML may be what the rules read, but in place of the one that all bills bear."""
     known = {value for value in values.values() if isinstance(value, date)}
     for path in _DATES:
         value, rival = values.get(path), _rival(shown, path)
-        if not isinstance(value, date) or value in printed.dates or rival is None:
+        if not isinstance(value, date) or value in printed.dates:
             continue
-        if isinstance(rival.value, date) and rival.value not in known:
+        is_sure = rival is not None and (path == _BORNE_BY_ALL or rival.value not in known)
+        if rival is not None and is_sure:
             yield _mismatch(path, value, rival.value)
+        elif path == _BORNE_BY_ALL and printed.dates and not printed.is_recognised:
+            yield _not_shown(path, value)
 
 
 def _amounts(values: _Values, shown: _Shown, printed: Printed) -> Iterator[Failure]:
@@ -67,14 +73,11 @@ def _amounts(values: _Values, shown: _Shown, printed: Printed) -> Iterator[Failu
             continue
         others = (values.get(other) for other in _AMOUNTS if other not in (path, _twin(path)))
         known = {abs(other) for other in others if isinstance(other, Decimal)}
+        is_told = path == "amount_due" and value == values.get("gross_total")
         if rival is not None and isinstance(rival.value, Decimal) and abs(rival.value) not in known:
             yield _mismatch(path, value, rival.value)
-        elif path == "gross_total" and value:
-            yield Failure(
-                check=CHECK,
-                message=f"The embedded XML says {value} for the total, which the page does not show.",
-                fields=(path,),
-            )
+        elif path in ("gross_total", "amount_due") and value and not is_told and not printed.is_recognised:
+            yield _not_shown(path, value)
 
 
 def _twin(path: str) -> str:
@@ -83,16 +86,31 @@ def _twin(path: str) -> str:
 
 
 def _number(values: _Values, shown: _Shown, printed: Printed) -> Iterator[Failure]:
+    """A part of the number between marks may be all that is printed; other numbers of the XML may be read."""
     value, rival = values.get("number"), _rival(shown, "number")
-    if not isinstance(value, str) or rival is None or printed.holds(value):
+    if not isinstance(value, str) or printed.holds(value):
         return
-    said = {letters_and_digits(one) for one in values.values() if isinstance(one, str)}
-    if not any(letters_and_digits(str(rival.value)) in one for one in said):
-        yield _mismatch("number", value, rival.value)
+    excused = {letters_and_digits(str(one)) for path, one in values.items() if path != "number"}
+    if rival is not None:
+        if letters_and_digits(str(rival.value)) not in excused.union(re.split(r"[\W_]+", value.casefold())):
+            yield _mismatch("number", value, rival.value)
+    elif not printed.is_recognised:
+        alike = (word for word in printed.words if _differ_by_one(letters_and_digits(word), value))
+        near = next((word for word in alike if letters_and_digits(word) not in excused), None)
+        if near is not None:
+            yield _mismatch("number", value, near)
+
+
+def _differ_by_one(word: str, value: str) -> bool:
+    """Whether they are equal but for one character, and long enough for that to be no chance."""
+    wanted = letters_and_digits(value)
+    if len(word) != len(wanted) or len(wanted) < _SHORTEST_ALIKE:
+        return False
+    return sum(one != other for one, other in zip(word, wanted, strict=True)) == 1
 
 
 def _accounts(values: _Values, shown: _Shown, printed: Printed) -> Iterator[Failure]:
-    """A page's account or VAT identifier is right by its checksum: no rule needs to believe in it."""
+    """What has the form of an account or VAT identifier is one: no rule needs to believe in it."""
     del shown
     said = {letters_and_digits(one) for one in values.values() if isinstance(one, str)}
     for path, codes in (("payment.iban", printed.ibans), ("seller.vat_id", printed.vat_ids)):
@@ -119,6 +137,11 @@ def _seller(values: _Values, shown: _Shown, printed: Printed) -> Iterator[Failur
 def _rival(shown: _Shown, path: str) -> Finding | None:
     found = shown.get(path)
     return found if found is not None and found.probability >= LEAST_SURE else None
+
+
+def _not_shown(path: str, said: object) -> Failure:
+    message = f"The embedded XML says {said} for the {_NAMES[path]}, which the page does not show."
+    return Failure(check=CHECK, message=message, fields=(path,))
 
 
 def _mismatch(path: str, said: object, shown: object) -> Failure:

@@ -68,7 +68,7 @@ def classification(document: Document, invoice: EInvoice) -> Classification:
     terms = invoice.terms
     document_type = invoice.kind.document_type
     name = "Credit note" if terms.text("BT-3") in _CREDIT_NOTES else _TITLES[document_type]
-    number, seller, buyer = (terms.text(number) for number in ("BT-1", "BT-27", "BT-44"))
+    number, seller, buyer = (" ".join((terms.text(one) or "").split()) for one in ("BT-1", "BT-27", "BT-44"))
     issued, total = terms.date("BT-2"), terms.number("BT-112")
     called = f"{name} {number}" if number else name
     party = buyer if document_type == "purchase_order" else seller

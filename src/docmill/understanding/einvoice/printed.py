@@ -1,5 +1,6 @@
 """What a document's pages show, as values: every reading of every amount, date and code printed on them."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -16,6 +17,8 @@ MAX_PAGES = 40
 """Header fields and totals do not stand behind so many."""
 
 
+_IBAN_FORM = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
+_VAT_FORM = re.compile(r"\b(?:ATU|BE|DE|DK|EL|ES|FI|FR|IE|IT|LU|NL|PL|PT|SE) ?\d(?:[ .]?\d){7,10}\b")
 _Find = Callable[[str], Iterator[Code]]
 
 
@@ -51,14 +54,14 @@ class Printed:
         return found
 
     @cached_property
-    def ibans(self) -> dict[str, list[Place]]:
-        """Those whose checksum holds."""
-        return self._codes(find_ibans)
+    def ibans(self) -> list[str]:
+        """Those whose checksum holds, then, but on scans, what only has their form."""
+        return self._codes(find_ibans, _IBAN_FORM)
 
     @cached_property
-    def vat_ids(self) -> dict[str, list[Place]]:
-        """Those whose checksum holds."""
-        return self._codes(find_vat_ids)
+    def vat_ids(self) -> list[str]:
+        """As `ibans`; of other countries than the European Union's those with a checksum only."""
+        return self._codes(find_vat_ids, _VAT_FORM)
 
     def texts(self, value: str) -> list[Place]:
         """Where exactly this stands, by its letters and digits: not within a longer word."""
@@ -71,26 +74,24 @@ class Printed:
         wanted = letters_and_digits(value)
         return any(wanted in text for text in self._texts)
 
+    @property
+    def words(self) -> Iterator[str]:
+        """All of them."""
+        return (text for page in self._pages for text in page.words.texts)
+
     @cached_property
     def _texts(self) -> list[str]:
         return [letters_and_digits("".join(page.words.texts)) for page in self._pages]
 
     @cached_property
-    def lines(self) -> list[str]:
-        """The text of each stretch."""
-        return [stretch.text for stretch in self._stretches]
-
-    @cached_property
     def _stretches(self) -> list["_Text"]:
         return [_Text(page, one.start, one.stop) for page in self._pages for one in stretches(page)]
 
-    def _codes(self, find: _Find) -> dict[str, list[Place]]:
-        found: defaultdict[str, list[Place]] = defaultdict(list)
-        for stretch in self._stretches:
-            for code in find(stretch.text):
-                if code.valid:
-                    found[code.value].append(stretch.place(code.start, code.stop))
-        return found
+    def _codes(self, find: _Find, form: re.Pattern[str]) -> list[str]:
+        texts = [stretch.text for stretch in self._stretches]
+        valid = [code.value for text in texts for code in find(text) if code.valid]
+        formed = [] if self.is_recognised else [match[0] for text in texts for match in form.finditer(text)]
+        return [*valid, *(re.sub(r"\s", "", code) for code in formed)]
 
 
 class _Text:

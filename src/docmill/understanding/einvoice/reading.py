@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from docmill.model import DocumentType, Failure
-from docmill.schemas.einvoices import ROOTS, EInvoiceKind
+from docmill.schemas.einvoices import ENVELOPE, ROOTS, EInvoiceKind
 from docmill.schemas.fields import Fields
 from docmill.schemas.types import DeliveryNote, Invoice, PurchaseOrder
 from docmill.understanding.einvoice import cii, cio, ubl
@@ -55,7 +55,7 @@ class EInvoice:
 
 def einvoice(content: bytes) -> EInvoice:
     """The invoice, order or delivery note of an XML. Raises UnreadableError if it is none."""
-    root = parsed(content)
+    root = _unwrapped(parsed(content))
     kind = ROOTS.get(str(root.tag))
     if kind is None:
         raise UnreadableError(f"{str(root.tag)[:100]!r} is no invoice, order or delivery note")
@@ -68,6 +68,12 @@ def einvoice(content: bytes) -> EInvoice:
         data=mapped(terms, _SCHEMAS[kind.document_type]),
         failures=(*_strangers(root, kind), *failures(terms, kind, known)),
     )
+
+
+def _unwrapped(root: Element) -> Element:
+    """What stands in Peppol's envelope, or the root itself."""
+    within = [child for child in root if str(child.tag) in ROOTS] if str(root.tag) == ENVELOPE else []
+    return within[0] if within else root
 
 
 def _table(kind: EInvoiceKind) -> Table:

@@ -13,6 +13,7 @@ Kind = Literal["text", "date", "number"]
 Value = str | date | Decimal
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)")
+_LONGEST_NUMBER = 40
 _BASIC_DATE = re.compile(r"(\d{4})(\d{2})(\d{2})(?:\d{4}(?:\d{2})?)?")
 _ISO_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T+Z-].*)?")
 _MONTH = re.compile(r"\d{6}|\d{4}-\d{2}")
@@ -163,7 +164,7 @@ def _value(kind: Kind, raw: str) -> Value | None:
     if kind == "text":
         return raw
     if kind == "number":
-        return Decimal(raw) if _NUMBER.fullmatch(raw) else None
+        return Decimal(raw) if len(raw) <= _LONGEST_NUMBER and _NUMBER.fullmatch(raw) else None
     parts = _BASIC_DATE.fullmatch(raw) or _ISO_DATE.fullmatch(raw)
     try:
         return date(*map(int, parts.groups())) if parts else None

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
 
 from lxml import etree
@@ -52,7 +52,12 @@ def parsed(content: bytes) -> Element:
 def name(element: Element) -> str:
     """The local name: the generations of CII differ in their namespaces, and senders in their prefixes."""
     tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance] - an entity's tag is a function
+    return _local(tag) if isinstance(tag, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance] - an entity's tag is a function
+
+
+@lru_cache(maxsize=1000)
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]
 
 
 def found(element: Element, path: str, known: Mapping[str, object]) -> Iterator[Element]:
