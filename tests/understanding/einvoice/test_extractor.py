@@ -289,3 +289,9 @@ async def test_a_number_that_is_almost_printed_is_another(sample: Sample, carryi
     assert [failure.message for failure in await _mismatches(carrying(page, sample("cii")))] == [
         "The embedded XML says R-2026-17 for the number, the page shows S-2026-17."
     ]
+
+
+async def test_on_a_scan_an_almost_equal_number_may_be_misread(sample: Sample, carrying: Carrying) -> None:
+    page = "8 planks\n107.10\n100.00\n\nS-2026-17"
+
+    assert await _mismatches(carrying(page, sample("cii"), source="ocr")) == []

@@ -185,3 +185,54 @@ def test_of_an_order_its_totals_are_asked(sample: Sample) -> None:
         ("BR-CO-13", ("net_total",))
     ]
     assert ("profile", ()) in _failed(sample("order-x", ("urn:order-x.eu:1p0:comfort", "urn:of:ours")))
+
+
+_AMOUNT = '<cbc:LineExtensionAmount currencyID="EUR">100.00</cbc:LineExtensionAmount>'
+_OF_THE_LINE = f"8</cbc:InvoicedQuantity>\n  {_AMOUNT}"
+
+
+def test_a_line_that_the_sum_leaves_out_is_named(sample: Sample) -> None:
+    failed = _failed(sample("ubl", (_OF_THE_LINE, _OF_THE_LINE.replace("100.00", "101.00"))))
+
+    assert ("BR-CO-10", ("net_total", "lines")) in failed
+
+
+def test_a_line_without_an_amount_is_named_and_not_added(sample: Sample) -> None:
+    profile = "2017#compliant#urn:xeinkauf.de:kosit:xrechnung_3.0"
+    failed = _failed(sample("ubl", (_OF_THE_LINE, _OF_THE_LINE.replace("100.00", "")), ("2017", profile)))
+
+    assert ("BR-24", ("lines[0].net_amount",)) in failed
+    assert "BR-CO-10" not in [check for check, _ in failed]
+
+
+def test_a_period_of_a_line_that_ends_before_it_starts_is_named(sample: Sample) -> None:
+    period = (
+        "<cac:InvoicePeriod><cbc:StartDate>2026-02-02</cbc:StartDate>"
+        "<cbc:EndDate>{}</cbc:EndDate></cac:InvoicePeriod>"
+    )
+
+    early = sample("ubl", (_OF_THE_LINE, _OF_THE_LINE + period.format("2026-02-01")))
+    late = sample("ubl", (_OF_THE_LINE, _OF_THE_LINE + period.format("2026-02-28")))
+
+    assert _failed(early) == [("BR-30", ("lines[0]",))]
+    assert _failed(late) == []
+
+
+def test_the_sum_of_charges_is_that_of_each(sample: Sample) -> None:
+    failed = _failed(sample("ubl", ("<cbc:ChargeIndicator>0<", "<cbc:ChargeIndicator>1<")))
+
+    assert {"BR-CO-11", "BR-CO-12"} <= {check for check, _ in failed}
+
+
+def test_without_a_currency_any_tax_will_do(sample: Sample) -> None:
+    invoice = einvoice(sample("zugferd1", ("<ram:InvoiceCurrencyCode>EUR</ram:InvoiceCurrencyCode>", "")))
+
+    assert str(invoice.terms.number("BT-110")) == "9.50"
+    assert [failure.check for failure in invoice.failures] == ["BR-05"]
+
+
+def test_a_total_without_the_sum_of_its_lines_is_not_judged_by_it(sample: Sample) -> None:
+    failed = _failed(sample("cii", ("<ram:TaxBasisTotalAmount>90.00</ram:TaxBasisTotalAmount>", "")))
+
+    assert ("BR-13", ("net_total",)) in failed
+    assert "BR-CO-13" not in [check for check, _ in failed]

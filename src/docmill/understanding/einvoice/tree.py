@@ -20,10 +20,10 @@ class UnreadableError(Exception):
 
 
 class _Condition(NamedTuple):
-    """path: from the element. value: what must stand there; None if it is enough that something does."""
+    """path: from the element. value: what must stand there, if nothing must be absent."""
 
     path: str
-    value: str | None
+    value: str
     is_absent: bool
 
 
@@ -99,8 +99,6 @@ def _holds(element: Element, condition: _Condition, known: Mapping[str, object])
     values = list(texts(element, condition.path, known))
     if condition.is_absent:
         return not values
-    if condition.value is None:
-        return bool(values)
     wanted = condition.value
     if wanted.startswith("{"):
         term = known.get(wanted[1:-1])
@@ -117,7 +115,7 @@ def _steps(path: str) -> tuple[_Step, ...]:
         _Step(
             frozenset(step["names"].split("|")),
             tuple(
-                _Condition(one["path"], one["value"], bool(one["absent"]))
+                _Condition(one["path"], one["value"] or "", bool(one["absent"]))
                 for one in _CONDITION.finditer(step["conditions"])
             ),
         )
