@@ -66,7 +66,8 @@ async def test_the_xml_is_taken_and_each_value_found_on_the_page(sample: Sample,
     assert texts["seller.name"] == "Beispiel Holz AG"
     assert texts["payment.iban"] == "DE89 3704 0044 0532 0130 00,"
     assert "contract_number" not in texts
-    assert "lines[0].net_amount" not in texts
+    assert texts["lines[0].net_amount"] == "100,00"
+    assert "lines[0].unit" not in texts
     assert RuleGate().judge(document, extraction, INVOICE).passed
 
 

@@ -53,6 +53,7 @@ def extraction(document: Document, invoice: EInvoice) -> Extraction:
         printed = Printed(document)
         places = Places(document, invoice.kind, printed)
         evidence = {path: places.evidence(path, value) for path, value in values.items()}
+        evidence.update(places.lines(getattr(invoice.data, "lines", ())))
         differences = mismatches(values, places.shown, printed)
     return Extraction(
         document_type=invoice.kind.document_type,

@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 
+from pydantic import BaseModel
+
 from docmill.model import Document, Evidence, Place, letters_and_digits
 from docmill.schemas.einvoices import EInvoiceKind
 from docmill.understanding.einvoice.printed import Printed
+from docmill.understanding.einvoice.rows import rows
 from docmill.understanding.extractor import findings
 from docmill.understanding.layout import Layout
 
@@ -23,13 +26,18 @@ class Places:
         self.shown = findings(self._layout, kind.document_type)
         self._printed = printed
 
+    def lines(self, lines: Sequence[BaseModel]) -> dict[str, Evidence]:
+        """Of those values of lines that the pages show beside what is sold, by path."""
+        found = rows([line.model_dump() for line in lines], self._printed)
+        return {
+            f"lines[{index}].{name}": _evidence(place, getattr(lines[index], name))
+            for index, name, place in found
+        }
+
     def evidence(self, path: str, value: object) -> Evidence:
         """Of a value; `embedded` for one that the pages do not show, or not so that one can be sure of it."""
         place = self._ruled(path, value) or self._standing(path, value)
-        if place is None:
-            return EMBEDDED
-        match = "exact" if place.text == str(value) else "normalised"
-        return Evidence(page=place.page_number, box=place.box, text=place.text, match=match, confidence=1.0)
+        return _evidence(place, value) if place else EMBEDDED
 
     def _ruled(self, path: str, value: object) -> Place | None:
         finding = self.shown.get(path)
@@ -40,7 +48,7 @@ class Places:
         return page.place(*span.segment.words(span.start, span.stop))
 
     def _standing(self, path: str, value: object) -> Place | None:
-        if "[" in path:  # a line's values stand on many lines
+        if "[" in path:  # a line's values may stand in the rows of others
             return None
         if isinstance(value, Decimal):
             return _last(self._printed.amounts.get(abs(value), ()))
@@ -49,6 +57,11 @@ class Places:
         if not isinstance(value, str) or len(letters_and_digits(value)) < _SHORTEST:
             return None
         return _first(self._printed.texts(value))
+
+
+def _evidence(place: Place, value: object) -> Evidence:
+    match = "exact" if place.text == str(value) else "normalised"
+    return Evidence(page=place.page_number, box=place.box, text=place.text, match=match, confidence=1.0)
 
 
 def _same(one: object, other: object) -> bool:
