@@ -7,6 +7,7 @@ from docmill.model import Classification, Document, Evidence, Extraction, Failur
 from docmill.reading.pool import Pool
 from docmill.schemas.filling import filled
 from docmill.schemas.own import portable, unpacked
+from docmill.schemas.registry import REGISTRY
 
 LIMIT_S = 60.0
 
@@ -54,9 +55,12 @@ def _classified(document: Document) -> str:
     return asyncio.run(EInvoiceClassifier(RuleClassifier()).classify(document)).model_dump_json()
 
 
-def _extracted(document: Document, schema: str) -> str:
+def _extracted(document: Document, packed: str) -> str:
     from docmill.understanding.einvoice.extractor import EInvoiceExtractor  # noqa: PLC0415
     from docmill.understanding.extractor import RuleExtractor  # noqa: PLC0415
+    from docmill.understanding.own.extractor import OwnExtractor  # noqa: PLC0415
 
-    extractor = EInvoiceExtractor(RuleExtractor())
-    return asyncio.run(extractor.extract(document, unpacked(schema))).model_dump_json()
+    schema = unpacked(packed)
+    known = schema.name in REGISTRY and schema.fields is REGISTRY[schema.name].fields
+    extractor = EInvoiceExtractor(RuleExtractor() if known else OwnExtractor())
+    return asyncio.run(extractor.extract(document, schema)).model_dump_json()

@@ -37,8 +37,9 @@ class Conventions:
 def conventions(layout: Layout) -> Conventions:
     """What the document's own words say about how it writes."""
     texts = [segment.text for segment in layout.segments]
-    amounts = [amount for text in texts for amount in find_amounts(text, misread=False)]
-    dates = [written for text in texts for written in find_dates(text)]
+    numeric = [text for text in texts if any(map(str.isdecimal, text))]
+    amounts = [amount for text in numeric for amount in find_amounts(text, misread=False)]
+    dates = [written for text in numeric for written in find_dates(text)]
     text = "\n".join(texts)
     language = language_of(text)
     currency = _currency(text, amounts)

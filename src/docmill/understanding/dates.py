@@ -100,7 +100,7 @@ _SEPARATOR = r"\s?(?P<sep>[/.\-])\s?"
 _PATTERNS = tuple(
     re.compile(pattern)
     for pattern in (
-        r"(?<!\d)"
+        r"(?<!\d)(?<!\d[/.\-])"  # a year that ends a date begins none
         + _YEAR4
         + _SEPARATOR
         + r"(?P<second>[01]?\d)\s?[/.\-]\s?(?P<first>[0-3]?\d)(?=\D|\d\d:|$)",
@@ -110,7 +110,7 @@ _PATTERNS = tuple(
         + _SEPARATOR
         + r"(?P<second>[0-3]?\d)\s?(?P=sep)\s?(?P<year>\d\d)"
         + _AFTER_SHORT_YEAR,
-        r"(?<!\d)"
+        r"(?<!\d)(?<!\d/)"  # as in Feb13/20-Feb14/20
         + _DAY
         + r"(?:st|nd|rd|th|er|o|e|\.)?[\s\-/.,']{0,3}(?:de |of |di )?"
         + _MONTH

@@ -92,11 +92,11 @@ def extraction(schema: Schema, findings: Findings, layout: Layout, *, reason: st
         if (owner or name) not in fields.model_fields:
             continue
         (data.setdefault(owner, {}) if owner else data)[name] = finding.value
-        evidence[path] = _evidence(finding, layout)
+        evidence[path] = evidence_of(finding, layout)
     return Extraction(document_type=schema.name, data=filled(fields, data), evidence=evidence, reason=reason)
 
 
-def _evidence(finding: Finding, layout: Layout) -> Evidence:
+def evidence_of(finding: Finding, layout: Layout) -> Evidence:
     """Confidence is the finding's share of belief times the recognition's confidence in the words."""
     if not finding.spans:
         return Evidence(page=None, box=None, text=None, match="computed", confidence=finding.probability)

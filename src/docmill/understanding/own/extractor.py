@@ -1,0 +1,114 @@
+"""Fields of any schema, offline: typed candidates, scored by the words around them and the field's own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from docmill.model import Document, Evidence, Extraction, Schema
+from docmill.schemas.filling import filled
+from docmill.schemas.outline import FieldOutline, outline
+from docmill.understanding.findings import Finding, cleaned, evidence_of
+from docmill.understanding.layout import Layout
+from docmill.understanding.own.candidates import Candidates
+from docmill.understanding.own.choosing import chosen, joined, paired
+from docmill.understanding.own.lists import rows_of
+from docmill.understanding.own.meaning import Meaning, meaning_of
+from docmill.understanding.own.scoring import Scored, scored
+
+REASON = "labels and layout: no embedded data and no model needed"
+
+
+class OwnExtractor:
+    """`Extractor` for schemas of the user's own: offline, the same answer every time."""
+
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
+        """See `Extractor.extract`. Raises nothing."""
+        if not document.pages:
+            return Extraction(
+                document_type=schema.name, data=filled(schema.fields, {}), evidence={}, reason=REASON
+            )
+        meanings = meanings_of(outline(schema))
+        layout = Layout(document)
+        data: dict[str, Any] = {}
+        evidence: dict[str, Evidence] = {}
+        for path, finding in findings(layout, meanings).items():
+            _put(data, path, written(finding, meanings[path]))
+            evidence[path.replace("[]", "[0]")] = evidence_of(finding, layout)
+        for path, value, proof in rows_of(document, meanings):
+            _put(data, path, value)
+            evidence[path] = proof
+        return Extraction(
+            document_type=schema.name,
+            data=filled(schema.fields, _as_lists(data)),
+            evidence=evidence,
+            reason=REASON,
+        )
+
+
+def meanings_of(fields: Sequence[FieldOutline]) -> dict[str, Meaning]:
+    """What each field means, by its path."""
+    return {one.path: _meaning(one) for one in fields}
+
+
+@lru_cache(maxsize=500)
+def _meaning(field: FieldOutline) -> Meaning:
+    return meaning_of(field)
+
+
+def findings(layout: Layout, meanings: Mapping[str, Meaning]) -> dict[str, Finding]:
+    """One value for each field that is no member of a list of objects."""
+    single = {path: one for path, one in meanings.items() if "[]." not in path}
+    pairs = paired(list(single.values()))
+    return chosen(together(fields_of(layout, single), pairs), pairs)
+
+
+def fields_of(layout: Layout, meanings: Mapping[str, Meaning]) -> dict[str, Scored]:
+    """The candidates of each field, scored by themselves."""
+    all_of = Candidates(layout)
+    return {path: scored(meaning, all_of) for path, meaning in meanings.items()}
+
+
+def together(fields: Mapping[str, Scored], pairs: Mapping[str, str]) -> dict[str, Scored]:
+    """The fields with the scores of periods joined."""
+    result = dict(fields)
+    for start, end in pairs.items():
+        one, other = fields[start], fields[end]
+        starts, ends = joined(one.candidates, one.scores, other.scores)
+        result[start], result[end] = replace(one, scores=starts), replace(other, scores=ends)
+    return result
+
+
+def written(finding: Finding, meaning: Meaning) -> object:
+    """The value as the field's kind has it."""
+    value = finding.value
+    as_read = " ".join(span.text for span in finding.spans)
+    if meaning.kind == "text":
+        return cleaned(str(value) if isinstance(value, str) else as_read, plain=False)
+    if meaning.kind == "integer" and isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else None
+    if meaning.kind == "boolean":
+        return value == "true"
+    if meaning.kind == "datetime" and isinstance(value, date):
+        return f"{value.isoformat()}T00:00:00"
+    return value
+
+
+def _put(data: dict[str, Any], path: str, value: object) -> None:
+    """Set the value at a path such as `seller.name` or `lines[0].text`."""
+    *owners, name = path.replace("[]", "[0]").replace("[", ".[").split(".")
+    for owner in owners:
+        data = data.setdefault(owner, {})
+    data[name] = value
+
+
+def _as_lists(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """The data with every `{"[0]": …}` as a list."""
+    if not isinstance(value, dict):
+        return value
+    members: dict[str, Any] = {key: _as_lists(member) for key, member in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if members and all(key.startswith("[") for key in members):
+        return list(members.values())
+    return members
