@@ -1,11 +1,14 @@
 """Time limits that really cancel, and that do not count time spent waiting for one's turn."""
 
 import asyncio
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
+
+Guard: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+"""Around every call: a time limit, and leaving alone who is down (`docmill.breaker.guarded`)."""
 
 
 class TimeLimit:
@@ -96,3 +99,21 @@ def waiting_for_a_turn() -> Generator[None]:
     finally:
         for limit in limits:
             limit.go()
+
+
+class Slots:
+    """How many calls may be under way at once; who waits is not timed."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._free = asyncio.Semaphore(count)
+
+    @asynccontextmanager
+    async def taken(self) -> AsyncGenerator[None]:
+        """One of them, for the length of the block."""
+        with waiting_for_a_turn():
+            await self._free.acquire()
+        try:
+            yield
+        finally:
+            self._free.release()

@@ -6,9 +6,10 @@ from functools import partial
 
 from docmill.breaker import Breaker, guarded
 from docmill.errors import MisconfiguredError
+from docmill.limits import Guard, Slots
 from docmill.reading.converter import DEFAULT_ENGINE
 from docmill.reading.engines.reader import LocalReader, PageReader
-from docmill.reading.engines.remote import Calling, Guard, RemoteReader, Slots, TranscribingReader
+from docmill.reading.engines.remote import Calling, RemoteReader, TranscribingReader
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.service.settings import Settings
@@ -80,7 +81,7 @@ def _documentai(settings: Settings, pool: Pool, options: ReadingOptions, stack: 
 def _vision(settings: Settings, pool: Pool, options: ReadingOptions) -> PageReader:
     # Here, since it takes seconds and 100 MB, which only who wants it should spend.
     with _installed("vision", extra="llm"):
-        from docmill.reading.engines.providers import model_of  # noqa: PLC0415
+        from docmill.llm.providers import model_of  # noqa: PLC0415
         from docmill.reading.engines.vision import VisionModel  # noqa: PLC0415
     llm = settings.llm
     key = llm.api_key.get_secret_value() if llm.api_key else None

@@ -11,10 +11,10 @@ import pytest
 from PIL import Image
 
 from docmill.errors import CorruptError, DocmillError, NetworkError
-from docmill.limits import TimeLimit
+from docmill.limits import Slots, TimeLimit
 from docmill.reading.engines.drawing import Drawn, page_of, turn_of
 from docmill.reading.engines.reader import Sight
-from docmill.reading.engines.remote import Calling, RemoteReader, Slots
+from docmill.reading.engines.remote import Calling, RemoteReader
 from docmill.reading.ocr import Recognised
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool

@@ -35,18 +35,18 @@ from docmill.errors import (
     UnauthorizedError,
     ValidationError,
 )
+from docmill.limits import Slots
+from docmill.llm.answers import translated, usage_of
+from docmill.llm.providers import model_of
 from docmill.model import Page, Usage, Words
 from docmill.reading.engines.drawing import Drawn
-from docmill.reading.engines.providers import model_of
 from docmill.reading.engines.reader import Meter, Sight
-from docmill.reading.engines.remote import Calling, Reading, Slots, TranscribingReader
+from docmill.reading.engines.remote import Calling, Reading, TranscribingReader
 from docmill.reading.engines.vision import (
     INSTRUCTIONS,
     MAX_CHARACTERS,
     VisionModel,
     lines_of,
-    translated,
-    usage_of,
 )
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
@@ -229,7 +229,7 @@ async def test_nobody_there_is_a_matter_of_the_network() -> None:
     ],
 )
 def test_what_a_provider_says_has_its_error(refusal: Exception, error: type[DocmillError]) -> None:
-    with pytest.raises(error), translated("m"):
+    with pytest.raises(error), translated("m", "page", otherwise="give up"):
         raise refusal
 
 

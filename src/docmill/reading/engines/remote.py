@@ -1,14 +1,12 @@
 """Engines that work elsewhere: a page's picture goes out, and what was seen on it comes back."""
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import NamedTuple, Protocol, TypeAlias, TypeVarTuple
+from typing import NamedTuple, Protocol, TypeVarTuple
 
 from docmill.errors import TooLargeError
-from docmill.limits import waiting_for_a_turn
+from docmill.limits import Guard, Slots
 from docmill.model import Page, Usage
 from docmill.reading.engines.aligning import aligned
 from docmill.reading.engines.drawing import Drawn, draw, page_of
@@ -18,9 +16,6 @@ from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 
 _Arguments = TypeVarTuple("_Arguments")
-
-Guard: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
-"""Around every call: a time limit, and leaving alone who is down (`docmill.breaker.guarded`)."""
 
 
 class RemoteEngine(Protocol):
@@ -47,24 +42,6 @@ class Transcriber(Protocol):
     async def transcribe(self, drawn: Drawn) -> Reading:
         """The lines, top to bottom. Raises any TransientError, SetupError or DocumentError."""
         ...
-
-
-class Slots:
-    """How many calls may be under way at once; who waits is not timed."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self._free = asyncio.Semaphore(count)
-
-    @asynccontextmanager
-    async def taken(self) -> AsyncGenerator[None]:
-        """One of them, for the length of the block."""
-        with waiting_for_a_turn():
-            await self._free.acquire()
-        try:
-            yield
-        finally:
-            self._free.release()
 
 
 @dataclass(frozen=True, slots=True)
