@@ -25,7 +25,7 @@ class PooledClassifier:
 
 
 class PooledExtractor:
-    """`Extractor` by rule, in a process of the pool."""
+    """`Extractor` by rule and by what was learned, in a process of the pool."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -57,10 +57,10 @@ def _classified(document: Document) -> str:
 
 def _extracted(document: Document, packed: str) -> str:
     from docmill.understanding.einvoice.extractor import EInvoiceExtractor  # noqa: PLC0415
-    from docmill.understanding.extractor import RuleExtractor  # noqa: PLC0415
+    from docmill.understanding.learned.extractor import LearnedExtractor  # noqa: PLC0415
     from docmill.understanding.own.extractor import OwnExtractor  # noqa: PLC0415
 
     schema = unpacked(packed)
     known = schema.name in REGISTRY and schema.fields is REGISTRY[schema.name].fields
-    extractor = EInvoiceExtractor(RuleExtractor() if known else OwnExtractor())
+    extractor = EInvoiceExtractor(LearnedExtractor() if known else OwnExtractor())
     return asyncio.run(extractor.extract(document, schema)).model_dump_json()

@@ -31,7 +31,11 @@ class RuleExtractor:
 
 def findings(layout: Layout, kind: DocumentType) -> dict[str, Finding]:
     """Every field found, by path, whether or not the type's schema has it."""
-    candidates = Candidates(layout, conventions(layout))
+    return ruled_findings(Candidates(layout, conventions(layout)), kind)
+
+
+def ruled_findings(candidates: Candidates, kind: DocumentType) -> dict[str, Finding]:
+    """The same, from candidates that others use too."""
     found = {
         **numbers(candidates, kind),
         **dates(candidates, kind),

@@ -32,12 +32,14 @@ class Span(NamedTuple):
 class Finding:
     """A field's value, the spans it was read from, and the share of belief it got among its rivals.
 
-    spans: empty for a value computed from others.
+    spans: empty for a value computed from others. calibrated: the probability is the share of such
+    answers that are right, and counts already how well the words were recognised.
     """
 
     value: date | Decimal | str
     spans: tuple[Span, ...]
     probability: float
+    calibrated: bool = False
 
 
 Findings = Mapping[str, Finding]
@@ -114,7 +116,7 @@ def evidence_of(finding: Finding, layout: Layout) -> Evidence:
         box=_around(boxes),
         text=text,
         match=match,
-        confidence=round(finding.probability * confidence, 4),
+        confidence=round(finding.probability * (1 if finding.calibrated else confidence), 4),
     )
 
 

@@ -11,25 +11,25 @@ from docmill.understanding.layout import Segment
 from docmill.understanding.money import find_amounts
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
-_LEGAL_FORMS = sorted(
+LEGAL_FORMS = sorted(
     {tuple(token.text for token in tokens(form)) for language in LANGUAGES for form in language.legal},
     key=len,
     reverse=True,
 )
-_FIRM_WORDS = frozenset(word for language in LANGUAGES for word in language.firms)
-_STREET_WORDS = frozenset(
+FIRM_WORDS = frozenset(word for language in LANGUAGES for word in language.firms)
+STREET_WORDS = frozenset(
     word
     for language in LANGUAGES
     for word in language.streets
     if not word.startswith("-") and " " not in word
 )
-_STREET_ENDS = tuple(word[1:] for language in LANGUAGES for word in language.streets if word.startswith("-"))
-_STREET_PHRASES = tuple(word for language in LANGUAGES for word in language.streets if " " in word)
-_REGIONS = frozenset(region for language in LANGUAGES for region in language.regions)
+STREET_ENDS = tuple(word[1:] for language in LANGUAGES for word in language.streets if word.startswith("-"))
+STREET_PHRASES = tuple(word for language in LANGUAGES for word in language.streets if " " in word)
+REGIONS = frozenset(region for language in LANGUAGES for region in language.regions)
 _SHORTEST_STREET_END = 6
 _STREET = 1.1
 
-_POSTCODE = re.compile(
+POSTCODE = re.compile(
     r"(?<![\w\-/.])(?:[a-z]{1,2}[\-\s])?\d{4,6}(?:\s?[a-z]{2})?[,\s]\s?[^\W\d_]{2}"  # D-10115 Berlin
     r"|(?<![\w])[a-z]{1,2}\d[a-z\d]?\s?\d[a-z]{2}(?!\w)"  # SW1A 1AA
     r"|[a-z]{2}\.?,?\s+\d{5}(?:-\d{4})?(?!\d)"  # NY 10001
@@ -37,14 +37,14 @@ _POSTCODE = re.compile(
     r"|(?<![\w\-/.])\d{5}(?=[^\W\d_]{3})"  # 81100JOHOR
     r"|^\d{5}$"
 )
-_HOUSE = re.compile(
+HOUSE = re.compile(
     r"^\W*(?:no|lot|unit|blk|block|level|g|pt|suite|apt|shop)?\b[.:\s]*[a-z]?-?\d{1,5}[a-z]?(?:\s?[-/&,.]|\s)"
     r"|^\W*(?:no|lot|blk|pt|unit|level|suite)\b[.:,\s]*[a-z]?-?\d|^\W*lot\b"
     r"|[^\W\d_]{3}\.?\s\d{1,4}\s?[a-z]?(?:\s?[-/]\s?\d{1,4})?$"  # Hauptstr. 12a
 )
-_PHONE = re.compile(r"(?<![\w.])(?:\+\d{1,3}[\s(\-]*|\(?0)\d{1,4}[)\s\-./]*\d{3,4}[\s\-.]?\d{3,4}(?!\d)")
-_NET = re.compile(r"@|www|https?:|\.(?:com|net|org|de|fr|es|it|nl|my|eu)\b")
-_REGISTRATION = re.compile(
+PHONE = re.compile(r"(?<![\w.])(?:\+\d{1,3}[\s(\-]*|\(?0)\d{1,4}[)\s\-./]*\d{3,4}[\s\-.]?\d{3,4}(?!\d)")
+NET = re.compile(r"@|www|https?:|\.(?:com|net|org|de|fr|es|it|nl|my|eu)\b")
+REGISTRATION = re.compile(
     r"^\W*(?:\d{5,7}\s?-?\s?[a-z]|(?:19|20)\d{10}|[a-z]{0,3}\d{7,12}-?[a-z]?)\W*(?:\(.*)?$"
 )
 NOT_LETTERHEAD = frozenset(
@@ -108,13 +108,13 @@ def lettering(candidates: Candidates, segment: Segment) -> Lettering:
     return Lettering(
         segment=segment,
         address=_address_signs(folded, words),
-        postcode=_POSTCODE.search(folded) is not None,
-        region=any(region in f" {' '.join(words)} " for region in map(" {} ".format, _REGIONS)),
+        postcode=POSTCODE.search(folded) is not None,
+        region=any(region in f" {' '.join(words)} " for region in map(" {} ".format, REGIONS)),
         legal=legal_form_end(text),
-        firm=not _FIRM_WORDS.isdisjoint(words),
-        contact=_PHONE.search(folded) is not None or _NET.search(folded) is not None,
+        firm=not FIRM_WORDS.isdisjoint(words),
+        contact=PHONE.search(folded) is not None or NET.search(folded) is not None,
         label=covered / max(1, len(text)),
-        registration=_REGISTRATION.match(folded) is not None,
+        registration=REGISTRATION.match(folded) is not None,
         value=bool(dates or amounts),
         letters=sum(map(str.isalpha, text)),
     )
@@ -122,11 +122,11 @@ def lettering(candidates: Candidates, segment: Segment) -> Lettering:
 
 def _address_signs(folded: str, words: Sequence[str]) -> float:
     streets = sum(
-        word in _STREET_WORDS or (len(word) >= _SHORTEST_STREET_END and word.endswith(_STREET_ENDS))
+        word in STREET_WORDS or (len(word) >= _SHORTEST_STREET_END and word.endswith(STREET_ENDS))
         for word in words
     )
-    streets += sum(phrase in folded for phrase in _STREET_PHRASES)
-    house = _HOUSE.search(folded) is not None
+    streets += sum(phrase in folded for phrase in STREET_PHRASES)
+    house = HOUSE.search(folded) is not None
     return _STREET * min(streets, 2) + 0.9 * house
 
 
@@ -135,7 +135,7 @@ def legal_form_end(text: str) -> int:
     found = tokens(text)
     words = [token.text for token in found]
     for start in range(len(words) - 1, 0, -1):
-        for form in _LEGAL_FORMS:
+        for form in LEGAL_FORMS:
             stop = start + len(form)
             if tuple(words[start:stop]) == form and _written_as_form(text, found[start].start, form):
                 end = found[stop - 1].stop

@@ -51,8 +51,10 @@ class _Combination(NamedTuple):
     score: float
 
 
-def totals(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
-    """Net, tax and gross total, and the amount due."""
+def totals(
+    candidates: Candidates, document_type: DocumentType, known: Decimal | None = None
+) -> dict[str, Finding]:
+    """Net, tax and gross total, and the amount due. known: the gross total, where something else tells it."""
     amounts = candidates.amounts
     places = _Places(amounts)
     least = -1.0 if document_type == "receipt" else 0.0
@@ -64,6 +66,8 @@ def totals(candidates: Candidates, document_type: DocumentType) -> dict[str, Fin
         options[-1] = [
             option._replace(score=option.score + till.score(option.amount)) for option in options[-1]
         ]
+    if known is not None:
+        options[-1] = [_Option(amount, 0.0) for amount in amounts if amount.value == known][:1] or options[-1]
     combinations = [
         _Combination(chosen, sum(option.score for option in chosen) + _together(chosen, rates, slack))
         for chosen in product(*options)
@@ -208,7 +212,7 @@ def _share(combinations: Sequence[_Combination], index: int, value: Decimal) -> 
         amount = combination.options[index].amount
         key = None if amount is None else amount.value
         rivals[key] = max(rivals.get(key, _NEVER), combination.score)
-    null = rivals.pop(None)
+    null = rivals.pop(None, _NEVER)
     own = rivals.pop(value)
     return probabilities([own, *rivals.values()], null=null)[0]
 

@@ -1,0 +1,89 @@
+"""Receipts by what was learned, and everything else by rule."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+
+from docmill.model import Document, Extraction, Schema
+from docmill.understanding.candidates import Candidates
+from docmill.understanding.conventions import conventions
+from docmill.understanding.extractor import RuleExtractor, ruled_findings
+from docmill.understanding.findings import Finding, extraction
+from docmill.understanding.layout import Layout
+from docmill.understanding.learned.answers import answers
+from docmill.understanding.learned.memory import ADDRESS, NAME, Memory, identifiers
+from docmill.understanding.learned.model import PATHS, Model, shipped
+from docmill.understanding.totals import totals
+
+REASON = "learned: offline, from labelled receipts; the rules for its other fields"
+TOTAL = PATHS["total"]
+_PARTS = ("net_total", "tax_total", "amount_due")
+"""What was chosen to go with the rules' total, and is chosen anew where that is another."""
+_CONFIRMED = 0.995
+"""How far a name is believed that a person confirmed for the same numbers; see docs/understanding.md."""
+
+
+class LearnedExtractor:
+    """`Extractor`: seller, date and total of receipts as learned; other fields and kinds by rule."""
+
+    def __init__(self, model: Model | None = None, memory: Memory | None = None) -> None:
+        self._model = model
+        self._memory = memory
+        self._rules = RuleExtractor()
+
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
+        """See `Extractor.extract`. Raises nothing."""
+        if schema.name != "receipt" or not document.pages:
+            return await self._rules.extract(document, schema)
+        layout = Layout(document)
+        found = learned_findings(layout, self._model or shipped(), self._memory)
+        return extraction(schema, found, layout, reason=REASON)
+
+
+def learned_findings(layout: Layout, model: Model, memory: Memory | None = None) -> dict[str, Finding]:
+    """Every field of a receipt, by path."""
+    candidates = Candidates(layout, conventions(layout))
+    ruled = ruled_findings(candidates, "receipt")
+    found = dict(ruled)
+    known = (candidates.conventions.currency or "") in model.currencies
+    for path, answer in answers(candidates, ruled, model).items():
+        share = model.calibrations[path].confidence(answer.signs)
+        own = Finding(answer.value, answer.spans, share, calibrated=True)
+        found[path] = own if known else _surer(own, ruled.get(path))
+    total = found.get(TOTAL)
+    before = ruled.get(TOTAL)
+    if (
+        total is not None
+        and isinstance(total.value, Decimal)
+        and (before is None or before.value != total.value)
+    ):
+        parts = {
+            path: one for path, one in totals(candidates, "receipt", total.value).items() if path != TOTAL
+        }
+        found = {path: one for path, one in found.items() if path not in _PARTS} | parts
+    return found if memory is None else {**found, **remembered(layout.document, found, memory)}
+
+
+def _surer(learned: Finding, ruled: Finding | None) -> Finding:
+    """On receipts unlike those it was trained on, the learned value only where the rules are less sure."""
+    return ruled if ruled is not None and ruled.probability > learned.probability else learned
+
+
+def remembered(document: Document, found: Mapping[str, Finding], memory: Memory) -> dict[str, Finding]:
+    """The seller's name and address as confirmed before on receipts with the same numbers.
+
+    They keep their places on the page; what was not read at all has none to show and is left out.
+    """
+    known = memory.lookup(identifiers(document))
+    if known is None:
+        return {}
+    better: dict[str, Finding] = {}
+    for path, value in ((NAME, known.name), (ADDRESS, known.address(_text(found.get(ADDRESS))))):
+        own = found.get(path)
+        if own is not None and value is not None:
+            better[path] = replace(own, value=value, probability=_CONFIRMED, calibrated=True)
+    return better
+
+
+def _text(finding: Finding | None) -> str | None:
+    return None if finding is None else str(finding.value)

@@ -1,0 +1,43 @@
+import pytest
+
+from docmill.understanding.learned.mending import Mender
+from docmill.understanding.learned.spans import Field
+
+MENDER = Mender(
+    frozenset({"RESTAURANT", "SELANGOR", "STATIONERY", "DAMANSARA", "TAMAN", "MEDAN"}),
+    frozenset({"TAMAN", "TAMAR", "PERMAS"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("part", "read", "printed"),
+    [
+        ("name", "ABC TRADING SON BHD", "ABC TRADING SDN BHD"),
+        ("name", "ABC TRADING SDN. 8HD", "ABC TRADING SDN BHD"),
+        ("name", "ABC RESTAURAMT", "ABC RESTAURANT"),
+        ("name", "Abc Restauramt", "Abc Restaurant"),
+        ("name", "abc restauramt", "abc restaurant"),
+        ("name", "ABC SON", "ABC SON"),
+        ("address", "L0T 5 JLN 3", "LOT 5 JLN 3"),
+        ("address", "N0 5, J1N 3", "NO 5, JLN 3"),
+        ("address", "5O100 SELANG0R", "50100 SELANGOR"),
+        ("address", "47301DAMANSABA", "47301DAMANSARA"),
+        ("address", "SELANGORS", "SELANGOR"),
+        ("address", "SELANGZZ", "SELANGZZ"),
+        ("address", "TAMAR", "TAMAR"),
+        ("address", "TAM", "TAM"),
+        ("address", "B8B8B8B8", "B8B8B8B8"),
+    ],
+)
+def test_only_letters_that_look_alike_are_put_right(part: Field, read: str, printed: str) -> None:
+    assert MENDER.mended(read, part) == printed
+
+
+def test_a_word_between_two_known_ones_is_left_alone() -> None:
+    mender = Mender(frozenset({"MARKET", "MARKEF"}), frozenset())
+
+    assert mender.mended("MARKEI", "name") == "MARKEI"
+
+
+def test_words_survive_storage() -> None:
+    assert Mender.of(MENDER.arrays()) == MENDER
