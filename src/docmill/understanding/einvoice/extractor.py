@@ -51,9 +51,8 @@ def extraction(document: Document, invoice: EInvoice) -> Extraction:
     differences: tuple[Failure, ...] = ()
     if not is_bare(document):
         printed = Printed(document)
-        places = Places(document, invoice.kind, printed)
+        places = Places(document, invoice)
         evidence = {path: places.evidence(path, value) for path, value in values.items()}
-        evidence.update(places.lines(getattr(invoice.data, "lines", ())))
         differences = mismatches(values, places.shown, printed)
     return Extraction(
         document_type=invoice.kind.document_type,

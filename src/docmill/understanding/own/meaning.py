@@ -41,7 +41,7 @@ _WORDS: dict[str, Any] = tomllib.loads(
 )
 _SYNONYMS: Mapping[str, str] = {
     **{word: first for first, others in _WORDS["synonyms"].items() for word in (first, *others)},
-    **{word: "#" for word in NUMBER_WORDS},
+    **dict.fromkeys(NUMBER_WORDS, "#"),
 }
 _GENERIC: Mapping[str, float] = _WORDS["generic"]
 _SPECIAL: Mapping[str, Form] = _WORDS["special"]
