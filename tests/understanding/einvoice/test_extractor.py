@@ -296,3 +296,11 @@ async def test_on_a_scan_an_almost_equal_number_may_be_misread(sample: Sample, c
     page = "8 planks\n107.10\n100.00\n\nS-2026-17"
 
     assert await _mismatches(carrying(page, sample("cii"), source="ocr")) == []
+
+
+async def test_a_vat_identifier_is_no_account(sample: Sample, carrying: Carrying) -> None:
+    page = PAGE.replace("DE89 3704 0044 0532 0130 00", "our account").replace("DE136695976", "DE12345618938")
+
+    assert [failure.fields for failure in await _mismatches(carrying(page, sample("cii")))] == [
+        ("seller.vat_id",)
+    ]

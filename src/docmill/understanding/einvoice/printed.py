@@ -16,7 +16,8 @@ MAX_PAGES = 40
 """Header fields and totals do not stand behind so many."""
 
 
-_IBAN_FORM = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
+_IBAN_FORM = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2} ?[A-Z0-9]{3,4}(?: ?[A-Z0-9]{1,4}){0,5}\b")
+"""The shortest have 15 characters."""
 _VAT_FORM = re.compile(r"\b(?:ATU|BE|DE|DK|EL|ES|FI|FR|IE|IT|LU|NL|PL|PT|SE) ?\d(?:[ .]?\d){7,10}\b")
 _MARKS: tuple[Mark, ...] = (".", ",")
 _Find = Callable[[str], Iterator[Code]]

@@ -23,7 +23,13 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.tools import ToolDefinition
 
-from docmill.errors import AiContentBlockedError, BadModelOutputError, NetworkError, ServerError, TransientError
+from docmill.errors import (
+    AiContentBlockedError,
+    BadModelOutputError,
+    NetworkError,
+    ServerError,
+    TransientError,
+)
 from docmill.limits import Guard, Slots
 from docmill.llm.answers import translated, usage_of
 from docmill.model import Usage

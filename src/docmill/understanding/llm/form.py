@@ -9,7 +9,7 @@ from typing import Any, cast
 from docmill.model import Schema
 from docmill.schemas.outline import FieldOutline, Kind, outline
 from docmill.understanding.dates import find_dates
-from docmill.understanding.money import find_amounts, number
+from docmill.understanding.money import find_amounts
 
 LONGEST_TEXT = 2000
 MOST_ITEMS = 1000
@@ -79,7 +79,9 @@ def tidied(schema: Schema, answer: Mapping[str, Any]) -> dict[str, Any]:
 def _tidied(value: object, path: str, kinds: Mapping[str, FieldOutline]) -> object:
     if isinstance(value, Mapping):
         members = cast("Mapping[str, object]", value)
-        found = {name: _tidied(one, f"{path}.{name}" if path else name, kinds) for name, one in members.items()}
+        found = {
+            name: _tidied(one, f"{path}.{name}" if path else name, kinds) for name, one in members.items()
+        }
         return {name: one for name, one in found.items() if one is not None} or None
     if isinstance(value, list):
         items = [_tidied(one, f"{path}[]", kinds) for one in cast("list[object]", value)[:MOST_ITEMS]]
