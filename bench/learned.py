@@ -124,11 +124,12 @@ def report_confidence(found: Sequence[HeldOut]) -> None:
         signs = np.array([one.answers[path].signs for one in labelled])
         right = np.array([one.right[path] for one in labelled], np.bool_)
         fold = np.array([one.fold for one in labelled])
+        weights = np.array([one.document.weight for one in labelled])
         belief = np.zeros(len(labelled))
         taken = hits = 0
         for own in range(FOLDS):
             rest = fold != own
-            curve = calibrated(signs[rest], right[rest], np.ones(int(rest.sum())))
+            curve = calibrated(signs[rest], right[rest], weights[rest])
             belief[~rest] = [curve.confidence(row) for row in signs[~rest]]
         for own in range(FOLDS):
             least = _threshold(belief[fold != own], right[fold != own])

@@ -34,8 +34,8 @@ from docmill.understanding.lettering import FIRM_WORDS, REGIONS, STREET_WORDS
 
 _INNER = 3
 _WORD = re.compile(r"[A-Z]{4,}")
-_COMMON = 20
-"""Receipts in a currency from which on its like are known."""
+_COMMON = 0.1
+"""Share of the receipts in a currency from which on its like are known."""
 _SEVERAL = 2
 """Vendors that must have a word for misread ones to be put right to it."""
 _Stage = TypeVar("_Stage")
@@ -117,7 +117,9 @@ def trained(documents: Sequence[Prepared], *, seed: int = 1) -> Model:
         totals=_totals(documents, words),
         mender=mender(documents),
         calibrations={},
-        currencies=frozenset(currency for currency, count in currencies.items() if count >= _COMMON),
+        currencies=frozenset(
+            currency for currency, count in currencies.items() if count >= _COMMON * len(documents)
+        ),
     )
 
 
@@ -176,7 +178,16 @@ def _spans(documents: Sequence[Prepared], tags: Sequence[NDArray[np.float64]], f
         truth.append(one.right[field][keep])
         used.append(one)
     weights = _repeated(used, [len(labels) for labels in truth])
-    return boosted(np.vstack(rows), np.concatenate(truth), weights, rounds=250)
+    rounds, pace, leaves = 400, 0.04, 8
+    return boosted(
+        np.vstack(rows),
+        np.concatenate(truth),
+        weights,
+        rounds=rounds,
+        pace=pace,
+        features=0.25,
+        leaves=leaves,
+    )
 
 
 def _totals(documents: Sequence[Prepared], words: Sequence[NDArray[np.float32]]) -> Trees:

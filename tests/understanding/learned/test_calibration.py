@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from docmill.learning.calibrating import calibrated, steps
+from docmill.learning.calibrating import calibrated
 from docmill.understanding.learned.calibration import SIGNS, Calibration, signs
 
 
@@ -28,10 +28,3 @@ def test_a_curve_survives_storage(curve: Calibration) -> None:
 
 def test_an_answer_without_rivals_has_all_its_signs() -> None:
     assert len(signs([1.0], recognised=1, quality=1, length=1, mended=True, agrees=False)) == len(SIGNS)
-
-
-def test_steps_never_fall_and_few_answers_do_not_make_certain() -> None:
-    knots = steps(np.array([0.1, 0.2, 0.3, 0.9]), np.array([False, True, False, True]), np.ones(4))
-
-    assert (np.diff(knots[1]) >= 0).all()
-    assert knots[1].max() < 1

@@ -64,22 +64,20 @@ def signs(
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A logistic curve over signs, then steps: what share of held-out answers was right.
+    """A logistic curve over signs: what share of held-out answers was right.
 
-    middle, width: of each sign among the held-out answers. knots: beliefs and the shares that belong to them.
+    middle, width: of each sign among the held-out answers.
     """
 
     middle: NDArray[np.float64]
     width: NDArray[np.float64]
     weights: NDArray[np.float64]
     offset: float
-    knots: NDArray[np.float64]
 
     def confidence(self, found: NDArray[np.float64]) -> float:
         """The share of answers with such signs that are right."""
         scaled: NDArray[np.float64] = np.clip((found - self.middle) / self.width, -FARTHEST, FARTHEST)
-        belief = 1 / (1 + math.exp(-(float((scaled * self.weights).sum()) + self.offset)))
-        return float(np.interp(belief, self.knots[0], self.knots[1]))
+        return 1 / (1 + math.exp(-(float((scaled * self.weights).sum()) + self.offset)))
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """As stored."""
@@ -88,7 +86,6 @@ class Calibration:
             "width": self.width,
             "weights": self.weights,
             "offset": np.array(self.offset),
-            "knots": self.knots,
         }
 
     @classmethod
@@ -100,5 +97,4 @@ class Calibration:
             arrays["width"].astype(np.float64),
             arrays["weights"].astype(np.float64),
             offsets[0],
-            arrays["knots"].astype(np.float64),
         )
