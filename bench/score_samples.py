@@ -16,8 +16,8 @@ from docmill.reading.options import ReadingOptions
 from docmill.samples import load_truth
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.classifier import RuleClassifier
-from docmill.understanding.extractor import RuleExtractor
 from docmill.understanding.gate import RuleGate, leaves
+from docmill.understanding.learned.extractor import LearnedExtractor
 
 NOT_READ = ("lines", "transactions", "payment.terms", "payment.method")
 """Fields that the rules do not look for."""
@@ -44,7 +44,7 @@ def main() -> None:
         counts["type right"] += classification.document_type == sample.document_type
         counts["language right"] += classification.language == sample.language
         schema = REGISTRY[sample.document_type]
-        extraction = asyncio.run(RuleExtractor().extract(document, schema))
+        extraction = asyncio.run(LearnedExtractor().extract(document, schema))
         counts["gate passed"] += RuleGate().judge(document, extraction, schema).passed
         truth = {path: value for path, value in leaves(sample.truth) if not path.startswith(NOT_READ)}
         given = {path: value for path, value in leaves(extraction.data) if not path.startswith(NOT_READ)}
