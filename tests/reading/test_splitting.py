@@ -169,3 +169,63 @@ def test_without_a_sign_of_another_firm_pages_stay_together(make_document: MakeD
     assert parts(make_document(GERMAN + BODY, ITALIAN + BODY)) == [(1, 2)]
     account = "IBAN DE89 3704 0044 0532 0130 00"
     assert parts(make_document(f"{GERMAN}\n{account}{BODY}", f"{ITALIAN}\n{account}{BODY}")) == [(1, 2)]
+
+
+@pytest.mark.parametrize("mark", ["Page 2 of 2", "Page 3 of 5", "Page 1 of 3"])
+def test_a_page_mark_that_counts_another_document_does_not_hold_a_foreign_page(
+    make_document: MakeDocument, mark: str
+) -> None:
+    assert parts(make_document(FIRST, f"{mark}\n{OTHER}")) == [(1, 1), (2, 2)]
+    assert parts(make_document(f"Page 2 of 4\n{FIRST}", f"{mark}\n{OTHER}")) == [(1, 1), (2, 2)]
+
+
+def test_a_page_mark_that_counts_from_the_one_before_holds_whatever_stands_between(
+    make_document: MakeDocument,
+) -> None:
+    pages = (f"Page 1 of 4\n{FIRST}", MORE, f"Page 3 of 4\n{OTHER}", f"Page 4\n{OTHER}")
+
+    assert parts(make_document(*pages)) == [(1, 4)]
+
+
+SLIP = (
+    f"KEDAI TEH ULU\nNo. 7, Jalan Lama\nTel 03-7785 1234567\n{BODY}\n14/03/2018 5:57 PM\nTea 2.10\nTotal 2.10"
+)
+OTHER_SLIP = f"BOOK HAUS\nGST 002008047616\n24 Main Road\n{BODY}\nPaper 19.90\nGRAND TOTAL 19.90\n24-Mar-2018"
+
+
+def test_receipts_of_two_shops_are_two_documents(make_document: MakeDocument) -> None:
+    assert parts(make_document(SLIP, OTHER_SLIP, SLIP)) == [(1, 1), (2, 2), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        OTHER_SLIP.replace("24-Mar-2018", "14/03/2018"),
+        OTHER_SLIP.replace("24-Mar-2018", ""),
+        OTHER_SLIP.replace("19.90", "2.10"),
+        OTHER_SLIP.replace("GRAND TOTAL", "Paper"),
+        OTHER_SLIP.replace("GST 002008047616", "Books"),
+        OTHER_SLIP.replace("GST 002008047616", "03-7785 1234567"),
+        OTHER_SLIP.replace("BOOK HAUS", "4012345001235 Banana 1.25"),
+        OTHER_SLIP.replace("BOOK HAUS\n", "KEDAI TEH ULU\n"),
+    ],
+)
+def test_a_page_that_is_no_bill_by_itself_stays_with_a_receipt(
+    make_document: MakeDocument, other: str
+) -> None:
+    assert parts(make_document(SLIP, other)) == [(1, 2)]
+
+
+def test_the_lower_half_of_a_long_receipt_stays_with_the_upper(make_document: MakeDocument) -> None:
+    upper, lower = SLIP.split("\n", 5)[:5], SLIP.split("\n", 5)[5]
+
+    assert parts(make_document("\n".join(upper), lower)) == [(1, 2)]
+
+
+def test_words_that_stand_on_many_papers_make_none_alike(make_document: MakeDocument) -> None:
+    first, other = (
+        slip.replace("\n", " SDN BHD\nTax Invoice\n", 1).replace("Main", "Jalan")
+        for slip in (SLIP, OTHER_SLIP)
+    )
+
+    assert parts(make_document(first, other)) == [(1, 1), (2, 2)]

@@ -10,6 +10,8 @@ from docmill.model import Page, letters_and_digits
 
 HEAD = 0.22
 """The share of a page that holds its letterhead."""
+LETTERHEAD = 0.35
+"""The share that may hold the numbers of whoever wrote it; a slip of a till has a long one."""
 FOOT = 0.88
 OPENING = 0.5
 """The share of a page in which a document says its own number."""
@@ -55,12 +57,23 @@ _DATE = re.compile(
     r"\b\d{1,2}[./-]\s?\d{1,2}[./-]\s?\d{2,4}\b|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}\.?\s+(?:de\s+)?[^\W\d_]{3,10}\.?\s+(?:de\s+)?\d{4}\b"
     r"|\b[^\W\d_]{3,9}\.?\s+\d{1,2},?\s+\d{4}\b"
 )
+_DAY = re.compile(
+    rf"{_DATE.pattern}|\b\d{{1,2}}[./-]\d{{1,2}}[./-](?:19|20)\d\d|\b\d{{1,2}}-[^\W\d_]{{3,9}}-(?:\d\d){{1,2}}\b"
+)
+"""Dates of tills too, which run into the time."""
 _AMOUNT = re.compile(r"^[^\w]*[\d.,'\u2019]*\d[.,]\d{2}[^\w]*$")
+_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?(?!\w)")
 _ACCOUNT = re.compile(
-    r"(?<!\w)(?:[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?"  # IBAN
-    r"|(?:AT ?U|CHE-?|ES ?[A-Z]?|FR ?[A-Z0-9]{2}|BE|CZ|DE|DK|FI|GB|IT|LU|NL|PL|PT|SE) ?"  # VAT id
+    rf"{_IBAN.pattern}|(?<!\w)(?:"
+    r"(?:AT ?U|CHE-?|ES ?[A-Z]?|FR ?[A-Z0-9]{2}|BE|CZ|DE|DK|FI|GB|IT|LU|NL|PL|PT|SE) ?"  # VAT id
     r"\d[\d. ]{6,12}\d(?:B\d\d)?)(?!\w)"
 )
+_SUM = re.compile(
+    r"\b(?:(?:grand|sub)?\s?total\w*|summe|gesamt\w*|endbetrag|zu\s+zahlen|zahlbetrag|somme|montant|net\s+[àa]\s+payer|"
+    r"importe|totaal|te\s+betalen|razem|suma|do\s+zapłaty|amount|balance\s+due|cash|bar|合[计計])\b",
+    re.IGNORECASE,
+)
+_MONEY = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,' ]?\d{3})*[.,]\d{2}(?![\d.,]?\d)")
 _SMALL = {
     "de": "der die das und für mit von zum zur wir sie ist bei nach auf den dem ihre ihr vielen dank betrag",
     "en": "the and of to for with your you we is are on by this please thank total from",
@@ -74,6 +87,12 @@ _SMALL_WORDS: dict[str, tuple[str, ...]] = {}
 for _tongue, _words in _SMALL.items():
     for _word in _words.split():
         _SMALL_WORDS[_word] = (*_SMALL_WORDS.get(_word, ()), _tongue)
+_FORMS = "bhd company corp gmbh inc llc ltd sarl sdn spa srl"
+_LABELS = "tel telefon telephone phone fax email mail www com gst vat tax reg date datum"
+_TITLES = "receipt invoice rechnung facture fattura factura"
+_PLACES = "lot jalan road street strasse straße rue via"
+_ON_MANY_HEADS = frozenset(f"{_FORMS} {_LABELS} {_TITLES} {_PLACES}".split())
+"""They tell nobody's paper from another's."""
 _DOMAIN = re.compile(r"(?:@|www\.)([\w-]+(?:\.[\w-]+)+)", re.IGNORECASE)
 
 
@@ -90,6 +109,8 @@ class Marks:
 
     issuers: those of the identities that name a firm: domain, bank account, VAT id. head: the words of the
     letterhead. is_head: whether the page opens as documents do. language: what its commonest words are of.
+    sums: amounts in lines that speak of a total or of payment. has_letterhead: a number of somebody near the
+    top, and no amount, as the head of a table that goes on has.
     """
 
     page: PageMark | None = None
@@ -99,6 +120,14 @@ class Marks:
     is_head: bool = False
     issuers: frozenset[str] = frozenset()
     language: str | None = None
+    dates: frozenset[str] = frozenset()
+    sums: frozenset[str] = frozenset()
+    has_letterhead: bool = False
+
+    @property
+    def is_bill(self) -> bool:
+        """Whether it has all that a bill without a number has."""
+        return bool(self.has_letterhead and self.dates and self.sums)
 
 
 def marks(page: Page) -> Marks:
@@ -107,6 +136,7 @@ def marks(page: Page) -> Marks:
     lines = [(line.text, tops[line.start]) for line in page.lines]
     opening = "\n".join(text for text, top in lines if top < OPENING)
     head = "\n".join(text for text, top in lines if top < HEAD)
+    paper = "\n".join(text for text, top in lines if top < LETTERHEAD)
     numbers = _numbers(opening)
     issuers = _issuers(page.text)
     signs = bool(_TITLE.search(opening)), bool(_DATE.search(opening)), bool(numbers)
@@ -114,10 +144,18 @@ def marks(page: Page) -> Marks:
         page_mark([text for text, top in lines if top < HEAD or top > FOOT]),
         numbers,
         _identities(page.words.texts) | issuers,
-        frozenset(re.findall(r"[^\W\d_]{3,}", head.casefold())),
+        frozenset(re.findall(r"[^\W\d_]{3,}", head.casefold())) - _ON_MANY_HEADS,
         sum(signs) >= HEAD_SIGNS,
         issuers,
         _language(page.words.texts),
+        frozenset(letters_and_digits(found[0]) for text, _ in lines for found in _DAY.finditer(text)),
+        frozenset(
+            letters_and_digits(sum_)
+            for text, _ in lines
+            if _SUM.search(text)
+            for sum_ in _MONEY.findall(text)
+        ),
+        bool(_identities(_IBAN.sub("", paper).split())) and not _MONEY.search(head),
     )
 
 

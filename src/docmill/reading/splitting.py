@@ -109,6 +109,8 @@ def _begins(sheet: _Sheet, before: Sequence[_Sheet], *, backs: bool) -> bool:
         return True
     if _kin(new, pages):
         return False
+    if _is_other_bill(new, pages):
+        return True
     parted = by_mark is True or (before[-1].kind == "blank" and not backs)
     foreign = _of_other_firm(new, pages) or _in_other_language(new, pages)
     strange = foreign or (bool(new.numbers) and _strangers(new, pages))
@@ -117,11 +119,17 @@ def _begins(sheet: _Sheet, before: Sequence[_Sheet], *, backs: bool) -> bool:
 
 def _by_page_mark(new: PageMark | None, before: Sequence[PageMark | None]) -> bool | None:
     """What "page 2 of 3" says about whether a document begins; None if nothing."""
-    if new is None:
+    marked = [mark for mark in before if mark is not None]
+    if new is None or (new.number > 1 and not marked):
         return None
     if new.number > 1:
-        return False
-    return True if new.total is not None or any(before) else None
+        return False if _goes_on(new, marked[-1]) else None
+    return True if new.total is not None or marked else None
+
+
+def _goes_on(new: PageMark, last: PageMark) -> bool:
+    """Whether both count the same document: "page 2 of 2" after a "page 1 of 4" is of another."""
+    return last.number < new.number and (last.total == new.total or None in (last.total, new.total))
 
 
 def _complete(mark: PageMark | None) -> bool:
@@ -153,6 +161,16 @@ def _strangers(new: Marks, pages: Sequence[Marks]) -> bool:
 def _of_other_firm(new: Marks, pages: Sequence[Marks]) -> bool:
     """Whether both sides name firms by accounts, VAT ids or domains, and none in common."""
     return bool(new.issuers) and any(page.issuers for page in pages)
+
+
+def _is_other_bill(new: Marks, pages: Sequence[Marks]) -> bool:
+    """Whether both sides are bills by themselves, such as receipts, of other days and sums."""
+    bills = [page for page in pages if page.is_bill]
+    return (
+        new.is_bill
+        and bool(bills)
+        and not any(new.dates & page.dates or new.sums & page.sums for page in pages)
+    )
 
 
 def _in_other_language(new: Marks, pages: Sequence[Marks]) -> bool:
