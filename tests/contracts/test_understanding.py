@@ -8,6 +8,7 @@ from docmill.understanding.classifier import RuleClassifier
 from docmill.understanding.extractor import RuleExtractor
 from docmill.understanding.fake import FakeClassifier, FakeExtractor, FakeGate
 from docmill.understanding.gate import RuleGate
+from docmill.understanding.learned.extractor import LearnedExtractor
 
 _EMPTY = Document("0" * 64, "application/pdf", [])
 _BLANK = Document(
@@ -90,6 +91,12 @@ class TestRuleExtractor(ExtractorContract):
     @pytest.fixture
     def extractor(self) -> Extractor:
         return RuleExtractor()
+
+
+class TestLearnedExtractor(ExtractorContract):
+    @pytest.fixture
+    def extractor(self) -> Extractor:
+        return LearnedExtractor()
 
 
 class TestFakeExtractor(ExtractorContract):
