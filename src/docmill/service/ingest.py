@@ -2,12 +2,13 @@
 
 import asyncio
 import hashlib
+import logging
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
 from docmill.breaker import Breaker, guarded
-from docmill.errors import CorruptError
+from docmill.errors import CorruptError, DocmillError
 from docmill.model import Document, Result
 from docmill.pipeline import PartLimits, Steps, TimeLimits, process
 from docmill.ports import Classifier, Converter, Extractor, Gate, Original, Ref, Unpacker
@@ -16,9 +17,12 @@ from docmill.service.blobs import Blobs
 from docmill.service.intake import Intake
 from docmill.service.lease import Lease
 from docmill.service.parts import VaultReceiver
-from docmill.service.store.claims import Outcome
+from docmill.service.reviewing import Reviews
+from docmill.service.store.claims import Claim, Outcome
 from docmill.service.store.database import Database
 from docmill.service.workplace import folder_for
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class Workshop:
     blobs: Blobs
     database: Database
     intake: Intake
+    reviews: Reviews
     stages: Stages
     place: Path
     limits: TimeLimits
@@ -70,7 +75,16 @@ class Workshop:
             )
             journal = BlobJournal(self.blobs, claim.ingestion_id, self.writes)
             with whose:
-                return await process(Ref(claim.file_path, claim.file_name), steps, journal, lease)
+                result = await process(Ref(claim.file_path, claim.file_name), steps, journal, lease)
+        await self._settle(claim)
+        return result
+
+    async def _settle(self, claim: Claim) -> None:
+        """Weigh what people said of the document before. The result is stored, whatever becomes of this."""
+        try:
+            await self.reviews.settle(claim.document_id, tenant_id=claim.tenant_id)
+        except DocmillError as error:
+            log.warning("reviews are not weighed anew", extra={"code": error.code})
 
 
 class BlobReader:

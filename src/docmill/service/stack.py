@@ -19,11 +19,13 @@ from docmill.service.intake import Intake, Sender
 from docmill.service.notices import Notices
 from docmill.service.outbox import Outbox
 from docmill.service.queue.postgres import PostgresQueue
+from docmill.service.reviewing import Reviews
 from docmill.service.settings import Settings
 from docmill.service.store.database import Database
 from docmill.service.store.migrate import migrate
 from docmill.service.store.tenants import DEFAULT_TENANT_ID
 from docmill.service.tasks import end, keep_doing
+from docmill.understanding.gate import RuleGate
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +48,7 @@ class Service:
     sender: Sender
     intake: Intake
     dead_letters: DeadLetters
+    reviews: Reviews
     notices: Notices
     feed: EventFeed
     fingerprint: str
@@ -132,6 +135,7 @@ def _service(settings: Settings, database: Database, notices: Notices, parts: _P
         parts.sender,
         intake,
         DeadLetters(database, parts.sender, feed),
+        Reviews(database, parts.blobs, feed, RuleGate()),
         notices,
         feed,
         fingerprint,

@@ -48,6 +48,7 @@ async def run_worker(
             service.blobs,
             service.database,
             service.intake,
+            service.reviews,
             stages,
             place,
             limits.times,

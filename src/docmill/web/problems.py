@@ -18,12 +18,14 @@ from docmill.errors import (
     TransientError,
     UnsupportedFileTypeError,
 )
+from docmill.service.case import ChangedError, RefusedError
 from docmill.web.security import HEADERS
 from docmill.web.templating import Templates
 
 log = logging.getLogger(__name__)
 
 _STATUS: tuple[tuple[type[DocmillError], int], ...] = (
+    (ChangedError, 409),
     (TooLargeError, 413),
     (UnsupportedFileTypeError, 415),
     (DocumentError, 422),
@@ -38,6 +40,7 @@ _TITLES = {
     400: "This request cannot be understood",
     404: "Not found",
     405: "Not possible here",
+    409: "Changed meanwhile",
     413: "Too large",
     415: "This type of file cannot be shown",
     416: "This part does not exist",
@@ -87,7 +90,8 @@ def install(app: FastAPI, templates: Templates) -> None:
         status = status_of(error)
         if status >= 500:  # noqa: PLR2004  the server's own faults
             log.error("request failed", extra={"code": error.code, "path": request.url.path})
-        return answer(request, status, code=error.code, detail=error.message)
+        members = {"faults": faults_of(error)} if isinstance(error, RefusedError) else {}
+        return answer(request, status, code=error.code, detail=error.message, **members)
 
     async def on_http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -118,6 +122,11 @@ def install(app: FastAPI, templates: Templates) -> None:
     app.add_exception_handler(HTTPException, on_http_error)
     app.add_exception_handler(RequestValidationError, on_validation_error)
     app.add_exception_handler(Exception, on_fault)
+
+
+def faults_of(error: RefusedError) -> list[dict[str, str]]:
+    """What is wrong with which value."""
+    return [{"where": path, "message": message} for path, message in error.faults.items()]
 
 
 def _title(status: int) -> str:

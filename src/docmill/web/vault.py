@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Depends
@@ -14,6 +14,7 @@ from starlette.requests import Request
 from docmill import transcription
 from docmill.errors import CorruptError, EncryptedError
 from docmill.model import Document
+from docmill.service.case import evidence_of
 from docmill.service.metrics import Metrics
 from docmill.service.protection import (
     NoUnlocker,
@@ -71,6 +72,11 @@ class Vault:
         async with self.connection() as conn:
             row = found(await documents.get(conn, document_id))
             return row, await ingestions.of_document(conn, document_id)
+
+    async def evidence(self, row: DocumentRow) -> dict[str, Any]:
+        """Where the document's values stand, as read and as people said, by path."""
+        reviewed = await self.service.reviews.of(row.id, tenant_id=self.tenant_id)
+        return evidence_of(reviewed.standing.evidence, reviewed.current.values()) if reviewed else {}
 
     async def links(self, document_id: UUID) -> Links:
         """What the document holds, and what holds it."""

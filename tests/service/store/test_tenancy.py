@@ -94,7 +94,9 @@ async def test_a_stranger_sees_nothing(service: Service, upload: Upload, strange
     assert await service.intake.reprocess(accepted.document_id, tenant_id=stranger) is None
 
 
-@pytest.mark.parametrize("table", ["tenant", "document", "ingestion", "event", "document_state"])
+@pytest.mark.parametrize(
+    "table", ["tenant", "document", "ingestion", "event", "document_state", "review", "current_review"]
+)
 async def test_without_a_tenant_nothing_is_seen(service: Service, upload: Upload, table: str) -> None:
     await upload()
 

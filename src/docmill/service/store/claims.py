@@ -414,20 +414,21 @@ _LONG = 1_000_000
 def _dumped(rows: list[dict[str, Any]]) -> Jsonb:
     text = json.dumps(rows, default=str)
     if _UNSTORABLE.search(text):  # rare, and cleaning takes longer than all the rest
-        text = json.dumps(_storable_values(json.loads(text)))
+        text = json.dumps(storable_values(json.loads(text)))
     return Jsonb(text, dumps=str)
 
 
 _UNSTORABLE = re.compile(r"\\u(?:0000|d[89a-f])")
 
 
-def _storable_values(value: JsonValue) -> JsonValue:
+def storable_values(value: JsonValue) -> JsonValue:
+    """`value` with every text in it storable."""
     match value:
         case str():
             return storable(value)
         case dict():
-            return {storable(key): _storable_values(item) for key, item in value.items()}
+            return {storable(key): storable_values(item) for key, item in value.items()}
         case list():
-            return [_storable_values(item) for item in value]
+            return [storable_values(item) for item in value]
         case _:
             return value

@@ -17,8 +17,8 @@ STATES = ("processing", "stale", "needs_classification", "needs_review", "failed
 _ROWS = """
             SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
                    readable_file_path, page_count, document_type, title, summary, document_date, language,
-                   structured_data, needs_human_review, state, step, error_code, error_message, progress_at,
-                   ingestion_id, created_at, updated_at, version
+                   structured_data, verdict, needs_human_review, state, step, error_code, error_message,
+                   progress_at, ingestion_id, created_at, updated_at, version
               FROM document
               JOIN document_state ON document_state.id = document.id
 """
@@ -30,6 +30,7 @@ class DocumentRow:
     """A document, its state, and how far its newest ingestion is.
 
     readable_file_path: of the copy that is read where the original is protected by a password.
+    verdict: of its values with what people said, once somebody has; else that of the ingestion counts.
     version: grows with every change that a person can see. step, error_code, error_message, progress_at:
     of the newest ingestion.
     """
@@ -49,6 +50,7 @@ class DocumentRow:
     document_date: date | None
     language: str | None
     structured_data: dict[str, Any] | None
+    verdict: dict[str, Any] | None
     needs_human_review: bool
     state: str
     step: str | None

@@ -105,7 +105,12 @@ async def get_document(document_id: UUID, vault: TheVault) -> DocumentDetail:
     links = await vault.links(document_id)
     result = result_of(history)
     return DocumentDetail.of_result(
-        row, result, failures_of(result), links, page_count=page_count_of(row, None)
+        row,
+        failures_of(row, result),
+        links,
+        evidence=await vault.evidence(row),
+        is_judged=result is not None and result.verdict is not None,
+        page_count=page_count_of(row, None),
     )
 
 

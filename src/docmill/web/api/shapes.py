@@ -114,22 +114,22 @@ class DocumentDetail(DocumentSummary):
     def of_result(
         cls,
         row: DocumentRow,
-        result: IngestionRow | None,
         failures: list[Failure],
         links: Links,
         *,
+        evidence: dict[str, Any],
+        is_judged: bool,
         page_count: int,
     ) -> "DocumentDetail":
-        """The row with the result of the ingestion that gave it."""
+        """The row with what was read in it, and what people said of that."""
         address = f"/api/v1/documents/{row.id}"
-        judged = result is not None and result.verdict is not None
         return cls.model_validate(
             {
                 **vars(row),
                 "error": _fault(row),
                 "data": row.structured_data,
-                "evidence": (result.evidence if result else None) or {},
-                "verdict": Verdict(failures=tuple(failures)) if judged else None,
+                "evidence": evidence,
+                "verdict": Verdict(failures=tuple(failures)) if is_judged else None,
                 "original": f"{address}/file",
                 "pages": [f"{address}/pages/{number}.webp" for number in range(1, page_count + 1)],
                 "parts": [Part.of(part) for part in links.parts],

@@ -124,7 +124,7 @@ async def _failures(conn: Conn, row: DocumentRow) -> list[str]:
     if row.state != "needs_review":
         return []
     history = await ingestions.of_document(conn, row.id)
-    return [failure.message for failure in failures_of(result_of(history))]
+    return [failure.message for failure in failures_of(row, result_of(history))]
 
 
 def _own_address(path: str) -> str:

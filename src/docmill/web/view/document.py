@@ -6,6 +6,7 @@ from typing import Literal
 from urllib.parse import urlencode
 
 from docmill.model import Document, Failure, Page
+from docmill.service.case import failures_in
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.web.view.fields import Field, Reading, reading
@@ -91,10 +92,10 @@ def result_of(history: Sequence[IngestionRow]) -> IngestionRow | None:
     return next((ingestion for ingestion in history if ingestion.status == "completed"), None)
 
 
-def failures_of(ingestion: IngestionRow | None) -> list[Failure]:
-    """The checks that failed in it."""
-    verdict = ingestion.verdict if ingestion else None
-    return [Failure.model_validate(item) for item in (verdict or {}).get("failures", ())]
+def failures_of(row: DocumentRow, result: IngestionRow | None) -> list[Failure]:
+    """The failed checks of the document's values that nobody has let pass. result: see `result_of`."""
+    verdict = row.verdict or (result.verdict if result else None)
+    return failures_in(verdict)
 
 
 def page_count_of(row: DocumentRow, transcription: Document | None) -> int:
@@ -107,7 +108,7 @@ def document_view(
 ) -> DocumentView:
     """The page's content."""
     result = result_of(history)
-    failures = failures_of(result)
+    failures = failures_of(row, result)
     transcript = _page(transcription, choice.page)
     height = _sheet_height(transcript)
     read = reading(row.document_type, row.structured_data, result.evidence if result else None, failures)

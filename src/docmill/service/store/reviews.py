@@ -1,0 +1,275 @@
+"""What people said of a document's values: every word is kept, and the newest one holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+from pydantic import JsonValue
+
+from docmill.service.store.claims import storable_values
+from docmill.service.store.database import Conn
+from docmill.service.store.ids import new_id
+
+Action = Literal["confirm", "correct", "clear", "undo"]
+
+WHOLE = ""
+"""The path of a review that speaks of the document; its value lists the checks that it lets pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRow:
+    """What one person said of one value.
+
+    number: grows with every review. before: the value that this one replaced. machine: what had been read
+    there. undoes: the review that this one takes back.
+    """
+
+    id: UUID
+    number: int
+    ingestion_id: UUID
+    path: str
+    action: Action
+    value: JsonValue
+    before: JsonValue
+    machine: JsonValue
+    page: int | None
+    box: list[float] | None
+    evidence: dict[str, Any] | None
+    undoes: UUID | None
+    reviewed_by: UUID
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentReview:
+    """What holds of one path. read_now: what the newest ingestion has read there."""
+
+    id: UUID
+    ingestion_id: UUID
+    path: str
+    action: Action
+    value: JsonValue
+    before: JsonValue
+    machine: JsonValue
+    evidence: dict[str, Any] | None
+    read_now: JsonValue
+    reviewed_by: UUID
+    at: datetime
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether a machine has since come to read something new that is not what the person said."""
+        return self.path != WHOLE and self.read_now not in (self.machine, self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class NewReview:
+    """A review to be kept. See `ReviewRow`."""
+
+    path: str
+    action: Action
+    value: JsonValue
+    before: JsonValue
+    machine: JsonValue
+    page: int | None = None
+    box: Sequence[float] | None = None
+    evidence: dict[str, Any] | None = None
+    undoes: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The result that people review. machine: its data as read; data: with what people said.
+
+    verdict: of the values with what people said, or of the ingestion while nobody has. read_verdict: of
+    the ingestion. evidence: of what was read.
+    """
+
+    document_type: str | None
+    ingestion_id: UUID
+    transcription_file_path: str | None
+    machine: dict[str, Any] | None
+    data: dict[str, Any] | None
+    evidence: dict[str, Any] | None
+    verdict: dict[str, Any] | None
+    read_verdict: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedRow:
+    """A document that a person has looked at, to learn from.
+
+    data: with what people said. evidence: where each value stands, likewise. paths: those that people
+    confirmed, corrected or cleared. is_settled: whether nothing is left to look at, so that the other values
+    have passed too.
+    """
+
+    document_id: UUID
+    transcription_file_path: str
+    data: dict[str, Any]
+    evidence: dict[str, Any]
+    paths: list[str]
+    is_settled: bool
+    reviewed_at: datetime
+
+
+async def add(
+    conn: Conn,
+    *,
+    tenant_id: UUID,
+    document_id: UUID,
+    ingestion_id: UUID,
+    reviewed_by: UUID,
+    reviews: Sequence[NewReview],
+) -> None:
+    """Keep reviews, in their order. The caller has locked the document."""
+    async with conn.cursor() as cur:
+        await cur.executemany(
+            """
+            INSERT INTO review
+                (id, tenant_id, document_id, ingestion_id, path, action, value, before, machine, page, box,
+                 evidence, undoes, reviewed_by)
+            VALUES
+                (%(id)s, %(tenant_id)s, %(document_id)s, %(ingestion_id)s, %(path)s, %(action)s, %(value)s,
+                 %(before)s, %(machine)s, %(page)s, %(box)s, %(evidence)s, %(undoes)s, %(reviewed_by)s)
+            """,
+            [
+                {
+                    "id": new_id(),
+                    "tenant_id": tenant_id,
+                    "document_id": document_id,
+                    "ingestion_id": ingestion_id,
+                    "path": review.path,
+                    "action": review.action,
+                    "value": Jsonb(storable_values(review.value)),
+                    "before": Jsonb(review.before),
+                    "machine": Jsonb(review.machine),
+                    "page": review.page,
+                    "box": None if review.box is None else list(review.box),
+                    "evidence": None if review.evidence is None else Jsonb(review.evidence),
+                    "undoes": review.undoes,
+                    "reviewed_by": reviewed_by,
+                }
+                for review in reviews
+            ],
+        )
+
+
+async def history(conn: Conn, document_id: UUID) -> list[ReviewRow]:
+    """Everything that was said of the document, newest first."""
+    async with conn.cursor(row_factory=class_row(ReviewRow)) as cur:
+        await cur.execute(
+            """
+            SELECT id, number, ingestion_id, path, action, value, before, machine, page, box, evidence,
+                   undoes, reviewed_by, at
+              FROM review
+             WHERE document_id = %(document_id)s
+             ORDER BY number DESC
+            """,
+            {"document_id": document_id},
+        )
+        return await cur.fetchall()
+
+
+async def current(conn: Conn, document_id: UUID) -> dict[str, CurrentReview]:
+    """What holds of each path that somebody spoke of."""
+    async with conn.cursor(row_factory=class_row(CurrentReview)) as cur:
+        await cur.execute(
+            """
+            SELECT review.id, ingestion_id, path, action, value, before, machine, review.evidence,
+                   coalesce(result.structured_data #> path_steps(path), 'null') AS read_now, reviewed_by, at
+              FROM current_review review
+              JOIN document ON document.id = review.document_id
+              LEFT JOIN ingestion result ON result.id = document.result_ingestion_id
+             WHERE review.document_id = %(document_id)s
+             ORDER BY number
+            """,
+            {"document_id": document_id},
+        )
+        return {row.path: row for row in await cur.fetchall()}
+
+
+async def standing(conn: Conn, document_id: UUID) -> Standing | None:
+    """What there is to review; None if nothing has been read, or this tenant has no such document."""
+    async with conn.cursor(row_factory=class_row(Standing)) as cur:
+        await cur.execute(
+            """
+            SELECT document_type, result.id AS ingestion_id, result.transcription_file_path,
+                   result.structured_data AS machine,
+                   with_reviews(result.structured_data, document.id) AS data,
+                   result.evidence, coalesce(document.verdict, result.verdict) AS verdict,
+                   result.verdict AS read_verdict
+              FROM document
+              JOIN ingestion result ON result.id = result_ingestion_id
+             WHERE document.id = %(document_id)s
+            """,
+            {"document_id": document_id},
+        )
+        return await cur.fetchone()
+
+
+async def settle(
+    conn: Conn, document_id: UUID, *, failures: Sequence[JsonValue], accepted: Sequence[JsonValue]
+) -> None:
+    """Give the document its values as reviewed. failures: what a person must still look at."""
+    await conn.execute(
+        """
+        UPDATE document
+           SET structured_data = with_reviews(result.structured_data, document.id),
+               verdict = %(verdict)s,
+               needs_human_review = %(is_open)s,
+               updated_at = clock_timestamp()
+          FROM ingestion result
+         WHERE document.id = %(document_id)s AND result.id = document.result_ingestion_id
+        """,
+        {
+            "document_id": document_id,
+            "verdict": Jsonb({"failures": list(failures), "accepted": list(accepted)}),
+            "is_open": bool(failures),
+        },
+    )
+
+
+async def reviewed(
+    conn: Conn, schema_name: str, *, limit: int, except_document: UUID | None = None
+) -> list[ReviewedRow]:
+    """Up to `limit` documents of this tenant and type that people reviewed, the latest reviewed first.
+
+    except_document: one that is not wanted, since it is the one to be read.
+    """
+    async with conn.cursor(row_factory=class_row(ReviewedRow)) as cur:
+        await cur.execute(
+            """
+            WITH said AS (
+                SELECT document_id,
+                       array_agg(path ORDER BY number) AS paths,
+                       max(at) AS reviewed_at,
+                       max(number) AS number,
+                       coalesce(jsonb_object_agg(path, evidence) FILTER (WHERE evidence IS NOT NULL), '{}')
+                           AS places,
+                       array_agg(path) FILTER (WHERE action <> 'confirm') AS changed
+                  FROM current_review
+                 WHERE path <> ''
+                 GROUP BY document_id
+            )
+            SELECT document.id AS document_id, result.transcription_file_path,
+                   document.structured_data AS data,
+                   (coalesce(result.evidence, '{}') - coalesce(changed, '{}')) || places AS evidence,
+                   paths, NOT needs_human_review AS is_settled, reviewed_at
+              FROM said
+              JOIN document ON document.id = said.document_id
+              JOIN ingestion result ON result.id = document.result_ingestion_id
+             WHERE document_type = %(schema_name)s
+               AND document.structured_data IS NOT NULL
+               AND result.transcription_file_path IS NOT NULL
+               AND (%(except_document)s::uuid IS NULL OR document.id <> %(except_document)s)
+             ORDER BY said.number DESC
+             LIMIT %(limit)s
+            """,
+            {"schema_name": schema_name, "limit": limit, "except_document": except_document},
+        )
+        return await cur.fetchall()

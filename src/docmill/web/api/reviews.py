@@ -1,0 +1,197 @@
+"""What people say of a document's values: confirm, correct, clear, undo."""
+
+from datetime import datetime
+from typing import Annotated, Literal, Self
+from uuid import UUID
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+from docmill.model import Box, Evidence, Failure
+from docmill.service.case import ChangedError, Wish, shown
+from docmill.service.reviewing import Reviewed
+from docmill.web.vault import TheVault
+
+router = APIRouter(prefix="/documents/{document_id}/reviews", tags=["reviews"])
+
+Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class NewReview(_Request):
+    """What is said of one value; of the document as a whole where `path` is empty.
+
+    value: of a correction, as in the document's data. seen: the value that the person saw; if it is another
+    one by now, nothing is kept. page, box: where the person pointed.
+    """
+
+    path: Annotated[str, Field(max_length=300)]
+    action: Literal["confirm", "correct", "clear", "undo"]
+    value: JsonValue = None
+    seen: JsonValue = None
+    page: Annotated[int, Field(ge=1)] | None = None
+    box: tuple[Fraction, Fraction, Fraction, Fraction] | None = None
+
+    @model_validator(mode="after")
+    def _page_with_box(self) -> Self:
+        if (self.page is None) != (self.box is None):
+            raise ValueError("give page and box together")
+        return self
+
+    @property
+    def wish(self) -> Wish:
+        """The same as the service takes it."""
+        return Wish(
+            path=self.path,
+            action=self.action,
+            value=self.value,
+            seen=shown(self.seen) if "seen" in self.model_fields_set else None,
+            page=self.page,
+            box=Box(*self.box) if self.box else None,
+        )
+
+
+class OfResult(_Request):
+    """Which result the person saw. ingestion_id: that of `GET …/reviews`."""
+
+    ingestion_id: UUID
+
+
+class NewReviews(OfResult):
+    """What is said at once; all of it is kept or nothing."""
+
+    reviews: Annotated[list[NewReview], Field(min_length=1, max_length=500)]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+class Review(_Shape):
+    """What somebody said of a value. before: the value that it replaced; machine: what had been read there.
+
+    undoes: the review that this one takes back.
+    """
+
+    id: UUID
+    ingestion_id: UUID
+    path: str
+    action: Literal["confirm", "correct", "clear", "undo"]
+    value: JsonValue
+    before: JsonValue
+    machine: JsonValue
+    page: int | None
+    box: list[float] | None
+    undoes: UUID | None
+    reviewed_by: UUID
+    at: datetime
+
+
+class Held(_Shape):
+    """What holds of a value. is_contradicted: a machine has since come to read something else: `read_now`."""
+
+    id: UUID
+    action: Literal["confirm", "correct", "clear"]
+    value: JsonValue
+    read_now: JsonValue
+    is_contradicted: bool
+    evidence: Evidence | None
+    reviewed_by: UUID
+    at: datetime
+
+
+class ReviewState(_Shape):
+    """Where the review of a document stands.
+
+    ingestion_id: the result that is reviewed, null while nothing has been read. failures: what a person must
+    still look at; accepted: what a person has let pass. current: by field path. history: newest first.
+    """
+
+    ingestion_id: UUID | None
+    document_type: str | None
+    needs_human_review: bool
+    failures: list[Failure]
+    accepted: list[Failure]
+    current: dict[str, Held]
+    history: list[Review]
+
+
+@router.get("")
+async def get_reviews(document_id: UUID, vault: TheVault) -> ReviewState:
+    """What was said of the document's values, and what must still be looked at."""
+    return await _state(document_id, vault)
+
+
+@router.post("")
+async def add_reviews(document_id: UUID, said: NewReviews, vault: TheVault) -> ReviewState:
+    """Keep what a person says. A value that its field does not take is refused, and all others with it."""
+    await vault.document(document_id)
+    _kept(
+        await vault.service.reviews.add(
+            document_id,
+            [review.wish for review in said.reviews],
+            tenant_id=vault.tenant_id,
+            ingestion_id=said.ingestion_id,
+        )
+    )
+    return await _state(document_id, vault)
+
+
+@router.post("/confirm")
+async def confirm_all(document_id: UUID, of: OfResult, vault: TheVault) -> ReviewState:
+    """Confirm every value that nobody has spoken of, and let the failed checks pass."""
+    await vault.document(document_id)
+    _kept(
+        await vault.service.reviews.confirm_all(
+            document_id, tenant_id=vault.tenant_id, ingestion_id=of.ingestion_id
+        )
+    )
+    return await _state(document_id, vault)
+
+
+@router.post("/undo")
+async def undo_last(document_id: UUID, of: OfResult, vault: TheVault) -> ReviewState:
+    """Take back what was said last, all of it if it was said at once."""
+    await vault.document(document_id)
+    _kept(
+        await vault.service.reviews.undo_last(
+            document_id, tenant_id=vault.tenant_id, ingestion_id=of.ingestion_id
+        )
+    )
+    return await _state(document_id, vault)
+
+
+def _kept(is_kept: bool) -> None:  # noqa: FBT001  the only thing there is to say
+    if not is_kept:
+        raise ChangedError("Nothing was read in this document, so there is nothing to review.")
+
+
+async def _state(document_id: UUID, vault: TheVault) -> ReviewState:
+    row = await vault.document(document_id)
+    found = await vault.service.reviews.of(document_id, tenant_id=vault.tenant_id)
+    return _shape(found, needs_human_review=row.needs_human_review)
+
+
+def _shape(found: Reviewed | None, *, needs_human_review: bool) -> ReviewState:
+    if found is None:
+        return ReviewState(
+            ingestion_id=None,
+            document_type=None,
+            needs_human_review=needs_human_review,
+            failures=[],
+            accepted=[],
+            current={},
+            history=[],
+        )
+    return ReviewState(
+        ingestion_id=found.standing.ingestion_id,
+        document_type=found.standing.document_type,
+        needs_human_review=needs_human_review,
+        failures=found.failures,
+        accepted=found.accepted,
+        current={path: Held.model_validate(review) for path, review in found.current.items()},
+        history=[Review.model_validate(review) for review in found.history],
+    )
