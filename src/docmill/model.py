@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, SerializeAsAny
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 
 from docmill.grid import set_lines
 
@@ -334,7 +334,8 @@ class Schema:
 class Classification(_Record):
     """What a document is. A null title says that nobody could tell.
 
-    document_type: one of `DocumentType`, or the name of a schema of the user's own.
+    document_type: one of `DocumentType`, or the name of a schema of the user's own. usage: what it cost to
+    find out; it is counted with the document and kept nowhere else.
     """
 
     document_type: str = "other"
@@ -344,6 +345,7 @@ class Classification(_Record):
     tags: tuple[str, ...] = ()
     language: str | None = None
     confidence: float = 0.0
+    usage: Usage = Field(default=Usage(), exclude=True)
 
 
 class Failure(_Record):
@@ -402,7 +404,8 @@ class Result:
 
     @property
     def usage(self) -> Usage | None:
-        """What reading and extracting cost together; None where nothing was read."""
+        """What reading, classifying and extracting cost together; None where nothing was read."""
         if self.document is None:
             return None
-        return self.document.usage.plus(self.extraction.usage if self.extraction else Usage())
+        understood = self.classification.usage.plus(self.extraction.usage if self.extraction else Usage())
+        return self.document.usage.plus(understood)

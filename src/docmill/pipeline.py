@@ -162,8 +162,11 @@ async def _understood(
     if document.parts and classification.title is None:  # what it holds is what a person looks for
         classification = classification.model_copy(update={"title": ref.name})
     schema = steps.schema_for(classification)
+    asked = document
+    if classification.usage.cost:  # of the same budget
+        asked = replace(document, usage=document.usage.plus(classification.usage))
     async with clock.step("extract", steps.limits.extract_s):
-        extraction = await steps.extractor.extract(document, schema)
+        extraction = await steps.extractor.extract(asked, schema)
     return Result(
         content_hash=original.content_hash,
         media_type=document.media_type,

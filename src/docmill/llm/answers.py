@@ -3,6 +3,7 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 from decimal import Decimal
+from typing import NamedTuple
 
 from genai_prices import calc_price
 from pydantic_ai import exceptions
@@ -24,25 +25,40 @@ from docmill.errors import (
 )
 from docmill.model import Usage
 
+MILLION = 1_000_000
 
-def usage_of(answer: ModelResponse) -> Usage:
-    """What an answer cost; nothing for a model whose price is unknown, such as one's own."""
+
+class Price(NamedTuple):
+    """US dollars for a million tokens."""
+
+    input: Decimal
+    output: Decimal
+
+
+def usage_of(answer: ModelResponse, price: Price | None = None) -> Usage:
+    """What an answer cost; by the usual prices of its provider unless one is given.
+
+    Nothing where neither is known: for a server of one's own.
+    """
+    counted = answer.usage
     return Usage(
-        input_tokens=answer.usage.input_tokens,
-        output_tokens=answer.usage.output_tokens,
+        input_tokens=counted.input_tokens,
+        output_tokens=counted.output_tokens,
         model=answer.model_name,
-        cost=_cost(answer),
+        cost=_usual_cost(answer)
+        if price is None
+        else (counted.input_tokens * price.input + counted.output_tokens * price.output) / MILLION,
     )
 
 
-def _cost(answer: ModelResponse) -> Decimal:
+def _usual_cost(answer: ModelResponse) -> Decimal:
     if not answer.model_name:
         return Decimal(0)
     try:
-        price = calc_price(answer.usage, answer.model_name, provider_api_url=answer.provider_url)
+        found = calc_price(answer.usage, answer.model_name, provider_api_url=answer.provider_url)
     except LookupError:
         return Decimal(0)
-    return price.total_price
+    return found.total_price
 
 
 @contextmanager

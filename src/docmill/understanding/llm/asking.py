@@ -14,8 +14,8 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
     ModelResponse,
-    RetryPromptPart,
     ToolCallPart,
+    ToolReturnPart,
     UserContent,
     UserPromptPart,
 )
@@ -31,7 +31,7 @@ from docmill.errors import (
     TransientError,
 )
 from docmill.limits import Guard, Slots
-from docmill.llm.answers import translated, usage_of
+from docmill.llm.answers import Price, translated, usage_of
 from docmill.model import Usage
 
 TOOL = "answer"
@@ -81,7 +81,8 @@ class Asker:
     """A model with the manners of asking it.
 
     guard: around every call, see `docmill.breaker.guarded`. sees: whether it may be shown pictures.
-    output: how its answer is bound to the schema; servers of one's own mostly know `native` best.
+    output: how its answer is bound to the schema; servers of one's own mostly know `native` best. price: None
+    for the usual one.
     """
 
     model: Model
@@ -89,6 +90,7 @@ class Asker:
     slots: Slots
     output: Literal["native", "tool", "prompted"] = "native"
     sees: bool = False
+    price: Price | None = None
     limit_s: float = 85
     pause: Pause = field(default=asyncio.sleep)
 
@@ -105,7 +107,7 @@ class Asker:
         messages: list[ModelMessage] = [_request(question)]
         for _ in range(TRIES):
             response = await self._called(messages, question)
-            meter.add(usage_of(response))
+            meter.add(usage_of(response, self.price))
             if response.finish_reason == "content_filter":
                 raise AiContentBlockedError(f"the model {self.name!r} refuses the document; {OTHERWISE}")
             answer = answer_in(response)
@@ -116,7 +118,7 @@ class Asker:
 
     async def _called(self, messages: Sequence[ModelMessage], question: Question) -> ModelResponse:
         """One answer; a provider that is busy or fails is asked again after a moment."""
-        for attempt in range(CALLS):
+        for attempt in range(CALLS - 1):
             try:
                 return await self._once(messages, question)
             except TransientError as error:
@@ -124,7 +126,7 @@ class Asker:
                 if pause_s is None:
                     raise
                 await self.pause(pause_s)
-        raise AssertionError("the last attempt returns or raises")
+        return await self._once(messages, question)
 
     async def _once(self, messages: Sequence[ModelMessage], question: Question) -> ModelResponse:
         settings = ModelSettings(max_tokens=MAX_TOKENS, temperature=0, timeout=self.limit_s)
@@ -183,7 +185,9 @@ def _again(response: ModelResponse, question: Question) -> ModelRequest:
     """Says that the form was wrong: to a tool call as its result, as the providers want it."""
     call = next((part for part in response.parts if isinstance(part, ToolCallPart)), None)
     part = (
-        RetryPromptPart(BAD_JSON, tool_name=call.tool_name, tool_call_id=call.tool_call_id)
+        ToolReturnPart(
+            tool_name=call.tool_name, content=BAD_JSON, tool_call_id=call.tool_call_id, outcome="retried"
+        )
         if call is not None
         else UserPromptPart(BAD_JSON)
     )
@@ -192,7 +196,7 @@ def _again(response: ModelResponse, question: Question) -> ModelRequest:
 
 def _pause_s(error: TransientError, attempt: int) -> float | None:
     """How long to wait before asking again; None if that is for the queue."""
-    if attempt >= CALLS - 1 or not error.attempted:
+    if not error.attempted:
         return None
     if error.retry_after_s is not None:
         return error.retry_after_s if error.retry_after_s <= LONGEST_PAUSE_S else None

@@ -1,7 +1,7 @@
 """What a model is asked for: a schema's values as plain JSON Schema that every provider understands."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Any, cast
@@ -17,23 +17,24 @@ _WRITTEN: Mapping[Kind, str] = {
     "date": "A date as YYYY-MM-DD.",
     "time": "A time of day as HH:MM or HH:MM:SS.",
     "datetime": "Date and time as YYYY-MM-DDTHH:MM:SS.",
-    "decimal": "A number with a point for the decimals and nothing for thousands, without currency.",
+    "decimal": "A number with a point for decimals, without thousands or currency.",
     "integer": "A whole number.",
 }
 _NOTHING = frozenset(("", "null", "none", "n/a", "-", "unknown", "not found", "not available"))
 _INDEX = re.compile(r"\[\d+\]")
 
 # No references, no formats, no lists of types, no patterns: each of these is unknown to one provider or
-# another. Every object is closed and names all its values, as strict modes demand; null says that it is absent.
+# another. Every object is closed and names all its values, as strict modes demand; null says it is absent.
 
 
 def asked(schema: Schema, only: Collection[str] = ()) -> dict[str, Any]:
-    """The JSON Schema of the schema's values. only: the paths to ask for; of a list's values, the whole list."""
+    """The JSON Schema of the schema's values. only: the paths to ask for; of a list, all its values."""
     wanted = {_INDEX.sub("[]", path) for path in only}
     lists = {path.partition("[]")[0] for path in wanted if "[]" in path}
     root: dict[str, Any] = _object()
     for leaf in outline(schema):
-        if not wanted or leaf.path in wanted or ("[]" in leaf.path and leaf.path.partition("[]")[0] in lists):
+        listed = leaf.is_listed and leaf.path.partition("[]")[0] in lists
+        if not wanted or leaf.path in wanted or listed:
             _put(root, leaf.path, _leaf(leaf))
     return root
 
@@ -136,12 +137,3 @@ def _number(text: str) -> str | None:
 def _whole(text: str) -> int | None:
     value = Decimal(text)
     return int(value) if value == value.to_integral_value() else None
-
-
-def leaves(data: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """Paths and values of tidied data, lists as they are: they are not told apart by index."""
-    if isinstance(data, Mapping):
-        for name, value in cast("Mapping[str, object]", data).items():
-            yield from leaves(value, f"{path}.{name}" if path else name)
-    else:
-        yield path, data

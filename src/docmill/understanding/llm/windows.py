@@ -1,0 +1,99 @@
+"""A document as a model is shown it: text in pieces that fit, fenced as data, and pictures of bad pages."""
+
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pydantic_ai import BinaryContent
+
+from docmill.model import Document, Page
+
+CHARACTERS = 48_000
+"""Of text in one question: about 12,000 to 20,000 tokens, which every model takes."""
+LEAST_CHARACTERS = 2_000
+MOST_PICTURES = 4
+"""Pages in one question that are shown as pictures, too."""
+POOR = 0.7
+"""Pages below this quality are shown to a model that sees."""
+_WIDE = re.compile(r" {4,}")
+_FENCE = re.compile(r"</?\s*document-[0-9a-f]*\s*>", re.IGNORECASE)
+
+
+class Pictures(Protocol):
+    """Draws pages of documents that are at hand."""
+
+    async def picture(self, document: Document, page_number: int) -> bytes | None:
+        """The page as JPEG; None if the document's file is not at hand or cannot be drawn."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Pages that are asked about together. text: of them; pages: all or part of which is in it."""
+
+    pages: tuple[Page, ...]
+    text: str
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is not worth while to part it."""
+        return len(self.text) < 2 * LEAST_CHARACTERS
+
+    def halves(self) -> tuple["Window", "Window"]:
+        """Two windows with the lines of this one, cut between pages if there are several."""
+        if len(self.pages) > 1:
+            middle = len(self.pages) // 2
+            return _window(self.pages[:middle]), _window(self.pages[middle:])
+        lines = self.text.splitlines(keepends=True)
+        middle = len(lines) // 2
+        return Window(self.pages, "".join(lines[:middle])), Window(self.pages, "".join(lines[middle:]))
+
+
+def windows(document: Document, characters: int = CHARACTERS) -> list[Window]:
+    """The pages with text or a picture, as many to a window as fit."""
+    found: list[Window] = []
+    together: list[Page] = []
+    length = 0
+    for page in document.pages:
+        own = len(_text(page))
+        if together and length + own > characters:
+            found.append(_window(together))
+            together, length = [], 0
+        together.append(page)
+        length += own
+    if together:
+        found.append(_window(together))
+    return [part for window in found for part in _fitting(window, characters)]
+
+
+def _fitting(window: Window, characters: int) -> list[Window]:
+    if len(window.text) <= max(characters, 2 * LEAST_CHARACTERS) or "\n" not in window.text.strip():
+        return [window]
+    return [part for half in window.halves() for part in _fitting(half, characters)]
+
+
+def _window(pages: Sequence[Page]) -> Window:
+    return Window(tuple(pages), "\n".join(f"[page {page.number}]\n{_text(page)}" for page in pages))
+
+
+def _text(page: Page) -> str:
+    return _WIDE.sub("   ", page.text)
+
+
+def fenced(text: str) -> str:
+    """The text between marks that it cannot know, so that nothing in it can end it."""
+    mark = f"document-{secrets.token_hex(6)}"
+    return f"<{mark}>\n{_FENCE.sub('', text)}\n</{mark}>"
+
+
+async def pictured(
+    document: Document, pages: Sequence[Page], pictures: Pictures | None
+) -> list[BinaryContent]:
+    """Pictures of the pages whose text cannot be relied on."""
+    poor = [page.number for page in pages if page.source == "none" or page.quality < POOR]
+    if pictures is None:
+        return []
+    drawn = [await pictures.picture(document, number) for number in poor[:MOST_PICTURES]]
+    return [BinaryContent(picture, media_type="image/jpeg") for picture in drawn if picture is not None]

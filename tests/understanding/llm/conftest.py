@@ -1,0 +1,48 @@
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from docmill.limits import Slots
+from docmill.llm.providers import model_of
+from docmill.understanding.llm.asking import Asker
+from llm_server import KEY, MODELS, Provider, Server
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    server = Server()
+    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+    server.port = listening.sockets[0].getsockname()[1]
+    yield server
+    server.over.set()
+    listening.close()
+
+
+@asynccontextmanager
+async def unguarded() -> AsyncGenerator[None]:
+    yield
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    """How long it was waited between calls."""
+    return []
+
+
+@pytest.fixture
+def asker_of(server: Server, pauses: list[float]) -> Callable[..., Asker]:
+    """Who asks the server in a provider's language, without waiting."""
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+
+    def asker(provider: Provider = "openai", **arguments: object) -> Asker:
+        model = model_of(provider, MODELS[provider], base_url=server.url(provider), api_key=KEY)
+        output = "tool" if provider == "anthropic" else "native"
+        asker = Asker(model, unguarded, Slots(4), output=output, pause=pause, limit_s=10)
+        return replace(asker, **arguments)  # pyright: ignore[reportArgumentType] - what a test wants otherwise
+
+    return asker

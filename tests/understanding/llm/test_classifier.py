@@ -1,0 +1,168 @@
+"""What a document is, by a model that is asked over HTTP."""
+
+import asyncio
+import datetime as dt
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from docmill.errors import UnauthorizedError
+from docmill.llm.answers import Price
+from docmill.model import Classification, Document, Usage
+from docmill.understanding.fake import FakeClassifier
+from docmill.understanding.llm.asking import Asker
+from docmill.understanding.llm.classifier import LlmClassifier
+from llm_server import Reply, Server, spoken
+
+Typeset = Callable[..., Document]
+AskerOf = Callable[..., Asker]
+
+RULES = Classification(
+    document_type="invoice",
+    title="Invoice",
+    summary="An invoice.",
+    document_date=dt.date(2024, 1, 1),
+    confidence=0.7,
+)
+ANSWER = {
+    "document_type": "invoice",
+    "title": "Invoice R-1\n Harbour Ltd",
+    "summary": "Paper and pens.",
+    "document_date": "2024-03-05",
+    "tags": ["office", "Office", "PAPER", "", 7, "pens", "harbour", "spring", "extra"],
+    "language": "en",
+}
+
+
+async def tags(document: Document) -> Sequence[str]:
+    del document
+    return ["Paper", "Rent"]
+
+
+@pytest.fixture
+def document(typeset: Typeset) -> Document:
+    return typeset("Harbour Ltd\nInvoice R-1")
+
+
+async def test_a_model_says_what_a_document_is_with_the_tags_that_are_in_use_first(
+    server: Server, asker_of: AskerOf, document: Document
+) -> None:
+    server.replies = [spoken("openai", ANSWER)]
+    asker = asker_of(price=Price(Decimal(3), Decimal(10)))
+
+    found = await LlmClassifier(asker, FakeClassifier(RULES), tags=tags).classify(document)
+
+    assert found == Classification(
+        document_type="invoice",
+        title="Invoice R-1 Harbour Ltd",
+        summary="Paper and pens.",
+        document_date=dt.date(2024, 3, 5),
+        tags=("Paper", "office", "pens", "harbour", "spring"),
+        language="en",
+        confidence=0.9,
+        usage=Usage(input_tokens=1000, output_tokens=100, model="gpt-4o", cost=Decimal("0.004")),
+    )
+    assert "Tags in use: Paper, Rent." in json.dumps(server.bodies[0])
+
+
+@pytest.mark.parametrize("day", ["2024-02-30", "soon", 7, None, "31.02.2024"])
+async def test_what_is_of_no_use_in_an_answer_is_replaced_by_the_rules(
+    day: object, server: Server, asker_of: AskerOf, document: Document
+) -> None:
+    bad = {
+        "document_type": "novel",
+        "title": " ",
+        "summary": 3,
+        "document_date": day,
+        "tags": "x",
+        "language": "english",
+    }
+    server.replies = [spoken("openai", bad)]
+
+    found = await LlmClassifier(asker_of(), FakeClassifier(RULES)).classify(document)
+
+    assert found.model_copy(update={"usage": Usage(), "confidence": 0.7}) == RULES
+
+
+async def test_a_date_in_another_form_is_repaired(
+    server: Server, asker_of: AskerOf, document: Document
+) -> None:
+    server.replies = [spoken("openai", {**ANSWER, "document_date": "5. März 2024"})]
+
+    found = await LlmClassifier(asker_of(), FakeClassifier(RULES)).classify(document)
+
+    assert found.document_date == dt.date(2024, 3, 5)
+
+
+async def test_a_type_that_the_rules_do_not_see_is_less_sure(
+    server: Server, asker_of: AskerOf, document: Document
+) -> None:
+    server.replies = [spoken("openai", {**ANSWER, "document_type": "ad_buy"})]
+
+    found = await LlmClassifier(asker_of(), FakeClassifier(RULES), types=("invoice", "ad_buy")).classify(
+        document
+    )
+
+    assert (found.document_type, found.confidence) == ("ad_buy", 0.6)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply({"error": {"message": "slow"}}, 429, {"retry-after": "900"}),
+        Reply({"error": {"message": "x"}}, 500),
+        spoken("openai", "no", blocked=True),
+        spoken("openai", "no JSON"),
+    ],
+)
+async def test_a_model_that_fails_leaves_the_answer_of_the_rules(
+    reply: Reply, server: Server, asker_of: AskerOf, document: Document, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.replies = [reply]
+
+    assert await LlmClassifier(asker_of(), FakeClassifier(RULES)).classify(document) == RULES
+
+    assert "a model did not classify" in caplog.text
+
+
+async def test_what_a_person_must_mend_is_not_passed_over(
+    server: Server, asker_of: AskerOf, document: Document
+) -> None:
+    server.replies = [Reply({"error": {"message": "x"}}, 401)]
+
+    with pytest.raises(UnauthorizedError):
+        await LlmClassifier(asker_of(), FakeClassifier(RULES)).classify(document)
+
+
+async def test_a_model_that_says_nothing_is_given_up_in_time(
+    server: Server, asker_of: AskerOf, document: Document
+) -> None:
+    server.silent = True
+
+    found = await LlmClassifier(asker_of(), FakeClassifier(RULES), limit_s=0.05).classify(document)
+
+    assert found == RULES
+
+
+async def test_who_cancels_is_heard(server: Server, asker_of: AskerOf, document: Document) -> None:
+    server.silent = True
+    asking = asyncio.create_task(LlmClassifier(asker_of(), FakeClassifier(RULES)).classify(document))
+    await server.asked.wait()
+
+    asking.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+
+async def test_nothing_is_asked_about_nothing_or_beyond_the_budget(
+    server: Server, asker_of: AskerOf, document: Document
+) -> None:
+    classifier = LlmClassifier(asker_of(), FakeClassifier(RULES), budget=Decimal(1))
+
+    assert await classifier.classify(replace(document, pages=())) == RULES
+    assert await classifier.classify(replace(document, usage=Usage(cost=Decimal(1)))) == RULES
+    assert not server.requests
