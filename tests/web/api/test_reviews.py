@@ -1,6 +1,7 @@
 """What people say of values, through the API."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.service.store import events
 from docmill.service.store.ids import new_id
+from docmill.web.app import create_app
 from docmill.web.page_images import PageRenderer
 
 Read = Callable[..., Awaitable[UUID]]
@@ -291,7 +293,7 @@ async def test_a_document_of_another_tenant_is_not_there(
         await owner.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Stranger')", [stranger])
     document_id = await open_receipt()
     ingestion_id = (await _state(client, document_id))["ingestion_id"]
-    object.__setattr__(client._transport.app.state.vault.service, "default_tenant_id", stranger)
+    theirs = create_app(replace(service, default_tenant_id=stranger), renderer, settings)
     address = f"/api/v1/documents/{document_id}/reviews"
 
     transport = httpx.ASGITransport(theirs, raise_app_exceptions=False)
