@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pikepdf
@@ -5,7 +6,9 @@ import pytest
 from reportlab.pdfgen.canvas import Canvas
 
 from docmill.errors import CorruptError, EncryptedError
+from docmill.ports import Original
 from docmill.reading import pdf, tasks
+from docmill.reading.converter import LocalConverter
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.reading.unlocker import PooledUnlocker
@@ -113,3 +116,22 @@ def test_what_is_encrypted_for_certain_people_says_so(
 
     with pytest.raises(EncryptedError, match="certain people"):
         texts(locked(tmp_path / "a.pdf"), "häslein")
+
+
+async def test_each_password_has_the_whole_time_for_opening(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: dict[str, float] = {}
+    passwords = ("one", "two", "häslein")
+    original = Original(locked(tmp_path / "a.pdf"), "a.pdf", "0" * 64)
+    async with Pool(1) as pool:
+        run = pool.run
+
+        async def watched(task: Callable[..., object], *arguments: object, limit_s: float) -> object:
+            limits[task.__name__] = limit_s
+            return await run(task, *arguments, limit_s=limit_s)
+
+        monkeypatch.setattr(pool, "run", watched)
+        await LocalConverter(pool, ReadingOptions(passwords=passwords, open_limit_s=20)).convert(original)
+
+    assert limits["open_original"] == 60

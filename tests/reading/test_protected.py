@@ -22,9 +22,9 @@ PASSWORD = "open sesame"
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
-def locked(path: Path, plain: bytes) -> Path:
+def locked(path: Path, plain: bytes, password: str = PASSWORD) -> Path:
     encrypted = io.BytesIO()
-    OOXMLFile(io.BytesIO(plain)).encrypt(PASSWORD, encrypted)  # pyright: ignore[reportUnknownMemberType] - untyped
+    OOXMLFile(io.BytesIO(plain)).encrypt(password, encrypted)  # pyright: ignore[reportUnknownMemberType] - untyped
     path.write_bytes(encrypted.getvalue())
     return path
 
@@ -38,14 +38,18 @@ def letter(tmp_path: Path) -> Path:
     return locked(tmp_path / "letter.docx", plain.getvalue())
 
 
-@pytest.fixture
-def sheet(tmp_path: Path) -> Path:
+def workbook() -> bytes:
     plain = io.BytesIO()
     book = Workbook()
     assert book.active is not None
     book.active.append(["hidden", "treasure"])
     book.save(plain)
-    return locked(tmp_path / "sheet.xlsx", plain.getvalue())
+    return plain.getvalue()
+
+
+@pytest.fixture
+def sheet(tmp_path: Path) -> Path:
+    return locked(tmp_path / "sheet.xlsx", workbook())
 
 
 def options(*passwords: str) -> ReadingOptions:
@@ -120,3 +124,15 @@ def test_an_old_workbook_of_another_sort_is_taken_for_one_without_a_password(tmp
     (tmp_path / "a.xls").write_bytes(content.replace(b"\x09\x08\x10\0", b"\x09\x04\x10\0", 1))
 
     assert not protected.is_locked(tmp_path / "a.xls")
+
+
+@pytest.mark.parametrize("passwords", [(), ("wrong",)])
+def test_a_workbook_that_excel_opens_unasked_is_opened_unasked(
+    tmp_path: Path, passwords: tuple[str, ...]
+) -> None:
+    path = locked(tmp_path / "sheet.xlsx", workbook(), "VelvetSweatshop")
+
+    opened = tasks.open_original(path, options(*passwords))
+
+    (page,) = tasks.read_flow(path, opened.media_type, options(*passwords)).pages
+    assert "treasure" in page.text

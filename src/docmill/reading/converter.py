@@ -54,16 +54,15 @@ class LocalConverter:
 
     async def _read(self, original: Original) -> Document:
         path, options = original.path, self._options
-        opened = await self._pool.run(tasks.open_original, path, options, limit_s=options.open_limit_s)
+        open_s = options.with_tries(options.open_limit_s)
+        opened = await self._pool.run(tasks.open_original, path, options, limit_s=open_s)
         if not opened.page_count:
             document = await self._without_pages(original, opened.media_type)
             return replace(document, embedded=opened.embedded)
         pages = list(opened.pages)
         while len(pages) < opened.page_count:
             first, last = len(pages) + 1, min(len(pages) + options.pages_per_task, opened.page_count)
-            pages += await self._pool.run(
-                tasks.read_text, path, first, last, options, limit_s=options.open_limit_s
-            )
+            pages += await self._pool.run(tasks.read_text, path, first, last, options, limit_s=open_s)
         choice = Choice(self._readers, options.quality_threshold)
         read = await self._recognised(path, opened.media_type, pages, choice)
         if all(page.source == "none" for page in read):
@@ -85,14 +84,15 @@ class LocalConverter:
     async def _without_pages(self, original: Original, media_type: str) -> Document:
         """A document of text without pages, of other documents, or of both."""
         arguments, options = (original.path, media_type, self._options), self._options
+        flow_s = options.with_tries(options.flow_limit_s)
         pages: list[Page] = []
         parts: list[Part] = []
         choice = Choice(self._readers, options.quality_threshold)
         if media_type in TEXTS:
-            flowed = await self._pool.run(tasks.read_flow, *arguments, limit_s=options.flow_limit_s)
+            flowed = await self._pool.run(tasks.read_flow, *arguments, limit_s=flow_s)
             pages = await self._with_figures(original.path, media_type, flowed, choice)
         if media_type in WHOLES:
-            parts = await self._pool.run(tasks.list_parts, *arguments, limit_s=options.flow_limit_s)
+            parts = await self._pool.run(tasks.list_parts, *arguments, limit_s=flow_s)
         elif not any(page.words.texts or page.problem for page in pages):
             raise CorruptError(tasks.WORDLESS)
         usage = choice.meter.usage

@@ -145,12 +145,12 @@ class Pool:
 def _explained(error: BaseException, child: "_Child", limit_s: float) -> BaseException:
     if isinstance(error, TimeoutError):
         return TimeLimitError(
-            f"reading took longer than {limit_s:g} s and was stopped; it will be tried again"
+            f"reading took longer than {limit_s:g} s and was stopped; another attempt may succeed"
         )
     if isinstance(error, (EOFError, OSError)):
         log.warning("a reading process died", extra={"exit_status": child.exit_status})
         return CrashedError(
-            f"the process reading this file died (status {child.exit_status}); it will be tried again"
+            f"the process reading this file died (status {child.exit_status}); another attempt may succeed"
         )
     return error
 

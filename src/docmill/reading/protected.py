@@ -16,6 +16,8 @@ NOT_OPENED = "the password does not open the file; give the right one, or save t
 IN_OTHER_WAYS = (
     "the file is protected in a way that cannot be opened here; save it without and upload it again"
 )
+OF_EXCEL = "VelvetSweatshop"
+"""Excel protects workbooks with it, and opens them without asking."""
 OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 _MALFORMED = (
@@ -38,7 +40,7 @@ def opened(path: Path, passwords: Sequence[str]) -> Generator[Path]:
 
     Raises EncryptedError if none does.
     """
-    if not passwords or not is_locked(path):
+    if not is_locked(path):
         yield path
         return
     with tempfile.NamedTemporaryFile(prefix="opened-") as copy:
@@ -60,8 +62,8 @@ def is_locked(path: Path) -> bool:
 
 
 def decrypted(path: Path, passwords: Sequence[str]) -> bytes:
-    """The file without its password. Raises EncryptedError if none of these opens it."""
-    for password in passwords:
+    """The file without its password, given or Excel's own. Raises EncryptedError if none opens it."""
+    for password in (*passwords, OF_EXCEL):
         with path.open("rb") as file:
             opened = _decrypted(_office(file), password)
         if opened:
