@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Twice the cores of CI: half of what tests take is waiting for leases and processes to end.
 PROCESSES ?= 4
+# Tests start hundreds of processes: where the machine forbids it, each would compile all of the library anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo up test check unit bench cluster soak fuzz lock clean
 

@@ -1,3 +1,5 @@
+from importlib import import_module
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -40,10 +42,12 @@ def test_an_empty_picture_has_no_lines(engine: RapidEngine) -> None:
 def test_a_model_without_memory_is_an_error_of_memory(
     engine: RapidEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run_out(*_: object) -> None:
-        raise MemoryError
+    failure = import_module("onnxruntime.capi.onnxruntime_pybind11_state").RuntimeException
 
-    session = engine._detector.session.session  # pyright: ignore[reportPrivateUsage] - nothing else makes it fail
+    def run_out(*_: object) -> None:
+        raise failure
+
+    session = engine._detector._session  # pyright: ignore[reportPrivateUsage] - nothing else makes it fail
     monkeypatch.setattr(session, "run", run_out)
 
     with pytest.raises(MemoryError):

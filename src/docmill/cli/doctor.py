@@ -16,7 +16,7 @@ from docmill.cli.engines import engine_findings
 from docmill.cli.exits import FAILED
 from docmill.cli.findings import Finding
 from docmill.cli.printing import stdout
-from docmill.errors import DocmillError
+from docmill.errors import DocmillError, MisconfiguredError
 from docmill.reading.pool import Pool
 from docmill.reading.sandbox import PROTECTIONS, in_force
 
@@ -27,7 +27,7 @@ _STARTS_WITHIN_S = 60
 
 _READING = {
     "pypdfium2": "PDF",
-    "rapidocr": "recognition",
+    "onnxruntime": "recognition",
     "cv2": "images",
     "PIL": "images",
     "pillow_heif": "HEIC",
@@ -114,12 +114,12 @@ def _installed(distribution: str) -> bool:
 
 
 def _recognition_models() -> Finding:
-    spec = find_spec("rapidocr")
-    folder = Path(spec.origin).parent / "models" if spec and spec.origin else None
-    models = sorted(folder.glob("*.onnx")) if folder else []
-    if len(models) < 3:  # noqa: PLR2004  detection, direction, recognition
-        return Finding("recognition models", "missing", "run: pip install --force-reinstall rapidocr")
-    return Finding("recognition models", f"{len(models)} in the package")
+    networks = import_module("docmill.reading.networks")
+    try:
+        files = [networks.model_file(task) for task in networks.FILES]
+    except MisconfiguredError as error:
+        return Finding("recognition models", "missing", error.message)
+    return Finding("recognition models", f"{len(files)} in the package of RapidOCR")
 
 
 def _tesseract() -> Finding:

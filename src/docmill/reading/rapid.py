@@ -1,10 +1,6 @@
 """RapidOCR: PP-OCR models on the CPU, offline."""
 
-import logging
-from collections.abc import Generator
-from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 import cv2
 import numpy as np
@@ -12,14 +8,11 @@ from numpy.typing import NDArray
 
 from docmill.reading import ctc, lines, orientation, scales
 from docmill.reading.ctc import LineText
+from docmill.reading.detection import line_corners
+from docmill.reading.networks import Network, prepared
 from docmill.reading.ocr import Recognised
 from docmill.reading.spelling import corrected
 
-PARAMETERS = {
-    "EngineConfig.onnxruntime.intra_op_num_threads": 1,
-    "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-    "Global.log_level": "critical",
-}
 MAX_ELONGATION = 5
 """Long over short side that is read as it is: beyond, enlarging the short side takes too much memory."""
 NARROWEST = 48
@@ -31,44 +24,33 @@ SURE = 0.85
 SQUEEZE = 0.85
 """How much narrower a line is made for its second look, if it was not for the first: what was misread because
 it is printed wide is read otherwise then."""
-UPSIDE_DOWN = "180"
+TURNER_SIZE = (48, 192)
+"""Height and width in which the classifier takes a line."""
 ASKED = 3
 """Lines that are read both ways up where the classifier holds a page to be upside down."""
 
 
 class RapidEngine:
-    """`Engine` by RapidOCR with the models in its wheel. One thread: processes share out the cores.
+    """`Engine` by the networks in RapidOCR's wheel. One thread: processes share out the cores.
 
-    RapidOCR's are the models and the way from the detector's answer to boxes; cutting lines out, turning them
-    and making text of the recogniser's answer are ours (docs/decisions/016).
+    All but the networks is ours (docs/decisions/016).
     """
 
     def __init__(self) -> None:
-        # Here, since they take a second and 100 MB, which only children may spend.
-        from rapidocr import RapidOCR  # noqa: PLC0415
-        from rapidocr.inference_engine.onnxruntime.main import ONNXRuntimeError  # noqa: PLC0415
-
-        models: Any = RapidOCR(params=PARAMETERS)
-        logging.getLogger("RapidOCR").setLevel(logging.CRITICAL)
-        blank = np.full((scales.SHORT_SIDE, scales.SHORT_SIDE, 3), 255, np.uint8)
-        models(blank)  # loads the detector
-        models(blank, use_det=False)  # and the others
-        self._failure = ONNXRuntimeError
-        self._detector, self._classifier, self._recogniser = models.text_det, models.text_cls, models.text_rec
-        self._characters: list[str] = self._recogniser.postprocess_op.character
+        self._detector, self._turner, self._recogniser = map(Network, ("detection", "turning", "recognition"))
+        self._characters = self._recogniser.characters
         self._space = len(self._characters) - 1
         self._marks = [self._characters.index(mark) for mark in ctc.MARKS]
 
     def recognise(self, pixels: NDArray[np.uint8]) -> Recognised:
         """See `Engine.recognise`. Raises MemoryError."""
         bgr = _not_too_long(np.ascontiguousarray(pixels[:, :, ::-1]))
-        with self._translated():
-            corners = self._found(bgr)
-            turn = self._turn(bgr, corners)
-            upright = orientation.turned(bgr, turn)
-            if turn:  # searched anew, for lines that stand are found less well
-                corners = self._found(upright)
-            read = self._read([lines.cut(upright, line) for line in corners])
+        corners = self._found(bgr)
+        turn = self._turn(bgr, corners)
+        upright = orientation.turned(bgr, turn)
+        if turn:  # searched anew, for lines that stand are found less well
+            corners = self._found(upright)
+        read = self._read([lines.cut(upright, line) for line in corners])
         corners = _without_padding(corners, turn, padded=bgr, pixels=pixels)
         kept = [index for index, line in enumerate(read) if line.text and line.score >= BELIEVED]
         return Recognised(
@@ -83,10 +65,9 @@ class RapidEngine:
         """The corners of all lines."""
         height, width = bgr.shape[:2]
         height, width = scales.detection_size(height, width, scales.letter_height(bgr))
-        prepared = _prepared(np.asarray(cv2.resize(bgr, (width, height)), np.uint8))
-        answer = self._detector.session(prepared)
-        corners, _ = self._detector.postprocess_op(answer, bgr.shape[:2])
-        return np.asarray(corners, np.float32).reshape(-1, 4, 2)
+        seen = np.asarray(cv2.resize(bgr, (width, height)), np.uint8)
+        height, width = bgr.shape[:2]
+        return line_corners(self._detector(prepared(seen))[0, 0], height=height, width=width)
 
     def _turn(self, bgr: NDArray[np.uint8], corners: NDArray[np.float32]) -> int:
         """By how much the picture must be turned clockwise for its text to stand upright."""
@@ -98,9 +79,19 @@ class RapidEngine:
         asked = orientation.turned_corners(asked, turn, width_px=width, height_px=height)
         upright = orientation.turned(bgr, turn)
         sample = [lines.cut(upright, line) for line in asked]
-        labels = [label for label, _ in self._classifier(sample).cls_res]
-        suspected = labels.count(UPSIDE_DOWN) * 2 > len(labels)
+        suspected = sum(map(self._looks_turned, sample)) * 2 > len(sample)
         return turn + 180 if suspected and self._reads_better_turned(sample[:ASKED]) else turn
+
+    def _looks_turned(self, line: NDArray[np.uint8]) -> bool:
+        """Whether the line seems to stand upside down."""
+        height, width = TURNER_SIZE
+        seen = np.zeros((1, 3, height, width), np.float32)
+        fitted = lines.fitted(line, height=height)
+        if fitted.shape[1] > width:
+            fitted = np.asarray(cv2.resize(fitted, (width, height)), np.uint8)
+        seen[..., : fitted.shape[1]] = prepared(fitted)
+        upright, turned = self._turner(seen)[0]
+        return bool(turned > upright)
 
     def _reads_better_turned(self, sample: list[NDArray[np.uint8]]) -> bool:
         """The classifier is wrong about whole pages of some typefaces; the recogniser is not."""
@@ -139,25 +130,17 @@ class RapidEngine:
         fitted = lines.fitted(line, height=ctc.HEIGHT, squeeze=squeeze)
         width = fitted.shape[1]
         if width < NARROWEST:
-            prepared = np.zeros((1, 3, ctc.HEIGHT, NARROWEST), np.float32)
-            prepared[..., :width] = _prepared(fitted)
+            seen = np.zeros((1, 3, ctc.HEIGHT, NARROWEST), np.float32)
+            seen[..., :width] = prepared(fitted)
         else:
-            prepared = _prepared(fitted)
-        answer: NDArray[np.float32] = self._recogniser.session(prepared)[0]
+            seen = prepared(fitted)
+        answer: NDArray[np.float32] = self._recogniser(seen)[0]
         steps = ctc.steps_of(
-            answer, space=self._space, marks=self._marks, step_px=prepared.shape[3] / len(answer)
+            answer, space=self._space, marks=self._marks, step_px=seen.shape[3] / len(answer)
         )
         return ctc.decode(
             steps, self._characters, np.asarray(cv2.cvtColor(fitted, cv2.COLOR_BGR2GRAY), np.uint8)
         )
-
-    @contextmanager
-    def _translated(self) -> Generator[None]:
-        try:
-            yield
-        except self._failure as error:
-            # The models are fixed and sound, so that what fails inside them is the allocation of memory.
-            raise MemoryError from error
 
 
 def _without_padding(
@@ -168,11 +151,6 @@ def _without_padding(
     lying = orientation.turned_corners(corners, -turn % 360, width_px=width, height_px=height)
     height, width = pixels.shape[:2]
     return orientation.turned_corners(lying, turn, width_px=width, height_px=height)
-
-
-def _prepared(bgr: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """The picture as the models take it: one of a batch, channels first, from -1 to 1."""
-    return np.ascontiguousarray((bgr.astype(np.float32) / 127.5 - 1).transpose(2, 0, 1)[None])
 
 
 def _not_too_long(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -1,0 +1,19 @@
+import pytest
+
+from docmill.errors import MisconfiguredError
+from docmill.reading import networks
+
+
+def test_a_missing_network_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(networks, "PACKAGE", "docmill")
+
+    with pytest.raises(MisconfiguredError, match="pip install --force-reinstall"):
+        networks.model_file("recognition")
+
+
+def test_the_recogniser_knows_letters_and_blanks() -> None:
+    characters = networks.Network("recognition").characters
+
+    assert characters[0] == ""
+    assert characters[-1] == " "
+    assert {"a", "Ä", "€", "7"} <= set(characters)
