@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from docmill.reading.lines import as_read, cut, fitted, padded
+from docmill.reading.lines import apart, as_read, cut, fitted, padded
 
 LINE = np.array([(20, 10), (60, 10), (60, 20), (20, 20)], np.float32)
 
@@ -35,3 +36,13 @@ def test_a_line_is_scaled_to_a_height_and_may_be_squeezed() -> None:
 
     assert fitted(line, height=48).shape == (48, 200, 3)
     assert fitted(line, height=48, squeeze=0.85).shape == (48, 170, 3)
+
+
+def test_lines_within_others_are_left_out() -> None:
+    def box(left: int, top: int) -> NDArray[np.float32]:
+        return np.array([[left, top], [left + 40, top], [left + 40, top + 10], [left, top + 10]], np.float32)
+
+    kept = apart(np.stack([box(10, 10), box(10, 60)]), np.stack([box(12, 12)]), (100, 100))
+
+    assert kept.tolist() == [box(10, 60).tolist()]
+    assert len(apart(np.zeros((0, 4, 2), np.float32), np.stack([box(12, 12)]), (100, 100))) == 0

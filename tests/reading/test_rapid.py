@@ -95,3 +95,19 @@ def test_a_line_tells_where_its_words_stand(engine: RapidEngine) -> None:
         ],
         abs=6,
     )
+
+
+def test_small_print_below_large_letters_is_found(engine: RapidEngine) -> None:
+    image = Image.new("RGB", (1448, 2048), "white")
+    draw = ImageDraw.Draw(image)
+    for row in range(17):
+        draw.text((60, 60 + 100 * row), "Invoice number payable", "black", ImageFont.load_default(70))
+    for row in range(3):
+        draw.text(
+            (60, 1900 + 40 * row), "Bank account of this company " * 2, "black", ImageFont.load_default(12)
+        )
+
+    found = engine.recognise(np.asarray(image))
+
+    assert any("account" in text for text in found.texts)
+    assert sum("Invoice" in text for text in found.texts) == 17

@@ -27,6 +27,16 @@ def cut(
     return np.ascontiguousarray(upright, np.uint8)
 
 
+def apart(
+    corners: NDArray[np.float32], others: NDArray[np.float32], size: tuple[int, int]
+) -> NDArray[np.float32]:
+    """Those lines whose middle is within none of the others. size: height and width of their picture."""
+    taken = np.zeros(size, np.uint8)
+    cv2.fillPoly(taken, list(others.astype(np.int32)), (1,))
+    columns, rows = corners.mean(axis=1).astype(np.int32).T
+    return corners[taken[rows, columns] == 0]
+
+
 def as_read(corners: NDArray[np.float32]) -> NDArray[np.float32]:
     """The corners of lines, each beginning with the text's own top left: of a standing line its top right."""
     standing = [height >= STANDING * width for width, height in map(sides, corners)]

@@ -19,7 +19,7 @@ NARROWEST = 48
 """Pixels that a line's picture must be wide to be recognised."""
 BELIEVED = 0.5
 """RapidOCR's own: what has a lower score is no text."""
-SURE = 0.85
+SURE = 0.93
 """A line with a lower score is looked at again."""
 SQUEEZE = 0.85
 """How much narrower a line is made for its second look, if it was not for the first: what was misread because
@@ -64,8 +64,18 @@ class RapidEngine:
     def _found(self, bgr: NDArray[np.uint8]) -> NDArray[np.float32]:
         """The corners of all lines."""
         height, width = bgr.shape[:2]
-        height, width = scales.detection_size(height, width, scales.letter_height(bgr))
-        seen = np.asarray(cv2.resize(bgr, (width, height)), np.uint8)
+        spots = scales.letters(bgr)
+        small = scales.detection_size(height, width, scales.letter_height(spots))
+        large = scales.detection_size(height, width)
+        corners = self._searched(bgr, small)
+        if small[0] < large[0] and scales.has_small_print(spots, corners, (height, width), small[0] / height):
+            more = self._searched(bgr, large)
+            return np.concatenate([more, lines.apart(corners, more, (height, width))])
+        return corners
+
+    def _searched(self, bgr: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.float32]:
+        """The corners of the lines that are to be seen in a picture made as small as that."""
+        seen = np.asarray(cv2.resize(bgr, size[::-1]), np.uint8)
         height, width = bgr.shape[:2]
         return line_corners(self._detector(prepared(seen))[0, 0], height=height, width=width)
 

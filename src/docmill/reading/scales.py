@@ -4,6 +4,7 @@ Both models take time by the pixel; letters larger than they need gain nothing (
 """
 
 import math
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -23,6 +24,12 @@ LETTERS = (10, 15)
 """Pixels that the middle one of a page's letters should be high for its line to be found."""
 SIGNS = 30
 """Letters that a picture must show for their height to be believed."""
+ROW = 10
+"""Letters that make a row of text."""
+FINDABLE = 8
+"""Pixels that a letter must be high for its line to be found."""
+SOLID = 0.15
+"""The least share of its box that a letter fills."""
 SPECK = 5
 HEADLINE = 100
 """Pixels between which letters are high."""
@@ -36,14 +43,63 @@ TELLING = 6
 """Characters from which on a line tells how wide the page's letters are."""
 
 
-def letter_height(bgr: NDArray[np.uint8]) -> float | None:
-    """Pixels that the middle one of the letters is high; None where too few are to be seen."""
+class Letters(NamedTuple):
+    """What may be letters: int32 columns in pixels. ink: how many of its box's pixels are dark."""
+
+    left: NDArray[np.int32]
+    top: NDArray[np.int32]
+    width: NDArray[np.int32]
+    height: NDArray[np.int32]
+    ink: NDArray[np.int32]
+
+    def where(self, these: NDArray[np.bool_]) -> "Letters":
+        """Some of them."""
+        return Letters(*(column[these] for column in self))
+
+    def middles(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The row and the column in which the middle of each lies."""
+        return self.top + self.height // 2, self.left + self.width // 2
+
+
+def letters(bgr: NDArray[np.uint8]) -> Letters:
+    """The dark spots of a picture that are no larger and no smaller than letters."""
     grey = cv2.cvtColor(bgr, cv2.COLOR_BGR2GRAY)
-    ink = cv2.adaptiveThreshold(grey, 1, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY_INV, 31, 15)
-    _, _, found, _ = cv2.connectedComponentsWithStats(ink, connectivity=8)
-    widths, heights = found[1:, cv2.CC_STAT_WIDTH], found[1:, cv2.CC_STAT_HEIGHT]
-    letters = heights[(heights >= SPECK) & (heights < HEADLINE) & (widths > 1) & (widths < HEADLINE)]
-    return float(np.median(letters)) if len(letters) >= SIGNS else None
+    dark = cv2.adaptiveThreshold(grey, 1, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY_INV, 31, 15)
+    _, _, found, _ = cv2.connectedComponentsWithStats(dark, connectivity=8)
+    spots = Letters(*np.asarray(found[1:], np.int32).T)
+    wide = (spots.width > 1) & (spots.width < HEADLINE)
+    return spots.where((spots.height >= SPECK) & (spots.height < HEADLINE) & wide)
+
+
+def letter_height(spots: Letters) -> float | None:
+    """Pixels that the middle one of the letters is high; None where too few are to be seen."""
+    return float(np.median(spots.height)) if len(spots.height) >= SIGNS else None
+
+
+def has_small_print(
+    spots: Letters, corners: NDArray[np.float32], size: tuple[int, int], scale: float
+) -> bool:
+    """Whether rows of letters stand beside the lines found, too small to be found at this scale.
+
+    corners: of the lines. size: height and width of the picture. scale: at which it was searched.
+    """
+    found = np.zeros(size, np.uint8)
+    cv2.fillPoly(found, list(corners.astype(np.int32)), (1,))
+    full = spots.ink >= SOLID * spots.width * spots.height
+    small = (spots.height > SPECK) & (spots.height * scale < FINDABLE) & (spots.width < 3 * spots.height)
+    missed = spots.where(full & small & (found[spots.middles()] == 0))
+    if len(missed.height) < ROW:
+        return False
+    height = float(np.median(missed.height))
+    bands = np.zeros(size, np.uint8)
+    for left, top, width, high, _ in zip(*missed, strict=True):
+        bands[top : top + high, left : left + width] = 1
+    bands = cv2.dilate(bands, np.ones((1, int(3 * height) | 1), np.uint8))
+    _, owners, rows, _ = cv2.connectedComponentsWithStats(bands, connectivity=4)
+    counts = np.bincount(owners[missed.middles()], minlength=len(rows))
+    close = rows[:, cv2.CC_STAT_WIDTH] < 2 * height * counts  # dots that lead to a price stand further apart
+    flat = rows[:, cv2.CC_STAT_HEIGHT] <= 2.5 * height
+    return bool(np.any((counts >= ROW) & close & flat))
 
 
 def detection_size(height: int, width: int, letter: float | None = None) -> tuple[int, int]:
