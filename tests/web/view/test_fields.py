@@ -79,3 +79,11 @@ def test_a_failed_check_of_a_cell_marks_the_cell() -> None:
     )
     assert second.element_id == "field-lines-1-net_amount"
     assert [field.path for field in shown.fields] == []
+
+
+def test_a_value_from_an_xml_says_so_instead_of_how_sure_it_is() -> None:
+    embedded = {"page": None, "box": None, "text": None, "match": "embedded", "confidence": 1.0}
+
+    shown = reading("invoice", {"number": "7"}, {"number": embedded}, [])
+
+    assert [field.how_sure for field in shown.fields if field.path == "number"] == ["From the XML"]

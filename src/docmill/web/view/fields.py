@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import floor
 from typing import Any, Literal, cast
 
-from docmill.model import Evidence, Failure
+from docmill.model import Evidence, Failure, MatchKind
 from docmill.schemas.registry import REGISTRY
 from docmill.web.view.words import FIELDS, NUMERIC_COLUMNS, TABLES, field_name
 
@@ -17,6 +17,8 @@ Certainty = Literal["sure", "unsure", "low", "invalid"]
 _LINE = 38
 """Letters that fit into one line of the panel."""
 
+_UNMEASURED: dict[MatchKind, str] = {"computed": "Computed", "embedded": "From the XML"}
+
 _ITEM = re.compile(r"(?P<table>\w+)\[(?P<row>\d+)\]\.(?P<column>\w+)")
 
 
@@ -24,8 +26,8 @@ _ITEM = re.compile(r"(?P<table>\w+)\[(?P<row>\d+)\]\.(?P<column>\w+)")
 class Field:
     """One value as shown.
 
-    path: as in evidence. percent: how sure we are, None for a value that is missing or was computed.
-    problems: the failed checks that speak of it.
+    path: as in evidence. percent: how sure we are, None for a value that is missing, was computed or came in
+    an XML. problems: the failed checks that speak of it.
     """
 
     path: str
@@ -55,7 +57,7 @@ class Field:
     def how_sure(self) -> str:
         """How sure we are, in words."""
         if self.percent is None:
-            return "Not found" if not self.value else "Computed"
+            return _UNMEASURED.get(self.evidence.match, "") if self.value and self.evidence else "Not found"
         return f"{self.percent} %"
 
 
@@ -137,13 +139,13 @@ def _problems(failures: Sequence[Failure]) -> dict[str, list[str]]:
 
 def _field(path: str, value: str | None, evidence: Evidence | None, problems: tuple[str, ...]) -> Field:
     confidence = evidence.confidence if evidence else 0.0
-    computed = evidence is not None and evidence.match == "computed"
+    exact = evidence is not None and evidence.match in _UNMEASURED
     return Field(
         path=path,
         name=_name(path),
         value=value or "",
         certainty=_certainty(confidence, is_missing=not value, has_problem=bool(problems)),
-        percent=None if computed or not value else floor(100 * confidence),
+        percent=None if exact or not value else floor(100 * confidence),
         evidence=evidence,
         problems=problems,
     )
