@@ -35,3 +35,33 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         docmill.extract(file, Invoice)
 
     assert caught.value.code == "unsupported_file_type"
+
+
+async def test_a_file_is_read_within_an_event_loop(tmp_path: Path) -> None:
+    file = tmp_path / "bill.txt"
+    file.write_text(BILL)
+
+    extracted = await docmill.aextract(file, Invoice)
+    result = await docmill.aprocess_file(file)
+
+    assert extracted.data.gross_total == Decimal("119.00")
+    assert result.document is not None
+    assert len(result.document.pages) == 1
+
+
+async def test_an_event_loop_that_runs_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(docmill.SetupError, match=r"await docmill\.aextract"):
+        docmill.extract(tmp_path / "bill.txt", Invoice)
+    with pytest.raises(docmill.SetupError, match=r"await docmill\.aprocess_file"):
+        docmill.process_file(tmp_path / "bill.txt")
+
+
+def test_a_path_without_a_file_is_named(tmp_path: Path) -> None:
+    def extract(path: Path) -> object:
+        return docmill.extract(path, Invoice)
+
+    for call in (docmill.process_file, extract):
+        with pytest.raises(docmill.SetupError, match=r"there is no file .*nowhere\.pdf"):
+            call(tmp_path / "nowhere.pdf")
+        with pytest.raises(docmill.SetupError, match="is a folder"):
+            call(tmp_path)

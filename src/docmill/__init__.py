@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from docmill.errors import DocmillError, DocumentError, SetupError, TransientError
-    from docmill.extracting import Extracted, extract
+    from docmill.extracting import Extracted, aextract, extract
     from docmill.model import (
         Box,
         Cell,
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
         Verdict,
         Words,
     )
-    from docmill.offline import offline_steps, process_file, reading_pool
+    from docmill.offline import aprocess_file, offline_steps, process_file, reading_pool
     from docmill.pipeline import Steps, TimeLimits, process
     from docmill.ports import Original, Ref
 
 _HOME = {
     "docmill.errors": ("DocmillError", "DocumentError", "SetupError", "TransientError"),
-    "docmill.extracting": ("Extracted", "extract"),
+    "docmill.extracting": ("Extracted", "aextract", "extract"),
     "docmill.model": (
         "Box",
         "Cell",
@@ -43,7 +43,7 @@ _HOME = {
         "Verdict",
         "Words",
     ),
-    "docmill.offline": ("offline_steps", "process_file", "reading_pool"),
+    "docmill.offline": ("aprocess_file", "offline_steps", "process_file", "reading_pool"),
     "docmill.pipeline": ("Steps", "TimeLimits", "process"),
     "docmill.ports": ("Original", "Ref"),
 }
@@ -72,6 +72,8 @@ __all__ = [
     "TransientError",
     "Verdict",
     "Words",
+    "aextract",
+    "aprocess_file",
     "extract",
     "offline_steps",
     "process",

@@ -1,6 +1,5 @@
 """A user's own schema, read from one file: the shortest way to typed data."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,11 +7,10 @@ from typing import Any, Generic, TypeVar, cast, overload
 
 from pydantic import BaseModel
 
-from docmill.batch.folder import FolderReader
 from docmill.batch.memory import MemoryExporter, MemoryJournal
 from docmill.errors import UnsupportedFileTypeError
 from docmill.model import Evidence, Result, Schema, Verdict
-from docmill.offline import READING, offline_steps, reading_pool
+from docmill.offline import READING, offline_steps, reader_of, reading_pool, waited_for
 from docmill.pipeline import process
 from docmill.ports import Ref
 from docmill.reading.options import ReadingOptions
@@ -69,8 +67,40 @@ def extract(
     Raises DocmillError; MisconfiguredError if the schema is none, UnsupportedFileTypeError for a file that
     cannot be read or that only holds others.
     """
+    call = aextract(source, cast("Any", schema), labels=labels, passwords=passwords)
+    return waited_for(call, instead="aextract")
+
+
+@overload
+async def aextract(
+    source: Path | str,
+    schema: type[Model],
+    *,
+    labels: Mapping[str, Sequence[str]] | None = None,
+    passwords: Sequence[str] = (),
+) -> Extracted[Model]: ...
+
+
+@overload
+async def aextract(
+    source: Path | str,
+    schema: Mapping[str, Any] | Schema | str,
+    *,
+    labels: Mapping[str, Sequence[str]] | None = None,
+    passwords: Sequence[str] = (),
+) -> Extracted[BaseModel]: ...
+
+
+async def aextract(
+    source: Path | str,
+    schema: type[BaseModel] | Mapping[str, Any] | Schema | str,
+    *,
+    labels: Mapping[str, Sequence[str]] | None = None,
+    passwords: Sequence[str] = (),
+) -> Extracted[Any]:
+    """`extract` for code within an event loop, such as a notebook."""
     wanted = schema_of(schema, labels={path: tuple(words) for path, words in (labels or {}).items()})
-    result = asyncio.run(_processed(Path(source), wanted, replace(READING, passwords=tuple(passwords))))
+    result = await _processed(Path(source), wanted, replace(READING, passwords=tuple(passwords)))
     if result.extraction is None:
         reason = result.refusal or f"{str(source)!r} holds several documents; take out the one to read"
         raise UnsupportedFileTypeError(reason, media_type=result.media_type)
@@ -79,7 +109,8 @@ def extract(
 
 
 async def _processed(path: Path, schema: Schema, reading: ReadingOptions) -> Result:
+    reader = reader_of(path)
     async with reading_pool(1) as pool:
-        steps = offline_steps(pool, reader=FolderReader(path), exporter=MemoryExporter(), reading=reading)
+        steps = offline_steps(pool, reader=reader, exporter=MemoryExporter(), reading=reading)
         steps = replace(steps, schema=schema)
         return await process(Ref(path.name, path.name), steps, MemoryJournal())

@@ -2,12 +2,14 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from docmill.batch.folder import FolderReader
 from docmill.batch.memory import MemoryExporter, MemoryJournal
+from docmill.errors import MisconfiguredError
 from docmill.model import Result
 from docmill.pipeline import Steps, TimeLimits, process
 from docmill.pooled import PooledClassifier, PooledExtractor
@@ -18,6 +20,8 @@ from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.reading.unpacker import PooledUnpacker
 from docmill.understanding.gate import RuleGate
+
+Found = TypeVar("Found")
 
 READING = ReadingOptions()
 LIMITS = TimeLimits()
@@ -50,16 +54,45 @@ def offline_steps(
     )
 
 
+def waited_for(call: Coroutine[Any, Any, Found], *, instead: str) -> Found:
+    """What the call gives, from code that is not asynchronous.
+
+    Raises MisconfiguredError within a running event loop, and names what to use `instead`.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(call)
+    call.close()
+    raise MisconfiguredError(
+        f"an event loop is running here, as in a notebook; write: await docmill.{instead}(…)"
+    )
+
+
+def reader_of(path: Path) -> FolderReader:
+    """What reads this one file. Raises MisconfiguredError if there is none."""
+    if path.is_dir():
+        raise MisconfiguredError(
+            f"{str(path)!r} is a folder; give one file, or use `docmill run` for all of it"
+        )
+    if not path.exists():
+        raise MisconfiguredError(f"there is no file {str(path)!r}; give one that exists")
+    return FolderReader(path)
+
+
 def process_file(path: Path | str, *, passwords: Sequence[str] = ()) -> Result:
     """One file through the pipeline, in a child process, with nothing but this machine.
 
     passwords: to try if the file is protected. For many files, keep a pool: see `reading_pool`,
     `offline_steps` and `process`. Raises DocmillError.
     """
-    return asyncio.run(_processed(Path(path), replace(READING, passwords=tuple(passwords))))
+    return waited_for(aprocess_file(path, passwords=passwords), instead="aprocess_file")
 
 
-async def _processed(path: Path, reading: ReadingOptions) -> Result:
+async def aprocess_file(path: Path | str, *, passwords: Sequence[str] = ()) -> Result:
+    """`process_file` for code within an event loop, such as a notebook."""
+    path, reading = Path(path), replace(READING, passwords=tuple(passwords))
+    reader = reader_of(path)
     async with reading_pool(1) as pool:
-        steps = offline_steps(pool, reader=FolderReader(path), exporter=MemoryExporter(), reading=reading)
+        steps = offline_steps(pool, reader=reader, exporter=MemoryExporter(), reading=reading)
         return await process(Ref(path.name, path.name), steps, MemoryJournal())

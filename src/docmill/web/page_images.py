@@ -17,6 +17,9 @@ WIDTHS_PX = (200, 400, 1000, 2000)
 No others, so that what is kept stays small.
 """
 
+DRAWING_VERSION = 2
+"""To be raised whenever layout or drawing changes: boxes stand on pages as they are drawn today."""
+
 VIEWABLE = sniff.READ
 
 _ENDINGS = frozenset(
@@ -46,7 +49,7 @@ class PageRenderer(Protocol):
 
 
 class PageImages:
-    """Pictures of the pages of stored documents, by content and how far they are turned."""
+    """Pictures of the pages of stored documents, by content, turn and way of drawing."""
 
     def __init__(self, blobs: Blobs, renderer: PageRenderer) -> None:
         self._blobs = blobs
@@ -59,7 +62,8 @@ class PageImages:
         rotation: `Page.rotation`, so that boxes fit; None before the page has been read.
         """
         turned = "" if rotation is None else f"-{rotation}"
-        key = f"pages/{row.tenant_id}/{row.content_hash}/{page_number}-{width_px}{turned}.webp"
+        name = f"{page_number}-{width_px}{turned}-v{DRAWING_VERSION}.webp"
+        key = f"pages/{row.tenant_id}/{row.content_hash}/{name}"
         kept = await self._blobs.find(key)
         if kept is not None:
             return kept
@@ -94,8 +98,8 @@ class PageImages:
 
 
 def picture_version(row: DocumentRow) -> str:
-    """What an address needs so that a browser never shows pages as an earlier processing turned them."""
-    return row.ingestion_id.hex[-8:] if row.ingestion_id else "0"
+    """What an address needs so that a browser never shows pages as they were turned or drawn earlier."""
+    return f"{row.ingestion_id.hex[-8:] if row.ingestion_id else '0'}-{DRAWING_VERSION}"
 
 
 def is_viewable(row: DocumentRow) -> bool:

@@ -14,6 +14,7 @@ from docmill import transcription
 from docmill.errors import CorruptError, CrashedError, EncryptedError, UnsupportedFileTypeError
 from docmill.model import Document
 from docmill.service.stack import Service
+from docmill.web import page_images
 from docmill.web.painted_pages import PaintedPages
 
 Add = Callable[..., Awaitable[UUID]]
@@ -235,6 +236,17 @@ async def test_clients_that_ask_at_once_have_a_page_drawn_once(
 
     assert {answer.status_code for answer in answers} == {200}
     assert len(renderer.asked) == 1
+
+
+async def test_a_page_kept_as_it_was_drawn_once_is_drawn_anew_when_drawing_has_changed(
+    client: httpx.AsyncClient, address: str, renderer: PaintedPages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await client.get(f"{address}/pages/1.webp")
+    monkeypatch.setattr(page_images, "DRAWING_VERSION", page_images.DRAWING_VERSION + 1)
+
+    await client.get(f"{address}/pages/1.webp")
+
+    assert len(renderer.asked) == 2
 
 
 async def test_after_a_fault_a_page_is_drawn_when_asked_for_again(
