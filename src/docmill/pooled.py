@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 
 from docmill.model import Classification, Document, Evidence, Extraction, Failure, Schema, Usage
 from docmill.reading.pool import Pool
@@ -25,14 +26,21 @@ class PooledClassifier:
 
 
 class PooledExtractor:
-    """`Extractor` by rule and by what was learned, in a process of the pool."""
+    own = OwnExtractor(loads(model) if model else None)
+    extractor = EInvoiceExtractor(LearnedExtractor() if known else own)
 
-    def __init__(self, pool: Pool) -> None:
+    models: what was learned of the user's own schemas, by their names, as text.
+    """
+
+    def __init__(self, pool: Pool, models: Mapping[str, str] | None = None) -> None:
         self._pool = pool
+        self._models = models or {}
 
     async def extract(self, document: Document, schema: Schema) -> Extraction:
         """See `Extractor.extract`. Raises TimeLimitError, CrashedError, TooLargeError."""
-        text = await self._pool.run(_extracted, document, portable(schema), limit_s=LIMIT_S)
+        text = await self._pool.run(
+            _extracted, document, portable(schema), self._models.get(schema.name), limit_s=LIMIT_S
+        )
         content = json.loads(text)
         return Extraction(
             document_type=schema.name,
@@ -55,12 +63,14 @@ def _classified(document: Document) -> str:
     return asyncio.run(EInvoiceClassifier(RuleClassifier()).classify(document)).model_dump_json()
 
 
-def _extracted(document: Document, packed: str) -> str:
+def _extracted(document: Document, packed: str, model: str | None) -> str:
     from docmill.understanding.einvoice.extractor import EInvoiceExtractor  # noqa: PLC0415
     from docmill.understanding.learned.extractor import LearnedExtractor  # noqa: PLC0415
     from docmill.understanding.own.extractor import OwnExtractor  # noqa: PLC0415
+    from docmill.understanding.own.learned import loads  # noqa: PLC0415
 
     schema = unpacked(packed)
     known = schema.name in REGISTRY and schema.fields is REGISTRY[schema.name].fields
-    extractor = EInvoiceExtractor(LearnedExtractor() if known else OwnExtractor())
+    own = OwnExtractor(loads(model) if model else None)
+    extractor = EInvoiceExtractor(LearnedExtractor() if known else own)
     return asyncio.run(extractor.extract(document, schema)).model_dump_json()

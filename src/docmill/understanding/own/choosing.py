@@ -79,7 +79,11 @@ def chosen(fields: Mapping[str, Scored], pairs: Mapping[str, str]) -> dict[str, 
 
 def _is_named(one: Scored, index: int) -> bool:
     """Whether anything beside the value says that it is the field's, where its form does not."""
-    if one.meaning.form in CHECKED or (is_whole(one.meaning) and not one.candidates[index].plain):
+    if (
+        one.is_taught
+        or one.meaning.form in CHECKED
+        or (is_whole(one.meaning) and not one.candidates[index].plain)
+    ):
         return True
     return bool(one.scores[index] > _SURE or one.labels[index] >= _NAMED)
 

@@ -14,6 +14,7 @@ from docmill.understanding.findings import Finding, cleaned, evidence_of
 from docmill.understanding.layout import Layout
 from docmill.understanding.own.candidates import Candidates
 from docmill.understanding.own.choosing import chosen, joined, paired
+from docmill.understanding.own.learned import Model
 from docmill.understanding.own.lists import rows_of
 from docmill.understanding.own.meaning import Meaning, meaning_of
 from docmill.understanding.own.scoring import Scored, scored
@@ -23,6 +24,9 @@ REASON = "labels and layout: no embedded data and no model needed"
 
 class OwnExtractor:
     """`Extractor` for schemas of the user's own: offline, the same answer every time."""
+
+    def __init__(self, model: Model | None = None) -> None:
+        self._model = model
 
     async def extract(self, document: Document, schema: Schema) -> Extraction:
         """See `Extractor.extract`. Raises nothing."""
@@ -34,7 +38,7 @@ class OwnExtractor:
         layout = Layout(document)
         data: dict[str, Any] = {}
         evidence: dict[str, Evidence] = {}
-        for path, finding in findings(layout, meanings).items():
+        for path, finding in findings(layout, meanings, self._model).items():
             _put(data, path, written(finding, meanings[path]))
             evidence[path.replace("[]", "[0]")] = evidence_of(finding, layout)
         for path, value, proof in rows_of(document, meanings):
@@ -58,11 +62,20 @@ def _meaning(field: FieldOutline) -> Meaning:
     return meaning_of(field)
 
 
-def findings(layout: Layout, meanings: Mapping[str, Meaning]) -> dict[str, Finding]:
+def findings(
+    layout: Layout, meanings: Mapping[str, Meaning], model: Model | None = None
+) -> dict[str, Finding]:
     """One value for each field that is no member of a list of objects."""
+    fields = untaught(layout, meanings)
+    if model is not None:
+        fields = model.rescored(fields, layout.document)
+    return chosen(fields, paired([one.meaning for one in fields.values()]))
+
+
+def untaught(layout: Layout, meanings: Mapping[str, Meaning]) -> dict[str, Scored]:
+    """The candidates of each field that is no member of a list, with the scores of periods joined."""
     single = {path: one for path, one in meanings.items() if "[]." not in path}
-    pairs = paired(list(single.values()))
-    return chosen(together(fields_of(layout, single), pairs), pairs)
+    return together(fields_of(layout, single), paired(list(single.values())))
 
 
 def fields_of(layout: Layout, meanings: Mapping[str, Meaning]) -> dict[str, Scored]:

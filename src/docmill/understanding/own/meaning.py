@@ -106,8 +106,10 @@ class Meaning:
         written = words_of(text)
         if not written:
             return 0.0
-        if any(_is_alias(written, alias) for alias in self.aliases):
-            return STRONGEST
+        if self.aliases:
+            spelt = spelling_of(text)
+            if any(_is_alias(spelt, alias) for alias in self.aliases):
+                return STRONGEST
         if not any(self._hints(word) for word in written):
             return 0.0
         labels = LABELS.find(text)
@@ -182,10 +184,19 @@ _SHORTEST_GLUED = 5
 
 def words_of(text: str) -> list[str]:
     """The words of a label or name, folded, each as the first of its synonyms; no digits."""
+    return [_SYNONYMS.get(word, word) for word in _folded_words(text)]
+
+
+def spelling_of(text: str) -> list[str]:
+    """The words of a label as spelt, folded; only words for `number` are alike."""
+    return ["#" if word in NUMBER_WORDS else word for word in _folded_words(text)]
+
+
+def _folded_words(text: str) -> list[str]:
     found: list[str] = re.findall(
         r"[^\W\d_]+|#|\$(?!\s?[\d.])", fold(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text))
     )
-    return [_SYNONYMS.get(word, word) for word in found]
+    return found
 
 
 def _same(word: str, own: str) -> bool:
@@ -227,7 +238,7 @@ def meaning_of(outline: FieldOutline) -> Meaning:
     if role and form == "date":
         concepts = {**_RANGE_CLUES[role], **concepts}
         words = {**_RANGE_WORDS[role], **words}
-    aliases = tuple(tuple(words_of(label)) for label in outline.labels if words_of(label))
+    aliases = tuple(tuple(spelling_of(label)) for label in outline.labels if spelling_of(label))
     return Meaning(
         path=outline.path,
         kind=outline.kind,
@@ -237,7 +248,9 @@ def meaning_of(outline: FieldOutline) -> Meaning:
         concepts=concepts,
         aliases=aliases,
         choices=outline.choices,
-        hints=frozenset((*words, *(word for alias in aliases for word in alias), *_words_for(concepts))),
+        hints=frozenset(
+            (*words, *(word for label in outline.labels for word in words_of(label)), *_words_for(concepts))
+        ),
     )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from docmill.understanding.findings import Span
 from docmill.understanding.folding import tokens
+from docmill.understanding.labels import LABELS
 from docmill.understanding.own.candidates import Candidate, Candidates
 from docmill.understanding.own.meaning import OF_FORMS, Meaning
 from docmill.understanding.vocabulary import LANGUAGES
@@ -65,12 +66,16 @@ FORM_WORDS = _form_words() | OF_FORMS
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The candidates of a field. labels, scores: of each; scores as before anything is learned."""
+    """The candidates of a field.
+
+    labels: how strongly the words around each name the field. is_taught: the scores hold what was learned.
+    """
 
     meaning: Meaning
     candidates: list[Candidate]
     labels: NDArray[np.float64]
     scores: NDArray[np.float64]
+    is_taught: bool = False
 
 
 def candidates_of(meaning: Meaning, all_of: Candidates) -> list[Candidate]:
@@ -179,7 +184,7 @@ def _name(meaning: Meaning, one: Candidate) -> float:
         score -= 1.6
     score -= 0.8 * (len(one.spans) > 1) + 1.0 * (words[-1] in FORM_WORDS)
     score += 0.4 * (one.segment.middle < _UPPER) - 1.0 * (sum(map(str.isdecimal, one.text)) > _MANY_DIGITS)
-    if one.text[0].islower():
+    if one.text[0].islower() or one.text[0].isdecimal():
         score -= 1.5
     if not starts and one.previous[-1] not in ":#" and meaning.says(one.around.before) < _WEAK:
         score -= 1.5
@@ -187,8 +192,12 @@ def _name(meaning: Meaning, one: Candidate) -> float:
 
 
 def _share_of_form_words(span: Span) -> float:
-    words = [token.text for token in tokens(span.text)]
-    return sum(word in FORM_WORDS for word in words) / max(1, len(words))
+    words = tokens(span.text)
+    labels = LABELS.find(span.text)
+    printed = sum(
+        word.text in FORM_WORDS or any(one.start <= word.start < one.stop for one in labels) for word in words
+    )
+    return printed / max(1, len(words))
 
 
 def _text(meaning: Meaning, one: Candidate) -> float:

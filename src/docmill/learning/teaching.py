@@ -1,0 +1,215 @@
+"""From documents whose values are known to a model of one schema."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal, InvalidOperation
+
+import numpy as np
+
+from docmill.learning.logit import fitted
+from docmill.model import Document, letters_and_digits
+from docmill.understanding.conventions import Conventions
+from docmill.understanding.dates import find_dates
+from docmill.understanding.money import find_amounts
+from docmill.understanding.own.candidates import Value
+from docmill.understanding.own.features import looked_at, signature
+from docmill.understanding.own.learned import ALIKE, Known, Lesson, Model, Taught, Weights, nearest
+from docmill.understanding.own.scoring import Scored
+
+Truth = Mapping[str, object]
+
+LEAST_DOCUMENTS = 5
+"""Fewer teach their own layouts only."""
+_STIFFNESS = 3.0
+_STIFFNESS_OF_LAYOUT = 1.0
+_FOLDS = 4
+
+
+def lesson_of(field: Scored, truth: object, writes: Conventions, page_count: int) -> Lesson:
+    """What a field of a document teaches whose value is `truth`."""
+    looked = looked_at(field, page_count)
+    chosen: list[int] = looked.indices.tolist()
+    candidates = [field.candidates[index] for index in chosen]
+    keys: dict[Value, int] = {}
+    wanted = None if truth in (None, "") else as_key(truth, field, writes)
+    return Lesson(
+        looked.rows,
+        field.scores[looked.indices],
+        np.array([keys.setdefault(one.key, len(keys)) for one in candidates], np.int32),
+        np.array([wanted is not None and one.key == wanted for one in candidates], np.bool_),
+        is_known=wanted is not None,
+    )
+
+
+def taught_by(document: Document, fields: Mapping[str, Scored], truth: Truth, writes: Conventions) -> Taught:
+    """What a document teaches. fields: as the extractor scores them untaught."""
+    count = len(document.pages)
+    lessons = {path: lesson_of(one, truth.get(path), writes, count) for path, one in fields.items()}
+    return Taught(signature(document), lessons)
+
+
+def as_key(truth: object, field: Scored, writes: Conventions) -> Value | None:
+    """A known value, as printed or as data, in the form that candidates have."""
+    text = str(truth).strip()
+    match field.meaning.form:
+        case "date":
+            return _day(text, writes)
+        case "money" | "number":
+            return _number(text, writes)
+        case _:
+            return letters_and_digits(text)
+
+
+def _day(text: str, writes: Conventions) -> date | None:
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        found = find_dates(text)
+        return found[0].value(day_first=writes.day_first) if found else None
+
+
+def _number(text: str, writes: Conventions) -> Decimal | None:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        found = find_amounts(text, misread=False)
+        return found[0].value(writes.mark) if found else None
+
+
+def learned(schema: str, taught: Sequence[Taught]) -> Model:
+    """The model of these documents: general weights where they win on layouts not seen, and each layout's."""
+    return with_layouts(Model(schema, _general(taught), (), tuple(taught)))
+
+
+def _general(taught: Sequence[Taught]) -> dict[str, Weights]:
+    if len(taught) < LEAST_DOCUMENTS:
+        return {}
+    groups = layouts_of(taught)
+    return {path: _fit(path, taught) for path in _paths(taught) if _wins(path, taught, groups)}
+
+
+def _paths(taught: Iterable[Taught]) -> list[str]:
+    return sorted({path for one in taught for path in one.lessons})
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How many of `values` known values are read right: untaught, and by what others teach.
+
+    unseen: by documents of other layouts. corrected: by all other documents, its layout's among them.
+    """
+
+    values: int
+    untaught: int
+    unseen: int
+    corrected: int
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the lessons are worth more than nothing."""
+        return max(self.unseen, self.corrected) > self.untaught and self.corrected >= self.untaught
+
+
+def held_out(taught: Sequence[Taught]) -> Figures:
+    """What a model of these documents would read right in documents that it does not know."""
+    groups = layouts_of(taught)
+    count: Counter[str] = Counter()
+    for fold in range(_FOLDS):
+        test = [index for group in groups[fold::_FOLDS] for index in group]
+        general = _general([one for index, one in enumerate(taught) if index not in test])
+        count["unseen"] += sum(_hits(taught[index], general) for index in test)
+    for fold in range(_FOLDS):
+        test = [taught[index] for index in range(fold, len(taught), _FOLDS)]
+        model = learned("", [one for index, one in enumerate(taught) if index % _FOLDS != fold])
+        count["corrected"] += sum(_hits(one, weights_for(model, one.words)) for one in test)
+    return Figures(
+        sum(lesson.is_known for one in taught for lesson in one.lessons.values()),
+        sum(_hits(one, {}) for one in taught),
+        count["unseen"],
+        count["corrected"],
+    )
+
+
+def weights_for(model: Model, words: frozenset[str]) -> dict[str, Weights]:
+    """What the model knows for a page with these words."""
+    layout = model.layout_of(words)
+    return {**model.general, **(layout.weights if layout else {})}
+
+
+def _hits(one: Taught, weights: Mapping[str, Weights]) -> int:
+    return sum(hit(lesson, weights.get(path, Weights.none())) for path, lesson in one.lessons.items())
+
+
+def corrected(model: Model, one: Taught) -> Model:
+    """The model after one more document, at once: only what is known of its layout changes."""
+    return with_layouts(replace(model, taught=(*model.taught, one)))
+
+
+def with_layouts(model: Model) -> Model:
+    """The model with what each layout's documents say, where that is no worse than the general weights."""
+    known: list[Known] = []
+    for group in layouts_of(model.taught):
+        members = [model.taught[index] for index in group]
+        weights = {
+            path: found
+            for path in members[0].lessons
+            if (found := _of_layout(path, members, model.general.get(path, Weights.none()))) is not None
+        }
+        known.append(Known(tuple(one.words for one in members), weights))
+    return replace(model, layouts=tuple(known))
+
+
+def layouts_of(taught: Sequence[Taught]) -> list[list[int]]:
+    """The documents by layout: each goes to the group that holds the page most like its own."""
+    groups: list[list[int]] = []
+    for index, one in enumerate(taught):
+        likeness = [nearest(one.words, [taught[other].words for other in group]) for group in groups]
+        best = int(np.argmax(likeness)) if likeness else -1
+        if best >= 0 and likeness[best] >= ALIKE:
+            groups[best].append(index)
+        else:
+            groups.append([index])
+    return groups
+
+
+def _fit(path: str, taught: Iterable[Taught]) -> Weights:
+    return fitted([one.lessons[path] for one in taught], stiffness=_STIFFNESS)
+
+
+def _of_layout(path: str, members: Sequence[Taught], general: Weights) -> Weights | None:
+    """The layout's own weights; None where its documents, each left out in turn, are read better without."""
+    lessons = [one.lessons[path] for one in members]
+    if len(lessons) > 1:
+        own = sum(
+            hit(lesson, _own(lessons[:index] + lessons[index + 1 :], general))
+            for index, lesson in enumerate(lessons)
+        )
+        if own < sum(hit(lesson, general) for lesson in lessons):
+            return None
+    return _own(lessons, general)
+
+
+def _own(lessons: Sequence[Lesson], general: Weights) -> Weights:
+    return fitted(lessons, prior=general, stiffness=_STIFFNESS_OF_LAYOUT)
+
+
+def _wins(path: str, taught: Sequence[Taught], groups: Sequence[Sequence[int]]) -> bool:
+    """Whether what other layouts teach reads each layout better than nothing learned."""
+    score: Counter[str] = Counter()
+    for group in groups:
+        rest = [one for index, one in enumerate(taught) if index not in group]
+        weights = _fit(path, rest)
+        for index in group:
+            score["learned"] += hit(taught[index].lessons[path], weights)
+            score["untaught"] += hit(taught[index].lessons[path], Weights.none())
+    return score["learned"] > score["untaught"]
+
+
+def hit(lesson: Lesson, weights: Weights) -> bool:
+    """Whether the best candidate is the value."""
+    if not lesson.rows:
+        return False
+    scores = weights.scale * lesson.scores + weights.of(lesson.rows)
+    return bool(lesson.right[int(scores.argmax())])

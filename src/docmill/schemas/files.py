@@ -1,0 +1,100 @@
+"""Schemas of the user's own in files: JSON Schema, TOML, or a Pydantic model in Python."""
+
+import importlib.util
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from docmill.errors import MisconfiguredError
+from docmill.model import Schema
+from docmill.schemas.own import schema_of
+
+_KINDS = {
+    "text": {"type": "string"},
+    "date": {"type": "string", "format": "date"},
+    "time": {"type": "string", "format": "time"},
+    "datetime": {"type": "string", "format": "date-time"},
+    "decimal": {"type": "number"},
+    "integer": {"type": "integer"},
+    "boolean": {"type": "boolean"},
+}
+
+Labels = Mapping[str, tuple[str, ...]]
+
+
+def schema_in(place: str, labels: Path | None = None) -> Schema:
+    """The schema at `order.json`, `order.toml` or `models.py:Order`.
+
+    labels: a TOML or JSON file of words that stand beside each field's value, by the field's path. A Python
+    file is run. Raises MisconfiguredError.
+    """
+    more = _labels(_content(labels)) if labels else {}
+    name, colon, attribute = place.rpartition(":")
+    if colon and name.endswith(".py"):
+        return schema_of(_class(Path(name), attribute), labels=more)
+    path = Path(place)
+    content = _content(path)
+    if path.suffix == ".json":
+        return schema_of(content, name=None if "title" in content else path.stem, labels=more)
+    return _of_toml(content, path, more)
+
+
+def _of_toml(content: Mapping[str, Any], path: Path, more: Labels) -> Schema:
+    fields = content.get("fields")
+    if not isinstance(fields, Mapping):
+        raise MisconfiguredError(f"{path.name!r} has no table [fields]")
+    members = {name: _table(one) for name, one in cast("Mapping[str, Any]", fields).items()}
+    own = {name: tuple(one["labels"]) for name, one in members.items() if "labels" in one}
+    schema = {
+        "type": "object",
+        "title": content.get("name", path.stem),
+        "properties": {name: _property(name, one) for name, one in members.items()},
+    }
+    critical = tuple(map(str, content.get("critical", ())))
+    return schema_of(
+        schema, name=str(content.get("name", path.stem)), critical=critical, labels={**own, **more}
+    )
+
+
+def _table(one: Any) -> Mapping[str, Any]:  # noqa: ANN401 - TOML
+    """`"description"`, or a table with kind, description, choices, labels."""
+    return {"description": one} if isinstance(one, str) else one
+
+
+def _property(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    kind = table.get("kind", "text")
+    if kind not in _KINDS:
+        raise MisconfiguredError(f"{name!r} has the kind {kind!r}; there are {', '.join(_KINDS)}")
+    choices = {"enum": table["choices"]} if "choices" in table else {}
+    return {**_KINDS[kind], "description": table.get("description", ""), **choices}
+
+
+def _labels(content: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    return {path: (words,) if isinstance(words, str) else tuple(words) for path, words in content.items()}
+
+
+def _content(path: Path) -> Mapping[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except OSError as error:
+        raise MisconfiguredError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    except ValueError as error:
+        raise MisconfiguredError(f"{str(path)!r} is neither JSON nor TOML: {error}") from error
+    if not isinstance(content, Mapping):
+        raise MisconfiguredError(f"{str(path)!r} is no object")
+    return cast("Mapping[str, Any]", content)
+
+
+def _class(path: Path, name: str) -> Any:  # noqa: ANN401 - checked by schema_of
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise MisconfiguredError(f"there is no Python file {str(path)!r}")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = getattr(module, name, None)
+    if found is None:
+        raise MisconfiguredError(f"{str(path)!r} has no {name!r}")
+    return found

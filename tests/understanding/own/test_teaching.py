@@ -1,0 +1,133 @@
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from docmill.errors import MisconfiguredError
+from docmill.learning.logit import fitted
+from docmill.learning.teaching import corrected, held_out, hit, learned
+from docmill.model import Document
+from docmill.schemas.own import schema_of
+from docmill.understanding.own.extractor import OwnExtractor
+from docmill.understanding.own.learned import Lesson, Model, Taught, Weights, dumps, loads
+
+Typeset = Callable[..., Document]
+Lessons = Callable[..., Taught]
+
+WANTED = schema_of({"title": "job", "type": "object", "properties": {"job_number": {"type": "string"}}})
+
+
+def ticket(number: int) -> str:
+    """What its owner calls the job number stands beside a label that says something else."""
+    return f"""
+Workshop ticket of the garage by the river
+
+Job number    {number + 40000}
+Kennung       KN{number:05}
+
+Please bring this paper along when collecting your bicycle
+"""
+
+
+def read(document: Document, model: Model | None = None) -> Any:  # noqa: ANN401 - of the schema's model
+    extraction = asyncio.run(OwnExtractor(model).extract(document, WANTED))
+    return extraction.data.model_dump()["job_number"]
+
+
+def test_one_correction_teaches_its_layout(typeset: Typeset, lesson: Lessons) -> None:
+    assert read(typeset(ticket(2))) == "40002"
+
+    model = corrected(Model("job"), lesson(typeset(ticket(1)), WANTED, job_number="KN00001"))
+
+    assert read(typeset(ticket(2)), model) == "KN00002"
+
+
+def test_another_layout_is_read_as_before(typeset: Typeset, lesson: Lessons) -> None:
+    model = corrected(Model("job"), lesson(typeset(ticket(1)), WANTED, job_number="KN00001"))
+    other = typeset(
+        "Repair shop of the old town\n\nJob number  77001\n\nKennung  KN00009\n\nthanks for your visit today"
+    )
+
+    assert read(other, model) == "77001"
+
+
+def test_corrections_that_do_not_agree_change_nothing(typeset: Typeset, lesson: Lessons) -> None:
+    taught = [
+        lesson(
+            typeset(ticket(number)),
+            WANTED,
+            job_number=f"KN{number:05}" if number == 1 else str(number + 40000),
+        )
+        for number in (1, 2, 3)
+    ]
+
+    model = learned("job", taught)
+
+    assert read(typeset(ticket(9)), model) == "40009"
+
+
+def test_many_documents_teach_layouts_not_seen(typeset: Typeset, lesson: Lessons) -> None:
+    words = (
+        "alpha beta gamma delta",
+        "epsilon zeta eta theta",
+        "iota kappa lambda",
+        "sigma tau upsilon",
+        "chi psi omega",
+    )
+    taught = [
+        lesson(
+            typeset(f"{line}\n\nJob number  {4000 + n}\n\nKennung  KN{n:05}"), WANTED, job_number=f"KN{n:05}"
+        )
+        for n, line in enumerate(words * 2)
+    ]
+
+    figures = held_out(taught)
+    model = learned("job", taught)
+
+    assert (figures.values, figures.untaught, figures.unseen, figures.corrected) == (10, 0, 10, 10)
+    assert figures.is_better
+    assert "job_number" in model.general
+    assert read(typeset("rho mu nu xi\n\nJob number  4711\n\nKennung  KN00815"), model) == "KN00815"
+
+
+def test_a_model_is_stored_with_all_it_was_learned_from(typeset: Typeset, lesson: Lessons) -> None:
+    model = learned(
+        "job", [lesson(typeset(ticket(number)), WANTED, job_number=f"KN{number:05}") for number in range(6)]
+    )
+
+    again = loads(dumps(model))
+
+    assert dumps(again) == dumps(model)
+    assert read(typeset(ticket(8)), again.worn()) == "KN00008"
+    assert not again.worn().taught
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"format": 2}', '{"format": 1, "schema": "a"}'])
+def test_what_is_no_model_is_refused(text: str) -> None:
+    with pytest.raises(MisconfiguredError):
+        loads(text)
+
+
+def _lesson(right: int, *features: list[int]) -> Lesson:
+    rows = [np.array(one, np.int32) for one in features]
+    marks = np.arange(len(rows)) == right
+    return Lesson(rows, np.zeros(len(rows)), np.arange(len(rows), dtype=np.int32), marks)
+
+
+def test_what_right_values_share_becomes_worth_something() -> None:
+    lessons = [_lesson(0, [1, 2], [3]), _lesson(1, [3, 4], [1])]
+
+    weights = fitted(lessons, stiffness=0.1)
+
+    worth = dict(zip(weights.indices.tolist(), weights.values.tolist(), strict=True))
+    assert worth[1] > 0 > worth[3]
+    assert all(hit(one, weights) for one in lessons)
+
+
+def test_lessons_without_the_value_teach_nothing() -> None:
+    prior = Weights(np.array([7], np.int32), np.array([0.5]))
+
+    assert fitted([_lesson(-1, [1], [2])], prior=prior) is prior
+    assert not hit(Lesson([], np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.bool_)), prior)
