@@ -26,8 +26,7 @@ class PooledClassifier:
 
 
 class PooledExtractor:
-    own = OwnExtractor(loads(model) if model else None)
-    extractor = EInvoiceExtractor(LearnedExtractor() if known else own)
+    """`Extractor` by rule and by what was learned, in a process of the pool.
 
     models: what was learned of the user's own schemas, by their names, as text.
     """
