@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 import zipfile
 from collections.abc import Callable, Sequence
 from email.message import EmailMessage
@@ -19,9 +20,9 @@ from pptx.util import Emu
 
 from docmill.errors import CorruptError
 from docmill.reading import mail
-from docmill.reading.flow import Block, Figure, Grid, Unread
+from docmill.reading.flow import Block, Figure, Grid, Heading, Paragraph, Unread
 from docmill.reading.formats import docx as word
-from docmill.reading.formats import html, odf, rtf, xlsx
+from docmill.reading.formats import html, markdown, odf, rtf, xlsx
 from docmill.reading.formats import pptx as slides
 from docmill.reading.formats.figures import BEYOND, BROKEN, MOST, TOO_LARGE, Album, Size
 from docmill.reading.options import ReadingOptions
@@ -230,3 +231,64 @@ def test_pictures_beyond_the_limit_are_said(picture_of_text: Path) -> None:
 
     assert all(isinstance(block, Figure) for block in read)
     assert last == Unread(BEYOND)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "<div style=\"background-image: url('{}')\">see</div>",
+        '<svg><image href="{}"/></svg>',
+        '<svg xmlns:xlink="http://www.w3.org/1999/xlink"><image xlink:href="{}"/></svg>',
+        '<object data="{}"></object>',
+        '<picture><source srcset="{} 2x"></picture>',
+        '<embed src="{}">',
+        '<input type="image" src="{}">',
+    ],
+)
+def test_pictures_of_a_web_page_are_found_whichever_way_it_shows_them(
+    picture_of_text: Path, tmp_path: Path, shown: str
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(f"<body><p>see</p>{shown.format(inline(picture_of_text))}</body>")
+
+    assert any(isinstance(block, Figure) for block in html.read(path, OPTIONS))
+
+
+def test_a_picture_within_markdown_is_read(picture_of_text: Path, tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text(f"# Scan\n\nsee ![the scan]({inline(picture_of_text)}) here\n")
+
+    found = markdown.read(path, OPTIONS)
+
+    assert [type(block) for block in found] == [Heading, Paragraph, Figure]
+
+
+def test_a_picture_behind_slides_is_read_once(picture_of_text: Path, tmp_path: Path) -> None:
+    plain, path = tmp_path / "plain.pptx", tmp_path / "slides.pptx"
+    deck = pptx.Presentation()
+    for layout in (6, 6, 0):
+        deck.slides.add_slide(deck.slide_layouts[layout])
+    deck.slides[2].shapes.add_picture(str(picture_of_text), Emu(0), Emu(0), width=Emu(6 * 914_400))
+    deck.save(str(plain))
+    with zipfile.ZipFile(plain) as source, zipfile.ZipFile(path, "w") as target:
+        slide = source.read("ppt/slides/slide3.xml")
+        (drawn,) = re.findall(rb"<p:pic>.*</p:pic>", slide, re.DOTALL)
+        relations = source.read("ppt/slides/_rels/slide3.xml.rels")
+        (relation,) = re.findall(rb"<Relationship [^>]*/image[^>]*>", relations)
+        moved = {
+            "ppt/slides/slide3.xml": (drawn, b""),
+            "ppt/slideMasters/slideMaster1.xml": (
+                b"</p:spTree>",
+                drawn.replace(b"rId2", b"rId99") + b"</p:spTree>",
+            ),
+            "ppt/slideMasters/_rels/slideMaster1.xml.rels": (
+                b"</Relationships>",
+                relation.replace(b"rId2", b"rId99") + b"</Relationships>",
+            ),
+        }
+        for name in source.namelist():
+            target.writestr(name, source.read(name).replace(*moved.get(name, (b"\0", b"\0"))))
+
+    found = slides.read(path, OPTIONS)
+
+    assert sum(isinstance(block, Figure) for block in found) == 1

@@ -33,6 +33,14 @@ DEEPEST = 200
 """Elements inside each other. What is deeper is read as bare text: no page that people write needs more."""
 BULLET = "•"
 INLINE = re.compile(r"data:image/[\w.+-]{1,30}(?:;[\w=.-]{1,40}){0,3};base64,", re.IGNORECASE)
+SOURCES = {
+    "embed": ("src",),
+    "image": ("href", "xlink:href"),
+    "img": ("src",),
+    "input": ("src",),
+    "object": ("data",),
+}
+BACKGROUND = re.compile(r"url\(\s*[\"']?([^\"')]+)", re.IGNORECASE)
 PT_PER_PX = 0.75
 NONE: Mapping[str, Callable[[], bytes]] = MappingProxyType({})
 
@@ -82,17 +90,29 @@ class _Pictures:
         self._enclosed = enclosed
         self._album = Album()
 
-    def blocks(self, image: Element) -> Iterator[Block]:
-        source = (attribute(image, "src") or "").strip()
-        size = Size(_length(image, "width"), _length(image, "height"))
+    def blocks(self, element: Element) -> Iterator[Block]:
+        """All that the element itself shows, whichever way it names them."""
+        for source in _sources(element):
+            yield from self._of(source.strip(), Size(_length(element, "width"), _length(element, "height")))
+
+    def _of(self, source: str, size: Size) -> Iterator[Block]:
         inline = INLINE.match(source)
         if inline:
-            yield from self._album.blocks(partial(_unpacked, source[inline.end() :]), size)
+            yield from self._album.blocks(partial(unpacked, source[inline.end() :]), size)
         elif source[:4].lower() == "cid:" and (content := self._enclosed.get(unquote(source[4:]))):
             yield from self._album.blocks(content, size)
 
 
-def _unpacked(base64: str) -> bytes:
+def _sources(element: Element) -> list[str]:
+    """Where the pictures come from that an element shows: an image, an object, a background."""
+    named = [attribute(element, name) for name in SOURCES.get(local(element), ())]
+    listed = (attribute(element, "srcset") or "").split() if local(element) in ("img", "source") else []
+    styled = BACKGROUND.findall(attribute(element, "style") or "")
+    return [source for source in (*named, *listed, *styled) if source]
+
+
+def unpacked(base64: str) -> bytes:
+    """The bytes of a `data:` address. Raises CorruptError."""
     try:
         return a2b_base64(unquote(base64))
     except ValueError as error:
@@ -127,7 +147,10 @@ class _Page:
 
     def walk(self, element: Element, depth: int) -> None:
         name = local(element)
-        if name in UNSEEN or _is_hidden(element):
+        if _is_hidden(element):
+            return
+        self._pictured(element)
+        if name in UNSEEN:
             return
         if depth > DEEPEST:
             self._line.append(" ".join(map(str, element.itertext())))
@@ -140,8 +163,6 @@ class _Page:
             self._end_heading(HEADINGS[name])
         elif name in PREFORMATTED:
             self._preformatted(element)
-        elif name == "img":
-            self._picture(element)
         elif name in EMPTY:
             self._line.append(EMPTY[name](element))
         elif name in SPACED or name in BLOCKS:
@@ -149,10 +170,12 @@ class _Page:
         else:
             self.inside(element, depth)
 
-    def _picture(self, element: Element) -> None:
-        """The picture, on lines of its own if it holds text."""
-        self._line.append(" ")
-        found = list(self._pictures.blocks(element))
+    def _pictured(self, element: Element) -> None:
+        """Pictures that it shows, on lines of their own if they hold text."""
+        if local(element) == "img":
+            self._line.append(" ")
+        shown = element.iter("image") if local(element) == "svg" else [element]
+        found = [block for one in shown for block in self._pictures.blocks(one)]
         if found:
             self.end_paragraph()
             self.blocks += found

@@ -2,16 +2,20 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from docmill.reading import encodings
 from docmill.reading.flow import Block, Grid, Heading, Paragraph
+from docmill.reading.formats.figures import Album
+from docmill.reading.formats.html import INLINE, unpacked
 from docmill.reading.options import ReadingOptions
 
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 HEADING = re.compile(r"^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$")
 UNDERLINE = re.compile(r"^ {0,3}(=+|-{2,})\s*$")
 RULE = re.compile(r"^ {0,3}\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*$")
+PICTURE = re.compile(rf"[(\"']\s*{INLINE.pattern}([^)\"'\s]+)", re.IGNORECASE)
 BULLET = re.compile(r"^(\s*)[*+-]\s+")
 CELL_END = re.compile(r"(?<!\\)\|")
 MARKS: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -29,10 +33,13 @@ MARKS: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def read(path: Path, options: ReadingOptions) -> list[Block]:
-    """Headings, tables, code, and everything else as text."""
+    """Headings, tables, code, and everything else as text; pictures that it holds come last."""
     del options
     text = encodings.decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
-    return list(_blocks(text.split("\n")))
+    album, found = Album(), list(_blocks(text.split("\n")))
+    for picture in PICTURE.finditer(text):
+        found += album.blocks(partial(unpacked, picture[1]))
+    return found
 
 
 def _blocks(lines: list[str]) -> Iterator[Block]:

@@ -50,7 +50,21 @@ def _slide(package: Package, name: str, number: int, album: Album) -> list[Block
             blocks += _diagram(package.optional(target))
         elif kind == "notesSlide":
             blocks += _notes(package.optional(target))
-    return [*blocks, *_pictures(package, root, relations, album)]
+    blocks += _pictures(package, root, relations, album)
+    return [*blocks, *_pictures_behind(package, relations, album)]
+
+
+def _pictures_behind(
+    package: Package, relations: Mapping[str, tuple[str, str]], album: Album
+) -> Iterator[Block]:
+    """Those of the slide's layout and of its master, on the first slide that shows them."""
+    for behind in ("slideLayout", "slideMaster"):
+        name = next((target for kind, target in relations.values() if kind == behind), None)
+        root = package.optional(name) if name else None
+        if name is None or root is None:
+            return
+        relations = package.relations(name)
+        yield from _pictures(package, root, relations, album)
 
 
 def _pictures(
