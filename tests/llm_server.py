@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -119,3 +120,16 @@ async def _send(writer: asyncio.StreamWriter, reply: Reply) -> None:
         + body
     )
     await writer.drain()
+
+
+@asynccontextmanager
+async def serving() -> AsyncGenerator[Server]:
+    """A server for the length of the block."""
+    server = Server()
+    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+    server.port = listening.sockets[0].getsockname()[1]
+    try:
+        yield server
+    finally:
+        server.over.set()
+        listening.close()

@@ -7,9 +7,9 @@ import pytest
 from pydantic import SecretStr
 
 from docmill.cli import engines
-from docmill.cli.engines import engine_findings
+from docmill.cli.engines import engine_findings, model_findings
 from docmill.reading.engines import tesseract
-from docmill.service.settings import DocumentAi, Llm, Ocr, Settings
+from docmill.service.settings import ChosenModel, DocumentAi, Llm, Ocr, Settings, Understanding
 
 GOOGLE = DocumentAi(project="mill", processor="4711", adc=True)
 MODEL = Llm(model="seer", api_key=SecretStr("secret"))
@@ -47,6 +47,22 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
     found = remedies(Settings(ocr=Ocr(engines=("documentai", "vision")), documentai=GOOGLE, llm=MODEL))
 
     assert found == ["run: pip install 'docmill[documentai]'", "run: pip install 'docmill[llm]'"]
+
+
+def test_models_that_read_fields_are_told_without_their_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = ChosenModel(model="big", provider="anthropic", base_url="http://127.0.0.1:8")
+    settings = Settings(llm=MODEL, understanding=Understanding(small=ChosenModel(model="tiny"), large=large))
+
+    told = [finding.detail for finding in model_findings(settings)]
+    monkeypatch.setattr(engines, "is_installed", lambda _: False)  # pyright: ignore[reportUnknownArgumentType, reportUnknownLambdaType]
+    remedies = {finding.remedy for finding in model_findings(settings)}
+
+    assert told == [
+        "tiny of openai, with a key; not asked",
+        "big of anthropic, with no key, at http://127.0.0.1:8; not asked",
+    ]
+    assert remedies == {"run: pip install 'docmill[llm]'"}
+    assert list(model_findings(Settings())) == []
 
 
 @pytest.mark.parametrize(

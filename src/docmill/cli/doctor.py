@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from docmill.cli.engines import engine_findings
+from docmill.cli.engines import engine_findings, model_findings
 from docmill.cli.exits import FAILED
 from docmill.cli.findings import Finding
 from docmill.cli.printing import stdout
@@ -151,6 +151,7 @@ def _vault(config: Path | None) -> Iterator[Finding]:
         return
     yield Finding("settings", "fine")
     yield from engine_findings(settings)
+    yield from model_findings(settings)
     yield _folder(settings.folder)
     yield _postgres() if settings.database_url is None else Finding("PostgreSQL", "your own server")
     yield _port(settings.web.host, settings.web.port)

@@ -69,6 +69,19 @@ def _vision(settings: "Settings") -> Finding:
     )
 
 
+def model_findings(settings: "Settings") -> Iterator[Finding]:
+    """The models that read fields, if there are any."""
+    for name, chosen in (("small", settings.understanding.small), ("large", settings.understanding.large)):
+        if chosen is None:
+            continue
+        if not is_installed("pydantic_ai"):
+            yield Finding(f"{name} model", "its library is missing", "run: pip install 'docmill[llm]'")
+            continue
+        whole = chosen.within(settings.llm)
+        whose = "a key" if whole.api_key else f"no key, at {whole.base_url}"
+        yield Finding(f"{name} model", f"{whole.model} of {whole.provider}, with {whose}; not asked")
+
+
 def is_installed(module: str) -> bool:
     """Whether a module can be loaded."""
     try:

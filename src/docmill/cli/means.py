@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from docmill.batch.folder import DEFAULT_MAX_BYTES
 from docmill.offline import LIMITS, READING
-from docmill.pipeline import PartLimits, TimeLimits
+from docmill.pipeline import PartLimits, Steps, TimeLimits
 from docmill.reading.engines.reader import PageReader
 from docmill.reading.options import ReadingOptions
+from docmill.reading.originals import Originals
 from docmill.reading.pool import Pool
 from docmill.service.sources import are_given
 
@@ -38,6 +39,23 @@ class Means:
 
         async with page_readers(self.settings, pool, self.reading) as readers:
             yield readers
+
+    def understood(self, steps: Steps, pool: Pool) -> Steps:
+        """The steps with the models that the settings name. Raises MisconfiguredError if one cannot be."""
+        if self.settings is None:
+            return steps
+        from docmill.service.models import Understanding  # noqa: PLC0415  only the service's extra brings it
+
+        originals = Originals(pool, self.reading)
+        understanding = Understanding(self.settings, originals)
+        if not understanding.asks_models:
+            return steps
+        return replace(
+            steps,
+            reader=originals.noting(steps.reader),
+            classifier=understanding.classifier(steps.classifier),
+            extractor=understanding.extractor(steps.extractor, steps.gate),
+        )
 
 
 def means_of(

@@ -134,7 +134,13 @@ async def _run(
             readers=readers,
         )
         policy = Policy(concurrency=pool.workers * _AHEAD, parts=means.parts)
-        runner = Runner(steps, records, policy=policy, on_done=told.on_done, on_found=told.on_found)
+        runner = Runner(
+            means.understood(steps, pool),
+            records,
+            policy=policy,
+            on_done=told.on_done,
+            on_found=told.on_found,
+        )
         return await runner.run(refs, known=known)
 
 

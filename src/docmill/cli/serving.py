@@ -13,12 +13,14 @@ from docmill.pooled import PooledClassifier, PooledExtractor
 from docmill.reading.converter import LocalConverter
 from docmill.reading.engines.reader import PageReader
 from docmill.reading.options import ReadingOptions
+from docmill.reading.originals import Originals
 from docmill.reading.pool import Pool
 from docmill.reading.render import LocalRenderer
 from docmill.reading.unlocker import PooledUnlocker
 from docmill.reading.unpacker import PooledUnpacker
 from docmill.service.engines import page_readers, reading_options
 from docmill.service.ingest import Stages
+from docmill.service.models import Understanding
 from docmill.service.probes import Probes
 from docmill.service.settings import Settings
 from docmill.service.signals import stop_signals
@@ -143,7 +145,7 @@ async def _worker(process: _Process) -> AsyncGenerator[None]:
         metrics.watch_pool("reading", pool)
         options = reading_options(process.settings)
         async with page_readers(process.settings, pool, options) as readers:
-            parts = stages(pool, options, readers)
+            parts = stages(pool, options, readers, process.settings)
             async with _alongside(run_worker(process.service, parts, process.stop, process.abort, metrics)):
                 yield
 
@@ -173,14 +175,20 @@ async def _alongside(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
         raise first_of(errors) from errors
 
 
-def stages(pool: Pool, options: ReadingOptions, readers: Sequence[PageReader]) -> Stages:
-    """How documents are read and understood: in `pool` and by rule. readers: of pages without text."""
+def stages(pool: Pool, options: ReadingOptions, readers: Sequence[PageReader], settings: Settings) -> Stages:
+    """How documents are read and understood: in `pool`, by rule, and by the models that the settings name.
+
+    readers: of pages without text. Raises MisconfiguredError if a library is not installed.
+    """
+    originals = Originals(pool, options)
+    understanding, gate = Understanding(settings, originals), RuleGate()
     return Stages(
         LocalConverter(pool, options, readers),
-        PooledClassifier(pool),
-        PooledExtractor(pool),
-        RuleGate(),
+        understanding.classifier(PooledClassifier(pool)),
+        understanding.extractor(PooledExtractor(pool), gate),
+        gate,
         PooledUnpacker(pool, options),
+        originals if understanding.asks_models else None,
     )
 
 

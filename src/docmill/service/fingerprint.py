@@ -3,6 +3,7 @@
 import hashlib
 import json
 from importlib.metadata import version
+from typing import Any
 
 from docmill.schemas.registry import REGISTRY
 from docmill.service.settings import Settings
@@ -14,10 +15,15 @@ def pipeline_fingerprint(settings: Settings) -> str:
     Settings of speed, limits of time and places are no part of it.
     """
     limits = {"pages", "parts", "parts_in_all", "parts_depth", "unpacked_mb"}
-    read_by = {"ocr": True, "image": True, "reading": True, "limits": limits}
+    read_by: dict[str, Any] = {"ocr": True, "image": True, "reading": True, "limits": limits}
     if "documentai" in settings.ocr.engines:
         read_by["documentai"] = {"project", "location", "processor", "version"}
     if "vision" in settings.ocr.engines:
+        read_by["llm"] = {"provider", "model", "base_url"}
+    of_model = {"provider", "model", "base_url", "sees"}
+    understood = settings.understanding
+    if understood.small or understood.large:
+        read_by["understanding"] = {"small": of_model, "large": of_model, "classify": True}
         read_by["llm"] = {"provider", "model", "base_url"}
     parts = {
         "docmill": version("docmill"),

@@ -12,6 +12,7 @@ from docmill.errors import CorruptError, DocmillError
 from docmill.model import Document, Result
 from docmill.pipeline import PartLimits, Steps, TimeLimits, process
 from docmill.ports import Classifier, Converter, Extractor, Gate, Original, Ref, Unpacker
+from docmill.reading.originals import Originals
 from docmill.reading.turns import on_account_of
 from docmill.service.blobs import Blobs
 from docmill.service.intake import Intake
@@ -27,13 +28,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Who reads and understands documents. Without an unpacker, what they hold is named and not taken out."""
+    """Who reads and understands documents. Without an unpacker, what they hold is named and not taken out.
+
+    originals: notes the files that are read, for who draws their pages once more.
+    """
 
     converter: Converter
     classifier: Classifier
     extractor: Extractor
     gate: Gate
     unpacker: Unpacker | None = None
+    originals: Originals | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +67,9 @@ class Workshop:
         whose = on_account_of(claim.tenant_id, claim.document_id)
         # Of this claim alone: an earlier one may have been lost here and not be over yet.
         async with folder_for(self.place, f"{claim.ingestion_id}-{claim.fence}") as folder:
+            reader = BlobReader(self.blobs, folder, self.reads)
             steps = Steps(
-                reader=BlobReader(self.blobs, folder, self.reads),
+                reader=stages.originals.noting(reader) if stages.originals else reader,
                 converter=stages.converter,
                 classifier=stages.classifier,
                 extractor=stages.extractor,

@@ -111,6 +111,52 @@ class Llm(_Section):
     concurrency: int = Field(default=4, ge=1)
 
 
+class ChosenModel(_Section):
+    """A model that reads fields. What is not set is as in `llm`, if it is at the same provider and address.
+
+    sees: whether pages that were read badly are shown to it as pictures. input_usd, output_usd: for a million
+    tokens, where the usual prices do not hold.
+    """
+
+    model: str
+    provider: Literal["openai", "anthropic", "google"] | None = None
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^/]+")
+    api_key: SecretStr | None = None
+    sees: bool = False
+    input_usd: Decimal | None = Field(default=None, ge=0)
+    output_usd: Decimal | None = Field(default=None, ge=0)
+
+    def within(self, llm: Llm) -> "ChosenModel":
+        """The same with what it takes from `llm`: a key goes to nobody but the address it is set with."""
+        if self.base_url or self.provider not in (None, llm.provider):
+            return self.model_copy(update={"provider": self.provider or llm.provider})
+        taken = {"provider": llm.provider, "base_url": llm.base_url, "api_key": self.api_key or llm.api_key}
+        return self.model_copy(update=taken)
+
+    @model_validator(mode="after")
+    def _prices_are_two(self) -> Self:
+        if (self.input_usd is None) != (self.output_usd is None):
+            raise ValueError("input_usd and output_usd are given together or not at all")
+        return self
+
+
+class Understanding(_Section):
+    """Which models are asked for what the rules do not read, the small one before the large one.
+
+    classify: who says what a document is.
+    """
+
+    small: ChosenModel | None = None
+    large: ChosenModel | None = None
+    classify: Literal["rules", "small", "large"] = "rules"
+
+    @model_validator(mode="after")
+    def _who_classifies_is_set_up(self) -> Self:
+        if self.classify != "rules" and getattr(self, self.classify) is None:
+            raise ValueError(f"classify names the {self.classify} model, which is not set")
+        return self
+
+
 class Image(_Section):
     """How pictures are prepared for reading."""
 
@@ -212,6 +258,7 @@ class Settings(BaseSettings):
     ocr: Ocr = Ocr()
     documentai: DocumentAi = DocumentAi()
     llm: Llm = Llm()
+    understanding: Understanding = Understanding()
     image: Image = Image()
     reading: Reading = Reading()
     limits: Limits = Limits()
@@ -237,6 +284,12 @@ class Settings(BaseSettings):
             raise ValueError(
                 "ocr.engines names documentai, which needs documentai.project and documentai.processor"
             )
+        for name, chosen in (("small", self.understanding.small), ("large", self.understanding.large)):
+            whole = chosen and chosen.within(self.llm)
+            if whole and not (whole.api_key or whole.base_url):
+                raise ValueError(
+                    f"understanding.{name} needs an api_key or a base_url, its own or that of llm"
+                )
         if "vision" in self.ocr.engines and not (self.llm.model and (self.llm.api_key or self.llm.base_url)):
             raise ValueError(
                 "ocr.engines names vision, which needs llm.model, and llm.api_key or llm.base_url"

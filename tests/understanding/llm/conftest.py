@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -8,17 +7,13 @@ import pytest
 from docmill.limits import Slots
 from docmill.llm.providers import model_of
 from docmill.understanding.llm.asking import Asker
-from llm_server import KEY, MODELS, Provider, Server
+from llm_server import KEY, MODELS, Provider, Server, serving
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[Server]:
-    server = Server()
-    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
-    server.port = listening.sockets[0].getsockname()[1]
-    yield server
-    server.over.set()
-    listening.close()
+    async with serving() as server:
+        yield server
 
 
 @asynccontextmanager

@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, Literal, NamedTuple, cast
 
 from pydantic_ai import BinaryContent, ModelSettings
@@ -32,7 +31,7 @@ from docmill.errors import (
 )
 from docmill.limits import Guard, Slots
 from docmill.llm.answers import Price, translated, usage_of
-from docmill.model import Usage
+from docmill.understanding.llm.meter import Meter
 
 TOOL = "answer"
 OTHERWISE = "enter the fields by hand, or choose another model"
@@ -56,24 +55,6 @@ class Question(NamedTuple):
     instructions: str
     content: Sequence[str | BinaryContent]
     schema: Mapping[str, Any]
-
-
-class Meter:
-    """What a document's questions have cost, and how much is left of its budget."""
-
-    def __init__(self, budget: Decimal | None, spent: Usage | None = None) -> None:
-        self._budget = budget
-        self._before = spent.cost if spent else Decimal(0)
-        self.usage = Usage()
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether nothing more may be asked."""
-        return self._budget is not None and self._before + self.usage.cost >= self._budget
-
-    def add(self, usage: Usage) -> None:
-        """Count one answer."""
-        self.usage = self.usage.plus(usage)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """What a document is, as a language model sees it; the rules answer where it does not."""
 
-import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -9,10 +8,12 @@ from decimal import Decimal
 from typing import Any, cast
 
 from docmill.errors import DocmillError, DocumentError, TimeLimitError, TransientError
+from docmill.limits import TimeLimit
 from docmill.model import DOCUMENT_TYPES, Classification, Document
 from docmill.ports import Classifier
 from docmill.understanding.dates import find_dates
-from docmill.understanding.llm.asking import Asker, Meter, Question
+from docmill.understanding.llm.asking import Asker, Question
+from docmill.understanding.llm.meter import Meter
 from docmill.understanding.llm.windows import Pictures, fenced, pictured, windows
 
 log = logging.getLogger(__name__)
@@ -74,7 +75,7 @@ class LlmClassifier:
         """See `Classifier.classify`. A model that fails leaves the answer of the other."""
         known = await self._otherwise.classify(document)
         try:
-            async with asyncio.timeout(self._limit_s):
+            async with TimeLimit(self._limit_s):
                 return await self._asked(document, known)
         except TimeoutError:
             self._tell(TimeLimitError("the model took too long"))

@@ -11,9 +11,10 @@ from docmill.errors import ContextTooLongError, DocmillError, first_of
 from docmill.model import Document, Evidence, Extraction, Schema
 from docmill.schemas.filling import filled
 from docmill.understanding.evidence import located, values
-from docmill.understanding.llm.asking import Asker, Meter, Question
+from docmill.understanding.llm.asking import Asker, Question
 from docmill.understanding.llm.form import asked, tidied
 from docmill.understanding.llm.injection import orders
+from docmill.understanding.llm.meter import Meter
 from docmill.understanding.llm.windows import CHARACTERS, Pictures, Window, fenced, pictured, windows
 
 INSTRUCTIONS = """\

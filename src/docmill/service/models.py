@@ -1,0 +1,104 @@
+"""The models that the settings name, put together to understand documents."""
+
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING
+
+from docmill.breaker import Breaker, guarded
+from docmill.errors import MisconfiguredError
+from docmill.limits import Slots
+from docmill.ports import Classifier, Extractor, Gate
+from docmill.reading.originals import Originals
+from docmill.service.settings import ChosenModel, Settings
+from docmill.understanding.router import Router
+
+if TYPE_CHECKING:
+    from docmill.understanding.llm.asking import Asker
+
+SHARE_OF_TIME = 0.9
+"""Of the step's limit: what models may take, so that what the rules have found is not lost with it."""
+SHARE_OF_CALL = 0.75
+"""Of the step's limit: what one call may take, so that its breaker learns of who never answers."""
+
+
+class Understanding:
+    """How the settings have documents understood: by rule, and by models where the rules do not do.
+
+    Raises MisconfiguredError if a model is named and the library is not installed.
+    """
+
+    def __init__(self, settings: Settings, originals: Originals | None = None) -> None:
+        self._settings = settings
+        self._originals = originals
+        chosen = settings.understanding
+        named = {"small": chosen.small, "large": chosen.large}
+        self._askers = {name: _asker(name, one, settings) for name, one in named.items() if one is not None}
+
+    @property
+    def asks_models(self) -> bool:
+        """Whether any model is set up."""
+        return bool(self._askers)
+
+    def extractor(self, first: Extractor, gate: Gate) -> Extractor:
+        """Who reads fields."""
+        if not self._askers:
+            return first
+        from docmill.understanding.llm.extractor import LlmExtractor  # noqa: PLC0415 - loads the library
+
+        settings = self._settings
+        models = [
+            LlmExtractor(
+                asker, budget=settings.llm.budget_usd, name=f"{name} model", pictures=self._originals
+            )
+            for name, asker in self._askers.items()
+        ]
+        limit_s = SHARE_OF_TIME * settings.limits.ai_s
+        return Router(first, models, gate, budget=settings.llm.budget_usd, limit_s=limit_s)
+
+    def classifier(self, otherwise: Classifier) -> Classifier:
+        """Who says what documents are."""
+        who = self._settings.understanding.classify
+        if who == "rules":
+            return otherwise
+        from docmill.understanding.llm.classifier import LlmClassifier  # noqa: PLC0415 - loads the library
+
+        return LlmClassifier(
+            self._askers[who],
+            otherwise,
+            pictures=self._originals,
+            budget=self._settings.llm.budget_usd,
+            limit_s=SHARE_OF_TIME * self._settings.limits.ai_s,
+        )
+
+
+def _asker(name: str, chosen: ChosenModel, settings: Settings) -> "Asker":
+    """Who asks one model; each has a breaker and slots of its own."""
+    # Here, since it takes seconds and 100 MB, which only who wants it should spend.
+    try:
+        from docmill.llm.answers import Price  # noqa: PLC0415
+        from docmill.llm.providers import model_of  # noqa: PLC0415
+        from docmill.understanding.llm.asking import Asker  # noqa: PLC0415
+    except ImportError as error:
+        raise MisconfiguredError(
+            f"understanding.{name} names a model, whose library is not installed; "
+            "run: pip install 'docmill[llm]'"
+        ) from error
+    whole = chosen.within(settings.llm)
+    provider, limit_s = whole.provider or "openai", SHARE_OF_CALL * settings.limits.ai_s
+    price = None
+    if chosen.input_usd is not None:
+        price = Price(chosen.input_usd, chosen.output_usd or Decimal(0))
+    return Asker(
+        model_of(
+            provider,
+            whole.model,
+            base_url=whole.base_url,
+            api_key=whole.api_key.get_secret_value() if whole.api_key else None,
+        ),
+        partial(guarded, Breaker(f"{name} model"), limit_s=limit_s),
+        Slots(settings.llm.concurrency),
+        output="tool" if provider == "anthropic" else "native",
+        sees=chosen.sees,
+        price=price,
+        limit_s=limit_s,
+    )

@@ -1,0 +1,216 @@
+"""Who reads a document's fields: first who costs nothing, then models, only what is not believed."""
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, NamedTuple, Protocol, cast
+
+from docmill.errors import DocumentError, TransientError
+from docmill.limits import TimeLimit
+from docmill.model import Document, Evidence, Extraction, Failure, Schema, Verdict, letters_and_digits
+from docmill.ports import Extractor, Gate
+from docmill.schemas.filling import filled
+from docmill.understanding.evidence import values
+from docmill.understanding.llm.meter import Meter
+
+log = logging.getLogger(__name__)
+
+_LISTED = 6
+"""So many fields are named in a reason."""
+_INDEX = re.compile(r"\[\d+\].*")
+
+
+class AskedModel(Protocol):
+    """Reads some fields only, on another's account. name: in reasons."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    async def ask(
+        self, document: Document, schema: Schema, *, meter: Meter, only: Sequence[str] = ()
+    ) -> Extraction:
+        """The values at these paths; what they cost is added to the meter. Raises as `Extractor.extract`."""
+        ...
+
+
+class Router:
+    """`Extractor` that asks one after the other until the gate believes what it has.
+
+    first: asked always, for everything; XML and rules cost nothing. models: asked in this order for the
+    fields of which a check failed, as long as the budget lasts; what they say takes a field's place if it
+    stands on the page, and is kept if the gate then objects to less. limit_s: for all models together.
+    """
+
+    def __init__(
+        self,
+        first: Extractor,
+        models: Sequence[AskedModel],
+        gate: Gate,
+        *,
+        budget: Decimal | None = None,
+        limit_s: float | None = None,
+    ) -> None:
+        self._first = first
+        self._models = tuple(models)
+        self._gate = gate
+        self._budget = budget
+        self._limit_s = limit_s
+
+    async def extract(self, document: Document, schema: Schema) -> Extraction:
+        """See `Extractor.extract`. Its reason tells who was asked for what, and what came of it.
+
+        A model that fails leaves what there is. Raises SetupError, and an error that is no attempt: while a
+        provider is left alone, documents wait for it.
+        """
+        first = await self._first.extract(document, schema)
+        state = _State(first, self._gate.judge(document, first, schema), [first.reason])
+        meter = Meter(self._budget, document.usage)
+        try:
+            async with TimeLimit(self._limit_s):
+                for model in self._models:
+                    if not await self._improved(state, model, document, schema, meter=meter):
+                        break
+        except TimeoutError:
+            state.story.append(f"given up after {self._limit_s:g} s")
+        return state.best.model_copy(
+            update={"usage": first.usage.plus(meter.usage), "reason": "; ".join(filter(None, state.story))}
+        )
+
+    async def _improved(
+        self, state: "_State", model: AskedModel, document: Document, schema: Schema, *, meter: Meter
+    ) -> bool:
+        """Whether it is worth while to ask another after this model."""
+        wanted = state.doubted
+        if not wanted:
+            return False
+        if meter.is_spent:
+            state.story.append(f"{model.name} not asked: the budget of ${self._budget} is spent")
+            return False
+        try:
+            found = await model.ask(document, schema, meter=meter, only=wanted)
+        except (TransientError, DocumentError) as error:
+            if isinstance(error, TransientError) and not error.attempted:
+                raise
+            log.warning("a model read no fields", extra={"code": error.code, "model": model.name})
+            state.story.append(f"asked {model.name} for {_named(wanted)}: it failed ({error.code})")
+            return True
+        merged = _merged(state.best, found, wanted, schema)
+        state.consider(merged, self._gate.judge(document, merged, schema), found, asked=wanted)
+        return True
+
+
+@dataclass
+class _State:
+    """The best so far, what the gate says of it, and how it came about."""
+
+    best: Extraction
+    verdict: Verdict
+    story: list[str] = field(default_factory=list[str])
+
+    @property
+    def doubted(self) -> tuple[str, ...]:
+        """The fields of checks that failed; not of those that the extractor itself found to fail."""
+        own = set(self.best.failures)
+        paths = (path for failure in self.verdict.failures if failure not in own for path in failure.fields)
+        return tuple(dict.fromkeys(_INDEX.sub("[]", path) for path in paths))
+
+    def consider(
+        self, merged: Extraction, verdict: Verdict, found: Extraction, *, asked: Sequence[str]
+    ) -> None:
+        """Take the merged values if fewer fields fail, or as many of which more have a value."""
+        before, other = self.doubted, _State(merged, verdict)
+        mended = [path for path in before if path not in other.doubted]
+        if (len(other.doubted), -len(merged.evidence)) < (len(before), -len(self.best.evidence)):
+            self.best, self.verdict = merged, verdict
+            told = f"{_named(mended)} mended" if mended else "something found, not yet believed"
+        else:
+            self.best = self.best.model_copy(update={"failures": merged.failures})
+            told = "nothing better"
+        self.story.append(f"asked {found.reason} for {_named(asked)}: {told}")
+
+
+class _Values(NamedTuple):
+    """Values and where they stand."""
+
+    data: dict[str, Any]
+    evidence: dict[str, Evidence]
+
+
+def _merged(best: Extraction, found: Extraction, wanted: Sequence[str], schema: Schema) -> Extraction:
+    """The best with what was found for the fields that were asked for, as far as it stands on the page."""
+    kept = _Values(best.data.model_dump(), dict(best.evidence))
+    new = found.data.model_dump()
+    for path in wanted:
+        if "[]" in path:
+            _replace_list(kept, path.partition("[]")[0], new, found.evidence)
+        else:
+            _replace(kept, path, new, found.evidence)
+    return best.model_copy(
+        update={
+            "data": filled(schema.fields, kept.data),
+            "evidence": kept.evidence,
+            "failures": _together(best.failures, found.failures),
+        }
+    )
+
+
+def _replace(kept: _Values, path: str, new: Mapping[str, Any], evidence: Mapping[str, Evidence]) -> None:
+    value, proof = _at(new, path), evidence.get(path)
+    if value is None or proof is None or proof.match == "none":
+        return
+    old, known = _at(kept.data, path), kept.evidence.get(path)
+    if known is not None and _same(old, value):
+        # Two ways to the same value: what remains doubtful is how well it was recognised.
+        if proof.confidence > known.confidence:
+            kept.evidence[path] = proof
+        return
+    _put(kept.data, path, value)
+    kept.evidence[path] = proof
+
+
+def _replace_list(kept: _Values, path: str, new: Mapping[str, Any], evidence: Mapping[str, Evidence]) -> None:
+    """All items at once: those of two readers cannot be told apart."""
+    items = _at(new, path)
+    if not items or any(evidence[one].match == "none" for one, _ in values(items, path) if one in evidence):
+        return
+    _put(kept.data, path, items)
+    for one in [one for one in kept.evidence if one.startswith(f"{path}[")]:
+        del kept.evidence[one]
+    kept.evidence.update({one: proof for one, proof in evidence.items() if one.startswith(f"{path}[")})
+
+
+def _at(data: Mapping[str, Any], path: str) -> object:
+    node: object = data
+    for name in path.split("."):
+        if not isinstance(node, Mapping):
+            return None
+        node = cast("Mapping[str, object]", node).get(name)
+    return node
+
+
+def _put(data: dict[str, Any], path: str, value: object) -> None:
+    *owners, leaf = path.split(".")
+    for name in owners:
+        inner = data.get(name)
+        data[name] = dict(cast("Mapping[str, Any]", inner)) if isinstance(inner, Mapping) else {}
+        data = data[name]
+    data[leaf] = value
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, str) and isinstance(other, str):
+        return letters_and_digits(one) == letters_and_digits(other)
+    return one == other
+
+
+def _together(first: Sequence[Failure], second: Sequence[Failure]) -> tuple[Failure, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
+
+
+def _named(paths: Sequence[str]) -> str:
+    """Fields as a person calls them."""
+    names = [path.replace("[]", "").replace("_", " ").replace(".", " ") for path in paths]
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more

@@ -1,0 +1,158 @@
+"""From settings to models that understand."""
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from pydantic import SecretStr
+
+from docmill.batch.folder import FolderReader
+from docmill.batch.memory import MemoryExporter, MemoryJournal
+from docmill.cli.means import means_of
+from docmill.cli.serving import stages
+from docmill.errors import MisconfiguredError
+from docmill.offline import offline_steps, reading_pool
+from docmill.pipeline import process
+from docmill.ports import Ref
+from docmill.reading.options import ReadingOptions
+from docmill.reading.pool import Pool
+from docmill.service.fingerprint import pipeline_fingerprint
+from docmill.service.models import Understanding
+from docmill.service.settings import ChosenModel, Llm, Settings
+from docmill.service.settings import Understanding as Chosen
+from docmill.understanding.fake import FakeClassifier, FakeExtractor, FakeGate
+from docmill.understanding.llm.classifier import LlmClassifier
+from docmill.understanding.router import Router
+from llm_server import Server, serving, spoken
+
+OWN = Llm(base_url="http://127.0.0.1:9/v1", api_key=SecretStr("llm-key"))
+PAGE = """
+Harbour Ltd
+12 Quay Street, Leeds
+
+Invoice R-1
+Date 05.03.2024
+
+Net           20.00
+VAT 20 %       4.00
+Total         24.00 EUR
+"""
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def settings(
+    small: ChosenModel | None = None,
+    large: ChosenModel | None = None,
+    classify: Literal["rules", "small", "large"] = "rules",
+) -> Settings:
+    return Settings(llm=OWN, understanding=Chosen(small=small, large=large, classify=classify))
+
+
+async def test_without_models_only_the_rules_are_asked() -> None:
+    first, classifier = FakeExtractor(), FakeClassifier()
+    understanding = Understanding(Settings())
+
+    assert understanding.extractor(first, FakeGate()) is first
+    assert understanding.classifier(classifier) is classifier
+    assert not understanding.asks_models
+    assert stages(Pool(1), ReadingOptions(), (), Settings()).originals is None
+
+
+async def test_models_come_after_the_rules() -> None:
+    chosen = settings(small=ChosenModel(model="s"), large=ChosenModel(model="l", sees=True), classify="small")
+
+    found = stages(Pool(1), ReadingOptions(), (), chosen)
+
+    assert isinstance(found.extractor, Router)
+    assert isinstance(found.classifier, LlmClassifier)
+    assert found.originals is not None
+
+
+async def test_a_model_whose_library_is_absent_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "docmill.understanding.llm.asking", None)
+
+    with pytest.raises(MisconfiguredError, match=r"pip install 'docmill\[llm\]'"):
+        Understanding(settings(small=ChosenModel(model="s")))
+
+
+def test_a_key_goes_to_nobody_but_the_address_it_is_set_with() -> None:
+    same = ChosenModel(model="s").within(OWN)
+    other = ChosenModel(model="s", provider="anthropic", base_url="http://127.0.0.1:8").within(OWN)
+    moved = ChosenModel(model="s", base_url="http://127.0.0.1:8").within(OWN)
+
+    assert (same.provider, same.base_url, same.api_key) == ("openai", OWN.base_url, OWN.api_key)
+    assert (other.provider, other.api_key) == ("anthropic", None)
+    assert (moved.provider, moved.api_key) == ("openai", None)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        ({"small": {"model": "s", "provider": "anthropic"}}, "needs an api_key or a base_url"),
+        ({"small": {"model": "s", "input_usd": 1}}, "together or not at all"),
+        ({"classify": "large"}, "classify names the large model"),
+    ],
+)
+def test_models_that_cannot_be_asked_are_refused(chosen: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Settings(llm=OWN, understanding=Chosen.model_validate(chosen))
+
+
+def test_another_model_is_another_pipeline_and_another_key_is_not() -> None:
+    one = pipeline_fingerprint(settings(small=ChosenModel(model="s")))
+
+    assert one != pipeline_fingerprint(settings())
+    assert one != pipeline_fingerprint(settings(small=ChosenModel(model="t")))
+    assert one == pipeline_fingerprint(settings(small=ChosenModel(model="s", api_key=SecretStr("k"))))
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    async with serving() as server:
+        yield server
+
+
+async def test_a_run_asks_the_models_that_its_settings_name(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "docmill.toml").write_text(
+        f"""
+        [llm]
+        base_url = "{server.url("openai")}"
+        [understanding.small]
+        model = "own"
+        input_usd = 1
+        output_usd = 2
+        sees = true
+        """
+    )
+    (tmp_path / "invoice.txt").write_text(PAGE)
+    server.replies = [spoken("openai", {"seller": {"name": "Harbour Ltd"}, "number": "R-1"})]
+    means = means_of(None, max_bytes=None, time_limit_s=None, passwords=())
+
+    async with reading_pool(1) as pool:
+        steps = offline_steps(pool, reader=FolderReader(tmp_path), exporter=MemoryExporter())
+        without = means_of(None, max_bytes=None, time_limit_s=None, passwords=())
+        understood = means.understood(steps, pool)
+        result = await process(Ref("invoice.txt", "invoice.txt"), understood, MemoryJournal())
+
+    assert without.settings is not None
+    assert isinstance(understood.extractor, Router)
+    assert result.extraction is not None
+    assert result.verdict is not None
+    if server.requests:  # the rules may have read it all
+        assert "small model" in result.extraction.reason
+
+
+async def test_settings_without_models_change_no_steps(tmp_path: Path) -> None:
+    (tmp_path / "docmill.toml").touch()
+    pool = Pool(1)
+    steps = offline_steps(pool, reader=FolderReader(tmp_path), exporter=MemoryExporter())
+
+    assert means_of(None, max_bytes=None, time_limit_s=None, passwords=()).understood(steps, pool) is steps
+    (tmp_path / "docmill.toml").unlink()
+    assert means_of(None, max_bytes=None, time_limit_s=None, passwords=()).understood(steps, pool) is steps

@@ -1,0 +1,332 @@
+"""Who is asked for what, and whose values stay."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from docmill.errors import (
+    AiContentBlockedError,
+    DocmillError,
+    NetworkError,
+    RateLimitedError,
+    UnauthorizedError,
+)
+from docmill.model import Document, Evidence, Extraction, Failure, Schema, Usage
+from docmill.schemas.registry import REGISTRY
+from docmill.schemas.types import Invoice
+from docmill.understanding.evidence import located
+from docmill.understanding.fake import FakeExtractor
+from docmill.understanding.gate import RuleGate
+from docmill.understanding.llm.meter import Meter
+from docmill.understanding.router import Router
+
+Typeset = Callable[..., Document]
+
+INVOICE = REGISTRY["invoice"]
+PAGE = """
+Harbour Ltd                       Invoice R-1
+12 Quay Street                    Date 05.03.2024
+Pens   4.00
+Ink    16.00
+                     Net           20.00
+                     VAT 20 %       4.00
+                     Total         24.00 EUR
+"""
+WHOLE: dict[str, Any] = {
+    "number": "R-1",
+    "issue_date": "2024-03-05",
+    "seller": {"name": "Harbour Ltd"},
+    "net_total": "20.00",
+    "tax_total": "4.00",
+    "gross_total": "24.00",
+}
+COST = Usage(input_tokens=100, output_tokens=10, model="m", cost=Decimal("0.01"))
+
+
+class Model:
+    """Says always the same, at a price."""
+
+    def __init__(
+        self,
+        name: str,
+        data: dict[str, Any] | None = None,
+        *,
+        error: DocmillError | None = None,
+        failures: tuple[Failure, ...] = (),
+    ) -> None:
+        self.name = name
+        self.asked: list[tuple[str, ...]] = []
+        self._data = data or {}
+        self._error = error
+        self._failures = failures
+
+    async def ask(
+        self, document: Document, schema: Schema, *, meter: Meter, only: Sequence[str] = ()
+    ) -> Extraction:
+        del schema
+        self.asked.append(tuple(only))
+        meter.add(COST)
+        if self._error:
+            raise self._error
+        return extraction(document, self._data, reason=f"{self.name}: m", failures=self._failures)
+
+
+class Silent(Model):
+    async def ask(
+        self, document: Document, schema: Schema, *, meter: Meter, only: Sequence[str] = ()
+    ) -> Extraction:
+        del document, schema, meter, only
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+def extraction(
+    document: Document,
+    data: dict[str, Any],
+    *,
+    reason: str = "rules",
+    failures: tuple[Failure, ...] = (),
+    sure: dict[str, float] | None = None,
+) -> Extraction:
+    model = Invoice.model_validate(data)
+    evidence = located(document, model, INVOICE)
+    evidence.update(
+        {path: evidence[path].model_copy(update={"confidence": one}) for path, one in (sure or {}).items()}
+    )
+    return Extraction(
+        document_type="invoice", data=model, evidence=evidence, reason=reason, failures=failures
+    )
+
+
+@pytest.fixture
+def document(typeset: Typeset) -> Document:
+    return typeset(PAGE)
+
+
+async def routed(
+    document: Document, first: Extraction, *models: Model, budget: str = "1", limit_s: float | None = None
+) -> Extraction:
+    router = Router(FakeExtractor(first), models, RuleGate(), budget=Decimal(budget), limit_s=limit_s)
+    return await router.extract(document, INVOICE)
+
+
+async def test_what_is_believed_costs_nothing(document: Document) -> None:
+    first, model = extraction(document, WHOLE), Model("small model")
+
+    found = await routed(document, first, model)
+
+    assert found == first
+    assert model.asked == []
+
+
+async def test_a_model_is_asked_only_for_what_failed_and_the_reason_tells(document: Document) -> None:
+    first = extraction(document, {**WHOLE, "issue_date": None, "net_total": "19.00"})
+    small = Model("small model", {"issue_date": "2024-03-05", "net_total": "20.00", "number": "R-9"})
+    large = Model("large model")
+
+    found = await routed(document, first, small, large)
+
+    assert isinstance(found.data, Invoice)
+    assert found.data == Invoice.model_validate(WHOLE)
+    assert RuleGate().judge(document, found, INVOICE).passed
+    assert small.asked == [("issue_date", "net_total", "tax_total", "gross_total")]
+    assert large.asked == []
+    assert found.usage == COST
+    assert found.reason == (
+        "rules; asked small model: m for issue date, net total, tax total, gross total: "
+        "issue date, net total, tax total, gross total mended"
+    )
+
+
+async def test_the_next_model_is_asked_for_what_the_last_left(document: Document) -> None:
+    first = extraction(document, {"gross_total": "24.00", "seller": {"name": "Harbour Ltd"}})
+    small = Model("small model", {"issue_date": "2024-03-05", "number": "R-77"})
+    large = Model("large model", {"number": "R-1"})
+
+    found = await routed(document, first, small, large)
+
+    assert large.asked == [("number",)]
+    assert isinstance(found.data, Invoice)
+    assert found.data.number == "R-1"
+    assert found.usage == COST.plus(COST)
+    assert found.reason.endswith("asked large model: m for number: number mended")
+
+
+async def test_a_value_that_is_on_no_page_takes_no_place(document: Document) -> None:
+    first = extraction(document, {**WHOLE, "number": None})
+
+    found = await routed(document, first, Model("small model", {"number": "R-99"}))
+
+    assert isinstance(found.data, Invoice)
+    assert found.data.number is None
+    assert found.reason.endswith("for number: nothing better")
+
+
+async def test_two_readers_of_one_value_make_it_surer(document: Document) -> None:
+    first = extraction(document, WHOLE, sure={"number": 0.2})
+
+    found = await routed(document, first, Model("small model", {"number": "r-1"}))
+
+    assert isinstance(found.data, Invoice)
+    assert found.data.number == "R-1"
+    assert found.evidence["number"].confidence == 1
+    assert found.reason.endswith("number mended")
+
+
+async def test_a_reader_who_is_less_sure_of_the_same_value_changes_nothing(typeset: Typeset) -> None:
+    document = typeset(PAGE.replace("Harbour Ltd", "H4RB0UR LTD"), source="ocr")
+    first = extraction(document, {**WHOLE, "seller": {"name": "HARBOUR LTD"}}, sure={"seller.name": 0.88})
+
+    found = await routed(document, first, Model("small model", {"seller": {"name": "Harbour Ltd"}}))
+
+    assert found.evidence["seller.name"].confidence == 0.88
+
+
+async def test_values_that_add_up_less_are_not_taken(document: Document) -> None:
+    first = extraction(document, {**WHOLE, "number": None})
+    first = first.model_copy(update={"evidence": {**first.evidence, "net_total": NOWHERE}})
+    worse = Model("small model", {"number": None, "net_total": "16.00"})
+
+    found = await routed(document, first, worse)
+
+    assert isinstance(found.data, Invoice)
+    assert found.data.net_total == 20
+
+
+NOWHERE = Evidence(page=None, box=None, text=None, match="none", confidence=0)
+
+
+async def test_lists_are_taken_as_a_whole_if_all_of_it_stands_there(document: Document) -> None:
+    wrong = {**WHOLE, "lines": [{"description": "Pencils", "net_amount": "4.00"}]}
+    right = {
+        "lines": [
+            {"description": "Pens", "net_amount": "4.00"},
+            {"description": "Ink", "net_amount": "16.00"},
+        ]
+    }
+
+    found = await routed(document, extraction(document, wrong), Model("small model", right))
+    kept = await routed(
+        document, extraction(document, wrong), Model("small model", {"lines": [{"description": "Nibs"}]})
+    )
+
+    assert isinstance(found.data, Invoice)
+    assert isinstance(kept.data, Invoice)
+    assert [line.description for line in found.data.lines] == ["Pens", "Ink"]
+    assert found.evidence["lines[1].description"].text == "Ink"
+    assert [line.description for line in kept.data.lines] == ["Pencils"]
+
+
+async def test_what_an_extractor_itself_found_wrong_is_for_a_person_and_no_model(document: Document) -> None:
+    own = Failure(check="xml_mismatch", message="They differ.", fields=("gross_total",))
+    model = Model("small model")
+
+    found = await routed(document, extraction(document, WHOLE, failures=(own,)), model)
+
+    assert model.asked == []
+    assert found.failures == (own,)
+
+
+async def test_what_a_model_finds_suspicious_is_kept(document: Document) -> None:
+    suspicion = Failure(check="injection", message="Orders.")
+    first = extraction(document, {**WHOLE, "number": None})
+
+    better = await routed(document, first, Model("small model", {"number": "R-1"}, failures=(suspicion,)))
+    same = await routed(document, first, Model("small model", {}, failures=(suspicion,)))
+
+    assert better.failures == same.failures == (suspicion,)
+
+
+async def test_nobody_is_asked_once_the_budget_is_spent(document: Document) -> None:
+    first, large = extraction(document, {"number": "R-1"}), Model("large model")
+
+    found = await routed(document, first, Model("small model"), large, budget="0.01")
+
+    assert large.asked == []
+    assert found.usage == COST
+    assert found.reason.endswith("large model not asked: the budget of $0.01 is spent")
+
+
+@pytest.mark.parametrize(
+    "error", [RateLimitedError("slow"), NetworkError("gone"), AiContentBlockedError("no")]
+)
+async def test_a_model_that_fails_leaves_what_there_is_to_the_next(
+    error: DocmillError, document: Document
+) -> None:
+    first = extraction(document, {**WHOLE, "number": None})
+
+    found = await routed(
+        document, first, Model("small model", error=error), Model("large model", {"number": "R-1"})
+    )
+
+    assert isinstance(found.data, Invoice)
+    assert found.data.number == "R-1"
+    assert f"asked small model for number: it failed ({error.code})" in found.reason
+    assert found.usage == COST.plus(COST)
+
+
+@pytest.mark.parametrize("error", [NetworkError("later", attempted=False), UnauthorizedError("no key")])
+async def test_documents_wait_for_a_provider_that_is_left_alone_and_for_a_person(
+    error: DocmillError, document: Document
+) -> None:
+    with pytest.raises(type(error)):
+        await routed(document, extraction(document, {}), Model("small model", error=error))
+
+
+async def test_models_that_take_too_long_leave_what_there_is(document: Document) -> None:
+    first = extraction(document, {**WHOLE, "number": None})
+
+    found = await routed(document, first, Silent("small model"), limit_s=0.05)
+
+    assert found.data == first.data
+    assert found.reason == "rules; given up after 0.05 s"
+
+
+async def test_many_fields_are_named_shortly(document: Document) -> None:
+    first = extraction(
+        document, {"net_total": "1", "tax_total": "2", "gross_total": "4", "due_date": "1980-01-01"}
+    )
+
+    found = await routed(document, first, Model("small model"))
+
+    assert "and 1 more: nothing better" in found.reason or "and 2 more: nothing better" in found.reason
+
+
+class Owner(BaseModel):
+    name: str | None = None
+
+
+class Car(BaseModel):
+    """Of a user's own."""
+
+    plate: str | None = None
+    owner: Owner | None = None
+
+
+async def test_a_schema_of_the_users_own_is_filled_in_wherever_it_lacks_something(typeset: Typeset) -> None:
+    schema = Schema("car", Car, critical=("plate", "owner.name"))
+    document = typeset("Plate: LX 71\nOwner: Ann Lee")
+
+    def said(data: dict[str, Any]) -> Extraction:
+        car = Car.model_validate(data)
+        return Extraction(document_type="car", data=car, evidence=located(document, car, schema), reason="x")
+
+    class Seer(Model):
+        async def ask(
+            self, document: Document, schema: Schema, *, meter: Meter, only: Sequence[str] = ()
+        ) -> Extraction:
+            del document, schema, meter
+            self.asked.append(tuple(only))
+            return said({"owner": {"name": "Ann Lee"}} if len(self.asked) > 1 else {"plate": "LX 71"})
+
+    seer = Seer("model")
+    router = Router(FakeExtractor(said({})), [seer, seer], RuleGate())
+
+    found = await router.extract(document, schema)
+
+    assert found.data == Car(plate="LX 71", owner=Owner(name="Ann Lee"))
+    assert seer.asked == [("plate", "owner.name"), ("owner.name",)]
