@@ -58,7 +58,8 @@ def run_folder(options: Options) -> int:
     lister = FolderLister(options.folder)
     refs = [ref for ref in lister.list() if (options.folder / ref.key).resolve() != out]
     if lister.passed_by:
-        stderr.print(f"{lister.passed_by} files that programs leave behind were passed by")
+        files = "file" if lister.passed_by == 1 else "files"
+        stderr.print(f"passed by: {lister.passed_by} {files} that programs leave behind")
     means = means_of(
         options.config,
         max_bytes=options.max_bytes,

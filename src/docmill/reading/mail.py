@@ -25,7 +25,7 @@ from docmill.reading.sniff import MAIL_IN_BOX
 if TYPE_CHECKING:
     from email.message import Message
 
-ENCRYPTED = "the mail is encrypted ({}); open it in your mail program, save it as a PDF and upload that"
+ENCRYPTED = "the mail is encrypted ({}); open it in your mail program, save it as a PDF and use that"
 DEEPEST = 50
 """Multiparts within each other; no program nests a tenth of that."""
 DECORATION_BYTES = 100_000

@@ -18,7 +18,7 @@ from docmill.reading.letters import Letter
 from docmill.reading.mail import DECORATION_BYTES, ENCRYPTED
 from docmill.reading.options import ReadingOptions
 
-_DAMAGED = "the Outlook message is damaged; open it in Outlook, save it as a PDF and upload that"
+_DAMAGED = "the Outlook message is damaged; open it in Outlook, save it as a PDF and use that"
 _VALUE = "__substg1.0_"
 _FIXED = "__properties_version1.0"
 _ATTACHED = "__attach_version1.0_"
@@ -27,7 +27,7 @@ _SIGNED = ".smime"
 _SEQUENCE = b"0"
 """How every file begins that S/MIME makes, and no head of a mail."""
 _ELSEWHERE = "the mail only says where this file was; upload it by itself"
-_EMBEDDED = "this is a picture or object inside the text; open the mail, save it as a file and upload that"
+_EMBEDDED = "this is a picture or object inside the text; open the mail, save it as a file and use that"
 _DEEPEST = 10
 _FAULTS = (OSError, ValueError, LookupError, TypeError, ArithmeticError, struct.error, RecursionError)
 """What `olefile` raises on files that are made or broken badly."""

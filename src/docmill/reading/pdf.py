@@ -35,9 +35,7 @@ OPERATOR = re.compile(r"[A-Za-z'\"][A-Za-z0-9*]{0,2}|INLINE IMAGE")
 
 LOCKED = "the PDF is protected by a password; give the password, or save the PDF without one"
 NOT_OPENED = "the password does not open the PDF; give the right one, or save the PDF without one"
-FOR_OTHERS = (
-    "the PDF is encrypted for certain people only; save it without that protection and upload it again"
-)
+FOR_OTHERS = "the PDF is encrypted for certain people only; save it without that protection"
 DAMAGED_PAGE = "the page is damaged"
 BEYOND_REPAIR = "the PDF is damaged beyond repair; print or scan it again"
 MALFORMED = (OSError, ValueError, RuntimeError, LookupError, TypeError, RecursionError)

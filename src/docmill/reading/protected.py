@@ -13,9 +13,7 @@ from docmill.errors import EncryptedError
 
 LOCKED = "the file is protected by a password; give the password, or save the file without one"
 NOT_OPENED = "the password does not open the file; give the right one, or save the file without one"
-IN_OTHER_WAYS = (
-    "the file is protected in a way that cannot be opened here; save it without and upload it again"
-)
+IN_OTHER_WAYS = "the file is protected in a way that cannot be opened here; save it without, and use that"
 OF_EXCEL = "VelvetSweatshop"
 """Excel protects workbooks with it, and opens them without asking."""
 OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"

@@ -74,7 +74,7 @@ class Kind(NamedTuple):
     advice: str = ""
 
 
-AS_PDF = "save it as a PDF and upload that"
+AS_PDF = "save it as a PDF and use that"
 ASK = "do not start it; ask whoever sent it for the document as a PDF"
 UNPACKED = "unpack it and upload what it holds"
 OPEN_XML = "application/vnd.openxmlformats-officedocument"

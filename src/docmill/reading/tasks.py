@@ -20,7 +20,9 @@ from docmill.reading.rulings import rulings
 from docmill.reading.tables import with_tables
 from docmill.reading.wholes import TEXTS, WHOLES
 
-WORDLESS = "the file holds no text; if it shows pictures of text, save it as a PDF and upload that"
+WORDLESS = (
+    "no text was found in the file, nor in its pictures; if it shows some, save it as a PDF and use that"
+)
 
 
 class Opened(NamedTuple):

@@ -66,6 +66,7 @@ async def test_every_state_is_told_in_words_and_offers_what_helps(
 
     for words in [
         "Waiting for its turn",
+        '<span class="pill warn">Kept, not read</span>',
         "No progress for <span data-minutes>14</span> min",
         "It is damaged.",
         "It is a program.",

@@ -77,9 +77,9 @@ def _parsed(text: str) -> Element | None:
     try:
         root = etree.fromstring(data, parser) if data.strip() else None
     except etree.XMLSyntaxError as error:  # nothing but comments, or nothing that looks like a page
-        raise CorruptError("the web page shows nothing; save it as a PDF and upload that") from error
+        raise CorruptError("the web page shows nothing; save it as a PDF and use that") from error
     if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
-        raise TooLargeError("the web page nests its elements too deeply; save it as a PDF and upload that")
+        raise TooLargeError("the web page nests its elements too deeply; save it as a PDF and use that")
     return root
 
 

@@ -58,7 +58,7 @@ def read_sheets(path: Path, options: ReadingOptions) -> list[Block]:
 def _content(package: Package) -> Element:
     manifest = package.optional("META-INF/manifest.xml")
     if manifest is not None and any(local(found) == "encryption-data" for found in manifest.iter()):
-        raise EncryptedError("the file is protected by a password; save it without one and upload it again")
+        raise EncryptedError("the file is protected by a password; save it without one")
     return package.xml("content.xml")
 
 

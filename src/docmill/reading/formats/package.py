@@ -112,9 +112,7 @@ class Package:
         if info is None:
             raise CorruptError("the file is damaged: a part of it is missing; save it again")
         if info.flag_bits & 1:
-            raise EncryptedError(
-                "the file is protected by a password; save it without one and upload it again"
-            )
+            raise EncryptedError("the file is protected by a password; save it without one")
         with _translated(), self._archive.open(info) as member:
             size = 0
             while chunk := member.read(CHUNK_BYTES):

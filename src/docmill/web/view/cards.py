@@ -9,7 +9,7 @@ from uuid import UUID
 
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.parts import WholeRow
-from docmill.web.view.words import RETRIES, STATES, StateWords, sentence, step_name, type_name
+from docmill.web.view.words import RETRIES, StateWords, sentence, state_words, step_name, type_name
 
 THUMBNAIL_PX = 400
 _AMOUNTS = ("gross_total", "amount_due", "closing_balance", "net_total")
@@ -64,7 +64,7 @@ def card(
         id=row.id,
         version=row.version,
         state=row.state,
-        words=STATES[row.state],
+        words=state_words(row.state, row.error_message),
         title=title(row),
         type_name=type_name(row.document_type),
         date=row.document_date.isoformat() if row.document_date else "",

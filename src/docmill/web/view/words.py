@@ -27,6 +27,14 @@ STATES = {
 }
 """In the order in which the filter offers them."""
 
+KEPT = StateWords("Kept, not read", "warn")
+
+
+def state_words(state: str, error_message: str | None) -> StateWords:
+    """What a document's state is called; one that nobody could read is ready, and yet no good news."""
+    return KEPT if state == "ready" and error_message else STATES[state]
+
+
 RETRIES = {
     "stale": "Retry",
     "needs_classification": "Retry classification",
