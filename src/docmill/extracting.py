@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from docmill.batch.memory import MemoryExporter, MemoryJournal
 from docmill.errors import UnsupportedFileTypeError
 from docmill.model import Evidence, Result, Schema, Verdict
-from docmill.offline import READING, offline_steps, reader_of, reading_pool, waited_for
+from docmill.offline import READING, model_in, offline_steps, reader_of, reading_pool, waited_for
 from docmill.pipeline import process
 from docmill.ports import Ref
 from docmill.reading.options import ReadingOptions
@@ -39,6 +39,7 @@ def extract(
     schema: type[Model],
     *,
     labels: Mapping[str, Sequence[str]] | None = None,
+    model: Path | str | None = None,
     passwords: Sequence[str] = (),
 ) -> Extracted[Model]: ...
 
@@ -49,6 +50,7 @@ def extract(
     schema: Mapping[str, Any] | Schema | str,
     *,
     labels: Mapping[str, Sequence[str]] | None = None,
+    model: Path | str | None = None,
     passwords: Sequence[str] = (),
 ) -> Extracted[BaseModel]: ...
 
@@ -58,16 +60,18 @@ def extract(
     schema: type[BaseModel] | Mapping[str, Any] | Schema | str,
     *,
     labels: Mapping[str, Sequence[str]] | None = None,
+    model: Path | str | None = None,
     passwords: Sequence[str] = (),
 ) -> Extracted[Any]:
     """What the file says of the values that the schema asks for, each with its place on the page.
 
     schema: a Pydantic model, a JSON Schema of an object, or the name of a type that docmill knows. labels:
-    words that stand beside a field's value, by its path. passwords: to try if the file is protected.
+    words that stand beside a field's value, by its path. model: a file of `docmill learn`. passwords: to try
+    if the file is protected.
     Raises DocmillError; MisconfiguredError if the schema is none, UnsupportedFileTypeError for a file that
     cannot be read or that only holds others.
     """
-    call = aextract(source, cast("Any", schema), labels=labels, passwords=passwords)
+    call = aextract(source, cast("Any", schema), labels=labels, model=model, passwords=passwords)
     return waited_for(call, instead="aextract")
 
 
@@ -77,6 +81,7 @@ async def aextract(
     schema: type[Model],
     *,
     labels: Mapping[str, Sequence[str]] | None = None,
+    model: Path | str | None = None,
     passwords: Sequence[str] = (),
 ) -> Extracted[Model]: ...
 
@@ -87,6 +92,7 @@ async def aextract(
     schema: Mapping[str, Any] | Schema | str,
     *,
     labels: Mapping[str, Sequence[str]] | None = None,
+    model: Path | str | None = None,
     passwords: Sequence[str] = (),
 ) -> Extracted[BaseModel]: ...
 
@@ -96,11 +102,14 @@ async def aextract(
     schema: type[BaseModel] | Mapping[str, Any] | Schema | str,
     *,
     labels: Mapping[str, Sequence[str]] | None = None,
+    model: Path | str | None = None,
     passwords: Sequence[str] = (),
 ) -> Extracted[Any]:
     """`extract` for code within an event loop, such as a notebook."""
     wanted = schema_of(schema, labels={path: tuple(words) for path, words in (labels or {}).items()})
-    result = await _processed(Path(source), wanted, replace(READING, passwords=tuple(passwords)))
+    learned = None if model is None else model_in(Path(model))
+    reading = replace(READING, passwords=tuple(passwords))
+    result = await _processed(Path(source), wanted, reading, learned)
     if result.extraction is None:
         reason = result.refusal or f"{str(source)!r} holds several documents; take out the one to read"
         raise UnsupportedFileTypeError(reason, media_type=result.media_type)
@@ -108,9 +117,10 @@ async def aextract(
     return Extracted(cast("Any", found.data), found.evidence, result.verdict or Verdict(), result)
 
 
-async def _processed(path: Path, schema: Schema, reading: ReadingOptions) -> Result:
+async def _processed(path: Path, schema: Schema, reading: ReadingOptions, model: str | None) -> Result:
     reader = reader_of(path)
     async with reading_pool(1) as pool:
-        steps = offline_steps(pool, reader=reader, exporter=MemoryExporter(), reading=reading)
-        steps = replace(steps, schema=schema)
+        steps = offline_steps(
+            pool, reader=reader, exporter=MemoryExporter(), reading=reading, schema=schema, model=model
+        )
         return await process(Ref(path.name, path.name), steps, MemoryJournal())

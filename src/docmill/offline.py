@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from docmill.batch.folder import FolderReader
 from docmill.batch.memory import MemoryExporter, MemoryJournal
 from docmill.errors import MisconfiguredError
-from docmill.model import Result
+from docmill.model import Result, Schema
 from docmill.pipeline import Steps, TimeLimits, process
 from docmill.pooled import PooledClassifier, PooledExtractor
 from docmill.ports import Exporter, Reader, Ref
@@ -20,6 +20,7 @@ from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.reading.unpacker import PooledUnpacker
 from docmill.understanding.gate import RuleGate
+from docmill.understanding.own.learned import dumps, loads
 
 Found = TypeVar("Found")
 
@@ -40,18 +41,32 @@ def offline_steps(
     reading: ReadingOptions = READING,
     limits: TimeLimits = LIMITS,
     readers: Sequence[PageReader] = (),
+    schema: Schema | None = None,
+    model: str | None = None,
 ) -> Steps:
-    """Steps that read in `pool` and understand by rule. readers: see `LocalConverter`."""
+    """Steps that read in `pool` and understand by rule. readers: see `LocalConverter`.
+
+    schema: the one to read whatever a document is. model: what was learned of it, as `model_in` has it.
+    """
     return Steps(
         reader=reader,
         converter=LocalConverter(pool, reading, readers),
         classifier=PooledClassifier(pool),
-        extractor=PooledExtractor(pool),
+        extractor=PooledExtractor(pool, {schema.name: model} if schema and model else None),
         gate=RuleGate(),
         exporter=exporter,
         limits=limits,
         unpacker=PooledUnpacker(pool, reading),
+        schema=schema,
     )
+
+
+def model_in(path: Path) -> str:
+    """What was learned, without the lessons. Raises MisconfiguredError if the file holds no model."""
+    try:
+        return dumps(loads(path.read_text(encoding="utf-8")).worn())
+    except (OSError, UnicodeDecodeError) as error:
+        raise MisconfiguredError(f"cannot read the model {str(path)!r}") from error
 
 
 def waited_for(call: Coroutine[Any, Any, Found], *, instead: str) -> Found:

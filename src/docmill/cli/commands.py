@@ -109,6 +109,21 @@ def _passwords(given: list[str] | None, *, ask: bool) -> tuple[str, ...]:
     return (*asked, *(given or passwords()))
 
 
+SchemaPlace = Annotated[
+    str,
+    typer.Option("--schema", metavar="FILE", help="What to read: order.json, order.toml or models.py:Order."),
+]
+ModelFile = Annotated[
+    Path | None, typer.Option("--model", help="What `docmill learn` wrote.", dir_okay=False, exists=True)
+]
+LabelsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels", help="TOML or JSON: words beside each field's value.", dir_okay=False, exists=True
+    ),
+]
+
+
 @app.command()
 def run(
     folder: Annotated[Path, typer.Argument(help="A folder, read with its subfolders, or one file.")],
@@ -131,6 +146,11 @@ def run(
         float | None,
         typer.Option(min=1, help="Seconds per document.", show_default="limits.document_s, or 600"),
     ] = None,
+    schema: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Read every document by it; see `docmill extract`.")
+    ] = None,
+    model: ModelFile = None,
+    labels: LabelsFile = None,
     password: Passwords = None,
     ask_password: AskPassword = False,
 ) -> None:
@@ -143,7 +163,11 @@ def run(
     130 interrupted (run it again to go on).
     """
     from docmill.cli.run import Options, run_folder
+    from docmill.offline import model_in
+    from docmill.schemas.files import schema_in
 
+    if schema is None and (model or labels):
+        raise typer.BadParameter("--model and --labels belong to a --schema")
     options = Options(
         folder=folder,
         out=out,
@@ -156,8 +180,59 @@ def run(
         time_limit_s=time_limit,
         config=config,
         passwords=_passwords(password, ask=ask_password),
+        schema=None if schema is None else schema_in(schema, labels),
+        model=None if model is None else model_in(model),
     )
     raise typer.Exit(run_folder(options))
+
+
+@app.command()
+def extract(
+    file: Annotated[Path, typer.Argument(help="The file to read.")],
+    schema: SchemaPlace,
+    model: ModelFile = None,
+    labels: LabelsFile = None,
+    *,
+    password: Passwords = None,
+    ask_password: AskPassword = False,
+) -> None:
+    """Read one file by a schema of your own and print what it says as JSON, each value with its place.
+
+    The name of a type that docmill knows (invoice, receipt, …) is a schema, too. A Python file is run.
+    """
+    from docmill.cli.extracting import extract_file
+
+    passwords = _passwords(password, ask=ask_password)
+    raise typer.Exit(extract_file(file, schema, model=model, labels=labels, passwords=passwords))
+
+
+@app.command()
+def learn(
+    folder: Annotated[Path, typer.Argument(help="Documents whose values are known.", exists=True)],
+    schema: SchemaPlace,
+    truth: Annotated[
+        Path,
+        typer.Option(
+            help='JSON {"file.pdf": {"field": value}}, or CSV with a column "file".', dir_okay=False
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the model goes.", dir_okay=False)],
+    labels: LabelsFile = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes that read.", show_default="all cores")
+    ] = None,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and compare; write nothing.")] = False,
+) -> None:
+    """Learn from documents with known values how a schema of your own is read.
+
+    Says how many known values are read right before and after, each in documents held out; the model is only
+    written if it reads them better. Exit code: 0 written, 1 not better or nothing read, 2 nothing was done.
+    """
+    from docmill.cli.learning import Lessons
+    from docmill.cli.learning import learn as learned
+
+    raise typer.Exit(learned(Lessons(folder, schema, truth, out, labels, jobs, dry_run)))
 
 
 @app.command()

@@ -25,6 +25,7 @@ from docmill.cli.exits import FAILED, INTERRUPTED
 from docmill.cli.means import Means, means_of
 from docmill.cli.printing import MARKS, PlacesFormatter, shown, stderr, stdout
 from docmill.errors import DocmillError
+from docmill.model import Schema
 from docmill.offline import offline_steps, reading_pool
 from docmill.ports import Ref
 
@@ -37,7 +38,10 @@ _REMEDIES = {"encrypted": ": where a password is missing, --retry-failed --ask-p
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was asked for on the command line. None: as the settings have it."""
+    """What was asked for on the command line. None: as the settings have it.
+
+    schema: the one to read every document by. model: what was learned of it, as text.
+    """
 
     folder: Path
     out: Path
@@ -48,6 +52,8 @@ class Options:
     quiet: bool
     max_bytes: int | None = None
     time_limit_s: float | None = None
+    schema: Schema | None = None
+    model: str | None = field(default=None, repr=False)
     config: Path | None = None
     passwords: tuple[str, ...] = field(default=(), repr=False)
 
@@ -133,6 +139,8 @@ async def _run(
             reading=means.reading,
             limits=means.limits,
             readers=readers,
+            schema=options.schema,
+            model=options.model,
         )
         policy = Policy(concurrency=pool.workers * _AHEAD, parts=means.parts)
         runner = Runner(

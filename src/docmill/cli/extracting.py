@@ -1,0 +1,29 @@
+"""`docmill extract`: one file by one schema, as JSON."""
+
+import json
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from docmill.cli.printing import stdout
+from docmill.extracting import Extracted, extract
+from docmill.schemas.files import schema_in
+from docmill.schemas.registry import REGISTRY
+
+
+def extract_file(
+    file: Path, schema: str, *, model: Path | None, labels: Path | None, passwords: tuple[str, ...]
+) -> int:
+    """Read the file and print what it says; the exit code."""
+    wanted = REGISTRY[schema] if schema in REGISTRY and labels is None else schema_in(schema, labels)
+    extracted = extract(file, wanted, model=model, passwords=passwords)
+    stdout.print(json.dumps(_content(extracted), indent=2, ensure_ascii=False), markup=False)
+    return 0
+
+
+def _content(extracted: Extracted[BaseModel]) -> dict[str, object]:
+    return {
+        "data": extracted.data.model_dump(mode="json"),
+        "evidence": {path: proof.model_dump(mode="json") for path, proof in extracted.evidence.items()},
+        "verdict": {"passed": extracted.verdict.passed, **extracted.verdict.model_dump(mode="json")},
+    }

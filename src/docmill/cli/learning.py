@@ -1,0 +1,145 @@
+"""`docmill learn`: a model of a user's own schema from documents whose values are known."""
+
+import asyncio
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from docmill.batch.folder import FolderLister, FolderReader
+from docmill.cli.exits import FAILED
+from docmill.cli.printing import MARKS, shown, stderr, stdout
+from docmill.errors import DocmillError, MisconfiguredError
+from docmill.learning.teaching import LEAST_DOCUMENTS, Figures, held_out, learned, taught_by
+from docmill.model import Document, Schema
+from docmill.offline import READING, reading_pool
+from docmill.ports import Ref
+from docmill.reading.converter import LocalConverter
+from docmill.schemas.files import schema_in
+from docmill.schemas.outline import outline
+from docmill.understanding.conventions import conventions
+from docmill.understanding.layout import Layout
+from docmill.understanding.own.extractor import meanings_of, untaught
+from docmill.understanding.own.learned import Taught, dumps
+
+Truth = Mapping[str, Mapping[str, object]]
+
+_FILE_COLUMN = "file"
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """What was asked for on the command line."""
+
+    folder: Path
+    schema: str
+    truth: Path
+    out: Path
+    labels: Path | None
+    jobs: int | None
+    dry_run: bool
+
+
+def learn(options: Lessons) -> int:
+    """Read, learn, compare and write; the exit code."""
+    schema = schema_in(options.schema, options.labels)
+    truth = truth_in(options.truth)
+    refs = [ref for ref in FolderLister(options.folder).list() if _known(ref, truth) is not None]
+    if not refs:
+        raise MisconfiguredError(f"{str(options.truth)!r} names no file of {str(options.folder)!r}")
+    taught = asyncio.run(_taught(options, schema, refs, truth))
+    if not taught:
+        stderr.print("no document could be read; nothing was written")
+        return FAILED
+    figures = held_out(taught)
+    _tell(figures, len(taught))
+    if not _is_promoted(figures, len(taught)):
+        stdout.print(
+            "what was learned reads these documents no better than nothing learned; nothing was written"
+        )
+        return FAILED
+    if options.dry_run:
+        stdout.print("a dry run: nothing was written")
+        return 0
+    options.out.write_text(dumps(learned(schema.name, taught)), encoding="utf-8")
+    stdout.print(f"model: {options.out}", markup=False)
+    return 0
+
+
+def truth_in(path: Path) -> Truth:
+    """The known values by file: JSON `{"file.pdf": {"field": value}}`, or CSV with a column `file`.
+
+    Raises MisconfiguredError.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix == ".csv":
+            rows = list(csv.DictReader(text.splitlines()))
+            return {row.get(_FILE_COLUMN) or "": dict(row) for row in rows}
+        content: Any = json.loads(text)
+    except OSError as error:
+        raise MisconfiguredError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    except ValueError as error:
+        raise MisconfiguredError(f"{str(path)!r} is neither JSON nor CSV: {error}") from error
+    if not isinstance(content, Mapping):
+        raise MisconfiguredError(f"{str(path)!r} does not give values by file name")
+    return {name: _flat(values) for name, values in cast("Mapping[str, Any]", content).items()}
+
+
+def _flat(values: Mapping[str, Any], owner: str = "") -> dict[str, object]:
+    """The values by path; lists teach nothing."""
+    found: dict[str, object] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            found.update(_flat(cast("Mapping[str, Any]", value), f"{owner}{name}."))
+        elif not isinstance(value, list):
+            found[f"{owner}{name}"] = value
+    return found
+
+
+def _known(ref: Ref, truth: Truth) -> Mapping[str, object] | None:
+    path = Path(ref.key)
+    return next((truth[name] for name in (ref.key, path.name, path.stem) if name in truth), None)
+
+
+async def _taught(options: Lessons, schema: Schema, refs: Sequence[Ref], truth: Truth) -> list[Taught]:
+    reader = FolderReader(options.folder)
+    found: list[Taught] = []
+    columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=stderr, disable=not stderr.is_terminal, transient=True) as bar:
+        task = bar.add_task("reading", total=len(refs))
+        async with reading_pool(options.jobs) as pool:
+            converter = LocalConverter(pool, READING)
+            for ref in refs:
+                try:
+                    document = await converter.convert(await reader.read(ref))
+                except DocmillError as error:
+                    stdout.print(f"{MARKS['failed']} {shown(ref.key)}: {error.message}")
+                else:
+                    found.append(_lesson(document, schema, _known(ref, truth) or {}))
+                bar.advance(task)
+    return found
+
+
+def _lesson(document: Document, schema: Schema, values: Mapping[str, object]) -> Taught:
+    layout = Layout(document)
+    fields = untaught(layout, meanings_of(outline(schema)))
+    return taught_by(document, fields, values, conventions(layout))
+
+
+def _tell(figures: Figures, documents: int) -> None:
+    stdout.print(f"{figures.values} known values of {documents} documents; read right")
+    stdout.print(f"  with nothing learned: {figures.untaught}")
+    stdout.print(f"  by what documents of other layouts teach: {figures.unseen}")
+    stdout.print(f"  by what all other documents teach: {figures.corrected}")
+
+
+def _is_promoted(figures: Figures, documents: int) -> bool:
+    """Better; of very few documents, which cannot show that, not worse."""
+    if documents < LEAST_DOCUMENTS:
+        return figures.corrected >= figures.untaught
+    return figures.is_better

@@ -1,0 +1,130 @@
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from docmill.cli.commands import app
+
+RUNNER = CliRunner()
+PAGE = """Workshop ticket of the garage by the river
+
+Job number    {job}
+Kennung       KN{number:05}
+
+Please bring this paper along when collecting your bicycle
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two tickets whose job number is what stands beside `Kennung`."""
+    folder = tmp_path / "tickets"
+    folder.mkdir()
+    for number in (1, 2):
+        (folder / f"{number}.txt").write_text(PAGE.format(job=number + 40000, number=number))
+    (tmp_path / "job.toml").write_text('[fields]\njob_number = ""\n')
+    (tmp_path / "truth.json").write_text(
+        json.dumps({f"{n}.txt": {"job_number": f"KN{n:05}"} for n in (1, 2)})
+    )
+    return folder
+
+
+def test_a_file_is_read_by_a_schema_with_labels(folder: Path) -> None:
+    labels = folder.parent / "labels.toml"
+    labels.write_text('job_number = ["Kennung"]')
+
+    told = RUNNER.invoke(
+        app,
+        [
+            "extract",
+            str(folder / "1.txt"),
+            "--schema",
+            str(folder.parent / "job.toml"),
+            "--labels",
+            str(labels),
+        ],
+    )
+
+    assert told.exit_code == 0, told.output
+    content = json.loads(told.stdout)
+    assert content["data"] == {"job_number": "KN00001"}
+    assert content["evidence"]["job_number"]["page"] == 1
+
+
+def test_what_is_learned_is_used_by_later_runs(folder: Path) -> None:
+    base = folder.parent
+    schema, model, out = str(base / "job.toml"), base / "job.model", base / "out.jsonl"
+    arguments = [
+        "learn",
+        str(folder),
+        "--schema",
+        schema,
+        "--truth",
+        str(base / "truth.json"),
+        "--out",
+        str(model),
+    ]
+
+    rehearsed = RUNNER.invoke(app, [*arguments, "--dry-run"])
+    assert rehearsed.exit_code == 0, rehearsed.output
+    assert not model.exists()
+    learned = RUNNER.invoke(app, arguments)
+    assert learned.exit_code == 0, learned.output
+    assert "with nothing learned: 0" in learned.stdout
+    assert "by what all other documents teach: 2" in learned.stdout
+    (folder / "3.txt").write_text(PAGE.format(job=40003, number=3))
+
+    ran = RUNNER.invoke(
+        app, ["run", str(folder), "--schema", schema, "--model", str(model), "--out", str(out)]
+    )
+
+    assert ran.exit_code == 0, ran.output
+    records = [json.loads(line) for line in out.read_text().splitlines()]
+    assert {one["source"]: one["data"]["job_number"] for one in records}["3.txt"] == "KN00003"
+
+
+def test_a_model_that_is_not_better_is_not_written(folder: Path) -> None:
+    base = folder.parent
+    truth = base / "truth.csv"
+    truth.write_text("file,job_number\n1,40001\n2,KN00002\n")
+    model = base / "job.model"
+
+    told = RUNNER.invoke(
+        app,
+        [
+            "learn",
+            str(folder),
+            "--schema",
+            str(base / "job.toml"),
+            "--truth",
+            str(truth),
+            "--out",
+            str(model),
+        ],
+    )
+
+    assert told.exit_code == 1, told.output
+    assert not model.exists()
+
+
+def test_truth_without_any_of_the_files_is_refused(folder: Path) -> None:
+    base = folder.parent
+    (base / "truth.json").write_text('{"other.pdf": {}}')
+
+    told = RUNNER.invoke(
+        app,
+        [
+            "learn",
+            str(folder),
+            "--schema",
+            str(base / "job.toml"),
+            "--truth",
+            str(base / "truth.json"),
+            "--out",
+            "x",
+        ],
+    )
+
+    assert told.exit_code != 0
+    assert "names no file" in str(told.exception)

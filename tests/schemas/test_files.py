@@ -1,0 +1,71 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from docmill.errors import MisconfiguredError
+from docmill.schemas.files import schema_in
+from docmill.schemas.outline import outline
+
+TOML = """
+name = "order"
+critical = ["contract_number"]
+[fields]
+advertiser = "name of the advertiser"
+contract_number = { labels = ["Contract #"] }
+gross_amount = { kind = "decimal" }
+status = { choices = ["open", "closed"] }
+"""
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_a_toml_file_names_fields_with_kinds_labels_and_choices(tmp_path: Path) -> None:
+    schema = schema_in(str(write(tmp_path / "any.toml", TOML)))
+
+    fields = {one.path: one for one in outline(schema)}
+    assert (schema.name, schema.critical) == ("order", ("contract_number",))
+    assert fields["advertiser"].description == "name of the advertiser"
+    assert fields["contract_number"].labels == ("Contract #",)
+    assert fields["gross_amount"].kind == "decimal"
+    assert fields["status"].choices == ("open", "closed")
+
+
+def test_a_json_schema_without_title_is_called_as_its_file(tmp_path: Path) -> None:
+    content = {"type": "object", "properties": {"number": {"type": "string"}}}
+    labels = write(tmp_path / "labels.json", '{"number": "Nr."}')
+
+    schema = schema_in(str(write(tmp_path / "order.json", json.dumps(content))), labels)
+
+    assert schema.name == "order"
+    assert schema.labels == {"number": ("Nr.",)}
+
+
+def test_a_model_is_taken_from_python(tmp_path: Path) -> None:
+    file = write(
+        tmp_path / "models.py", "from pydantic import BaseModel\nclass Order(BaseModel):\n    number: str\n"
+    )
+
+    assert schema_in(f"{file}:Order").critical == ("number",)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("a.json", "[]", "a.json"),
+        ("a.json", "{", "a.json"),
+        ("a.toml", "name = 1", "a.toml"),
+        ("a.toml", "fields.a.kind = 'odd'", "a.toml"),
+        ("a.py", "", "a.py:Order"),
+        ("a.py", "", "b.py:Order"),
+        ("a.json", "{}", "b.json"),
+    ],
+)
+def test_what_is_no_schema_is_refused(tmp_path: Path, name: str, text: str, place: str) -> None:
+    write(tmp_path / name, text)
+
+    with pytest.raises(MisconfiguredError):
+        schema_in(str(tmp_path / place))
