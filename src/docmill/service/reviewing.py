@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from docmill import transcription
@@ -12,7 +12,7 @@ from docmill.model import Document, Failure, Schema
 from docmill.ports import Gate
 from docmill.schemas.registry import REGISTRY
 from docmill.service.blobs import Blobs
-from docmill.service.case import Case, ChangedError, Wish, failures_in
+from docmill.service.case import Case, ChangedError, Wish, evidence_of, failures_in
 from docmill.service.feed import EventFeed
 from docmill.service.store import documents, reviews
 from docmill.service.store.database import Conn, Database
@@ -32,6 +32,11 @@ class Reviewed:
     standing: Standing
     current: dict[str, CurrentReview]
     history: list[ReviewRow]
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """Where the values stand, as read and as people said, by path."""
+        return evidence_of(self.standing.evidence, self.current.values())
 
     @property
     def failures(self) -> list[Failure]:

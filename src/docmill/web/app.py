@@ -17,6 +17,7 @@ from docmill.web.api import dead_letters, documents, events, files, ingestions, 
 from docmill.web.page_images import PageImages, PageRenderer
 from docmill.web.pages import document as document_page
 from docmill.web.pages import documents as documents_page
+from docmill.web.pages import reviews as reviews_page
 from docmill.web.probes import ProbeRoutes
 from docmill.web.security import OnlyFromHere, SecurityHeaders, check_host
 from docmill.web.templating import STATIC, Templates, static_version
@@ -64,6 +65,7 @@ def create_app(
     app.include_router(ProbeRoutes(probes).router())
     app.include_router(documents_page.router)
     app.include_router(document_page.router)
+    app.include_router(reviews_page.router)
     app.mount(f"/static/{static_version()}", _Kept(directory=STATIC))
     problems.install(app, templates)
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)

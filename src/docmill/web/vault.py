@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import Depends
@@ -14,7 +14,6 @@ from starlette.requests import Request
 from docmill import transcription
 from docmill.errors import CorruptError, EncryptedError
 from docmill.model import Document
-from docmill.service.case import evidence_of
 from docmill.service.metrics import Metrics
 from docmill.service.protection import (
     NoUnlocker,
@@ -24,6 +23,7 @@ from docmill.service.protection import (
     takes_password,
     unlocking,
 )
+from docmill.service.reviewing import Reviewed
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.service.store import documents, ingestions, parts
@@ -73,10 +73,9 @@ class Vault:
             row = found(await documents.get(conn, document_id))
             return row, await ingestions.of_document(conn, document_id)
 
-    async def evidence(self, row: DocumentRow) -> dict[str, Any]:
-        """Where the document's values stand, as read and as people said, by path."""
-        reviewed = await self.service.reviews.of(row.id, tenant_id=self.tenant_id)
-        return evidence_of(reviewed.standing.evidence, reviewed.current.values()) if reviewed else {}
+    async def reviewed(self, document_id: UUID) -> Reviewed | None:
+        """What was read in the document and what people said of it; None if nothing has been read."""
+        return await self.service.reviews.of(document_id, tenant_id=self.tenant_id)
 
     async def links(self, document_id: UUID) -> Links:
         """What the document holds, and what holds it."""

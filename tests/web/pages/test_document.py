@@ -23,7 +23,7 @@ async def test_fields_and_boxes_lead_to_each_other(client: httpx.AsyncClient, re
     assert box[1] == "?field=gross_total#field-gross_total"
     assert 'href="?field=gross_total#viewer">page 1</a>' in page
     assert '<a class="box sure selected" href="?field=gross_total#field-gross_total"' in from_field
-    assert '<div class="field sure selected" id="field-gross_total"' in from_field
+    assert '<form class="field sure selected" id="field-gross_total"' in from_field
 
 
 async def test_boxes_stand_where_the_words_stand_and_only_on_their_page(
@@ -61,8 +61,8 @@ async def test_how_sure_a_value_is_shows_in_words_and_form(client: httpx.AsyncCl
 
     page = (await client.get(f"/docs/{document_id}")).text
 
-    assert '<div class="field unsure" id="field-seller-name"' in page
-    assert '<div class="field low" id="field-issue_date"' in page
+    assert '<form class="field unsure" id="field-seller-name"' in page
+    assert '<form class="field low" id="field-issue_date"' in page
     assert "80 %" in page
     assert "<strong>2</strong> values to check" in page
 

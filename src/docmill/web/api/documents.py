@@ -103,12 +103,12 @@ async def get_document(document_id: UUID, vault: TheVault) -> DocumentDetail:
     """A document with its data, where each value stands, and whether it can be believed."""
     row, history = await vault.document_with_history(document_id)
     links = await vault.links(document_id)
-    result = result_of(history)
+    result, reviewed = result_of(history), await vault.reviewed(document_id)
     return DocumentDetail.of_result(
         row,
         failures_of(row, result),
         links,
-        evidence=await vault.evidence(row),
+        evidence=reviewed.evidence if reviewed else {},
         is_judged=result is not None and result.verdict is not None,
         page_count=page_count_of(row, None),
     )

@@ -1,5 +1,6 @@
 """The page of one document."""
 
+from dataclasses import dataclass
 from typing import Annotated
 from uuid import UUID
 
@@ -22,7 +23,7 @@ async def show_document(
     request: Request, document_id: str, vault: TheVault, *, page: str = "1", tab: str = "", field: str = ""
 ) -> HTMLResponse:
     """A page of the document with its boxes, and what was read."""
-    return await _shown(request, _known(document_id), vault, page=page, tab=tab, field=field)
+    return await document_page(request, known_id(document_id), vault, page=page, tab=tab, field=field)
 
 
 @router.post("/docs/{document_id}/unlock")
@@ -34,22 +35,33 @@ async def unlock(
     password: Annotated[str, Form(min_length=1, max_length=1000)],
 ) -> Response:
     """Have a protected document read, and go back to its page; with a wrong password, ask again there."""
-    known = _known(document_id)
+    known = known_id(document_id)
     try:
         await vault.unlock(known, password)
     except EncryptedError as error:
-        return await _shown(request, known, vault, refusal=error.message)
+        return await document_page(request, known, vault, refusal=error.message)
     return RedirectResponse(f"/docs/{known}", 303)
 
 
-def _known(document_id: str) -> UUID:
+def known_id(document_id: str) -> UUID:
+    """The id in an address. Answers 404 for what is none."""
     known = parsed_id(document_id)
     if known is None:
         raise not_found()
     return known
 
 
-async def _shown(
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why what a person typed for a value was not taken. path: empty if it speaks of the document."""
+
+    path: str
+    typed: str
+    message: str
+    status: int
+
+
+async def document_page(
     request: Request,
     known: UUID,
     vault: Vault,
@@ -58,8 +70,9 @@ async def _shown(
     tab: str = "",
     field: str = "",
     refusal: str | None = None,
+    refused: Refusal | None = None,
 ) -> HTMLResponse:
-    """The page. refusal: why the password just given did not open the document."""
+    """The page. refusal: why the password just given did not open the document. refused: what was typed."""
     async with vault.connection() as conn:
         last_event = await events.last_id(conn)  # before the document, so that no change falls between
     row, history = await vault.document_with_history(known)
@@ -68,7 +81,7 @@ async def _shown(
     return vault.templates.page(
         request,
         "document.html",
-        view=document_view(row, history, transcription, choice),
+        view=document_view(row, history, transcription, choice, await vault.reviewed(known)),
         links=await vault.links(known),
         title=title(row),
         money=money(row.structured_data),
@@ -78,5 +91,6 @@ async def _shown(
         last_event=last_event,
         asks_password=refusal is not None or await vault.asks_password(row),
         refusal=refusal,
-        status_code=422 if refusal else 200,
+        refused=refused,
+        status_code=422 if refusal else refused.status if refused else 200,
     )

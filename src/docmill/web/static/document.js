@@ -3,6 +3,7 @@
 import { announce } from "./announce.js";
 import { updateFrom, visit } from "./fragments.js";
 import { onKey } from "./keys.js";
+import * as review from "./review.js";
 
 const GATHER_MS = 150;
 const LARGEST_ZOOM = 3;
@@ -79,6 +80,14 @@ async function showBoxOf(place) {
   select(path, "box");
 }
 
+/** The value of a table's cell gets its field below the table. */
+async function openCell(link) {
+  const path = link.dataset.path;
+  await visit(link.getAttribute("href"), ["#viewer", "#panel"], { replace: true });
+  select(path, "box");
+  ofPath(".field", path)?.querySelector("[name=value]").focus();
+}
+
 function setZoom(level) {
   zoom = Math.max(0, Math.min(LARGEST_ZOOM, level));
   const sheet = $("#sheet");
@@ -106,11 +115,11 @@ const actions = {
 function onClick(event) {
   const action = event.target.closest("[data-action]")?.dataset.action;
   if (action) actions[action]();
-  const link = event.target.closest(".box, #panel a[data-path]");
+  const link = event.target.closest(".box, #panel td a[data-path]");
   if (!link || event.metaKey || event.ctrlKey) return;
   event.preventDefault();
-  if (link.matches(".box")) select(link.dataset.path, "field");
-  else showBoxOf(link);
+  if (link.matches(".box") && ofPath(".field", link.dataset.path)) select(link.dataset.path, "field");
+  else openCell(link);
 }
 
 function onFocus(event) {
@@ -126,7 +135,12 @@ export function start() {
   document.addEventListener("click", onClick);
   document.addEventListener("focusin", onFocus);
   document.addEventListener("keydown", moveBetweenBoxes);
-  document.addEventListener("page-updated", () => setZoom(zoom));
+  document.addEventListener("page-updated", () => {
+    setZoom(zoom);
+    const place = document.activeElement?.closest("#panel [data-path]");
+    if (place) select(place.dataset.path);
+  });
+  review.start();
   onKey("+", actions["zoom-in"]);
   onKey("=", actions["zoom-in"]);
   onKey("-", actions["zoom-out"]);

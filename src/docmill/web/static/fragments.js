@@ -13,7 +13,12 @@ export async function updateFrom(url, selectors) {
   running = new AbortController();
   const response = await fetch(url, { signal: running.signal });
   if (!response.ok) throw new Error(`${response.status} for ${url}`);
-  const fresh = parse(await response.text());
+  show(await response.text(), selectors);
+}
+
+/** Change the parts that `selectors` name to what they are in a page. */
+export function show(html, selectors) {
+  const fresh = parse(html);
   for (const selector of selectors) {
     const old = document.querySelector(selector);
     const wanted = fresh.querySelector(selector);

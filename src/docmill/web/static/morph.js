@@ -24,9 +24,11 @@ function morph(old, fresh) {
     if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
     return;
   }
+  const wasShown = old.defaultValue;
+  const isTyped = wasShown !== undefined && old.type !== "hidden" && old.value !== wasShown;
   morphAttributes(old, fresh);
   morphChildren(old, fresh);
-  morphValue(old, fresh);
+  if (!isTyped || old.defaultValue !== wasShown) morphValue(old, fresh);
 }
 
 function morphAttributes(old, fresh) {
@@ -38,13 +40,13 @@ function morphAttributes(old, fresh) {
   }
 }
 
-/** A control that a person is in keeps what they typed. */
+/** A control that a person is in keeps what they typed; so does one with something typed that is not yet saved. */
 function morphValue(old, fresh) {
   if (old === document.activeElement || old.type === "file") return;
   if (old.nodeName === "INPUT") {
     old.value = fresh.value;
     old.checked = fresh.checked;
-  } else if (old.nodeName === "SELECT") {
+  } else if (old.nodeName === "SELECT" || old.nodeName === "TEXTAREA") {
     old.value = fresh.value;
   }
 }

@@ -7,9 +7,11 @@ from urllib.parse import urlencode
 
 from docmill.model import Document, Failure, Page
 from docmill.service.case import failures_in
+from docmill.service.reviewing import Reviewed
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.web.view.fields import Field, Reading, reading
+from docmill.web.view.said import said_of
 
 Tab = Literal["fields", "text", "history", "json"]
 TABS: dict[Tab, str] = {"fields": "Fields", "text": "Text", "history": "History", "json": "JSON"}
@@ -20,6 +22,7 @@ SHEET_PX = 1000
 
 _A4 = 2**0.5
 _MARGIN_PX = 3
+_OVER_WHEN_SAID = frozenset({"confidence", "evidence", "critical_missing"})
 _THUMBNAILS = 100
 """A longer document shows this many thumbnails around the page at hand."""
 
@@ -55,6 +58,7 @@ class DocumentView:
     """One page of a document and what was read in all of it.
 
     transcript: the page as it was read, None while nobody has. result: the ingestion whose result is shown.
+    reviewed: what people said of it.
     """
 
     row: DocumentRow
@@ -66,6 +70,7 @@ class DocumentView:
     boxes: list[BoxView]
     failures: Sequence[Failure]
     result: IngestionRow | None
+    reviewed: Reviewed | None
     history: Sequence[IngestionRow]
 
     @property
@@ -73,6 +78,17 @@ class DocumentView:
         """The failed checks that no field shown tells of."""
         told = {field.path for field in self.reading.every}
         return [failure for failure in self.failures if not told.intersection(failure.fields)]
+
+    @property
+    def let_pass(self) -> list[Failure]:
+        """The checks that a person let pass though they do not hold. To be unsure is over with their word."""
+        accepted = self.reviewed.accepted if self.reviewed else []
+        return [failure for failure in accepted if failure.check not in _OVER_WHEN_SAID]
+
+    @property
+    def can_review(self) -> bool:
+        """Whether there are values that a person can speak of."""
+        return self.reviewed is not None and self.reviewed.standing.machine is not None
 
     @property
     def thumbnails(self) -> range:
@@ -104,14 +120,19 @@ def page_count_of(row: DocumentRow, transcription: Document | None) -> int:
 
 
 def document_view(
-    row: DocumentRow, history: Sequence[IngestionRow], transcription: Document | None, choice: Choice
+    row: DocumentRow,
+    history: Sequence[IngestionRow],
+    transcription: Document | None,
+    choice: Choice,
+    reviewed: Reviewed | None = None,
 ) -> DocumentView:
-    """The page's content."""
+    """The page's content. reviewed: what people said."""
     result = result_of(history)
     failures = failures_of(row, result)
     transcript = _page(transcription, choice.page)
     height = _sheet_height(transcript)
-    read = reading(row.document_type, row.structured_data, result.evidence if result else None, failures)
+    evidence = reviewed.evidence if reviewed else None
+    read = reading(row.document_type, row.structured_data, evidence, failures, said_of(reviewed))
     return DocumentView(
         row=row,
         choice=choice,
@@ -122,6 +143,7 @@ def document_view(
         boxes=_boxes(read.every, choice.page, height),
         failures=failures,
         result=result,
+        reviewed=reviewed,
         history=history,
     )
 

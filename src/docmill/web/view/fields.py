@@ -1,19 +1,21 @@
 """What was read, each value with how sure we are and where it stands on the page."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor
 from typing import Any, Literal, cast
 
 from docmill.model import Evidence, Failure, MatchKind
 from docmill.schemas.registry import REGISTRY
+from docmill.web.view.said import Said
 from docmill.web.view.words import FIELDS, NUMERIC_COLUMNS, TABLES, field_name
 
 SURE = 0.9
 UNSURE = 0.7
 
-Certainty = Literal["sure", "unsure", "low", "invalid"]
+Certainty = Literal["confirmed", "sure", "unsure", "low", "invalid"]
+NOTHING_SAID: Mapping[str, Said] = {}
 _LINE = 38
 """Letters that fit into one line of the panel."""
 
@@ -27,7 +29,7 @@ class Field:
     """One value as shown.
 
     path: as in evidence. percent: how sure we are, None for a value that is missing, was computed or came in
-    an XML. problems: the failed checks that speak of it.
+    an XML. problems: the failed checks that speak of it. said: what people said of it.
     """
 
     path: str
@@ -37,16 +39,22 @@ class Field:
     percent: int | None
     evidence: Evidence | None
     problems: tuple[str, ...] = ()
+    said: Said | None = None
 
     @property
     def element_id(self) -> str:
         """The path as the id of an element."""
-        return "field-" + re.sub(r"\W+", "-", self.path).strip("-")
+        return element_id(self.path)
 
     @property
     def is_long(self) -> bool:
         """Whether it needs more than one line."""
         return len(self.value) > _LINE or "\n" in self.value
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a person should look at it."""
+        return self.certainty not in ("confirmed", "sure")
 
     @property
     def page(self) -> int | None:
@@ -56,6 +64,8 @@ class Field:
     @property
     def how_sure(self) -> str:
         """How sure we are, in words."""
+        if self.said and self.said.holds:
+            return self.said.holds
         if self.percent is None:
             return _UNMEASURED.get(self.evidence.match, "") if self.value and self.evidence else "Not found"
         return f"{self.percent} %"
@@ -94,7 +104,17 @@ class Reading:
     @property
     def to_check(self) -> int:
         """How many values a person should look at."""
-        return sum(field.certainty != "sure" for field in self.every)
+        return sum(field.is_open for field in self.every)
+
+    @property
+    def unsaid(self) -> int:
+        """How many values nobody has spoken of."""
+        return sum(field.certainty != "confirmed" for field in self.every)
+
+    def cell(self, table: Table, path: str) -> Field | None:
+        """The value of the table at this path."""
+        cells = (cell for row in table.rows for cell in row if cell)
+        return next((cell for cell in cells if cell.path == path), None)
 
     @property
     def checked_percent(self) -> int:
@@ -103,11 +123,17 @@ class Reading:
         return 100 if not count else round(100 * (count - self.to_check) / count)
 
 
+def element_id(path: str) -> str:
+    """A field's path as the id of an element."""
+    return "field-" + re.sub(r"\W+", "-", path).strip("-")
+
+
 def reading(
     document_type: str | None,
     data: dict[str, Any] | None,
     evidence: dict[str, Any] | None,
     failures: Sequence[Failure],
+    said: Mapping[str, Said] = NOTHING_SAID,
 ) -> Reading:
     """What was read, in the order in which people look for it. Missing values show only where they matter."""
     values = dict(_flat(data or {}))
@@ -116,10 +142,10 @@ def reading(
     critical = _critical(document_type)
 
     def field(path: str) -> Field:
-        return _field(path, values.get(path), places.get(path), tuple(problems.get(path, ())))
+        return _field(path, values.get(path), places.get(path), tuple(problems.get(path, ())), said.get(path))
 
     order = [*FIELDS, *(path for path in values if path not in FIELDS and not _ITEM.fullmatch(path))]
-    wanted = {*values, *critical, *problems}
+    wanted = {*values, *critical, *problems, *(path for path in said if not _ITEM.fullmatch(path))}
     shown = [path for path in order if path in wanted]
     tables = [_table(name, data or {}, field) for name in TABLES if (data or {}).get(name)]
     return Reading([field(path) for path in shown], tables)
@@ -137,17 +163,24 @@ def _problems(failures: Sequence[Failure]) -> dict[str, list[str]]:
     return problems
 
 
-def _field(path: str, value: str | None, evidence: Evidence | None, problems: tuple[str, ...]) -> Field:
+def _field(
+    path: str, value: str | None, evidence: Evidence | None, problems: tuple[str, ...], said: Said | None
+) -> Field:
     confidence = evidence.confidence if evidence else 0.0
     exact = evidence is not None and evidence.match in _UNMEASURED
     return Field(
         path=path,
         name=_name(path),
         value=value or "",
-        certainty=_certainty(confidence, is_missing=not value, has_problem=bool(problems)),
+        certainty=(
+            "confirmed"
+            if said and said.holds
+            else _certainty(confidence, is_missing=not value, has_problem=bool(problems))
+        ),
         percent=None if exact or not value else floor(100 * confidence),
         evidence=evidence,
         problems=problems,
+        said=said,
     )
 
 

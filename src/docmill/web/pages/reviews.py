@@ -1,0 +1,126 @@
+"""The forms by which a person says what the values of a document are."""
+
+from collections.abc import Awaitable
+from typing import Annotated, Literal
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Request
+from pydantic import BaseModel, Field
+from starlette.responses import RedirectResponse, Response
+
+from docmill.service.case import ChangedError, RefusedError, Wish
+from docmill.web.pages.document import Refusal, document_page, known_id
+from docmill.web.vault import TheVault, Vault, not_found
+from docmill.web.view.fields import element_id
+
+router = APIRouter(include_in_schema=False)
+
+_Text = Annotated[str, Field(max_length=20_000)]
+_Id = Annotated[UUID, Form()]
+_Number = Annotated[str, Field(max_length=10)]
+
+
+class Saying(BaseModel):
+    """What a person does with one value. page: that is looked at."""
+
+    ingestion_id: UUID
+    path: Annotated[str, Field(max_length=300)]
+    seen: _Text = ""
+    value: _Text = ""
+    page: _Number = "1"
+    action: Literal["say", "undo"] = "say"
+
+    @property
+    def wish(self) -> Wish:
+        """A value as it was shown is confirmed, one that is not is corrected, an emptied one cleared."""
+        seen, value = _lines(self.seen), _lines(self.value)
+        if self.action == "undo":
+            return Wish(self.path, "undo", seen=seen)
+        if value.strip() == seen.strip():
+            return Wish(self.path, "confirm", seen=seen)
+        if not value.strip():
+            return Wish(self.path, "clear", seen=seen)
+        return Wish(self.path, "correct", value, seen=seen, is_typed=True)
+
+
+@router.post("/docs/{document_id}/reviews")
+async def say(
+    request: Request, document_id: str, vault: TheVault, said: Annotated[Saying, Form()]
+) -> Response:
+    """Confirm, correct or clear a value, or take back what was said of it."""
+    known = known_id(document_id)
+    keeping = vault.service.reviews.add(
+        known, [said.wish], tenant_id=vault.tenant_id, ingestion_id=said.ingestion_id
+    )
+    answer = await _refused(request, known, vault, keeping, page=said.page, path=said.path, typed=said.value)
+    where = urlencode({"page": said.page, "field": said.path})
+    return answer or RedirectResponse(f"/docs/{known}?{where}#{element_id(said.path)}", 303)
+
+
+@router.post("/docs/{document_id}/reviews/confirm")
+async def confirm_all(
+    request: Request,
+    document_id: str,
+    vault: TheVault,
+    *,
+    ingestion_id: _Id,
+    page: Annotated[_Number, Form()] = "1",
+) -> Response:
+    """Confirm every value that nobody has spoken of."""
+    known = known_id(document_id)
+    keeping = vault.service.reviews.confirm_all(known, tenant_id=vault.tenant_id, ingestion_id=ingestion_id)
+    answer = await _refused(request, known, vault, keeping, page=page)
+    return answer or RedirectResponse(f"/docs/{known}?{urlencode({'page': page})}#panel", 303)
+
+
+@router.post("/docs/{document_id}/reviews/undo")
+async def undo_last(
+    request: Request,
+    document_id: str,
+    vault: TheVault,
+    *,
+    ingestion_id: _Id,
+    page: Annotated[_Number, Form()] = "1",
+) -> Response:
+    """Take back what was said last."""
+    known = known_id(document_id)
+    keeping = vault.service.reviews.undo_last(known, tenant_id=vault.tenant_id, ingestion_id=ingestion_id)
+    answer = await _refused(request, known, vault, keeping, page=page)
+    return answer or RedirectResponse(f"/docs/{known}?{urlencode({'page': page})}#panel", 303)
+
+
+@router.get("/docs/{document_id}/reviews")
+@router.get("/docs/{document_id}/reviews/confirm")
+@router.get("/docs/{document_id}/reviews/undo")
+async def back(request: Request, document_id: str) -> RedirectResponse:
+    """To the document, from a page that a refusal left at the address of its form."""
+    return RedirectResponse(f"/docs/{known_id(document_id)}?{request.url.query}", 303)
+
+
+def _lines(text: str) -> str:
+    """As it was before a form sent it."""
+    return text.replace("\r\n", "\n")
+
+
+async def _refused(
+    request: Request,
+    known: UUID,
+    vault: Vault,
+    keeping: Awaitable[bool],
+    *,
+    page: str,
+    path: str = "",
+    typed: str = "",
+) -> Response | None:
+    """The page again, with what was typed and why it was not taken; None if it was."""
+    try:
+        if not await keeping:
+            raise not_found()
+    except RefusedError as error:
+        refusal = Refusal(path, typed, error.message, 422)
+    except ChangedError as error:
+        refusal = Refusal("", "", error.message, 409)
+    else:
+        return None
+    return await document_page(request, known, vault, page=page, field=path, refused=refusal)

@@ -1,0 +1,85 @@
+// What a person says of values goes to the server without a reload, and the next value to check gets the focus.
+
+import { announce } from "./announce.js";
+import { show } from "./fragments.js";
+
+const REVIEW = "#panel form[action*='/reviews']";
+
+let sending = false;
+
+/** The first value after `path` that a person should look at; from the start again after the last. */
+function nextOpen(path) {
+  const all = [...document.querySelectorAll("#panel .field")];
+  const at = all.findIndex((field) => field.dataset.path === path);
+  return [...all.slice(at + 1), ...all.slice(0, at)].find((field) => field.dataset.open !== undefined);
+}
+
+/** Whether something is typed in a field that is not yet kept. */
+function isTyped(form) {
+  const typed = form.querySelector("[name=value]");
+  return typed.value !== typed.defaultValue;
+}
+
+/** Who confirms all means what they see: what is typed is kept first. False if some of it was refused. */
+async function keepTyped() {
+  for (const form of document.querySelectorAll("#panel .field")) {
+    if (isTyped(form) && !(await send(form, form.querySelector(".say")))) return false;
+  }
+  return true;
+}
+
+/** What the form says, kept and shown. False if it was refused. */
+async function send(form, button) {
+  const path = form.dataset.path;
+  const body = new URLSearchParams(new FormData(form, button));
+  const isUndone = body.get("action") === "undo";
+  const address = form.getAttribute("action"); // the property is its buttons, which are called so
+  const response = await fetch(address, { method: "POST", body });
+  show(await response.text(), ["#document"]);
+  const typed = form.querySelector("[name=value]");
+  if (typed) typed.value = typed.defaultValue; // as it was kept, or with the refusal as it was typed
+  if (!response.ok) {
+    document.querySelector("#panel [role=alert]")?.scrollIntoView({ block: "nearest" });
+    document.querySelector("#panel .field [aria-invalid][autofocus]")?.focus();
+    announce(document.querySelector("#panel [role=alert]")?.textContent ?? "");
+    return false;
+  }
+  const open = path === undefined || isUndone ? null : nextOpen(path);
+  open?.querySelector("[name=value]").focus();
+  announce(document.querySelector(".to-check p")?.textContent ?? "");
+  return true;
+}
+
+async function onSubmit(event) {
+  const form = event.target;
+  if (!form.matches(REVIEW)) return;
+  event.preventDefault();
+  if (sending) return;
+  sending = true;
+  try {
+    if (form.id !== "confirm-all" || (await keepTyped())) await send(form, event.submitter);
+  } catch {
+    HTMLFormElement.prototype.submit.call(form); // as without this script; the browser says what is wrong
+  } finally {
+    sending = false;
+  }
+}
+
+function onKeyDown(event) {
+  if (event.key !== "Enter" || event.defaultPrevented || event.isComposing) return;
+  if (event.ctrlKey || event.metaKey) {
+    const all = document.querySelector("#confirm-all");
+    if (!all) return;
+    event.preventDefault();
+    all.requestSubmit();
+  } else if (event.target.matches("#panel .field textarea") && !event.shiftKey) {
+    event.preventDefault();
+    event.target.form.requestSubmit(event.target.form.querySelector(".say"));
+  }
+}
+
+/** Take over the forms of the panel. */
+export function start() {
+  document.addEventListener("submit", onSubmit);
+  document.addEventListener("keydown", onKeyDown);
+}

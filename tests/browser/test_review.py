@@ -1,0 +1,74 @@
+"""A receipt that is read, checked and corrected by a person, with the keyboard."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+from playwright.async_api import BrowserContext, Page, expect
+
+from docmill.cli.serving import running_vault
+from docmill.service.settings import Settings, Web
+
+READING_MS = 120_000
+
+
+@pytest.fixture
+async def vault(settings: Settings) -> AsyncIterator[str]:
+    """The address of a vault with a worker."""
+    async with running_vault(settings.model_copy(update={"web": Web(port=0)})) as running:
+        yield running.address
+
+
+@pytest.fixture
+async def page(context: BrowserContext) -> AsyncIterator[Page]:
+    """A page that may report refusals, which browsers take for errors, and nothing else."""
+    errors: list[str] = []
+    page = await context.new_page()
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    assert [error for error in errors if "status of 422" not in error] == []
+
+
+async def test_values_are_corrected_confirmed_and_taken_back_with_the_keyboard(
+    page: Page, vault: str, receipt: bytes
+) -> None:
+    upload = {"name": "till.png", "mimeType": "image/png", "buffer": receipt}
+    uploaded = await page.request.post(f"{vault}api/v1/documents", multipart={"file": upload})
+    document_id = (await uploaded.json())["results"][0]["document_id"]
+    await page.goto(f"{vault}docs/{document_id}")
+    await expect(page.locator("#connection")).to_have_text("Live")
+    date = page.get_by_label("Date", exact=True)
+    await expect(date).to_have_value("2026-11-03", timeout=READING_MS)
+    field = page.locator("#field-issue_date")
+
+    # Enter says that a value is right as it is.
+    await date.press("Enter")
+    await expect(field).to_have_class(re.compile("confirmed"))
+    await expect(field.locator(".mark")).to_contain_text("Confirmed")
+
+    # What cannot be taken stays, with the reason; what can is kept.
+    total = page.get_by_label("Total", exact=True)
+    await total.fill("much")
+    await total.press("Enter")
+    await expect(page.locator("#field-gross_total .field-problem")).to_contain_text("not an amount")
+    await expect(total).to_be_focused()
+    await expect(total).to_have_value("much")
+    seller = page.get_by_label("Seller", exact=True)
+    await seller.fill("Half typ")  # not sent: it must outlive what happens to the others
+    await total.fill("13,00")
+    await total.press("Enter")
+    await expect(page.locator("#field-gross_total .said")).to_contain_text("Read as “12.90”.")
+    await expect(total).to_have_value("13.00")
+    await expect(seller).to_have_value("Half typ")
+
+    # The whole at once, with what is typed, and back.
+    await page.keyboard.press("Control+Enter")
+    await expect(page.locator(".to-check")).to_contain_text("Every value was checked by a person")
+    await expect(page.locator(".title-row .pill")).to_have_text("Ready")
+    await expect(page.locator("#field-seller-name .said")).to_contain_text("Read as “CORNER BAKERY”.")
+    await expect(seller).to_have_value("Half typ")
+    await page.get_by_role("button", name="Undo last").click()
+    await expect(page.locator("#confirm-all")).to_be_visible()
+    await page.get_by_role("button", name="Undo Total").click()
+    await expect(total).to_have_value("12.90")

@@ -1,0 +1,156 @@
+"""The forms by which a person says what the values of a document are; no script is needed for any of it."""
+
+import re
+from collections.abc import Awaitable, Callable
+from html import unescape
+from typing import Any
+from uuid import UUID
+
+import httpx
+
+Read = Callable[..., Awaitable[UUID]]
+
+
+def _form(page: str, path: str) -> dict[str, str]:
+    """What the form of a value would send as it stands."""
+    form = next(
+        form for form in re.findall(r"<form.+?</form>", page, re.DOTALL) if f'data-path="{path}"' in form
+    )
+    hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="(.*?)"', form))
+    (value,) = re.findall(r'-value" value="(.*?)"|<textarea.*?>\n(.*?)</textarea>', form, re.DOTALL)
+    return {
+        name: unescape(text) for name, text in {**hidden, "value": "".join(value), "action": "say"}.items()
+    }
+
+
+async def _page(client: httpx.AsyncClient, document_id: UUID, query: str = "") -> str:
+    response = await client.get(f"/docs/{document_id}{query}")
+    assert response.status_code == 200
+    return response.text
+
+
+async def _say(
+    client: httpx.AsyncClient, document_id: UUID, path: str, query: str = "", **changes: str
+) -> httpx.Response:
+    form = _form(await _page(client, document_id, query), path)
+    return await client.post(f"/docs/{document_id}/reviews", data={**form, **changes})
+
+
+async def _data(client: httpx.AsyncClient, document_id: UUID) -> dict[str, Any]:
+    return (await client.get(f"/api/v1/documents/{document_id}")).json()["data"]
+
+
+async def test_a_value_sent_as_it_was_shown_is_confirmed(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+
+    sent = await _say(client, document_id, "seller.name")
+    page = await _page(client, document_id)
+
+    assert sent.status_code == 303
+    assert sent.headers["location"] == f"/docs/{document_id}?page=1&field=seller.name#field-seller-name"
+    assert '<form class="field confirmed" id="field-seller-name"' in page
+    assert "<span>Confirmed</span>" in page
+
+
+async def test_another_value_is_a_correction_that_tells_what_was_read(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    document_id = await read()
+
+    sent = await _say(client, document_id, "gross_total", value=" 1.012,90 € ")
+    page = await _page(client, document_id)
+
+    assert sent.status_code == 303
+    assert (await _data(client, document_id))["gross_total"] == "1012.90"
+    assert "Read as “12.90”." in page
+    assert "Corrected to <q>1012.90</q>" in page
+
+
+async def test_an_emptied_value_is_cleared_and_one_undone_is_back(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    document_id = await read()
+
+    await _say(client, document_id, "currency", value="")
+    cleared = await _data(client, document_id)
+    page = await _page(client, document_id)
+    await _say(client, document_id, "currency", action="undo")
+    restored = await _page(client, document_id)
+
+    assert cleared["currency"] is None
+    assert "<span>Not on the document</span>" in page
+    assert (await _data(client, document_id))["currency"] == "EUR"
+    assert "Taken back to <q>EUR</q>" in restored
+    assert '<form class="field confirmed" id="field-currency"' not in restored
+
+
+async def test_what_is_refused_stays_in_its_field_with_the_reason(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    document_id = await read()
+
+    sent = await _say(client, document_id, "issue_date", value="03/11/2026")
+
+    assert sent.status_code == 422
+    assert 'value="03/11/2026"' in sent.text
+    assert "Day or month first?" in sent.text
+    assert 'aria-invalid="true" autofocus' in sent.text
+    assert (await _data(client, document_id))["issue_date"] == "2026-11-03"
+    again = await client.get(f"/docs/{document_id}/reviews?page=2")
+    assert again.headers["location"] == f"/docs/{document_id}?page=2"
+
+
+async def test_what_changed_meanwhile_is_not_overwritten(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+    form = _form(await _page(client, document_id), "seller.name")
+    await _say(client, document_id, "seller.name", value="Corner")
+
+    sent = await client.post(f"/docs/{document_id}/reviews", data={**form, "value": "Bakery"})
+
+    assert sent.status_code == 409
+    assert "Somebody has changed this value meanwhile." in sent.text
+    assert (await _data(client, document_id))["seller"]["name"] == "Corner"
+
+
+async def test_everything_is_confirmed_at_once_and_taken_back_at_once(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    broken = {"check": "rule", "message": "The file breaks a rule.", "fields": []}
+    document_id = await read(verdict={"failures": [broken]}, valid_structured_data=False)
+    of = {"ingestion_id": _form(await _page(client, document_id), "currency")["ingestion_id"]}
+
+    confirmed = await client.post(f"/docs/{document_id}/reviews/confirm", data=of)
+    page = await _page(client, document_id)
+    await client.post(f"/docs/{document_id}/reviews/undo", data=of)
+    undone = await _page(client, document_id)
+
+    assert confirmed.headers["location"] == f"/docs/{document_id}?page=1#panel"
+    assert "Every value was checked by a person" in page
+    assert "Let pass by a person: The file breaks a rule." in page
+    assert 'id="confirm-all"' not in page
+    assert 'id="confirm-all"' in undone
+    assert 'id="undo-last"' not in undone
+
+
+async def test_a_cell_of_a_table_has_its_form_below_the_table(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+    path = "lines[0].net_amount"
+
+    sent = await _say(client, document_id, path, f"?field={path}", value="4.60")
+
+    assert sent.status_code == 303
+    assert (await _data(client, document_id))["lines"][0]["net_amount"] == "4.60"
+
+
+async def test_a_document_that_is_not_there_takes_no_word(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+    form = _form(await _page(client, document_id), "currency")
+    nobody = "01890000-0000-7000-8000-000000000000"
+
+    answers = [
+        await client.post(f"/docs/{nobody}/reviews", data=form),
+        await client.post(f"/docs/{nobody}/reviews/confirm", data=form),
+        await client.post("/docs/nonsense/reviews/undo", data=form),
+    ]
+
+    assert [answer.status_code for answer in answers] == [404, 404, 404]
