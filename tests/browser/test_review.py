@@ -4,7 +4,7 @@ import re
 from collections.abc import AsyncIterator
 
 import pytest
-from playwright.async_api import BrowserContext, Page, expect
+from playwright.async_api import BrowserContext, FilePayload, Page, expect
 
 from docmill.cli.serving import running_vault
 from docmill.service.settings import Settings, Web
@@ -31,10 +31,10 @@ async def page(context: BrowserContext) -> AsyncIterator[Page]:
 
 
 async def test_values_are_corrected_confirmed_and_taken_back_with_the_keyboard(
-    page: Page, vault: str, receipt: bytes
+    vault: str, page: Page, receipt: bytes
 ) -> None:
-    upload = {"name": "till.png", "mimeType": "image/png", "buffer": receipt}
-    uploaded = await page.request.post(f"{vault}api/v1/documents", multipart={"file": upload})
+    till: FilePayload = {"name": "till.png", "mimeType": "image/png", "buffer": receipt}
+    uploaded = await page.request.post(f"{vault}api/v1/documents", multipart={"file": till})
     document_id = (await uploaded.json())["results"][0]["document_id"]
     await page.goto(f"{vault}docs/{document_id}")
     await expect(page.locator("#connection")).to_have_text("Live")

@@ -115,7 +115,7 @@ async def test_what_changed_meanwhile_is_not_overwritten(client: httpx.AsyncClie
 async def test_everything_is_confirmed_at_once_and_taken_back_at_once(
     client: httpx.AsyncClient, read: Read
 ) -> None:
-    broken = {"check": "rule", "message": "The file breaks a rule.", "fields": []}
+    broken: dict[str, Any] = {"check": "rule", "message": "The file breaks a rule.", "fields": []}
     document_id = await read(verdict={"failures": [broken]}, valid_structured_data=False)
     of = {"ingestion_id": _form(await _page(client, document_id), "currency")["ingestion_id"]}
 
