@@ -93,6 +93,7 @@ class _Extractor:
             data=Invoice(number="7", gross_total=Decimal("119.00")),
             evidence={"number": Evidence(page=1, box=None, text="7", match="exact", confidence=0.9)},
             usage=Usage(input_tokens=10, output_tokens=5, model="scripted", cost=Decimal("0.001")),
+            reason="rules; asked small model: scripted for number: number mended",
         )
 
 

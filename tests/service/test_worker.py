@@ -52,6 +52,7 @@ async def test_a_document_is_read_understood_and_stored(upload: Upload, working:
     assert ingestion.evidence is not None
     assert ingestion.evidence["number"]["match"] == "exact"
     assert (ingestion.extraction_model, ingestion.extraction_input_tokens) == ("scripted", 10)
+    assert (ingestion.extraction_reason or "").startswith("rules; asked small model")
     assert ingestion.lease_until is None
 
 

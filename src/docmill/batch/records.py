@@ -36,6 +36,7 @@ def result_record(ref: Ref, result: Result) -> Record:
         "evidence": {path: proof.model_dump(mode="json") for path, proof in extraction.evidence.items()}
         if extraction
         else {},
+        "reason": extraction and extraction.reason,
         "verdict": verdict and {"passed": verdict.passed, **verdict.model_dump(mode="json")},
         "error": result.refusal
         and {"code": "unsupported_file_type", "step": "transcribe", "message": result.refusal},
@@ -57,6 +58,7 @@ def failure_record(
         "document_type": None,
         "data": None,
         "evidence": {},
+        "reason": None,
         "verdict": None,
         "error": {"code": error.code, "step": error.step, "message": error.message},
         "attempts": attempts,

@@ -187,6 +187,7 @@ def _outcome(result: Result, ingestion_id: UUID, fingerprint: str) -> Outcome:
         input_tokens=usage.input_tokens if usage else None,
         output_tokens=usage.output_tokens if usage else None,
         model=usage.model if usage else None,
+        reason=extraction.reason if extraction else None,
         cost=usage.cost if usage else None,
         pipeline_fingerprint=fingerprint,
         error_code="unsupported_file_type" if result.refusal else None,

@@ -113,7 +113,7 @@ async def test_line_items_are_a_table(client: httpx.AsyncClient, read: Read) -> 
 
 
 async def test_tabs_and_pages_are_links(client: httpx.AsyncClient, read: Read) -> None:
-    document_id = await read()
+    document_id = await read(reason="rules; asked small model for number: number mended")
 
     text = (await client.get(f"/docs/{document_id}?tab=text&page=2")).text
     history = (await client.get(f"/docs/{document_id}?tab=history")).text
@@ -124,6 +124,7 @@ async def test_tabs_and_pages_are_links(client: httpx.AsyncClient, read: Read) -
     assert 'rel="prev" href="?tab=text"' in text
     assert 'href="?page=2&amp;tab=json"' in text
     assert "Text quality" in history
+    assert "Rules; asked small model for number: number mended." in history
     assert "&#34;gross_total&#34;: &#34;12.90&#34;" in data
 
 

@@ -58,6 +58,7 @@ class Outcome:
     pipeline_fingerprint: str
     error_code: str | None
     error_message: str | None
+    reason: str | None = None
 
 
 async def tenants_of(conn: Conn, ingestion_ids: Sequence[UUID]) -> dict[UUID, UUID]:
@@ -250,6 +251,7 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, Outcome]]) -> set[U
                extraction_input_tokens = done.input_tokens,
                extraction_output_tokens = done.output_tokens,
                extraction_model = done.model,
+               extraction_reason = done.reason,
                cost = done.cost,
                pipeline_fingerprint = done.pipeline_fingerprint,
                error_code = done.error_code,
@@ -258,7 +260,7 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, Outcome]]) -> set[U
                    ingestion_id uuid, fence bigint, classification jsonb, structured_data jsonb,
                    evidence jsonb, verdict jsonb, valid_structured_data boolean,
                    transcription_file_path text, quality double precision, input_tokens bigint,
-                   output_tokens bigint, model text, cost numeric, pipeline_fingerprint text,
+                   output_tokens bigint, model text, reason text, cost numeric, pipeline_fingerprint text,
                    error_code text, error_message text
                )
          WHERE ingestion.id = done.ingestion_id

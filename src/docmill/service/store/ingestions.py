@@ -45,6 +45,7 @@ class IngestionRow:
     extraction_input_tokens: int | None
     extraction_output_tokens: int | None
     extraction_model: str | None
+    extraction_reason: str | None
     cost: Decimal | None
     error_code: str | None
     error_message: str | None
@@ -62,8 +63,8 @@ async def of_document(conn: Conn, document_id: UUID) -> list[IngestionRow]:
                    attempt_count, started_at, lease_until, fence, worker_id, next_attempt_at, source_metadata,
                    transcription_file_path, preprocessed_file_path, transcription_quality_score,
                    classification, structured_data, evidence, verdict, valid_structured_data,
-                   extraction_input_tokens, extraction_output_tokens, extraction_model, cost, error_code,
-                   error_message, failed_step, created_at, completed_at
+                   extraction_input_tokens, extraction_output_tokens, extraction_model, extraction_reason,
+                   cost, error_code, error_message, failed_step, created_at, completed_at
               FROM ingestion
              WHERE document_id = %(document_id)s
              ORDER BY created_at DESC, id DESC

@@ -211,6 +211,7 @@ class Ingestion(_Shape):
     evidence: dict[str, Evidence] | None
     verdict: dict[str, Any] | None
     extraction_model: str | None
+    extraction_reason: str | None
     extraction_input_tokens: int | None
     extraction_output_tokens: int | None
     cost: Decimal | None
