@@ -40,6 +40,13 @@ def conventions(layout: Layout) -> Conventions:
     numeric = [text for text in texts if any(map(str.isdecimal, text))]
     amounts = [amount for text in numeric for amount in find_amounts(text, misread=False)]
     dates = [written for text in numeric for written in find_dates(text)]
+    return decided(texts, amounts, dates)
+
+
+def decided(
+    texts: Sequence[str], amounts: Sequence[WrittenAmount], dates: Sequence[WrittenDate]
+) -> Conventions:
+    """How a document of these texts writes, in which these numbers and dates were found."""
     text = "\n".join(texts)
     language = language_of(text)
     currency = _currency(text, amounts)

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from docmill.model import letters_and_digits
 from docmill.understanding.codes import Code, find_bics, find_ibans, find_vat_ids
-from docmill.understanding.conventions import Conventions, conventions
+from docmill.understanding.conventions import Conventions, decided
 from docmill.understanding.dates import RANGE_LINK, WrittenDate, find_dates
 from docmill.understanding.findings import Span
 from docmill.understanding.folding import fold
@@ -120,11 +120,22 @@ class Candidates:
     @cached_property
     def conventions(self) -> Conventions:
         """How the document writes."""
-        return conventions(self.layout)
+        texts = [segment.text for segment in self.layout.segments]
+        amounts = [one for found in self._amounts for one in found]
+        return decided(texts, amounts, [one for found in self._dates for one in found])
 
     @cached_property
     def _dates(self) -> list[list[WrittenDate]]:
         return [find_dates(segment.text) if _has_digit(segment) else [] for segment in self.layout.segments]
+
+    @cached_property
+    def _amounts(self) -> list[list[WrittenAmount]]:
+        return [
+            find_amounts(segment.text, misread=self.layout.sheet(segment).page.source == "ocr")
+            if _has_digit(segment)
+            else []
+            for segment in self.layout.segments
+        ]
 
     @cached_property
     def dates(self) -> list[Candidate]:
@@ -153,19 +164,14 @@ class Candidates:
 
     @cached_property
     def _numbers(self) -> list[Candidate]:
-        found: list[Candidate] = []
-        for segment in self.layout.segments:
-            if not _has_digit(segment):
-                continue
-            misread = self.layout.sheet(segment).page.source == "ocr"
-            found.extend(
-                self._number(segment, one)
-                for one in find_amounts(segment.text, misread=misread)
-                if not any(
-                    one.start < other.stop and other.start < one.stop for other in self._dates[segment.index]
-                )
+        return [
+            self._number(segment, one)
+            for segment in self.layout.segments
+            for one in self._amounts[segment.index]
+            if not any(
+                one.start < other.stop and other.start < one.stop for other in self._dates[segment.index]
             )
-        return found
+        ]
 
     def _number(self, segment: Segment, one: WrittenAmount) -> Candidate:
         return self._made(
