@@ -80,6 +80,7 @@ def finish(service: Service) -> Callable[..., Awaitable[None]]:
             "error_message": None,
             "transcription_file_path": None,
             "transcription_quality_score": 0.93,
+            "extraction_reason": None,
             "media_type": "image/png",
             "page_count": 1,
             "pipeline_fingerprint": service.fingerprint,
@@ -95,7 +96,8 @@ def finish(service: Service) -> Callable[..., Awaitable[None]]:
             await conn.execute(
                 """
                 UPDATE ingestion
-                   SET status = %(status)s, classification = %(classification)s,
+                   SET status = %(status)s, extraction_reason = %(extraction_reason)s,
+                       classification = %(classification)s,
                        structured_data = %(structured_data)s, evidence = %(evidence)s, verdict = %(verdict)s,
                        valid_structured_data = %(valid_structured_data)s, error_code = %(error_code)s,
                        error_message = %(error_message)s,

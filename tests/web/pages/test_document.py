@@ -113,7 +113,7 @@ async def test_line_items_are_a_table(client: httpx.AsyncClient, read: Read) -> 
 
 
 async def test_tabs_and_pages_are_links(client: httpx.AsyncClient, read: Read) -> None:
-    document_id = await read(reason="rules; asked small model for number: number mended")
+    document_id = await read(extraction_reason="rules; asked small model for number: number mended")
 
     text = (await client.get(f"/docs/{document_id}?tab=text&page=2")).text
     history = (await client.get(f"/docs/{document_id}?tab=history")).text
