@@ -124,8 +124,10 @@ class Meaning:
         """Whether the word could speak for the field at all."""
         known = self._hinting.get(word)
         if known is None:
-            known = self._hinting[word] = word in self.hints or any(
-                _same(word, own) or (len(own) >= _SHORTEST_GLUED and own in word) for own in self.hints
+            known = self._hinting[word] = (
+                word in self.hints
+                or any(_same(word, own) for own in self.words)
+                or any(own in word for own in self.hints if _SHORTEST_GLUED <= len(own) < len(word))
             )
         return known
 
