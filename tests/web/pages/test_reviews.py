@@ -154,3 +154,29 @@ async def test_a_document_that_is_not_there_takes_no_word(client: httpx.AsyncCli
     ]
 
     assert [answer.status_code for answer in answers] == [404, 404, 404]
+
+
+async def test_what_was_read_otherwise_since_is_told(
+    client: httpx.AsyncClient, read: Read, finish: Callable[..., Awaitable[None]]
+) -> None:
+    document_id = await read()
+    await _say(client, document_id, "currency", value="USD")
+    await client.post(f"/api/v1/documents/{document_id}/reprocess")
+    await finish(document_id, structured_data={"currency": "GBP", "number": None})
+
+    page = await _page(client, document_id)
+
+    assert "Processed again, this was read as “GBP”. What a person said stays." in page
+    assert (await _data(client, document_id))["currency"] == "USD"
+
+
+async def test_what_is_missing_can_be_confirmed_or_given(client: httpx.AsyncClient, read: Read) -> None:
+    missing = {"check": "critical_missing", "message": "Number was not found.", "fields": ["number", "time"]}
+    document_id = await read(verdict={"failures": [missing]}, valid_structured_data=False)
+
+    await _say(client, document_id, "number")
+    await _say(client, document_id, "time", value="14:32")
+    page = await _page(client, document_id)
+
+    assert "Confirmed as missing," in page
+    assert "Nothing was read here." in page
