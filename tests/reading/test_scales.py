@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from docmill.reading.scales import NARROWEST, PITCH, Pitch, detection_size, letter_height, letters, too_narrow
+from docmill.reading.scales import detection_size, letter_height, letters
 
 
 def page(size: int) -> NDArray[np.uint8]:
@@ -56,34 +56,3 @@ def test_the_height_of_letters_decides_in_how_large_a_picture_lines_are_searched
 
 def test_a_small_picture_of_small_letters_is_enlarged() -> None:
     assert detection_size(640, 480, 5) == (1280, 960)
-
-
-def test_lines_are_made_as_narrow_as_the_letters_seen_allow() -> None:
-    pitch = Pitch()
-
-    before = pitch.squeeze()
-    pitch.learn("0123456789", 10 * PITCH / 0.8)
-    pitch.learn("01", 2 * PITCH)
-    pitch.learn("\u53d1\u7968\u53f7\u7801\u53d1\u7968", 6 * PITCH)
-
-    assert before == 1.0
-    assert pitch.squeeze() == pytest.approx(0.8)
-
-
-@pytest.mark.parametrize(("width", "expected"), [(1000.0, NARROWEST), (100.0, 1.0)])
-def test_no_line_is_made_all_too_narrow_or_wider_than_it_is(width: float, expected: float) -> None:
-    pitch = Pitch()
-
-    pitch.learn("0123456789", width)
-
-    assert pitch.squeeze() == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "width", "expected"),
-    [("Invoice", 100, False), ("Invoice", 80, True), ("\u53d1\u7968", 100, True)],
-)
-def test_a_line_of_narrow_letters_or_ideographs_needs_its_width(
-    text: str, width: float, *, expected: bool
-) -> None:
-    assert too_narrow(text, width) is expected

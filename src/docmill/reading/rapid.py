@@ -22,8 +22,8 @@ BELIEVED = 0.5
 SURE = 0.93
 """A line with a lower score is looked at again."""
 SQUEEZE = 0.85
-"""How much narrower a line is made for its second look, if it was not for the first: what was misread because
-it is printed wide is read otherwise then."""
+"""How much narrower a line is made for its second look: what was misread because it is printed wide is read
+otherwise then."""
 TURNER_SIZE = (48, 192)
 """Height and width in which the classifier takes a line."""
 ASKED = 3
@@ -50,7 +50,7 @@ class RapidEngine:
         upright = orientation.turned(bgr, turn)
         if turn:  # searched anew, for lines that stand are found less well
             corners = self._found(upright)
-        read = self._read([lines.cut(upright, line) for line in corners])
+        read = [self._best(lines.cut(upright, line)) for line in corners]
         corners = _without_padding(corners, turn, padded=bgr, pixels=pixels)
         kept = [index for index, line in enumerate(read) if line.text and line.score >= BELIEVED]
         return Recognised(
@@ -108,28 +108,12 @@ class RapidEngine:
         upright = sum(self._line(line).score for line in sample)
         return sum(self._line(orientation.turned(line, 180)).score for line in sample) > upright
 
-    def _read(self, cut: list[NDArray[np.uint8]]) -> list[LineText]:
-        """The texts of lines, each made as narrow as those read before it allow, the longest first."""
-        pitch = scales.Pitch()
-        read = dict[int, LineText]()
-        for index in sorted(range(len(cut)), key=lambda index: -cut[index].shape[1]):
-            read[index] = self._best(cut[index], pitch)
-        return [read[index] for index in range(len(cut))]
-
-    def _best(self, line: NDArray[np.uint8], pitch: scales.Pitch) -> LineText:
-        """The text of one line, the better of two looks where the first is not sure or was too narrow."""
-        squeeze = pitch.squeeze()
-        first = self._line(line, squeeze=squeeze)
-        if not first.text:
+    def _best(self, line: NDArray[np.uint8]) -> LineText:
+        """The text of one line, the better of two looks where the first is not sure."""
+        first = self._line(line)
+        if not first.text or first.score >= SURE:
             return first
-        width = line.shape[1] * ctc.HEIGHT / line.shape[0]
-        pitch.learn(first.text, width)
-        if squeeze < 1 and scales.too_narrow(first.text, width * squeeze):
-            return self._line(line)
-        if first.score >= SURE:
-            return first
-        other = 1.0 if squeeze < (1 + SQUEEZE) / 2 else SQUEEZE
-        return max(first, self._line(line, squeeze=other), key=lambda look: look.score)
+        return max(first, self._line(line, squeeze=SQUEEZE), key=lambda look: look.score)
 
     def _line(self, line: NDArray[np.uint8], *, squeeze: float = 1.0) -> LineText:
         """The text of one line.

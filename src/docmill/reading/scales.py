@@ -1,6 +1,6 @@
-"""How large a picture is searched for lines, and how wide lines are read: as little as their letters allow.
+"""How large a picture is searched for lines: as little as its letters allow.
 
-Both models take time by the pixel; letters larger than they need gain nothing (docs/decisions/013).
+The detector takes time by the pixel; letters larger than they need gain nothing (docs/decisions/013).
 """
 
 import math
@@ -9,8 +9,6 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-
-from docmill.reading.spelling import IDEOGRAPHIC
 
 LARGEST = 1_800_000
 """Pixels among which lines are searched at most, to be recognised from all (docs/decisions/013)."""
@@ -33,14 +31,6 @@ SOLID = 0.15
 SPECK = 5
 HEADLINE = 100
 """Pixels between which letters are high."""
-PITCH = 15.5
-"""Pixels from one letter to the next that the recogniser needs, in lines `ctc.HEIGHT` high."""
-TOO_NARROW = 13.5
-"""Pixels from letter to letter below which a line was made too narrow and is read again."""
-NARROWEST = 0.7
-"""How much narrower a line is made at most."""
-TELLING = 6
-"""Characters from which on a line tells how wide the page's letters are."""
 
 
 class Letters(NamedTuple):
@@ -120,26 +110,3 @@ def detection_size(height: int, width: int, letter: float | None = None) -> tupl
 
 def _multiple(side: float) -> int:
     return max(MULTIPLE, round(side / MULTIPLE) * MULTIPLE)
-
-
-class Pitch:
-    """How wide a page's letters are, learned from the lines that have been read."""
-
-    def __init__(self) -> None:
-        self._seen: list[float] = []
-
-    def learn(self, text: str, width: float) -> None:
-        """width: of the line of that text, in pixels, as high as the recogniser takes it."""
-        if len(text) >= TELLING and not IDEOGRAPHIC.search(text):
-            self._seen.append(width / len(text))
-
-    def squeeze(self) -> float:
-        """How much narrower the next line may be made."""
-        if not self._seen:
-            return 1.0
-        return min(1.0, max(NARROWEST, PITCH / float(np.percentile(self._seen, 25))))
-
-
-def too_narrow(text: str, width: float) -> bool:
-    """Whether a line of that text should not have been made as narrow. Ideographs need all they have."""
-    return width < TOO_NARROW * len(text) or bool(IDEOGRAPHIC.search(text))
