@@ -27,9 +27,9 @@ import numpy as np
 from lxml import etree
 from PIL import Image
 
-from bench.assignment import best_pairs
 from bench.einvoice_xpaths import elements, expected
 from bench.scorer import DATA, load_scorer
+from docmill.evaluation.assignment import best_pairs
 from docmill.model import Document, Embedded, Failure, Page
 from docmill.reading import einvoices, pdf, tasks
 from docmill.reading.options import ReadingOptions

@@ -144,6 +144,14 @@ class RecordFile:
             kept = {source: known for source, known in kept.items() if source not in lacking}
         return kept
 
+    def read(self) -> Iterator[Record]:
+        """Every record that is there, in the order in which documents were done. Raises as `open` does."""
+        try:
+            for _, record in self._records() if self._path.is_file() else ():
+                yield record
+        except OSError as error:
+            raise MisconfiguredError(f"cannot read {str(self._path)!r}: {error.strerror}") from error
+
     def _complete(self, keep: Callable[[Record], bool]) -> dict[str, Known]:
         """As `_sifted`, without the documents that lack a part; dropping one can make another lack it."""
         kept = self._sifted(keep)

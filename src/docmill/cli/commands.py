@@ -186,6 +186,68 @@ def run(
     raise typer.Exit(run_folder(options))
 
 
+@app.command("eval")
+def evaluate(
+    folder: Annotated[Path, typer.Argument(help="A folder, read with its subfolders, or one file.")],
+    truth: Annotated[
+        Path, typer.Option(help="What is true: a JSON Lines file, or a folder with a NAME.json per document.")
+    ],
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Read all by it, or by the type of this name.", show_default="by their types"
+        ),
+    ] = None,
+    model: ModelFile = None,
+    labels: LabelsFile = None,
+    records: Annotated[
+        Path | None,
+        typer.Option(help="Records of `docmill run`; what they lack is read and added.", dir_okay=False),
+    ] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(help="An earlier report to compare with.", dir_okay=False)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where the report goes, as JSON.", dir_okay=False)
+    ] = None,
+    max_regression: Annotated[
+        float, typer.Option(min=0, max=100, help="Points that F1 may fall below the baseline.")
+    ] = 0.5,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes that read.", show_default="all cores")
+    ] = None,
+    config: SettingsFile = None,
+    *,
+    month_first: Annotated[
+        bool, typer.Option("--month-first", help="The truth means March 4th by 03/04/2026.")
+    ] = False,
+) -> None:
+    """Say how much of a folder is read right, by what is true of it.
+
+    Exit code: 0 measured, 1 worse than the baseline by more than is allowed and than chance explains,
+    2 nothing was measured, 130 interrupted (with --records, run it again to go on).
+    """
+    from docmill.cli.eval import Question, evaluate, schema_called
+    from docmill.offline import model_in
+
+    if schema is None and (model or labels):
+        raise typer.BadParameter("--model and --labels belong to a --schema")
+    question = Question(
+        folder=folder,
+        truth=truth,
+        schema=None if schema is None else schema_called(schema, labels),
+        model=None if model is None else model_in(model),
+        records=records,
+        baseline=baseline,
+        out=out,
+        max_regression=max_regression,
+        jobs=jobs,
+        config=config,
+        month_first=month_first,
+    )
+    raise typer.Exit(evaluate(question))
+
+
 @app.command()
 def extract(
     file: Annotated[Path, typer.Argument(help="The file to read.")],

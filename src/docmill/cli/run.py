@@ -81,8 +81,8 @@ def run_folder(options: Options) -> int:
     records = RecordFile(options.out)
     known = records.open(keep=lambda record: _keep(record, options))
     try:
-        with _progress(len(refs), quiet=options.quiet) as told:
-            report = asyncio.run(_run(options, means, refs, records, known=known, told=told))
+        with progress(len(refs), quiet=options.quiet) as told:
+            report = asyncio.run(read_all(options, means, refs, records, known=known, told=told))
     except KeyboardInterrupt:
         stderr.print(f"interrupted; what was done is in {options.out}: run it again to go on", markup=False)
         return INTERRUPTED
@@ -122,15 +122,16 @@ def _keep(record: Record, options: Options) -> bool:
     return not (options.retry_failed and record["status"] == "failed")
 
 
-async def _run(
+async def read_all(
     options: Options,
     means: Means,
     refs: Sequence[Ref],
     records: RecordFile,
     *,
     known: Mapping[str, Known],
-    told: "_Progress",
+    told: "Told",
 ) -> Report:
+    """Every document to its record."""
     async with reading_pool(options.jobs) as pool, means.readers(pool) as readers:
         steps = offline_steps(
             pool,
@@ -154,7 +155,7 @@ async def _run(
 
 
 @dataclass
-class _Progress:
+class Told:
     """Shows how far a run is."""
 
     bar: Progress
@@ -163,6 +164,7 @@ class _Progress:
     quiet: bool
 
     def on_done(self, done: Done) -> None:
+        """See `Runner`."""
         self.bar.advance(self.task)
         if not self.quiet:
             named = "" if done.ref.key.endswith(done.title) else f"  {escape(shown(done.title))}"
@@ -171,12 +173,13 @@ class _Progress:
                 stdout.print(f"  {MARKS['not_read']} {escape(shown(part))}")
 
     def on_found(self, parts: int) -> None:
+        """See `Runner`."""
         self.total += parts
         self.bar.update(self.task, total=self.total)
 
 
 @contextmanager
-def _progress(total: int, *, quiet: bool) -> Generator[_Progress]:
+def progress(total: int, *, quiet: bool) -> Generator[Told]:
     """A bar on standard error where that is a terminal; a line per document on standard output."""
     columns = (
         TextColumn("{task.description}"),
@@ -186,7 +189,7 @@ def _progress(total: int, *, quiet: bool) -> Generator[_Progress]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=stderr, disable=not stderr.is_terminal, transient=True) as bar:
-        yield _Progress(bar, bar.add_task("reading", total=total), total, quiet)
+        yield Told(bar, bar.add_task("reading", total=total), total, quiet)
 
 
 def _summarise(report: Report) -> None:
