@@ -99,6 +99,40 @@ async def test_a_new_result_is_judged_with_what_was_said_before(
         await service.reviews.add(document_id, [confirm], tenant_id=tenant_id, ingestion_id=first)
 
 
+async def test_a_result_that_is_replaced_meanwhile_is_left_to_whoever_replaced_it(
+    service: Service, upload: Upload, finish: Finish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_id = (await upload()).document_id
+    first = await finish(document_id, 0.3)
+    await service.reviews.confirm_all(document_id, tenant_id=tenant_id, ingestion_id=first)
+    get = service.blobs.get
+
+    async def get_late(key: str) -> bytes:
+        await service.intake.reprocess(document_id, tenant_id=tenant_id)
+        await finish(document_id, 0.2)
+        return await get(key)
+
+    monkeypatch.setattr(service.blobs, "get", get_late)
+    await service.reviews.settle(document_id, tenant_id=tenant_id)
+
+    assert await _state(service, document_id) == "needs_review"
+
+
+async def test_a_large_document_is_judged_beside_the_loop(
+    service: Service, upload: Upload, finish: Finish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Document, "is_large", property(lambda _: True))
+    document_id = (await upload()).document_id
+    ingestion_id = await finish(document_id, 0.3)
+
+    await service.reviews.confirm_all(
+        document_id, tenant_id=service.default_tenant_id, ingestion_id=ingestion_id
+    )
+
+    assert await _state(service, document_id) == "ready"
+
+
 async def test_a_result_that_nobody_spoke_of_is_left_as_it_is(
     service: Service, upload: Upload, finish: Finish
 ) -> None:

@@ -154,7 +154,8 @@ async def test_values_that_fields_do_not_take_are_refused_in_words_and_nothing_i
         {"path": "gross", "action": "correct", "value": "1"},
         {"path": "lines[7].description", "action": "correct", "value": "1"},
         {"path": "", "action": "clear"},
-        {"path": "", "action": "clear"},
+        {"path": "number", "action": "confirm"},
+        {"path": "number", "action": "clear"},
     )
 
     assert (response.status_code, response.json()["code"]) == (422, "validation")
@@ -166,6 +167,7 @@ async def test_values_that_fields_do_not_take_are_refused_in_words_and_nothing_i
         "gross": "This type of document has no such value.",
         "lines[7].description": "This type of document has no such value.",
         "": "A document as a whole can only be confirmed.",
+        "number": "This value was spoken of twice.",
     }
     assert (await _state(client, document_id))["history"] == []
 
@@ -278,6 +280,20 @@ async def test_what_is_not_there_can_be_confirmed_missing_or_given(
         "gross_total": "confirm",
     }
     assert "currency" not in shown["evidence"]
+
+
+async def test_the_date_that_a_person_gave_is_the_documents(
+    client: httpx.AsyncClient, open_receipt: Read
+) -> None:
+    document_id = await open_receipt()
+    correct = {"path": "issue_date", "action": "correct", "value": "2026-10-03"}
+
+    dates: list[str] = []
+    for said in (correct, {"path": "issue_date", "action": "clear"}):
+        assert (await _say(client, document_id, said)).status_code == 200
+        dates.append((await _document(client, document_id))["document_date"])
+
+    assert dates == ["2026-10-03", "2026-11-03"]
 
 
 async def test_a_document_of_another_tenant_is_not_there(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal
 from uuid import UUID
 
@@ -213,15 +213,26 @@ async def standing(conn: Conn, document_id: UUID) -> Standing | None:
 
 
 async def settle(
-    conn: Conn, document_id: UUID, *, failures: Sequence[JsonValue], accepted: Sequence[JsonValue]
+    conn: Conn,
+    document_id: UUID,
+    *,
+    failures: Sequence[JsonValue],
+    accepted: Sequence[JsonValue],
+    issue_date: date | None = None,
 ) -> None:
-    """Give the document its values as reviewed. failures: what a person must still look at."""
+    """Give the document its values as reviewed.
+
+    failures: what a person must still look at. issue_date: the document's date, if a person said it.
+    """
     await conn.execute(
         """
         UPDATE document
            SET structured_data = with_reviews(result.structured_data, document.id),
                verdict = %(verdict)s,
                needs_human_review = %(is_open)s,
+               document_date = coalesce(
+                   %(issue_date)s, (result.classification ->> 'document_date')::date
+               ),
                updated_at = clock_timestamp()
           FROM ingestion result
          WHERE document.id = %(document_id)s AND result.id = document.result_ingestion_id
@@ -230,6 +241,7 @@ async def settle(
             "document_id": document_id,
             "verdict": Jsonb({"failures": list(failures), "accepted": list(accepted)}),
             "is_open": bool(failures),
+            "issue_date": issue_date,
         },
     )
 
