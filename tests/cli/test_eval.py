@@ -149,3 +149,15 @@ def test_a_report_that_cannot_be_written_is_one_sentence(folder: Path, truth: Pa
 
     assert done.returncode == 2
     assert "cannot write" in done.stderr
+
+
+def test_the_page_of_errors_shows_where_a_value_was_read(folder: Path, tmp_path: Path) -> None:
+    wrong = write_truth(tmp_path / "wrong.jsonl", {**INVOICE_TRUTH, "number": "INV-105"})
+
+    done = evaluated(folder, "--truth", wrong, "--html", tmp_path / "errors.html")
+
+    page = (tmp_path / "errors.html").read_text()
+    assert done.returncode == 0, done.stderr
+    assert "2 of 2 documents with errors" in page
+    assert 'alt="where number was read" src="data:image/webp;base64,' in page
+    assert "first page" not in page  # of a broken file there is none

@@ -210,6 +210,9 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where the report goes, as JSON.", dir_okay=False)
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Where a page with every error and its picture goes.", dir_okay=False)
+    ] = None,
     max_regression: Annotated[
         float, typer.Option(min=0, max=100, help="Points that F1 may fall below the baseline.")
     ] = 0.5,
@@ -240,6 +243,7 @@ def evaluate(
         records=records,
         baseline=baseline,
         out=out,
+        html=html,
         max_regression=max_regression,
         jobs=jobs,
         config=config,

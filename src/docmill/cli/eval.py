@@ -9,6 +9,7 @@ from pathlib import Path
 
 from docmill.batch.folder import FolderLister
 from docmill.batch.records import Record, RecordFile
+from docmill.cli.evalpictures import error_pictures
 from docmill.cli.evaltables import print_comparison, print_report
 from docmill.cli.exits import FAILED, INTERRUPTED
 from docmill.cli.means import means_of
@@ -18,6 +19,7 @@ from docmill.errors import MisconfiguredError
 from docmill.evaluation.cells import Judge
 from docmill.evaluation.comparison import compared
 from docmill.evaluation.figures import Judged
+from docmill.evaluation.page import page_of
 from docmill.evaluation.report import Report, judged, read_report, report_of
 from docmill.evaluation.truth import Truth, known_fields, read_truths, sources_of
 from docmill.model import Schema
@@ -37,6 +39,7 @@ class Question:
     records: Path | None
     baseline: Path | None
     out: Path | None
+    html: Path | None
     max_regression: float
     jobs: int | None
     config: Path | None
@@ -63,7 +66,7 @@ def evaluate(question: Question) -> int:
     if before is not None:
         report["comparison"] = compared(before, documents, max_regression=question.max_regression)
         print_comparison(report["comparison"])
-    _write(question, report)
+    _write(question, report, documents)
     return FAILED if report.get("comparison", {}).get("regressions") else 0
 
 
@@ -98,7 +101,7 @@ def _judged(wanted: Mapping[str, Truth], read: Mapping[str, Record], judge: Judg
 
 def _files(question: Question) -> list[Ref]:
     """The folder's files without those that belong to the evaluation."""
-    given = (question.truth, question.records, question.baseline, question.out)
+    given = (question.truth, question.records, question.baseline, question.out, question.html)
     own = {path.resolve() for path in given if path is not None}
     if question.truth.is_dir():
         own |= {path.resolve() for path in question.truth.rglob("*.json")}
@@ -147,10 +150,15 @@ def _tell_left_out(truths: Sequence[Truth], wanted: Mapping[str, Truth]) -> None
         )
 
 
-def _write(question: Question, report: Report) -> None:
+def _write(question: Question, report: Report, documents: Sequence[Judged]) -> None:
     if question.out:
         _put(question.out, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
         stdout.print(f"report: {question.out}", markup=False)
+    if question.html:
+        reading = means_of(question.config, max_bytes=None, time_limit_s=None, passwords=()).reading
+        pictures = error_pictures(question.folder, documents, jobs=question.jobs, reading=reading)
+        _put(question.html, page_of(report, documents, pictures))
+        stdout.print(f"errors: {question.html}", markup=False)
 
 
 def _put(path: Path, text: str) -> None:
