@@ -19,6 +19,7 @@ from docmill.evaluation.values import TIERS, agreement, day_of, number_of
         ("9.01", "9.00", "decimal", None),
         ("19.00", "9.00", "decimal", None),
         ("0.03", "0.0345", "decimal", None),
+        ("n/a", "9.00", "decimal", None),
         ("2018-12-25", "25/12/2018", "date", "S2"),
         ("2018-12-26", "25/12/2018", "date", None),
         ("a week later", "A WEEK  LATER", "date", "S1"),
