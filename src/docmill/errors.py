@@ -17,6 +17,7 @@ DocmillError
 │   ├── CorruptError            corrupt
 │   ├── TooLargeError           too_large
 │   ├── ValidationError         validation
+│   ├── ChangedError            changed
 │   └── UnsupportedFileTypeError  unsupported_file_type
 └── SetupError                  a person must act; no attempt is burnt
     ├── UnauthorizedError       unauthorized
@@ -151,6 +152,12 @@ class ValidationError(DocumentError):
     """What was asked for does not fit the rules of the request or schema."""
 
     code = "validation"
+
+
+class ChangedError(DocumentError):
+    """The document is not any more what the person saw."""
+
+    code = "changed"
 
 
 class UnsupportedFileTypeError(DocumentError):

@@ -124,7 +124,7 @@ def test_a_file_added_while_no_vault_runs_waits_for_one(
     assert "not running" in status.stdout
     assert "queue: 1 due" in status.stdout
     assert shown.returncode == 2
-    assert "no document has an id that begins with 'ffffffff'" in shown.stderr
+    assert "no document has the file name 'ffffffff' or an id that begins or ends so" in shown.stderr
 
 
 def test_a_vault_does_not_open_itself_to_other_machines(vault: Vault, tmp_path: Path) -> None:

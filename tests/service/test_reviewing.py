@@ -9,9 +9,9 @@ from psycopg.types.json import Jsonb
 from pydantic import BaseModel, Field
 
 from docmill import transcription
-from docmill.errors import ServerError
+from docmill.errors import ChangedError, ServerError
 from docmill.model import Box, Document, Failure, Schema
-from docmill.service.case import Case, ChangedError, RefusedError, Wish, value_at
+from docmill.service.case import Case, RefusedError, Wish, value_at
 from docmill.service.reviewing import Reviews
 from docmill.service.stack import Service
 from docmill.service.store import documents

@@ -10,7 +10,7 @@ from typing import Any, cast
 from pydantic import BaseModel, JsonValue
 from pydantic import ValidationError as ModelError
 
-from docmill.errors import DocumentError, ValidationError
+from docmill.errors import ChangedError, ValidationError
 from docmill.model import Box, Document, Evidence, Extraction, Failure, Schema, letters_and_digits
 from docmill.ports import Gate
 from docmill.schemas.filling import filled
@@ -20,12 +20,6 @@ from docmill.service.typed import sent, typed
 from docmill.understanding.evidence import located, values
 
 _INDEX = re.compile(r"\[(\d{1,4})\]")
-
-
-class ChangedError(DocumentError):
-    """The document is not any more what the person saw."""
-
-    code = "changed"
 
 
 class RefusedError(ValidationError):

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from docmill import transcription
-from docmill.errors import CorruptError
+from docmill.errors import ChangedError, CorruptError
 from docmill.model import Document, Failure, Schema
 from docmill.ports import Gate
 from docmill.schemas.registry import REGISTRY
 from docmill.service.blobs import Blobs
-from docmill.service.case import Case, ChangedError, Wish, evidence_of, failures_in
+from docmill.service.case import Case, Wish, evidence_of, failures_in
 from docmill.service.feed import EventFeed
 from docmill.service.store import documents, reviews
 from docmill.service.store.database import Conn, Database

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from docmill.errors import (
+    ChangedError,
     DocmillError,
     DocumentError,
     RateLimitedError,
@@ -18,7 +19,7 @@ from docmill.errors import (
     TransientError,
     UnsupportedFileTypeError,
 )
-from docmill.service.case import ChangedError, RefusedError
+from docmill.service.case import RefusedError
 from docmill.web.security import HEADERS
 from docmill.web.templating import Templates
 

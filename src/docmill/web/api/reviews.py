@@ -7,8 +7,9 @@ from uuid import UUID
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
+from docmill.errors import ChangedError
 from docmill.model import Box, Evidence, Failure
-from docmill.service.case import ChangedError, Wish, shown
+from docmill.service.case import Wish, shown
 from docmill.service.reviewing import Reviewed
 from docmill.web.vault import TheVault
 

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Form, Request
 from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse, Response
 
-from docmill.service.case import ChangedError, RefusedError, Wish
+from docmill.errors import ChangedError
+from docmill.service.case import RefusedError, Wish
 from docmill.web.pages.document import Refusal, document_page, known_id
 from docmill.web.vault import TheVault, Vault, not_found
 from docmill.web.view.fields import element_id
