@@ -86,6 +86,20 @@ def charged(path: str, number: str, terms: tuple[str, str, str]) -> Group:
     )
 
 
+def totals(sums: str) -> tuple[Term, ...]:
+    """The totals that invoices and orders have alike. sums: where they stand."""
+    return (
+        amount("BT-106", f"{sums}/LineTotalAmount"),
+        amount("BT-107", f"{sums}/AllowanceTotalAmount"),
+        amount("BT-108", f"{sums}/ChargeTotalAmount"),
+        amount("BT-109", f"{sums}/TaxBasisTotalAmount"),
+        amount(
+            "BT-110", f"{sums}/TaxTotalAmount[@currencyID={{BT-5}}]", f"{sums}/TaxTotalAmount[!@currencyID]"
+        ),
+        amount("BT-112", f"{sums}/GrandTotalAmount"),
+    )
+
+
 INVOICE = Table(
     terms=(
         text(
@@ -117,14 +131,7 @@ INVOICE = Table(
         text("BT-84", f"{_MEANS}/PayeePartyCreditorFinancialAccount/IBANID"),
         text("account", f"{_MEANS}/PayeePartyCreditorFinancialAccount/ProprietaryID"),
         text("BT-86", f"{_MEANS}/PayeeSpecifiedCreditorFinancialInstitution/BICID"),
-        amount("BT-106", f"{_SUMS}/LineTotalAmount"),
-        amount("BT-107", f"{_SUMS}/AllowanceTotalAmount"),
-        amount("BT-108", f"{_SUMS}/ChargeTotalAmount"),
-        amount("BT-109", f"{_SUMS}/TaxBasisTotalAmount"),
-        amount(
-            "BT-110", f"{_SUMS}/TaxTotalAmount[@currencyID={{BT-5}}]", f"{_SUMS}/TaxTotalAmount[!@currencyID]"
-        ),
-        amount("BT-112", f"{_SUMS}/GrandTotalAmount"),
+        *totals(_SUMS),
         amount("BT-113", f"{_SUMS}/TotalPrepaidAmount"),
         amount("BT-114", f"{_SUMS}/RoundingAmount"),
         amount("BT-115", f"{_SUMS}/DuePayableAmount"),

@@ -1,6 +1,6 @@
 """Where Order-X, UN/CEFACT's Cross Industry Order, keeps its terms: those that EN 16931 has for invoices."""
 
-from docmill.understanding.einvoice.cii import BUYER, LINE, SELLER, charged
+from docmill.understanding.einvoice.cii import BUYER, LINE, SELLER, charged, totals
 from docmill.understanding.einvoice.terms import Group, Section, Table, amount, day, text
 
 _DEAL = "SupplyChainTradeTransaction"
@@ -26,14 +26,7 @@ ORDER = Table(
         day("BT-73", f"{_WANTED}/OccurrenceSpecifiedPeriod/StartDateTime/DateTimeString"),
         day("BT-74", f"{_WANTED}/OccurrenceSpecifiedPeriod/EndDateTime/DateTimeString"),
         text("BT-81", f"{_SETTLEMENT}/SpecifiedTradeSettlementPaymentMeans/TypeCode"),
-        amount("BT-106", f"{_SUMS}/LineTotalAmount"),
-        amount("BT-107", f"{_SUMS}/AllowanceTotalAmount"),
-        amount("BT-108", f"{_SUMS}/ChargeTotalAmount"),
-        amount("BT-109", f"{_SUMS}/TaxBasisTotalAmount"),
-        amount(
-            "BT-110", f"{_SUMS}/TaxTotalAmount[@currencyID={{BT-5}}]", f"{_SUMS}/TaxTotalAmount[!@currencyID]"
-        ),
-        amount("BT-112", f"{_SUMS}/GrandTotalAmount"),
+        *totals(_SUMS),
     ),
     sections=(
         Section((f"{_AGREEMENT}/SellerTradeParty",), SELLER),

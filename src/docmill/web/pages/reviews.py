@@ -54,9 +54,7 @@ async def say(
     keeping = vault.service.reviews.add(
         known, [said.wish], tenant_id=vault.tenant_id, ingestion_id=said.ingestion_id
     )
-    answer = await _refused(request, known, vault, keeping, page=said.page, path=said.path, typed=said.value)
-    where = urlencode({"page": said.page, "field": said.path})
-    return answer or RedirectResponse(f"/docs/{known}?{where}#{element_id(said.path)}", 303)
+    return await _answer(request, known, vault, keeping, page=said.page, path=said.path, typed=said.value)
 
 
 @router.post("/docs/{document_id}/reviews/confirm")
@@ -71,8 +69,7 @@ async def confirm_all(
     """Confirm every value that nobody has spoken of."""
     known = known_id(document_id)
     keeping = vault.service.reviews.confirm_all(known, tenant_id=vault.tenant_id, ingestion_id=ingestion_id)
-    answer = await _refused(request, known, vault, keeping, page=page)
-    return answer or RedirectResponse(f"/docs/{known}?{urlencode({'page': page})}#panel", 303)
+    return await _answer(request, known, vault, keeping, page=page)
 
 
 @router.post("/docs/{document_id}/reviews/undo")
@@ -87,8 +84,7 @@ async def undo_last(
     """Take back what was said last."""
     known = known_id(document_id)
     keeping = vault.service.reviews.undo_last(known, tenant_id=vault.tenant_id, ingestion_id=ingestion_id)
-    answer = await _refused(request, known, vault, keeping, page=page)
-    return answer or RedirectResponse(f"/docs/{known}?{urlencode({'page': page})}#panel", 303)
+    return await _answer(request, known, vault, keeping, page=page)
 
 
 @router.get("/docs/{document_id}/reviews")
@@ -104,24 +100,26 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-async def _refused(
+async def _answer(
     request: Request,
     known: UUID,
     vault: Vault,
     keeping: Awaitable[bool],
     *,
     page: str,
-    path: str = "",
+    path: str | None = None,
     typed: str = "",
-) -> Response | None:
-    """The page again, with what was typed and why it was not taken; None if it was."""
+) -> Response:
+    """Back to the document, at what was spoken of; or the page again, with what was typed and why not."""
     try:
         if not await keeping:
             raise not_found()
     except RefusedError as error:
-        refusal = Refusal(path, typed, error.message, 422)
+        refusal = Refusal(path or "", typed, error.message, 422)
     except ChangedError as error:
         refusal = Refusal("", "", error.message, 409)
     else:
-        return None
-    return await document_page(request, known, vault, page=page, field=path, refused=refusal)
+        where = {"page": page} if path is None else {"page": page, "field": path}
+        place = "panel" if path is None else element_id(path)
+        return RedirectResponse(f"/docs/{known}?{urlencode(where)}#{place}", 303)
+    return await document_page(request, known, vault, page=page, field=path or "", refused=refusal)
