@@ -14,7 +14,9 @@ from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from threading import RLock
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+Answer = TypeVar("Answer")
 
 
 def main() -> None:
@@ -39,6 +41,7 @@ def run_moto(port: str, ahead_s: Callable[[], float]) -> None:
     lock = RLock()  # receiving may move a message to another queue
     _receive_one_at_a_time(models.SQSBackend, utils.unix_time, lock)
     _change_one_at_a_time(models.Queue, lock)
+    _write_one_at_a_time(import_module("moto.s3.responses").S3Response)
     import_module("moto.server").main(["-H", "127.0.0.1", "-p", port])
 
 
@@ -75,10 +78,15 @@ def _change_one_at_a_time(queue: type[object], lock: AbstractContextManager[obje
         setattr(queue, name, _locked(getattr(queue, name), lock))
 
 
-def _locked(method: Callable[..., None], lock: AbstractContextManager[object]) -> Callable[..., None]:
-    def locked(*arguments: object) -> None:
+def _write_one_at_a_time(bucket: type[Any]) -> None:
+    """Moto 5.2 looks whether an object is there and then writes it: of writers at once, two were the first."""
+    bucket.put_object = _locked(bucket.put_object, RLock())
+
+
+def _locked(method: Callable[..., Answer], lock: AbstractContextManager[object]) -> Callable[..., Answer]:
+    def locked(*arguments: object) -> Answer:
         with lock:
-            method(*arguments)
+            return method(*arguments)
 
     return locked
 
