@@ -79,7 +79,7 @@ def _change_one_at_a_time(queue: type[object], lock: AbstractContextManager[obje
 
 
 def _write_one_at_a_time(bucket: type[Any]) -> None:
-    """Moto 5.2 looks whether an object is there and then writes it: of writers at once, two were the first."""
+    """Moto 5.2 looks whether an object is there, then writes it: of writers at once, two were the first."""
     bucket.put_object = _locked(bucket.put_object, RLock())
 
 

@@ -1,11 +1,12 @@
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from docmill.model import Document, Evidence, Extraction, Failure, Verdict
+from docmill.model import Document, Embedded, Evidence, Extraction, Failure, Verdict
 from docmill.schemas.fields import Fields, Line, Party, Payment
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, Receipt
@@ -93,6 +94,12 @@ def test_tax_cannot_be_more_than_the_total(document: Document) -> None:
 
 def test_part_of_the_total_may_be_left_to_pay(document: Document) -> None:
     assert _failed(document, amount_due=Decimal("50.00")) == []
+
+
+def test_an_e_invoice_may_ask_for_earlier_debts_too(document: Document) -> None:
+    xml = Embedded("factur-x.xml", "application/xml", "<Invoice/>")
+
+    assert _failed(replace(document, embedded=(xml,)), amount_due=Decimal("150.00")) == []
 
 
 @pytest.mark.parametrize(("net", "passes"), [("100.04", True), ("100.07", False)])
