@@ -55,3 +55,10 @@ def test_the_page_loads_and_runs_nothing() -> None:
     assert "default-src 'none'" in page
     assert "http://" not in page
     assert "https://" not in page
+
+
+def test_the_curve_says_what_is_risked() -> None:
+    page = _page({"name": "<b>Bolts", "number": "8"}, {"name": "<b>Bolts", "number": "7"}, {})
+
+    assert "from 0.0 % of the first 50.0 % of all values to 50.0 % of 100.0 %." in page
+    assert '<polyline points="50.0,40.0 100.0,2.0"/>' in page

@@ -97,6 +97,11 @@ def test_the_sure_half_could_be_taken_unseen() -> None:
     assert confidence["coverage"] == 0.5
     assert confidence["precision"] == 1.0
     assert confidence["ece"] == pytest.approx((20 * 0.05 + 10 * 0.4) / 30)
+    assert [(point["threshold"], point["coverage"]) for point in confidence["curve"]] == [
+        (0.95, 0.5),
+        (0.4, 0.75),
+    ]
+    assert [point["risk"] for point in confidence["curve"]] == pytest.approx([0, 1 / 3])
 
 
 def test_where_nothing_is_sure_nothing_is_taken() -> None:

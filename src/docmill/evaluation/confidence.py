@@ -11,6 +11,8 @@ from docmill.evaluation.figures import Judged, share
 PRECISION = 0.99
 _BINS = 10
 _NEVER = 2.0
+_POINTS = 20
+"""Of the curve; confidences that are equal can make them fewer."""
 
 
 class _Answers(NamedTuple):
@@ -26,7 +28,8 @@ def believed(documents: Sequence[Judged]) -> dict[str, Any] | None:
 
     coverage: the share of all values, missing ones too, above a threshold that lets through 99 % right ones;
     it is found on one half of the groups and used on the other, both ways round. ece: over ten ranges of
-    confidence, of the values that were read.
+    confidence, of the values that were read. curve: from the surest to all that were read, the threshold, the
+    share of all values taken above it and the share of these that is wrong.
     """
     answers = _answers(documents)
     read = answers.belief >= 0
@@ -39,6 +42,7 @@ def believed(documents: Sequence[Judged]) -> dict[str, Any] | None:
         "coverage": share(int(taken.sum()), len(taken)),
         "precision": share(int((taken & answers.right).sum()), int(taken.sum())),
         "ece": _calibration_error(answers.belief[read], answers.right[read]),
+        "curve": _curve(answers),
     }
 
 
@@ -73,6 +77,19 @@ def _threshold(belief: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
     levels = np.unique(belief)
     fine = [level for level in levels if right[belief >= level].mean() >= PRECISION]
     return float(min(fine, default=_NEVER))
+
+
+def _curve(answers: _Answers) -> list[dict[str, float]]:
+    """Risk and coverage (El-Yaniv and Wiener, 2010), at shares of what was read that are even."""
+    read = np.sort(answers.belief[answers.belief >= 0])[::-1]
+    lasts = np.ceil(np.arange(1, _POINTS + 1) / _POINTS * len(read)).astype(int) - 1
+    levels = np.unique(read[lasts])[::-1]
+    points: list[dict[str, float]] = []
+    for level in levels.tolist():
+        taken = answers.belief >= level
+        risk = float(1 - answers.right[taken].mean())
+        points.append({"threshold": level, "coverage": float(taken.mean()), "risk": risk})
+    return points
 
 
 def _calibration_error(belief: NDArray[np.float64], right: NDArray[np.bool_]) -> float:

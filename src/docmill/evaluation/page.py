@@ -30,6 +30,10 @@ dd.true { color: var(--true); } dd.said { color: var(--said); }
 h3 { font-size: 15px; margin: 0; }
 img { background: #fff; border-radius: 4px; height: auto; max-width: 100%; }
 .wide { overflow-x: auto; }
+figure { margin: 16px 0; max-width: 420px; } figcaption { color: var(--quiet); }
+svg { background: light-dark(#ffffff, #171e26); border: 1px solid var(--line); border-radius: 8px;
+  width: 100%; }
+polyline { fill: none; stroke: var(--true); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 """
 
 
@@ -44,7 +48,8 @@ def page_of(report: Mapping[str, Any], documents: Sequence[Judged], pictures: Pi
         " style-src 'unsafe-inline'\">"
         f"<title>docmill: evaluation</title><style>{_STYLE}</style></head><body>"
         f"<h1>{len(wrong)} of {len(documents)} documents with errors</h1>"
-        f"{_tiers(report['figures'])}{_fields(report['figures'])}{body}</body></html>\n"
+        f"{_tiers(report['figures'])}{_fields(report['figures'])}{_curve(report.get('confidence'))}"
+        f"{body}</body></html>\n"
     )
 
 
@@ -62,6 +67,28 @@ def _fields(figures: Mapping[str, Any]) -> str:
         for name, row in figures["fields"].items()
     ]
     return _table(("field", "right", "of", "S2", "95 %"), rows)
+
+
+def _curve(confidence: Mapping[str, Any] | None) -> str:
+    """How many of the values taken are wrong, the more are taken: the surest first."""
+    points: Sequence[Mapping[str, float]] = (confidence or {}).get("curve", ())
+    if not points:
+        return ""
+    highest = max(point["risk"] for point in points) or 1.0
+    line = " ".join(
+        f"{100 * point['coverage']:.1f},{40 - 38 * point['risk'] / highest:.1f}" for point in points
+    )
+    last = points[-1]
+    said = (
+        "Wrong values among those taken unseen, the surest first:"
+        f" from {_percent(points[0]['risk'])} % of the first {_percent(points[0]['coverage'])} % of all values to {_percent(last['risk'])} % of"
+        f" {_percent(last['coverage'])} %."
+    )
+    return (
+        '<figure><svg viewBox="-1 -1 102 42" preserveAspectRatio="none" role="img"'
+        f' aria-label="{escape(said)}">'
+        f'<polyline points="{line}"/></svg><figcaption>{escape(said)}</figcaption></figure>'
+    )
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
