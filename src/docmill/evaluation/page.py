@@ -80,8 +80,8 @@ def _curve(confidence: Mapping[str, Any] | None) -> str:
     )
     last = points[-1]
     said = (
-        "Wrong values among those taken unseen, the surest first:"
-        f" from {_percent(points[0]['risk'])} % of the first {_percent(points[0]['coverage'])} % of all values"
+        "Wrong values among those taken unseen, the surest first: from"
+        f" {_percent(points[0]['risk'])} % of the first {_percent(points[0]['coverage'])} % of all values"
         f" to {_percent(last['risk'])} % of {_percent(last['coverage'])} %."
     )
     return (
