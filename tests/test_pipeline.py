@@ -20,6 +20,7 @@ from docmill.model import Classification, Document, Evidence, Extraction, Failur
 from docmill.pipeline import Steps, TimeLimits, process
 from docmill.ports import Original, PartFile, Ref
 from docmill.schemas.types import Receipt
+from docmill.understanding.fake import FakeClassifier
 
 REF = Ref(key="a.pdf", name="a.pdf")
 
@@ -49,6 +50,17 @@ class Classifying:
         if self._error:
             raise self._error
         return Classification(document_type="receipt", title="Receipt", confidence=1)
+
+
+class Endless:
+    cancelled = False
+
+    async def classify(self, document: Document) -> Classification:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.cancelled = True
+        return Classification(title=document.text)
 
 
 class Extracting:
@@ -131,6 +143,42 @@ async def test_a_failed_classification_leaves_the_document_without_title(steps: 
 
     assert result.classification == Classification()
     assert result.extraction is not None
+
+
+async def test_a_classifier_that_never_answers_is_cancelled_and_the_document_is_of_use(steps: Steps) -> None:
+    classifier = Endless()
+
+    result = await process(
+        REF, replace(steps, classifier=classifier, limits=TimeLimits(classify_s=0.01)), MemoryJournal()
+    )
+
+    assert classifier.cancelled
+    assert result.classification == Classification()
+    assert result.extraction is not None
+
+
+@pytest.mark.parametrize(("confidence", "title"), [(0.5, "a.pdf"), (0.49, None)])
+async def test_a_document_that_says_no_title_is_called_by_its_file_if_its_kind_is_sure(
+    steps: Steps, confidence: float, title: str | None
+) -> None:
+    untitled = FakeClassifier(Classification(confidence=confidence))
+
+    result = await process(REF, replace(steps, classifier=untitled), MemoryJournal())
+
+    assert result.classification.title == title
+
+
+async def test_a_classifier_is_told_the_tags_in_use(steps: Steps) -> None:
+    async def tags() -> list[str]:
+        return ["Rent", "Paper"]
+
+    class Tagging:
+        async def classify(self, document: Document) -> Classification:
+            return Classification(title="Lease", tags=document.tags_in_use)
+
+    result = await process(REF, replace(steps, classifier=Tagging(), tags=tags), MemoryJournal())
+
+    assert result.classification.tags == ("Rent", "Paper")
 
 
 async def test_a_document_whose_classifier_was_not_asked_waits_for_it(steps: Steps) -> None:

@@ -252,6 +252,7 @@ class Document:
 
     content_hash: SHA-256 of the original bytes, lower-case hexadecimal. pages: none for an archive, which
     has parts only. embedded: what it says for programs; other attachments are left where they are.
+    tags_in_use: where the document belongs, the most used first; nothing that it says, and stored nowhere.
     """
 
     content_hash: str
@@ -261,6 +262,7 @@ class Document:
     parts: tuple[Part, ...] = ()
     usage: Usage = field(default_factory=Usage)
     embedded: tuple[Embedded, ...] = ()
+    tags_in_use: tuple[str, ...] = ()
 
     @property
     def is_collection(self) -> bool:

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
@@ -36,6 +36,8 @@ from docmill.schemas.registry import REGISTRY
 
 log = logging.getLogger(__name__)
 
+SURE = 0.5
+"""From this confidence on, a document that says no title is called by its file's name and needs no person."""
 _LISTED = 10
 """So many parts are named in the summary of what holds them."""
 
@@ -78,6 +80,7 @@ class Steps:
     """Who does what. Without a receiver, parts are named and not taken out.
 
     schemas: by document type. schema: the one to read whatever the document is; None for that of its type.
+    tags: asked for those in use where the documents belong, the most used first.
     """
 
     reader: Reader
@@ -91,6 +94,7 @@ class Steps:
     receiver: PartsReceiver | None = None
     schemas: Mapping[str, Schema] = field(default_factory=lambda: REGISTRY)
     schema: Schema | None = None
+    tags: Callable[[], Awaitable[Sequence[str]]] | None = None
 
     def schema_for(self, classification: Classification) -> Schema:
         """What is to be read from a document of this kind."""
@@ -159,7 +163,8 @@ async def _understood(
     ref: Ref, original: Original, document: Document, steps: Steps, clock: "_Clock"
 ) -> Result:
     classification = await _classification(document, steps, clock)
-    if document.parts and classification.title is None:  # what it holds is what a person looks for
+    # What it holds is what a person looks for; what it surely is needs no person, only a name.
+    if classification.title is None and (document.parts or classification.confidence >= SURE):
         classification = classification.model_copy(update={"title": ref.name})
     schema = steps.schema_for(classification)
     asked = document
@@ -199,6 +204,8 @@ async def _classification(document: Document, steps: Steps, clock: "_Clock") -> 
     """What the document is; unknown rather than an error, since the document is of use without it."""
     try:
         async with clock.step("classify", steps.limits.classify_s):
+            if steps.tags is not None:
+                document = replace(document, tags_in_use=tuple(await steps.tags()))
             return await steps.classifier.classify(document)
     except (TransientError, DocumentError) as error:
         if isinstance(error, TransientError) and not error.attempted:

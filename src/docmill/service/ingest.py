@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import logging
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -21,6 +22,7 @@ from docmill.service.parts import VaultReceiver
 from docmill.service.reviewing import Reviews
 from docmill.service.store.claims import Claim, Outcome
 from docmill.service.store.database import Database
+from docmill.service.tagging import TagsInUse
 from docmill.service.workplace import folder_for
 
 log = logging.getLogger(__name__)
@@ -53,6 +55,7 @@ class Workshop:
     place: Path
     limits: TimeLimits
     fingerprint: str
+    tags: TagsInUse
     parts: PartLimits = field(default_factory=PartLimits)
     # Apart, because a store that is full still reads, and each reading would speak for the next writing.
     reads: Breaker = field(default_factory=lambda: Breaker("file store, reading"))
@@ -78,6 +81,7 @@ class Workshop:
                 limits=self.limits,
                 unpacker=stages.unpacker,
                 receiver=VaultReceiver(self.intake, self.database, claim, folder, self.parts, self.writes),
+                tags=partial(self.tags.of, claim.tenant_id),
             )
             journal = BlobJournal(self.blobs, claim.ingestion_id, self.writes)
             with whose:

@@ -20,6 +20,7 @@ from docmill.service.pause import Pause
 from docmill.service.stack import Service
 from docmill.service.store.ids import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
+from docmill.service.tagging import TagsInUse
 from docmill.service.tasks import end, see_through
 from docmill.service.workplace import workplace
 
@@ -53,6 +54,7 @@ async def run_worker(
             place,
             limits.times,
             service.fingerprint,
+            TagsInUse(service.database),
             limits.parts_of_upload,
         )
         with bound_contextvars(worker_id=worker_id):
