@@ -7,11 +7,13 @@ from docmill.understanding.chronology import dates, time_of_day
 from docmill.understanding.conventions import conventions
 from docmill.understanding.findings import Finding, extraction
 from docmill.understanding.layout import Layout
+from docmill.understanding.lines.items import items
 from docmill.understanding.parties import parties
 from docmill.understanding.references import account_codes, numbers
 from docmill.understanding.shops import shop
 from docmill.understanding.totals import balances, currency, tip, totals
 
+_WITH_ITEMS: frozenset[DocumentType] = frozenset({"invoice", "purchase_order", "delivery_note"})
 REASON = "rules: no embedded data and no model needed"
 
 
@@ -26,11 +28,20 @@ class RuleExtractor:
                 document_type=schema.name, data=filled(schema.fields, {}), evidence={}, reason=REASON
             )
         layout = Layout(document)
-        return extraction(schema, findings(layout, kind), layout, reason=REASON)
+        candidates = Candidates(layout, conventions(layout))
+        found = {**ruled_findings(candidates, kind), **listed_findings(candidates, kind)}
+        return extraction(schema, found, layout, reason=REASON)
+
+
+def listed_findings(candidates: Candidates, kind: DocumentType) -> dict[str, Finding]:
+    """The line items, by path such as `lines[0].quantity`."""
+    if kind in _WITH_ITEMS:
+        return dict(items(candidates).findings())
+    return {}
 
 
 def findings(layout: Layout, kind: DocumentType) -> dict[str, Finding]:
-    """Every field found, by path, whether or not the type's schema has it."""
+    """Every field found but for lists, by path, whether or not the type's schema has it."""
     return ruled_findings(Candidates(layout, conventions(layout)), kind)
 
 

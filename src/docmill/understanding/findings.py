@@ -89,13 +89,26 @@ def extraction(schema: Schema, findings: Findings, layout: Layout, *, reason: st
     fields = schema.fields
     data: dict[str, Any] = {}
     evidence: dict[str, Evidence] = {}
-    for path, finding in sorted(findings.items()):
+    for path, finding in sorted(findings.items(), key=lambda pair: _ordered(pair[0])):
         owner, _, name = path.rpartition(".")
+        owner, bracket, index = owner.partition("[")
         if (owner or name) not in fields.model_fields:
             continue
-        (data.setdefault(owner, {}) if owner else data)[name] = finding.value
+        if bracket:
+            rows = data.setdefault(owner, [])
+            rows.extend({} for _ in range(len(rows), int(index[:-1]) + 1))
+            rows[-1][name] = finding.value
+        else:
+            (data.setdefault(owner, {}) if owner else data)[name] = finding.value
         evidence[path] = evidence_of(finding, layout)
     return Extraction(document_type=schema.name, data=filled(fields, data), evidence=evidence, reason=reason)
+
+
+def _ordered(path: str) -> tuple[str, int, str]:
+    """Paths by name, those of a list by index."""
+    owner, _, name = path.partition("[")
+    index, _, rest = name.partition("]")
+    return owner, int(index or 0), rest
 
 
 def evidence_of(finding: Finding, layout: Layout) -> Evidence:

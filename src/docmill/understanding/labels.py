@@ -7,7 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 from rapidfuzz.distance import Levenshtein
 
 from docmill.understanding.folding import Token, letters_for_digits, parts, tokens
-from docmill.understanding.vocabulary import LANGUAGES, NUMBER_WORDS, Concept
+from docmill.understanding.vocabulary import LANGUAGES, NUMBER_WORDS, Column, Concept
 
 Meaning = TypeVar("Meaning")
 
@@ -38,7 +38,9 @@ class _Word(NamedTuple):
 class Phrases(Generic[Meaning]):
     """A set of phrases with what each means."""
 
-    def __init__(self, phrases: Iterable[tuple[str, Meaning]]) -> None:
+    def __init__(self, phrases: Iterable[tuple[str, Meaning]], spelling: "Spelling | None" = None) -> None:
+        """spelling: knows the words of the phrases; that of all labels and titles if none is given."""
+        self._spelling = spelling or _SPELLING
         meanings: dict[tuple[str, ...], list[Meaning]] = {}
         for phrase, meaning in phrases:
             key = tuple(_canonical(token.text) for token in tokens(phrase))
@@ -51,7 +53,7 @@ class Phrases(Generic[Meaning]):
 
     def find(self, text: str) -> list[Label[Meaning]]:
         """The phrases of `text` from left to right, the longest at each place, none within another."""
-        words = _words(text)
+        words = self._spelling.words(text)
         found: list[Label[Meaning]] = []
         at = 0
         while at < len(words):
@@ -81,91 +83,90 @@ def _vocabulary() -> frozenset[str]:
     return frozenset(token.text for phrase in phrases for token in tokens(phrase))
 
 
-_KNOWN = _vocabulary()
 _COMMON = frozenset(word for language in LANGUAGES for word in language.common)
-_GLUED = frozenset(word for word in _KNOWN | NUMBER_WORDS if len(word) >= _SHORTEST_PART) | {
-    "no",
-    "nr",
-    "rm",
-    "eur",
-    "usd",
-    "chf",
-}
-_FUZZY: Mapping[int, tuple[str, ...]] = {
-    length: tuple(sorted(word for word in _KNOWN if len(word) == length)) for length in range(4, 24)
-}
+_UNITS_OF_LABELS = frozenset({"no", "nr", "rm", "eur", "usd", "chf"})
 
 
-def _words(text: str) -> list[_Word]:
-    """The text's tokens as the vocabulary spells them; number signs in a row count once."""
-    found: list[_Word] = []
-    for token in tokens(text):
-        for word in _resolved(token):
-            if word.text == "#" and found and found[-1].text == "#":
-                found[-1] = found[-1]._replace(stop=word.stop)
-            else:
-                found.append(word)
-    return found
+class Spelling:
+    """Known words, and how they are found where they are glued, split or misread."""
+
+    def __init__(self, known: frozenset[str]) -> None:
+        self._known = known
+        self._glued = (
+            frozenset(word for word in known | NUMBER_WORDS if len(word) >= _SHORTEST_PART) | _UNITS_OF_LABELS
+        )
+        self._by_length: Mapping[int, tuple[str, ...]] = {
+            length: tuple(sorted(word for word in known if len(word) == length)) for length in range(4, 24)
+        }
+        self._spelt = lru_cache(maxsize=20_000)(self._spelling)
+
+    def words(self, text: str) -> list[_Word]:
+        """The text's tokens as the vocabulary spells them; number signs in a row count once."""
+        found: list[_Word] = []
+        for token in tokens(text):
+            for word in self._resolved(token):
+                if word.text == "#" and found and found[-1].text == "#":
+                    found[-1] = found[-1]._replace(stop=word.stop)
+                else:
+                    found.append(word)
+        return found
+
+    def _resolved(self, token: Token) -> Iterator[_Word]:
+        at = token.start
+        for text, length, quality in self._spelt(token.text):
+            yield _Word(_canonical(text), at, at + length, quality)
+            at += length
+
+    def _spelling(self, token: str) -> tuple[tuple[str, int, float], ...]:
+        """The known words a token consists of: each with the letters it takes and how well it fits."""
+        if token in self._known or token in NUMBER_WORDS or token in _COMMON or token.isdecimal():
+            return ((token, len(token), 1.0),)
+        if not token.isalpha():
+            letters = letters_for_digits(token)
+            if letters in self._known and any(map(str.isalpha, token)):
+                return ((letters, len(token), _FUZZY_QUALITY),)
+            pieces = parts(Token(token, 0, len(token)))
+            if len(pieces) > 1:
+                return tuple(word for piece in pieces for word in self._spelt(piece.text))
+            return ((token, len(token), 1.0),)
+        glued = self._split(token) if len(token) <= _LONGEST_GLUED else None
+        if glued is not None:
+            return tuple((word, len(word), 1.0) for word in glued)
+        near = self._nearest(token)
+        return ((near, len(token), _FUZZY_QUALITY),) if near else ((token, len(token), 1.0),)
+
+    def _split(self, token: str) -> tuple[str, ...] | None:
+        """`token` as two to four known words written together, the fewest possible."""
+        best: list[tuple[str, ...] | None] = [None] * (len(token) + 1)
+        best[0] = ()
+        for stop in range(1, len(token) + 1):
+            for start in range(max(0, stop - 24), stop):
+                before = best[start]
+                word = token[start:stop]
+                if before is None or word not in self._glued:
+                    continue
+                here = best[stop]
+                if here is None or len(before) + 1 < len(here):
+                    best[stop] = (*before, word)
+        found = best[-1]
+        return found if found and 1 < len(found) <= 4 else None  # noqa: PLR2004 - as the first line says
+
+    def _nearest(self, token: str) -> str | None:
+        """The known word one letter away, two in long ones; None if none is or it is not clear which."""
+        if len(token) < _SHORTEST_FUZZY:
+            return None
+        allowed = 1 if len(token) < _SHORTEST_FUZZY_TWICE else 2
+        found: list[tuple[int, str]] = []
+        for length in range(len(token) - allowed, len(token) + allowed + 1):
+            for word in self._by_length.get(length, ()):
+                distance = Levenshtein.distance(token, word, score_cutoff=allowed)
+                if distance <= allowed:
+                    found.append((distance, word))
+        found.sort()
+        return found[0][1] if found else None
 
 
-def _resolved(token: Token) -> Iterator[_Word]:
-    at = token.start
-    for text, length, quality in _spelling(token.text):
-        yield _Word(_canonical(text), at, at + length, quality)
-        at += length
-
-
-@lru_cache(maxsize=20_000)
-def _spelling(token: str) -> tuple[tuple[str, int, float], ...]:
-    """The known words a token consists of: each with the letters it takes and how well it fits."""
-    if token in _KNOWN or token in NUMBER_WORDS or token in _COMMON or token.isdecimal():
-        return ((token, len(token), 1.0),)
-    if not token.isalpha():
-        letters = letters_for_digits(token)
-        if letters in _KNOWN and any(map(str.isalpha, token)):
-            return ((letters, len(token), _FUZZY_QUALITY),)
-        pieces = parts(Token(token, 0, len(token)))
-        if len(pieces) > 1:
-            return tuple(word for piece in pieces for word in _spelling(piece.text))
-        return ((token, len(token), 1.0),)
-    glued = _split(token) if len(token) <= _LONGEST_GLUED else None
-    if glued is not None:
-        return tuple((word, len(word), 1.0) for word in glued)
-    near = _nearest(token)
-    return ((near, len(token), _FUZZY_QUALITY),) if near else ((token, len(token), 1.0),)
-
-
-def _split(token: str) -> tuple[str, ...] | None:
-    """`token` as two to four known words written together, the fewest possible."""
-    best: list[tuple[str, ...] | None] = [None] * (len(token) + 1)
-    best[0] = ()
-    for stop in range(1, len(token) + 1):
-        for start in range(max(0, stop - 24), stop):
-            before = best[start]
-            word = token[start:stop]
-            if before is None or word not in _GLUED:
-                continue
-            here = best[stop]
-            if here is None or len(before) + 1 < len(here):
-                best[stop] = (*before, word)
-    found = best[-1]
-    return found if found and 1 < len(found) <= 4 else None  # noqa: PLR2004 - as the first line says
-
-
-def _nearest(token: str) -> str | None:
-    """The known word one letter away, two in long words; None if there is none or it is not clear which."""
-    if len(token) < _SHORTEST_FUZZY:
-        return None
-    allowed = 1 if len(token) < _SHORTEST_FUZZY_TWICE else 2
-    found: list[tuple[int, str]] = []
-    for length in range(len(token) - allowed, len(token) + allowed + 1):
-        for word in _FUZZY.get(length, ()):
-            distance = Levenshtein.distance(token, word, score_cutoff=allowed)
-            if distance <= allowed:
-                found.append((distance, word))
-    found.sort()
-    return found[0][1] if found else None
-
+_SPELLING = Spelling(_vocabulary())
 
 LABELS: Phrases[Concept] = Phrases(
     (phrase, concept)
@@ -174,3 +175,22 @@ LABELS: Phrases[Concept] = Phrases(
     for phrase in phrases
 )
 """Every label of every language."""
+
+_HEADINGS = [
+    (phrase, column)
+    for language in LANGUAGES
+    for column, phrases in language.columns.items()
+    for phrase in phrases
+]
+
+COLUMNS: Phrases[Column] = Phrases(
+    _HEADINGS, Spelling(frozenset(token.text for phrase, _ in _HEADINGS for token in tokens(phrase)))
+)
+"""Every heading of a table's column in every language."""
+
+_CARRIED = [(phrase, language.code) for language in LANGUAGES for phrase in language.carried]
+
+CARRIED: Phrases[str] = Phrases(
+    _CARRIED, Spelling(frozenset(token.text for phrase, _ in _CARRIED for token in tokens(phrase)))
+)
+"""What a row that brings a sum from one page to the next is called, with the language."""

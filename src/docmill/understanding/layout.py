@@ -95,19 +95,29 @@ class Layout:
             sheet = Sheet(document.pages[index], index, count)
             count += len(sheet.segments)
             self.sheets.append(sheet)
+        self._count = count
+        self._sheet_of_page = {sheet.page_index: sheet for sheet in self.sheets}
 
     @cached_property
     def segments(self) -> list[Segment]:
         """All segments, page by page; a segment's `index` is its place here."""
         return [segment for sheet in self.sheets for segment in sheet.segments]
 
-    @cached_property
-    def _sheet_of_page(self) -> dict[int, Sheet]:
-        return {sheet.page_index: sheet for sheet in self.sheets}
-
     def sheet(self, segment: Segment) -> Sheet:
         """The sheet that holds `segment`."""
         return self._sheet_of_page[segment.page_index]
+
+    def sheet_of_page(self, page_index: int) -> Sheet:
+        """The sheet of any page, also of one between the first and the last: a table may go over many.
+
+        Its segments come after those of all other sheets and are none of `segments`.
+        """
+        sheet = self._sheet_of_page.get(page_index)
+        if sheet is None:
+            sheet = Sheet(self.document.pages[page_index], page_index, self._count)
+            self._count += len(sheet.segments)
+            self._sheet_of_page[page_index] = sheet
+        return sheet
 
 
 def _read_pages(count: int) -> list[int]:

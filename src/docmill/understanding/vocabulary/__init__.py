@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import resources
 
 from docmill.model import DocumentType
-from docmill.understanding.vocabulary.concepts import Concept
+from docmill.understanding.vocabulary.concepts import Column, Concept
 
 CODES = ("en", "de", "fr", "es", "it", "nl", "ms")
 NUMBER_WORDS = frozenset(
@@ -20,15 +20,19 @@ class Language:
     """What we know of one language.
 
     labels: phrases per concept; case, accents and punctuation do not matter, and `#` stands for any word or
-    sign for `number`. titles: phrases that speak for a document type, with their weight. common: words that
-    run through any text of this language. streets: words of addresses; `-weg` is the end of a longer word.
-    regions: countries and regions that end an address. legal: legal forms. firms: words of firms' names.
+    sign for `number`. columns: the same for the headings of tables. titles: phrases that speak for a document
+    type, with their weight. common: words that run through any text of this language. carried: what a row is
+    called that brings a sum from one page to the next. streets: words of addresses; `-weg` is the end of a
+    longer word. regions: countries and regions that end an address. legal: legal forms. firms: words of firms'
+    names.
     """
 
     code: str
     labels: Mapping[Concept, tuple[str, ...]]
+    columns: Mapping[Column, tuple[str, ...]]
     titles: Mapping[DocumentType, Mapping[str, float]]
     common: frozenset[str]
+    carried: tuple[str, ...]
     streets: tuple[str, ...]
     regions: tuple[str, ...]
     legal: tuple[str, ...]
@@ -40,8 +44,10 @@ def _language(code: str) -> Language:
     return Language(
         code=table["code"],
         labels={Concept(name): tuple(phrases) for name, phrases in table["labels"].items()},
+        columns={Column(name): tuple(phrases) for name, phrases in table["columns"].items()},
         titles=table["titles"],
         common=frozenset(table["common"]),
+        carried=tuple(table["carried"]),
         streets=tuple(table["streets"]),
         regions=tuple(table["regions"]),
         legal=tuple(table["legal"]),
@@ -51,4 +57,4 @@ def _language(code: str) -> Language:
 
 LANGUAGES: tuple[Language, ...] = tuple(map(_language, CODES))
 
-__all__ = ["CODES", "LANGUAGES", "NUMBER_WORDS", "Concept", "Language"]
+__all__ = ["CODES", "LANGUAGES", "NUMBER_WORDS", "Column", "Concept", "Language"]

@@ -66,3 +66,28 @@ class Concept(StrEnum):
     CONTACT = auto()
     BANK = auto()
     COURTESY = auto()
+
+
+class Column(StrEnum):
+    """What the heading of a table's column can mean, in any language."""
+
+    POSITION = auto()
+    ARTICLE = auto()
+    DESCRIPTION = auto()
+    QUANTITY = auto()
+    UNIT = auto()
+    UNIT_PRICE = auto()
+    DISCOUNT = auto()
+    TAX_RATE = auto()
+    TAX_AMOUNT = auto()
+    NET_AMOUNT = auto()
+    GROSS_AMOUNT = auto()
+    # bookings
+    DATE = auto()
+    VALUE_DATE = auto()
+    DEBIT = auto()
+    CREDIT = auto()
+    BALANCE = auto()
+    COUNTERPARTY = auto()
+    REFERENCE = auto()
+    OTHER = auto()
