@@ -304,12 +304,17 @@ def letters_and_digits(text: str) -> str:
     return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold())
 
 
+def _is_empty(text: str) -> bool:
+    return not text
+
+
 class Evidence(_Record):
     """Where one value was read.
 
     match: `exact` the text is the value; `normalised` after reading a date, amount or spacing;
     `computed` from other values; `embedded` it stands in the XML that the document carries, and nowhere
-    on its pages; `none` no place found. confidence: in [0, 1].
+    on its pages; `none` no place found. confidence: in [0, 1]. reason: why this value, where the document
+    alone does not say it: what people confirmed of an earlier one.
     """
 
     page: int | None
@@ -317,6 +322,7 @@ class Evidence(_Record):
     text: str | None
     match: MatchKind
     confidence: float
+    reason: str = Field(default="", exclude_if=_is_empty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,12 +331,14 @@ class Schema:
 
     name: the document type. critical: paths without which the data is of no use to its owner.
     labels: words that stand beside a field's value on the page, by the field's path, beside those we know.
+    learned: what earlier documents teach of it, as `Teacher` gives it.
     """
 
     name: str
     fields: type[BaseModel]
     critical: tuple[str, ...] = ()
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    learned: str = field(default="", repr=False)
 
 
 class Classification(_Record):

@@ -30,6 +30,7 @@ from docmill.ports import (
     PartsReceiver,
     Reader,
     Ref,
+    Teacher,
     Unpacker,
 )
 from docmill.schemas.registry import REGISTRY
@@ -81,6 +82,7 @@ class Steps:
 
     schemas: by document type. schema: the one to read whatever the document is; None for that of its type.
     tags: asked for those in use where the documents belong, the most used first.
+    teacher: who is heard before fields are read.
     """
 
     reader: Reader
@@ -95,6 +97,7 @@ class Steps:
     schemas: Mapping[str, Schema] = field(default_factory=lambda: REGISTRY)
     schema: Schema | None = None
     tags: Callable[[], Awaitable[Sequence[str]]] | None = None
+    teacher: Teacher | None = None
 
     def schema_for(self, classification: Classification) -> Schema:
         """What is to be read from a document of this kind."""
@@ -171,7 +174,8 @@ async def _understood(
     if classification.usage.cost:  # of the same budget
         asked = replace(document, usage=document.usage.plus(classification.usage))
     async with clock.step("extract", steps.limits.extract_s):
-        extraction = await steps.extractor.extract(asked, schema)
+        taught = await steps.teacher.taught(document, schema) if steps.teacher else schema
+        extraction = await steps.extractor.extract(asked, taught)
     return Result(
         content_hash=original.content_hash,
         media_type=document.media_type,

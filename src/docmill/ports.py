@@ -96,6 +96,17 @@ class Classifier(Protocol):
         ...
 
 
+class Teacher(Protocol):
+    """Knows what people said of earlier documents."""
+
+    async def taught(self, document: Document, schema: Schema) -> Schema:
+        """The schema with what that teaches about this document; as it is where it teaches nothing.
+
+        Raises NetworkError or ServerError if it cannot be looked up.
+        """
+        ...
+
+
 class Extractor(Protocol):
     """Takes the fields out of a document."""
 
