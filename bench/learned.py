@@ -24,11 +24,14 @@ from bench.scorer import load_scorer
 from docmill.learning.calibrating import calibrated
 from docmill.learning.held_out import FOLDS, HeldOut, held_out, shippable
 from docmill.learning.receipts import Prepared, prepared, weighed
-from docmill.understanding.findings import Finding
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.findings import Finding, extraction
+from docmill.understanding.gate import leaves
 from docmill.understanding.layout import Layout
-from docmill.understanding.learned.extractor import learned_findings, remembered
-from docmill.understanding.learned.memory import Memory, identifiers
+from docmill.understanding.learned.extractor import learned_findings
+from docmill.understanding.learned.memory import Memory, marks
 from docmill.understanding.learned.model import FILE, Model
+from docmill.understanding.taught.recalling import with_memory
 
 Given = dict[str, dict[str, str]]
 FIELD_OF = {path: field for field, path in PATHS.items()}
@@ -38,10 +41,13 @@ SURE = 0.99
 
 def given(one: HeldOut, memory: Memory | None = None) -> dict[str, str]:
     """The answers as the truth writes them."""
+    document = one.document.example.document
     found = {path: Finding(answer.value, answer.spans, 1) for path, answer in one.answers.items()}
+    read = extraction(REGISTRY["receipt"], found, Layout(document), reason="")
     if memory is not None:
-        found |= remembered(one.document.example.document, found, memory)
-    values = {FIELD_OF[path]: finding.value for path, finding in found.items()}
+        read = with_memory(document, REGISTRY["receipt"], read, memory)
+    there = dict(leaves(read.data))
+    values = {FIELD_OF[path]: there[path] for path in FIELD_OF if path in there}
     return {
         field: value.strftime("%d/%m/%Y") if field == "date" else str(value)  # type: ignore[union-attr]
         for field, value in values.items()
@@ -99,7 +105,7 @@ def confirmed_before(found: Sequence[HeldOut]) -> dict[int, Memory]:
         example = one.document.example
         for fold, memory in memories.items():
             if fold != one.fold:
-                memory.add(identifiers(example.document), example.truth)
+                memory.add(marks(example.document), example.truth)
     return memories
 
 
@@ -113,7 +119,7 @@ def later(found: Sequence[HeldOut]) -> dict[str, dict[str, str]]:
         if example.vendor in seen:
             said[example.key] = given(one, memory)
         seen.add(example.vendor)
-        memory.add(identifiers(example.document), example.truth)
+        memory.add(marks(example.document), example.truth)
     return said
 
 

@@ -2,13 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from docmill.model import Classification, Document, Evidence, Extraction, Failure, Schema, Usage
+from docmill.model import Box, Classification, Document, Evidence, Extraction, Failure, Schema, Usage
+from docmill.ports import Extractor
 from docmill.reading.pool import Pool
 from docmill.schemas.filling import filled
 from docmill.schemas.own import portable, unpacked
 from docmill.schemas.registry import REGISTRY
+from docmill.transcription import loads
 
 LIMIT_S = 60.0
 
@@ -38,7 +42,12 @@ class PooledExtractor:
     async def extract(self, document: Document, schema: Schema) -> Extraction:
         """See `Extractor.extract`. Raises TimeLimitError, CrashedError, TooLargeError."""
         text = await self._pool.run(
-            _extracted, document, portable(schema), self._models.get(schema.name), limit_s=LIMIT_S
+            _extracted,
+            document,
+            portable(schema),
+            self._models.get(schema.name),
+            schema.learned,
+            limit_s=LIMIT_S,
         )
         content = json.loads(text)
         return Extraction(
@@ -49,6 +58,37 @@ class PooledExtractor:
             reason=content["reason"],
             failures=tuple(Failure.model_validate(failure) for failure in content["failures"]),
         )
+
+
+class PooledLessons:
+    """Makes lessons of reviewed documents, in processes of the pool. models: as of `PooledExtractor`."""
+
+    def __init__(self, pool: Pool, models: Mapping[str, str] | None = None) -> None:
+        self._pool = pool
+        self._models = models or {}
+
+    async def lesson(self, transcription: bytes, schema: Schema, said: Mapping[str, Any]) -> dict[str, Any]:
+        """What a document teaches. transcription: as kept. said: name, values by path, places by path.
+
+        Raises TimeLimitError, CrashedError, TooLargeError.
+        """
+        text = await self._pool.run(
+            _lesson,
+            transcription,
+            portable(schema),
+            self._models.get(schema.name),
+            json.dumps(said),
+            limit_s=LIMIT_S,
+        )
+        return json.loads(text)
+
+    async def anchors(self, schema: Schema, shown: Sequence[tuple[bytes, Mapping[str, Any]]]) -> str:
+        """Where documents of one layout have their values. shown: transcriptions and lessons, latest first.
+
+        Raises TimeLimitError, CrashedError, TooLargeError.
+        """
+        packed = [(transcription, json.dumps(content)) for transcription, content in shown]
+        return await self._pool.run(_anchors, portable(schema), packed, limit_s=LIMIT_S)
 
 
 # JSON and not objects: what comes out of a process that saw a hostile document is checked before it is used.
@@ -62,14 +102,43 @@ def _classified(document: Document) -> str:
     return asyncio.run(EInvoiceClassifier(RuleClassifier()).classify(document)).model_dump_json()
 
 
-def _extracted(document: Document, packed: str, model: str | None) -> str:
+def _extracted(document: Document, packed: str, model: str | None, learned: str) -> str:
     from docmill.understanding.einvoice.extractor import EInvoiceExtractor  # noqa: PLC0415
+    from docmill.understanding.taught.extractor import TaughtExtractor  # noqa: PLC0415
+
+    schema = replace(unpacked(packed), learned=learned)
+    extractor = EInvoiceExtractor(TaughtExtractor(_untaught(schema, model)))
+    return asyncio.run(extractor.extract(document, schema)).model_dump_json()
+
+
+def _untaught(schema: Schema, model: str | None) -> Extractor:
+    """Who reads by what no person of the tenant has said."""
     from docmill.understanding.learned.extractor import LearnedExtractor  # noqa: PLC0415
     from docmill.understanding.own.extractor import OwnExtractor  # noqa: PLC0415
-    from docmill.understanding.own.learned import loads  # noqa: PLC0415
+    from docmill.understanding.own.learned import loads as model_of  # noqa: PLC0415
 
-    schema = unpacked(packed)
-    known = schema.name in REGISTRY and schema.fields is REGISTRY[schema.name].fields
-    own = OwnExtractor(loads(model) if model else None)
-    extractor = EInvoiceExtractor(LearnedExtractor() if known else own)
-    return asyncio.run(extractor.extract(document, schema)).model_dump_json()
+    if schema.name in REGISTRY and schema.fields is REGISTRY[schema.name].fields:
+        return LearnedExtractor()
+    return OwnExtractor(model_of(model) if model else None)
+
+
+def _lesson(transcription: bytes, packed: str, model: str | None, said: str) -> str:
+    from docmill.learning.precedents import Said, precedent  # noqa: PLC0415
+
+    schema, document, content = unpacked(packed), loads(transcription), json.loads(said)
+    places = {path: (page, Box(*box)) for path, (page, box) in content["places"].items()}
+    read = asyncio.run(_untaught(schema, model).extract(document, schema))
+    made = precedent(document, Said(content["name"], content["values"], places), read)
+    return json.dumps(made.content())
+
+
+def _anchors(packed: str, shown: list[tuple[bytes, str]]) -> str:
+    from docmill.learning.precedents import Shown, anchors  # noqa: PLC0415
+    from docmill.understanding.taught.precedents import Precedent, anchors_text  # noqa: PLC0415
+
+    documents = [
+        Shown(loads(transcription), Precedent.of_content(json.loads(content)))
+        for transcription, content in shown
+    ]
+    model, sources = anchors(unpacked(packed), documents)
+    return anchors_text(model.worn(), sources) if model.layouts else ""

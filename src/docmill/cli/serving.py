@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from docmill.cli.addresses import address_of, announced
 from docmill.errors import DocmillError, MisconfiguredError, first_of
-from docmill.pooled import PooledClassifier, PooledExtractor
+from docmill.pooled import PooledClassifier, PooledExtractor, PooledLessons
 from docmill.reading.converter import LocalConverter
 from docmill.reading.engines.reader import PageReader
 from docmill.reading.options import ReadingOptions
@@ -189,6 +189,7 @@ def stages(pool: Pool, options: ReadingOptions, readers: Sequence[PageReader], s
         gate,
         PooledUnpacker(pool, options),
         originals if understanding.asks_models else None,
+        PooledLessons(pool),
     )
 
 

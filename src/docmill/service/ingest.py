@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -10,11 +11,12 @@ from uuid import UUID
 
 from docmill.breaker import Breaker, guarded
 from docmill.errors import CorruptError, DocmillError
-from docmill.model import Document, Result
+from docmill.model import Document, Result, Schema
 from docmill.pipeline import PartLimits, Steps, TimeLimits, process
 from docmill.ports import Classifier, Converter, Extractor, Gate, Original, Ref, Unpacker
 from docmill.reading.originals import Originals
 from docmill.reading.turns import on_account_of
+from docmill.schemas.registry import REGISTRY
 from docmill.service.blobs import Blobs
 from docmill.service.intake import Intake
 from docmill.service.lease import Lease
@@ -23,6 +25,7 @@ from docmill.service.reviewing import Reviews
 from docmill.service.store.claims import Claim, Outcome
 from docmill.service.store.database import Database
 from docmill.service.tagging import TagsInUse
+from docmill.service.teaching import LessonMaker, Lessons
 from docmill.service.workplace import folder_for
 
 log = logging.getLogger(__name__)
@@ -32,7 +35,9 @@ log = logging.getLogger(__name__)
 class Stages:
     """Who reads and understands documents. Without an unpacker, what they hold is named and not taken out.
 
-    originals: notes the files that are read, for who draws their pages once more.
+    originals: notes the files that are read, for who draws their pages once more. lessons: makes what people
+    said of documents into what helps to read others; without it, nothing is learned from them. schemas: by
+    document type.
     """
 
     converter: Converter
@@ -41,11 +46,16 @@ class Stages:
     gate: Gate
     unpacker: Unpacker | None = None
     originals: Originals | None = None
+    lessons: LessonMaker | None = None
+    schemas: Mapping[str, Schema] = field(default_factory=lambda: REGISTRY)
 
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """Where a worker's documents are processed. place: a folder of its own; fingerprint: of the stages."""
+    """Where a worker's documents are processed.
+
+    place: a folder of its own; fingerprint: of the stages; lessons: what reviewed documents teach.
+    """
 
     blobs: Blobs
     database: Database
@@ -57,6 +67,7 @@ class Workshop:
     fingerprint: str
     tags: TagsInUse
     parts: PartLimits = field(default_factory=PartLimits)
+    lessons: Lessons | None = None
     # Apart, because a store that is full still reads, and each reading would speak for the next writing.
     reads: Breaker = field(default_factory=lambda: Breaker("file store, reading"))
     writes: Breaker = field(default_factory=lambda: Breaker("file store, writing"))
@@ -82,6 +93,8 @@ class Workshop:
                 unpacker=stages.unpacker,
                 receiver=VaultReceiver(self.intake, self.database, claim, folder, self.parts, self.writes),
                 tags=partial(self.tags.of, claim.tenant_id),
+                schemas=stages.schemas,
+                teacher=self.lessons and self.lessons.of(claim.tenant_id, claim.document_id),
             )
             journal = BlobJournal(self.blobs, claim.ingestion_id, self.writes)
             with whose:

@@ -14,7 +14,7 @@ from docmill.schemas.registry import REGISTRY
 from docmill.service.blobs import Blobs
 from docmill.service.case import Case, Wish, evidence_of, failures_in
 from docmill.service.feed import EventFeed
-from docmill.service.store import documents, reviews
+from docmill.service.store import documents, lessons, reviews
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.reviews import CurrentReview, NewReview, ReviewRow, Standing
 from docmill.service.store.tenants import DEFAULT_USER_ID
@@ -116,6 +116,8 @@ class Reviews:
         async with self._database.tenant(tenant_id) as conn:
             standing = await reviews.standing(conn, document_id)
             said = standing and await reviews.current(conn, document_id)
+            if said:
+                await lessons.forget(conn, document_id)  # what it teaches is what is read in it now
         if standing and said:
             try:
                 await self._change(

@@ -22,6 +22,7 @@ from docmill.service.store.ids import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
 from docmill.service.tagging import TagsInUse
 from docmill.service.tasks import end, see_through
+from docmill.service.teaching import Lessons
 from docmill.service.workplace import workplace
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ async def run_worker(
             service.fingerprint,
             TagsInUse(service.database),
             limits.parts_of_upload,
+            Lessons(service.database, service.blobs, stages.lessons) if stages.lessons else None,
         )
         with bound_contextvars(worker_id=worker_id):
             worker = Worker(service, workshop.process, worker_id, metrics)

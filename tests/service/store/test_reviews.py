@@ -208,7 +208,7 @@ async def test_who_learns_gets_the_latest_reviewed_documents_of_a_type_first(
             await reviews.settle(conn, document_id, failures=[], accepted=[])
         found = await reviews.reviewed(conn, "invoice", limit=5)
         newest = await reviews.reviewed(conn, "invoice", limit=1)
-        others = await reviews.reviewed(conn, "invoice", limit=5, except_document=first)
+        others = await reviews.reviewed(conn, "invoice", limit=5, only=[second])
         receipts = await reviews.reviewed(conn, "receipt", limit=5)
 
     assert [row.document_id for row in found] == [first, second]

@@ -95,7 +95,8 @@ async def test_a_stranger_sees_nothing(service: Service, upload: Upload, strange
 
 
 @pytest.mark.parametrize(
-    "table", ["tenant", "document", "ingestion", "event", "document_state", "review", "current_review"]
+    "table",
+    ["tenant", "document", "ingestion", "event", "document_state", "review", "current_review", "lesson"],
 )
 async def test_without_a_tenant_nothing_is_seen(service: Service, upload: Upload, table: str) -> None:
     await upload()

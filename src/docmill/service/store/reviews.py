@@ -103,17 +103,20 @@ class Standing:
 class ReviewedRow:
     """A document that a person has looked at, to learn from.
 
-    data: with what people said. evidence: where each value stands, likewise. paths: those that people
-    confirmed, corrected or cleared. is_settled: whether nothing is left to look at, so that the other values
-    have passed too.
+    ingestion_id: of its result. data: with what people said. evidence: where each value stands, likewise.
+    paths: those that people confirmed, corrected or cleared. is_settled: whether nothing is left to look at,
+    so that the other values have passed too. number: of the newest review that holds.
     """
 
     document_id: UUID
+    ingestion_id: UUID
+    file_name: str
     transcription_file_path: str
     data: dict[str, Any]
     evidence: dict[str, Any]
     paths: list[str]
     is_settled: bool
+    number: int
     reviewed_at: datetime
 
 
@@ -247,11 +250,11 @@ async def settle(
 
 
 async def reviewed(
-    conn: Conn, schema_name: str, *, limit: int, except_document: UUID | None = None
+    conn: Conn, schema_name: str, *, limit: int, only: Sequence[UUID] | None = None
 ) -> list[ReviewedRow]:
     """Up to `limit` documents of this tenant and type that people reviewed, the latest reviewed first.
 
-    except_document: one that is not wanted, since it is the one to be read.
+    only: those of them that are wanted.
     """
     async with conn.cursor(row_factory=class_row(ReviewedRow)) as cur:
         await cur.execute(
@@ -265,23 +268,23 @@ async def reviewed(
                            AS places,
                        array_agg(path) FILTER (WHERE action <> 'confirm') AS changed
                   FROM current_review
-                 WHERE path <> ''
+                 WHERE path <> '' AND (%(only)s::uuid[] IS NULL OR document_id = ANY(%(only)s))
                  GROUP BY document_id
             )
-            SELECT document.id AS document_id, result.transcription_file_path,
+            SELECT document.id AS document_id, result.id AS ingestion_id, file_name,
+                   result.transcription_file_path,
                    document.structured_data AS data,
                    (coalesce(result.evidence, '{}') - coalesce(changed, '{}')) || places AS evidence,
-                   paths, NOT needs_human_review AS is_settled, reviewed_at
+                   paths, NOT needs_human_review AS is_settled, said.number, reviewed_at
               FROM said
               JOIN document ON document.id = said.document_id
               JOIN ingestion result ON result.id = document.result_ingestion_id
              WHERE document_type = %(schema_name)s
                AND document.structured_data IS NOT NULL
                AND result.transcription_file_path IS NOT NULL
-               AND (%(except_document)s::uuid IS NULL OR document.id <> %(except_document)s)
              ORDER BY said.number DESC
              LIMIT %(limit)s
             """,
-            {"schema_name": schema_name, "limit": limit, "except_document": except_document},
+            {"schema_name": schema_name, "limit": limit, "only": None if only is None else list(only)},
         )
         return await cur.fetchall()

@@ -1,7 +1,5 @@
 """Receipts by what was learned, and everything else by rule."""
 
-from collections.abc import Mapping
-from dataclasses import replace
 from decimal import Decimal
 
 from docmill.model import Document, Extraction, Schema
@@ -11,16 +9,15 @@ from docmill.understanding.extractor import RuleExtractor, ruled_findings
 from docmill.understanding.findings import Finding, extraction
 from docmill.understanding.layout import Layout
 from docmill.understanding.learned.answers import answers
-from docmill.understanding.learned.memory import ADDRESS, NAME, Memory, identifiers
+from docmill.understanding.learned.memory import Memory
 from docmill.understanding.learned.model import PATHS, Model, shipped
+from docmill.understanding.taught.recalling import with_memory
 from docmill.understanding.totals import totals
 
 REASON = "learned: offline, from labelled receipts; the rules for its other fields"
 TOTAL = PATHS["total"]
 _PARTS = ("net_total", "tax_total", "amount_due")
 """What was chosen to go with the rules' total, and is chosen anew where that is another."""
-_CONFIRMED = 0.995
-"""How far a name is believed that a person confirmed for the same numbers; see docs/understanding.md."""
 
 
 class LearnedExtractor:
@@ -36,11 +33,11 @@ class LearnedExtractor:
         if schema.name != "receipt" or not document.pages:
             return await self._rules.extract(document, schema)
         layout = Layout(document)
-        found = learned_findings(layout, self._model or shipped(), self._memory)
-        return extraction(schema, found, layout, reason=REASON)
+        found = extraction(schema, learned_findings(layout, self._model or shipped()), layout, reason=REASON)
+        return with_memory(document, schema, found, self._memory) if self._memory else found
 
 
-def learned_findings(layout: Layout, model: Model, memory: Memory | None = None) -> dict[str, Finding]:
+def learned_findings(layout: Layout, model: Model) -> dict[str, Finding]:
     """Every field of a receipt, by path."""
     candidates = Candidates(layout, conventions(layout))
     ruled = ruled_findings(candidates, "receipt")
@@ -61,29 +58,9 @@ def learned_findings(layout: Layout, model: Model, memory: Memory | None = None)
             path: one for path, one in totals(candidates, "receipt", total.value).items() if path != TOTAL
         }
         found = {path: one for path, one in found.items() if path not in _PARTS} | parts
-    return found if memory is None else {**found, **remembered(layout.document, found, memory)}
+    return found
 
 
 def _surer(learned: Finding, ruled: Finding | None) -> Finding:
     """On receipts unlike those it was trained on, the learned value only where the rules are less sure."""
     return ruled if ruled is not None and ruled.probability > learned.probability else learned
-
-
-def remembered(document: Document, found: Mapping[str, Finding], memory: Memory) -> dict[str, Finding]:
-    """The seller's name and address as confirmed before on receipts with the same numbers.
-
-    They keep their places on the page; what was not read at all has none to show and is left out.
-    """
-    known = memory.lookup(identifiers(document))
-    if known is None:
-        return {}
-    better: dict[str, Finding] = {}
-    for path, value in ((NAME, known.name), (ADDRESS, known.address(_text(found.get(ADDRESS))))):
-        own = found.get(path)
-        if own is not None and value is not None:
-            better[path] = replace(own, value=value, probability=_CONFIRMED, calibrated=True)
-    return better
-
-
-def _text(finding: Finding | None) -> str | None:
-    return None if finding is None else str(finding.value)

@@ -1,0 +1,132 @@
+"""From documents that people spoke of to what helps to read their like."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from docmill.learning.logit import fitted
+from docmill.learning.teaching import hit, taught_by
+from docmill.model import Box, Document, Extraction, Schema, letters_and_digits
+from docmill.schemas.outline import outline
+from docmill.understanding.conventions import conventions
+from docmill.understanding.evidence import values
+from docmill.understanding.layout import Layout
+from docmill.understanding.learned.memory import marks
+from docmill.understanding.own.extractor import meanings_of, untaught
+from docmill.understanding.own.features import signature
+from docmill.understanding.own.learned import Known as KnownLayout
+from docmill.understanding.own.learned import Lesson, Model, Taught, Weights
+from docmill.understanding.taught.precedents import Known, Precedent
+from docmill.understanding.taught.recalling import of_counterparty
+
+_STIFFNESS = 1.0
+
+Place = tuple[int, Box]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What people said of a document. values: by path, as in its data; places: where they stand."""
+
+    name: str
+    values: Mapping[str, object]
+    places: Mapping[str, Place]
+
+
+def precedent(document: Document, said: Said, read: Extraction) -> Precedent:
+    """What the document is to those that come after it. read: with nothing learned."""
+    before = {path: _text(value) for path, value in values(read.data)}
+    known: dict[str, Known] = {}
+    for path, value in said.values.items():
+        text = None if value is None else _text(value)
+        page, box = said.places.get(path, (None, None))
+        known[path] = Known(text, not _same(text, before.get(path)), page, box)
+    return Precedent(said.name, marks(document), signature(document), known)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A document of a layout, and what it is to its like."""
+
+    document: Document
+    precedent: Precedent
+
+
+def anchors(schema: Schema, shown: Sequence[Shown]) -> tuple[Model, dict[str, str]]:
+    """Where documents of one layout have the values that are not read right by themselves, and who showed it.
+
+    shown: the latest first. A value's place is taken if more of the documents, each left out in turn, are
+    read right by it than by themselves.
+    """
+    paths = anchored_paths(schema, [one.precedent for one in shown])
+    meanings = {path: one for path, one in meanings_of(outline(schema)).items() if path in paths}
+    taught = [_taught(one, meanings) for one in shown]
+    weights: dict[str, Weights] = {}
+    sources: dict[str, str] = {}
+    for path in sorted(meanings):
+        members = [index for index, one in enumerate(shown) if _is_known(one, path)]
+        found = _weights(path, [taught[index] for index in members], [shown[index] for index in members])
+        if found is not None:
+            weights[path] = found
+            sources[path] = next(
+                shown[index].precedent.name for index in members if _is_corrected(shown[index], path)
+            )
+    pages = tuple(one.words for one in taught)
+    return Model(schema.name, {}, (KnownLayout(pages, weights),) if weights else ()), sources
+
+
+def anchored_paths(schema: Schema, precedents: Sequence[Precedent]) -> frozenset[str]:
+    """The values that were read wrong, and that do not stay the same from paper to paper."""
+    single = {one.path for one in outline(schema) if not one.is_listed}
+    return frozenset(
+        path
+        for one in precedents
+        for path, known in one.values.items()
+        if known.is_corrected and known.value is not None and path in single and not of_counterparty(path)
+    )
+
+
+def _is_known(one: Shown, path: str) -> bool:
+    known = one.precedent.values.get(path)
+    return known is not None and known.value is not None
+
+
+def _is_corrected(one: Shown, path: str) -> bool:
+    return one.precedent.values[path].is_corrected
+
+
+def _taught(one: Shown, meanings: Mapping[str, object]) -> Taught:
+    layout = Layout(one.document)
+    fields = untaught(layout, meanings)  # type: ignore[arg-type]
+    truth = {path: known.value for path, known in one.precedent.values.items()}
+    return taught_by(one.document, fields, truth, conventions(layout))
+
+
+def _weights(path: str, taught: Sequence[Taught], shown: Sequence[Shown]) -> Weights | None:
+    """What the documents teach; None if they are read as well without."""
+    lessons = [one.lessons[path] for one in taught]
+    by_themselves = sum(not _is_corrected(one, path) for one in shown)
+    if len(lessons) == 1:
+        found = _fit(lessons)
+        return found if hit(lessons[0], found) else None
+    right = sum(
+        hit(lesson, _fit([*lessons[:index], *lessons[index + 1 :]])) for index, lesson in enumerate(lessons)
+    )
+    return _fit(lessons) if right > by_themselves else None
+
+
+def _fit(lessons: Sequence[Lesson]) -> Weights:
+    return fitted(lessons, stiffness=_STIFFNESS)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else str(value)
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    if one is None or other is None:
+        return one == other
+    try:
+        return Decimal(one) == Decimal(other)
+    except InvalidOperation:
+        return letters_and_digits(one) == letters_and_digits(other)

@@ -1,0 +1,160 @@
+"""What reviewed documents teach: one lesson for each, made from it, and worth nothing without it."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from docmill.service.store.database import Conn
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Another one whenever a review is made or taken back, or a lesson is made, made anew or dropped."""
+
+    review: int | None
+    lesson: int | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pupil:
+    """A document that people spoke of. lesson: the number of its lesson; None if that is still to be made."""
+
+    document_id: UUID
+    reviewed: int
+    lesson: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LessonRow:
+    """A lesson. reviewed: the newest review that it heeds; see `Pupil`."""
+
+    document_id: UUID
+    number: int
+    reviewed: int
+    content: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NewLesson:
+    """A lesson to be kept. content: None where nothing can be learned from the document."""
+
+    document_id: UUID
+    ingestion_id: UUID
+    reviewed: int
+    content: dict[str, Any] | None
+
+
+async def version(conn: Conn, schema_name: str) -> Version:
+    """What this tenant's lessons of a schema depend on, in one look at the ends of two indexes."""
+    async with conn.cursor(row_factory=class_row(Version)) as cur:
+        await cur.execute(
+            """
+            SELECT (SELECT number FROM review ORDER BY number DESC LIMIT 1) AS review,
+                   max(number) AS lesson, count(*) AS count
+              FROM lesson
+             WHERE schema_name = %(schema_name)s
+            """,
+            {"schema_name": schema_name},
+        )
+        row = await cur.fetchone()
+    assert row is not None, "an aggregate has a row"
+    return row
+
+
+async def pupils(conn: Conn, schema_name: str, *, made_by: str, limit: int) -> list[Pupil]:
+    """The documents of this type that people spoke of, the latest first."""
+    async with conn.cursor(row_factory=class_row(Pupil)) as cur:
+        await cur.execute(
+            """
+            WITH said AS (
+                SELECT document_id, max(number) AS number
+                  FROM current_review
+                 WHERE path <> ''
+                 GROUP BY document_id
+            )
+            SELECT document.id AS document_id, said.number AS reviewed, lesson.number AS lesson
+              FROM said
+              JOIN document ON document.id = said.document_id
+              JOIN ingestion result ON result.id = document.result_ingestion_id
+              LEFT JOIN lesson ON lesson.document_id = document.id
+                              AND lesson.schema_name = %(schema_name)s
+                              AND lesson.ingestion_id = result.id
+                              AND lesson.reviewed = said.number
+                              AND lesson.made_by = %(made_by)s
+             WHERE document_type = %(schema_name)s
+               AND document.structured_data IS NOT NULL
+               AND result.transcription_file_path IS NOT NULL
+             ORDER BY said.number DESC
+             LIMIT %(limit)s
+            """,
+            {"schema_name": schema_name, "made_by": made_by, "limit": limit},
+        )
+        return await cur.fetchall()
+
+
+async def keep(
+    conn: Conn, lessons: Sequence[NewLesson], *, tenant_id: UUID, schema_name: str, made_by: str
+) -> None:
+    """Keep lessons, in place of those that the documents had before."""
+    async with conn.cursor() as cur:
+        await cur.executemany(
+            """
+            INSERT INTO lesson
+                (document_id, tenant_id, schema_name, ingestion_id, reviewed, made_by, content)
+            SELECT id, %(tenant_id)s, %(schema_name)s, %(ingestion_id)s, %(reviewed)s, %(made_by)s,
+                   %(content)s
+              FROM document
+             WHERE id = %(document_id)s
+            ON CONFLICT (document_id) DO UPDATE
+               SET number = DEFAULT,
+                   schema_name = EXCLUDED.schema_name,
+                   ingestion_id = EXCLUDED.ingestion_id,
+                   reviewed = EXCLUDED.reviewed,
+                   made_by = EXCLUDED.made_by,
+                   content = EXCLUDED.content
+            """,
+            [
+                {
+                    "document_id": one.document_id,
+                    "tenant_id": tenant_id,
+                    "schema_name": schema_name,
+                    "ingestion_id": one.ingestion_id,
+                    "reviewed": one.reviewed,
+                    "made_by": made_by,
+                    "content": None if one.content is None else Jsonb(one.content),
+                }
+                for one in lessons
+            ],
+        )
+
+
+async def keep_only(conn: Conn, schema_name: str, document_ids: Collection[UUID]) -> None:
+    """Drop the lessons of all other documents: what people said of them was taken back, or is long ago."""
+    await conn.execute(
+        "DELETE FROM lesson WHERE schema_name = %(schema_name)s AND document_id <> ALL(%(ids)s)",
+        {"schema_name": schema_name, "ids": list(document_ids)},
+    )
+
+
+async def forget(conn: Conn, document_id: UUID) -> None:
+    """Drop the lesson of a document that is read anew."""
+    await conn.execute("DELETE FROM lesson WHERE document_id = %(id)s", {"id": document_id})
+
+
+async def read(conn: Conn, numbers: Collection[int]) -> list[LessonRow]:
+    """The lessons of these numbers from which something can be learned."""
+    async with conn.cursor(row_factory=class_row(LessonRow)) as cur:
+        await cur.execute(
+            """
+            SELECT document_id, number, reviewed, content
+              FROM lesson
+             WHERE number = ANY(%(numbers)s) AND content IS NOT NULL
+            """,
+            {"numbers": list(numbers)},
+        )
+        return await cur.fetchall()

@@ -1,0 +1,1 @@
+"""What people said of earlier documents, heard when another one is read."""

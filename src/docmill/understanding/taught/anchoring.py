@@ -1,0 +1,53 @@
+"""Values read where they stood on corrected documents of the same layout."""
+
+from typing import NamedTuple
+
+from docmill.model import Document, Evidence, Extraction, Schema, letters_and_digits
+from docmill.schemas.outline import outline
+from docmill.understanding.evidence import values
+from docmill.understanding.findings import Finding, evidence_of
+from docmill.understanding.layout import Layout
+from docmill.understanding.own.extractor import findings, meanings_of, written
+from docmill.understanding.own.features import signature
+from docmill.understanding.own.meaning import Meaning
+from docmill.understanding.taught.precedents import Precedents
+from docmill.understanding.taught.values import with_values
+
+
+class Anchored(NamedTuple):
+    """A value at the place that its layout has for it."""
+
+    value: object
+    evidence: Evidence
+
+
+def with_anchors(document: Document, schema: Schema, read: Extraction, precedents: Precedents) -> Extraction:
+    """What was read, with the values that stand where people said they do on papers of the same layout."""
+    known = precedents.model and precedents.model.layout_of(signature(document))
+    if precedents.model is None or known is None:
+        return read
+    meanings = {path: one for path, one in meanings_of(outline(schema)).items() if path in known.weights}
+    layout = Layout(document)
+    before = dict(values(read.data))
+    found = {
+        path: _anchored(finding, meanings[path], layout, precedents.sources.get(path, ""))
+        for path, finding in findings(layout, meanings, precedents.model).items()
+    }
+    better = {
+        path: one
+        for path, one in found.items()
+        if not _same(one.value, before.get(path)) or one.evidence.confidence > read.evidence[path].confidence
+    }
+    return with_values(read, schema, better)
+
+
+def _anchored(finding: Finding, meaning: Meaning, layout: Layout, source: str) -> Anchored:
+    proof = evidence_of(finding, layout)
+    reason = f"where you said it stands on {source}" if source else "where you said it stands"
+    return Anchored(written(finding, meaning), proof.model_copy(update={"reason": reason}))
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, str) and isinstance(other, str):
+        return letters_and_digits(one) == letters_and_digits(other)
+    return one == other
