@@ -37,5 +37,5 @@ def _read(path: Path) -> Document:
 
 
 def _recognised(path: Path, number: int, options: ReadingOptions) -> Page:
-    seen = tasks.recognise(path, sniff.PDF, number, options, "rapidocr")
+    seen = tasks.recognise(path, sniff.PDF, number, options, "rapidocr").page
     return tasks.complete(path, seen, options)

@@ -228,7 +228,7 @@ def seen(path: Path, dpi: int, cache: Path) -> Document:
         for number in range(1, len(document) + 1):
             file = Path(folder, f"{number}.png")
             file.write_bytes(_drawn(document, number, dpi))
-            page = tasks.recognise(file, "image/png", 1, OPTIONS, "rapidocr")
+            page = tasks.recognise(file, "image/png", 1, OPTIONS, "rapidocr").page
             pages.append(replace(page, number=number))
     read = Document("0" * 64, "image/png", pages)
     kept.write_bytes(pickle.dumps(read))

@@ -51,6 +51,7 @@ class Script:
     """Steps of a pipeline. A test replaces what it is about.
 
     convert: called first; raise or wait here. converted: the originals that reached the converter.
+    extract_errors: raised by the extractor, one at a time.
     """
 
     document: Document
@@ -58,10 +59,14 @@ class Script:
     classification: Classification = INVOICE
     failures: tuple[Failure, ...] = ()
     converted: list[Original] = field(default_factory=list[Original])
+    extract_errors: list[Exception] = field(default_factory=list[Exception])
 
     def stages(self) -> Stages:
         return Stages(
-            converter=_Converter(self), classifier=_Classifier(self), extractor=_Extractor(), gate=_Gate(self)
+            converter=_Converter(self),
+            classifier=_Classifier(self),
+            extractor=_Extractor(self),
+            gate=_Gate(self),
         )
 
 
@@ -85,9 +90,14 @@ class _Classifier:
         return self.script.classification
 
 
+@dataclass
 class _Extractor:
+    script: Script
+
     async def extract(self, document: Document, schema: Schema) -> Extraction:
         assert document.pages
+        if self.script.extract_errors:
+            raise self.script.extract_errors.pop()
         return Extraction(
             document_type=schema.name,
             data=Invoice(number="7", gross_total=Decimal("119.00")),

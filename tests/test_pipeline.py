@@ -121,6 +121,30 @@ async def test_a_retry_reuses_the_transcription(steps: Steps, make_document: Cal
     assert transcription.loads(await journal.get("transcription") or b"").text == "Total   12.50"
 
 
+async def test_preprocessed_pictures_are_kept_before_the_transcription_that_speaks_of_them(
+    steps: Steps, make_document: Callable[..., Document]
+) -> None:
+    class Noting(MemoryJournal):
+        def __init__(self) -> None:
+            super().__init__()
+            self.put_so_far: list[str] = []
+
+        async def put(self, step: str, result: bytes) -> None:
+            self.put_so_far.append(step)
+            await super().put(step, result)
+
+    document = replace(make_document("Total   12.50"), preprocessed_pdf=b"%PDF pictures")
+    journal = Noting()
+
+    result = await process(REF, replace(steps, converter=Converting(document)), journal)
+    await process(REF, replace(steps, converter=Converting(document)), journal)
+
+    assert journal.put_so_far == ["preprocessed", "transcription"]
+    assert await journal.get("preprocessed") == b"%PDF pictures"
+    assert result.document is not None
+    assert result.document.preprocessed_pdf is None
+
+
 async def test_the_observer_hears_each_step_in_order(steps: Steps) -> None:
     class Hearing:
         def __init__(self) -> None:

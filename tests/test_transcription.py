@@ -55,6 +55,16 @@ def test_a_page_remembers_who_recognised_it_and_its_codes(make_document: Callabl
     assert (again.pages[0].engine, again.pages[0].codes) == ("tesseract", ("A", "B"))
 
 
+def test_a_page_remembers_that_it_was_preprocessed(make_document: Callable[..., Document]) -> None:
+    document = make_document("Total", "Sum")
+    pages = [replace(page, preprocessed=page.number == 2) for page in document.pages]
+
+    again = transcription.loads(transcription.dumps(replace(document, pages=pages, preprocessed_pdf=b"%PDF")))
+
+    assert [page.preprocessed for page in again.pages] == [False, True]
+    assert again.preprocessed_pdf is None
+
+
 def test_pages_of_earlier_releases_name_no_engine(make_document: Callable[..., Document]) -> None:
     content = json.loads(zstandard.decompress(transcription.dumps(make_document("Total"))))
     del content["pages"][0]["engine"]

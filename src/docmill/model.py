@@ -135,7 +135,8 @@ class Page:
     quality: in [0, 1], how far the text can be relied on.
     problem: why the page could not be read, in a person's words. tables: from top to bottom.
     engine: which engine recognised it; None for text that came with the file. codes: what QR codes on its
-    picture say; they are looked for only where documents are split.
+    picture say; they are looked for only where documents are split. preprocessed: whether it was read in a
+    preprocessed picture, which is kept.
     """
 
     number: int
@@ -149,6 +150,7 @@ class Page:
     tables: tuple[Table, ...] = ()
     engine: str | None = None
     codes: tuple[str, ...] = ()
+    preprocessed: bool = False
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -263,6 +265,7 @@ class Document:
     usage: Usage = field(default_factory=Usage)
     embedded: tuple[Embedded, ...] = ()
     tags_in_use: tuple[str, ...] = ()
+    preprocessed_pdf: bytes | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_collection(self) -> bool:

@@ -143,6 +143,10 @@ async def _transcription(original: Original, converter: Converter, journal: Jour
     if stored is not None:
         return await transcription.unpack(stored)
     document = await converter.convert(original)
+    if document.preprocessed_pdf is not None:
+        # Before the transcription, which says that it is there.
+        await journal.put("preprocessed", document.preprocessed_pdf)
+        document = replace(document, preprocessed_pdf=None)
     await journal.put("transcription", await transcription.pack(document))
     return document
 

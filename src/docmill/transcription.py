@@ -93,6 +93,7 @@ def _document(content: dict[str, Any]) -> Document:
 def _page_content(page: Page) -> dict[str, Any]:
     words = page.words
     return {
+        **({"preprocessed": True} if page.preprocessed else {}),
         "number": page.number,
         "width_pt": round(page.width_pt, 3),
         "height_pt": round(page.height_pt, 3),
@@ -141,6 +142,7 @@ def _page(content: dict[str, Any]) -> Page:
         problem=content["problem"],
         engine=content.get("engine"),  # transcriptions of earlier releases do not say
         codes=tuple(content.get("codes", ())),
+        preprocessed=content.get("preprocessed", False),
         words=words,
         tables=tuple(_table(table) for table in content.get("tables", ())),
     )

@@ -46,6 +46,6 @@ def test_codes_are_looked_for_where_documents_are_split(
 ) -> None:
     Image.fromarray(sheet("DOCMILL-SPLIT")).save(tmp_path / "a.png")
 
-    page = tasks.recognise(tmp_path / "a.png", "image/png", 1, ReadingOptions(split=split), "rapidocr")
+    page = tasks.recognise(tmp_path / "a.png", "image/png", 1, ReadingOptions(split=split), "rapidocr").page
 
     assert page.codes == (("DOCMILL-SPLIT",) if split else ())

@@ -1,9 +1,12 @@
 """`LocalConverter` on real children: what a file becomes, and what becomes of a bad one."""
 
+import base64
+import io
 import os
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple, cast
 
 import pikepdf
 import pytest
@@ -20,16 +23,18 @@ from docmill.errors import (
     TooLargeError,
     UnsupportedFileTypeError,
 )
-from docmill.model import Document
+from docmill.model import Document, Page
 from docmill.offline import offline_steps
 from docmill.pipeline import process
 from docmill.ports import Original, Ref
 from docmill.reading import pdf, tasks
 from docmill.reading.converter import LocalConverter
+from docmill.reading.engines.reader import Sight
 from docmill.reading.language import dominant_language
 from docmill.reading.memory import OutOfMemoryError
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
+from docmill.reading.prints import Print
 
 MakePdf = Callable[..., Path]
 Arguments = TypeVarTuple("Arguments")
@@ -226,6 +231,93 @@ class Forgetful(Pool):
             self.times -= 1
             raise OutOfMemoryError("too much")
         return await super().run(function, *args, limit_s=limit_s)
+
+
+class Preprocessing:
+    """`PageReader` that reads even pages in a preprocessed picture, if it says so."""
+
+    name = "scripted"
+    at_once = 1
+
+    def __init__(self, words: Page) -> None:
+        self._words = words
+
+    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+        assert so_far is None
+        page = replace(self._words, number=sight.number, engine=self.name, source="ocr")
+        if sight.number % 2 == 0:
+            sight.prints.add(page, Print(b"picture of %d" % sight.number, 30, 40))
+        return page
+
+
+async def test_pictures_that_pages_were_read_in_come_with_the_document(
+    pool: Pool, tmp_path: Path, make_document: Callable[..., Document]
+) -> None:
+    frames = [Image.new("L", (40, 30), shade) for shade in (50, 100, 150, 200)]
+    frames[0].save(tmp_path / "scan.tiff", save_all=True, append_images=frames[1:])
+    reader = Preprocessing(make_document("Total").pages[0])
+
+    original = Original(tmp_path / "scan.tiff", "scan.tiff", "a" * 64)
+    document = await LocalConverter(pool, readers=[reader]).convert(original)
+
+    assert [page.preprocessed for page in document.pages] == [False, True, False, True]
+    with pikepdf.open(io.BytesIO(document.preprocessed_pdf or b"")) as pictures:
+        assert [page.label for page in pictures.pages] == ["2", "4"]
+        assert pictures.pages[1].Resources["/XObject"]["/P"].read_raw_bytes() == b"picture of 4"
+
+
+class Answering(Pool):
+    """A pool whose processes recognise what they are told."""
+
+    def __init__(self, answer: tasks.Recognition) -> None:
+        super().__init__(1)
+        self._told = answer
+
+    async def run(
+        self, function: Callable[[*Arguments], Result], *args: *Arguments, limit_s: float
+    ) -> Result:
+        if function is tasks.recognise:
+            return cast("Result", self._told)
+        return await super().run(function, *args, limit_s=limit_s)
+
+
+async def test_the_picture_that_a_child_hands_over_comes_with_the_document(
+    scan: Path, make_document: Callable[..., Document]
+) -> None:
+    page = replace(make_document("Total").pages[0], engine="rapidocr", source="ocr")
+    async with Answering(tasks.Recognition(page, Print(b"picture", 30, 40))) as pool:
+        document = await convert(pool, scan)
+
+    assert document.pages[0].preprocessed
+    assert b"picture" in (document.preprocessed_pdf or b"")
+
+
+async def test_a_picture_within_a_page_is_kept_under_the_number_of_the_page(
+    pool: Pool, tmp_path: Path, make_document: Callable[..., Document]
+) -> None:
+    reader = Preprocessing(make_document("Total").pages[0])
+    pictures = [base64.b64encode(_letters(seed)).decode() for seed in (1, 2)]
+    page = "".join(f'<p>text</p><img src="data:image/png;base64,{picture}">' for picture in pictures)
+    (tmp_path / "page.html").write_text(f"<html><body>{page}</body></html>")
+
+    original = Original(tmp_path / "page.html", "page.html", "a" * 64)
+    document = await LocalConverter(pool, readers=[reader]).convert(original)
+
+    assert [page.preprocessed for page in document.pages] == [False, True]
+    with pikepdf.open(io.BytesIO(document.preprocessed_pdf or b"")) as kept:
+        assert [page.label for page in kept.pages] == ["2"]
+
+
+def _letters(seed: int) -> bytes:
+    """A picture as high as a page, with enough spots of a letter's size."""
+    image = Image.new("RGB", (600, 800), "white")
+    draw = ImageDraw.Draw(image)
+    for index in range(60):
+        x, y = 20 + 50 * (index % 10), 20 + 60 * (index // 10)
+        draw.rectangle((x, y, x + 8 + seed, y + 14), fill="black")
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
 
 
 async def test_a_page_is_read_again_in_a_fresh_process_when_memory_ran_out(scan: Path) -> None:

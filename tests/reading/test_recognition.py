@@ -9,7 +9,7 @@ from docmill.reading.images import Picture
 from docmill.reading.ocr import Recognised
 from docmill.reading.options import ReadingOptions
 from docmill.reading.orientation import doubts
-from docmill.reading.recognition import read_picture
+from docmill.reading.recognition import read_picture, seen_in
 
 OPTIONS = ReadingOptions()
 SENTENCE = "The quick brown fox jumps over the lazy dog"
@@ -59,6 +59,20 @@ def test_a_page_that_reads_badly_is_preprocessed_and_read_once_more() -> None:
 
     assert len(engine.seen) == 2
     assert " ".join(page.words.texts) == SENTENCE
+
+
+def test_the_picture_that_was_read_better_is_handed_over_upright() -> None:
+    upright = seen_in(ScriptedEngine(0.55, 0.99), striped(), OPTIONS).preprocessed
+    turned = seen_in(ScriptedEngine(0.55, 0.99, turn=90), striped(), OPTIONS).preprocessed
+
+    assert upright is not None
+    assert turned is not None
+    assert turned.shape[:2] == upright.shape[1::-1]
+
+
+@pytest.mark.parametrize("scores", [(0.99,), (0.6, 0.5)])
+def test_a_page_that_is_read_as_it_stands_has_no_other_picture(scores: tuple[float, ...]) -> None:
+    assert seen_in(ScriptedEngine(*scores), striped(), OPTIONS).preprocessed is None
 
 
 def test_the_better_of_two_bad_readings_is_kept() -> None:

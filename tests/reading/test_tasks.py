@@ -1,6 +1,7 @@
 """What children do, in this process."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -85,7 +86,7 @@ def test_a_recognised_page_tells_where_its_words_stand(
     engine(OneLine())
     Image.new("L", (40, 20)).save(tmp_path / "a.png")
 
-    page = tasks.recognise(tmp_path / "a.png", "image/png", 1, OPTIONS, "rapidocr")
+    page = tasks.recognise(tmp_path / "a.png", "image/png", 1, OPTIONS, "rapidocr").page
 
     assert (page.source, page.quality, page.words.texts) == ("ocr", page_quality(page.words), ["ab"])
     assert page.words.boxes.tolist() == [[0, 0, 0.5, 0.5]]
@@ -96,7 +97,7 @@ def test_a_page_of_a_pdf_is_drawn_to_be_recognised(
 ) -> None:
     engine(OneLine())
 
-    page = tasks.recognise(make_pdf(typed, drawn), "application/pdf", 2, OPTIONS, "rapidocr")
+    page = tasks.recognise(make_pdf(typed, drawn), "application/pdf", 2, OPTIONS, "rapidocr").page
 
     assert (page.number, page.source, page.width_pt) == (2, "ocr", 595)
 
@@ -109,9 +110,30 @@ def test_lack_of_memory_is_for_the_process_to_tell(tmp_path: Path, engine: Calla
         tasks.recognise(tmp_path / "a.png", "image/png", 1, OPTIONS, "rapidocr")
 
 
+@pytest.mark.parametrize("keep", [True, False])
+def test_the_picture_that_a_page_was_read_in_comes_with_it_where_it_is_to_be_kept(
+    tmp_path: Path, engine: Callable[[OneLine], None], *, keep: bool
+) -> None:
+    class Reluctant(OneLine):
+        looks = 0
+
+        def recognise(self, _: object) -> Recognised:
+            self.looks += 1
+            read = super().recognise(_)
+            return replace(read, turn=0, scores=read.scores * (1 if self.looks == 1 else 1.9))
+
+    engine(Reluctant())
+    Image.new("L", (40, 20)).save(tmp_path / "a.png")
+    options = ReadingOptions(keep_preprocessed=keep)
+
+    picture = tasks.recognise(tmp_path / "a.png", "image/png", 1, options, "rapidocr").picture
+
+    assert (picture is not None) == keep
+
+
 def test_a_broken_page_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"nothing")
 
-    page = tasks.recognise(tmp_path / "a.png", "image/png", 1, OPTIONS, "rapidocr")
+    page = tasks.recognise(tmp_path / "a.png", "image/png", 1, OPTIONS, "rapidocr").page
 
     assert (page.source, page.problem) == ("none", "the picture is damaged; save or scan it again")

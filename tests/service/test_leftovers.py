@@ -47,6 +47,7 @@ async def sweep(service: Service) -> None:
         f"pages/{TENANT_ID}/{'a' * 64}/1-200.webp",
         f"readable/{TENANT_ID}/{'a' * 64}/{'b' * 64}",
         f"ingestions/{NOBODY}/transcription.json.zst",
+        f"ingestions/{NOBODY}/preprocessed.pdf",
     ],
 )
 async def test_an_old_file_that_nothing_names_is_removed(service: Service, key: str) -> None:

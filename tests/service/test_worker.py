@@ -201,6 +201,35 @@ async def test_a_retry_reuses_the_transcription(
     assert len(script.converted) == 1
 
 
+async def test_the_pictures_that_pages_were_read_in_are_stored_once_beside_the_transcription(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    pages = [replace(page, preprocessed=True) for page in script.document.pages]
+    script.document = replace(script.document, pages=pages, preprocessed_pdf=b"%PDF of the first attempt")
+    script.extract_errors = [AtOnceError("away")]
+    accepted = await upload()
+
+    async with working():
+        await eyes.until(accepted, "ready")
+
+    ingestion = await eyes.ingestion(accepted)
+    assert (ingestion.attempt_count, len(script.converted)) == (2, 1)
+    key = f"ingestions/{ingestion.id}/preprocessed.pdf"
+    assert ingestion.preprocessed_file_path == key
+    assert await service.blobs.get(key) == b"%PDF of the first attempt"
+
+
+async def test_a_document_read_as_it_stands_has_no_preprocessed_file(
+    upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    accepted = await upload()
+
+    async with working():
+        await eyes.until(accepted, "ready")
+
+    assert (await eyes.ingestion(accepted)).preprocessed_file_path is None
+
+
 async def test_a_message_that_names_nothing_is_dropped(
     service: Service, upload: Upload, working: Running, eyes: Eyes
 ) -> None:

@@ -79,6 +79,7 @@ def finish(service: Service) -> Callable[..., Awaitable[None]]:
             "error_code": None,
             "error_message": None,
             "transcription_file_path": None,
+            "preprocessed_file_path": None,
             "transcription_quality_score": 0.93,
             "extraction_reason": None,
             "media_type": "image/png",
@@ -102,6 +103,7 @@ def finish(service: Service) -> Callable[..., Awaitable[None]]:
                        valid_structured_data = %(valid_structured_data)s, error_code = %(error_code)s,
                        error_message = %(error_message)s,
                        transcription_file_path = %(transcription_file_path)s,
+                       preprocessed_file_path = %(preprocessed_file_path)s,
                        transcription_quality_score = %(transcription_quality_score)s,
                        pipeline_fingerprint = %(pipeline_fingerprint)s,
                        attempt_count = 1, started_at = created_at, completed_at = clock_timestamp()

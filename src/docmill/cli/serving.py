@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from docmill.cli.addresses import address_of, announced
@@ -143,7 +143,7 @@ async def _worker(process: _Process) -> AsyncGenerator[None]:
     async with Pool(pool_workers(process.settings)) as pool:
         metrics = process.probes.metrics
         metrics.watch_pool("reading", pool)
-        options = reading_options(process.settings)
+        options = replace(reading_options(process.settings), keep_preprocessed=True)
         async with page_readers(process.settings, pool, options) as readers:
             parts = stages(pool, options, readers, process.settings)
             async with _alongside(run_worker(process.service, parts, process.stop, process.abort, metrics)):

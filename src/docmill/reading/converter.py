@@ -16,6 +16,7 @@ from docmill.reading.language import dominant_language, excerpts
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pasted import with_figure
 from docmill.reading.pool import Pool
+from docmill.reading.prints import PrintOf, bound
 from docmill.reading.wholes import TEXTS, WHOLES
 
 DEFAULT_ENGINE = "rapidocr"
@@ -74,6 +75,7 @@ class LocalConverter:
             usage=choice.meter.usage,
             embedded=opened.embedded,
         )
+        document = await _with_prints(document, original.name, _printed(read, choice))
         if options.split and opened.page_count > 1 and not opened.embedded:  # whose data is that of all pages
             parts = await asyncio.to_thread(
                 splitting.parts, document, original.name, separator=options.separator
@@ -87,26 +89,30 @@ class LocalConverter:
         flow_s = options.with_tries(options.flow_limit_s)
         pages: list[Page] = []
         parts: list[Part] = []
+        prints: list[PrintOf] = []
         choice = Choice(self._readers, options.quality_threshold)
         if media_type in TEXTS:
             flowed = await self._pool.run(tasks.read_flow, *arguments, limit_s=flow_s)
-            pages = await self._with_figures(original.path, media_type, flowed, choice)
+            pages, prints = await self._with_figures(original.path, media_type, flowed, choice)
         if media_type in WHOLES:
             parts = await self._pool.run(tasks.list_parts, *arguments, limit_s=flow_s)
         elif not any(page.words.texts or page.problem for page in pages):
             raise CorruptError(tasks.WORDLESS)
         usage = choice.meter.usage
-        return Document(original.content_hash, media_type, pages, parts=tuple(parts), usage=usage)
+        document = Document(original.content_hash, media_type, pages, parts=tuple(parts), usage=usage)
+        return await _with_prints(document, original.name, prints)
 
     async def _with_figures(
         self, path: Path, media_type: str, flowed: tasks.Flowed, choice: Choice
-    ) -> list[Page]:
-        """The pages with what the pictures on them say."""
+    ) -> tuple[list[Page], list[PrintOf]]:
+        """The pages with what the pictures on them say, and the prints of these."""
         seen = await self._recognised(path, media_type, [None] * len(flowed.figures), choice)
         pages = list(flowed.pages)
         for place, found in zip(flowed.figures, seen, strict=True):
             pages[place.page_number - 1] = with_figure(pages[place.page_number - 1], place, found)
-        return pages
+        on_page = {place.number: place.page_number for place in flowed.figures}
+        prints = [(replace(page, number=on_page[page.number]), one) for page, one in _printed(seen, choice)]
+        return pages, prints
 
     async def _recognised(
         self, path: Path, media_type: str, pages: list[Page | None], choice: Choice
@@ -118,7 +124,7 @@ class LocalConverter:
             if page is not None:
                 return page
             async with ahead:
-                seen = await choice.best(Sight(path, media_type, number, choice.meter))
+                seen = await choice.best(Sight(path, media_type, number, choice.meter, choice.prints))
                 return await self._completed(path, seen) if media_type == sniff.PDF else seen
 
         try:
@@ -133,3 +139,17 @@ class LocalConverter:
         return await self._pool.run(
             tasks.complete, path, seen, self._options, limit_s=self._options.open_limit_s
         )
+
+
+def _printed(pages: Sequence[Page], choice: Choice) -> list[PrintOf]:
+    """Those of the pages that were read in preprocessed pictures that are kept."""
+    return [(page, one) for page in pages if (one := choice.prints.of(page)) is not None]
+
+
+async def _with_prints(document: Document, name: str, prints: Sequence[PrintOf]) -> Document:
+    """The document with the preprocessed pictures in which pages of it were read."""
+    if not prints:
+        return document
+    numbers = {page.number for page, _ in prints}
+    pages = [replace(page, preprocessed=page.number in numbers) for page in document.pages]
+    return replace(document, pages=pages, preprocessed_pdf=await asyncio.to_thread(bound, prints, name))

@@ -19,6 +19,7 @@ class ReadingOptions:
     out a share of it. unlock_limit_s: for taking the password off a file. passwords: to try on files that
     ask for one; open_limit_s and flow_limit_s are for each of them. split: a PDF or TIFF that holds
     several documents has them as parts. separator: what a sheet between two of them says.
+    keep_preprocessed: a document comes with the pictures in which bad pages were read.
     """
 
     max_pages: int = 1000
@@ -41,6 +42,7 @@ class ReadingOptions:
     passwords: tuple[str, ...] = field(default=(), repr=False)
     split: bool = False
     separator: str = SEPARATOR
+    keep_preprocessed: bool = False
 
     def with_tries(self, limit_s: float) -> float:
         """The limit for a task that may have to try every password."""

@@ -1,14 +1,17 @@
 """From a page's picture to the page, by one engine: read, judged, and where it reads badly read again."""
 
 from dataclasses import replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from docmill.model import Page
 from docmill.reading import orientation
 from docmill.reading.images import Picture
 from docmill.reading.ocr import Engine, Recognised, page_words
 from docmill.reading.options import ReadingOptions
-from docmill.reading.preprocessing import preprocessed
+from docmill.reading.preprocessing import Preprocessed, preprocessed
 from docmill.reading.quality import page_quality
 
 
@@ -27,7 +30,19 @@ class Shown(Protocol):
     def rotation(self) -> int: ...  # noqa: D102
 
 
+class Seen(NamedTuple):
+    """A page, and the preprocessed picture in which it was read, upright; None for one read as it is."""
+
+    page: Page
+    preprocessed: NDArray[np.uint8] | None = None
+
+
 def read_picture(engine: Engine, picture: Picture, options: ReadingOptions, *, number: int = 1) -> Page:
+    """The page of `seen_in`."""
+    return seen_in(engine, picture, options, number=number).page
+
+
+def seen_in(engine: Engine, picture: Picture, options: ReadingOptions, *, number: int = 1) -> Seen:
     """The page as the engine reads it; below `options.quality_threshold` the better of two readings.
 
     The second is of the picture preprocessed and, for an engine that does not tell which way up a page
@@ -36,24 +51,30 @@ def read_picture(engine: Engine, picture: Picture, options: ReadingOptions, *, n
     first = engine.recognise(picture.pixels)
     page = page_of(first, picture, number)
     if page.quality >= options.quality_threshold:
-        return page
-    readings = [page, page_of(_again(engine, picture), picture, number)]
+        return Seen(page)
+    readings = [Seen(page), _again(engine, picture, number)]
     if first.turn is None:
         readings += [
-            _turned_page(engine, picture, number, turn) for turn in orientation.doubts(picture.pixels)
+            Seen(_turned_page(engine, picture, number, turn)) for turn in orientation.doubts(picture.pixels)
         ]
     return max(readings, key=_right)
 
 
-def _right(page: Page) -> float:
+def _right(seen: Seen) -> float:
     """How many characters are probably right: a part of a page that reads well is not the better page."""
-    return page.quality * sum(map(len, page.words.texts))
+    return seen.page.quality * sum(map(len, seen.page.words.texts))
 
 
-def _again(engine: Engine, picture: Picture) -> Recognised:
-    """What the engine reads in the preprocessed picture, as if it had read it in the picture itself."""
+def _again(engine: Engine, picture: Picture, number: int) -> Seen:
+    """What the engine reads in the preprocessed picture."""
     better = preprocessed(picture.pixels)
     read = engine.recognise(better.pixels)
+    upright = orientation.turned(better.pixels, read.turn or 0)
+    return Seen(page_of(_brought_back(read, better, picture), picture, number), upright)
+
+
+def _brought_back(read: Recognised, better: Preprocessed, picture: Picture) -> Recognised:
+    """What was read in the preprocessed picture, as if it had been read in the picture itself."""
     height_px, width_px = better.pixels.shape[:2]
     turn = read.turn or 0
     if turn % 180:

@@ -15,7 +15,8 @@ from docmill.reading.holding import Held, Taken
 from docmill.reading.images import Picture
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pasted import FigurePlace
-from docmill.reading.recognition import read_picture
+from docmill.reading.prints import Print, printed
+from docmill.reading.recognition import seen_in
 from docmill.reading.rulings import rulings
 from docmill.reading.tables import with_tables
 from docmill.reading.wholes import TEXTS, WHOLES
@@ -193,15 +194,25 @@ def complete(path: Path, seen: Page, options: ReadingOptions) -> Page:
     return with_tables(whole if whole.words is seen.words else replace(whole, tables=()))
 
 
-def recognise(path: Path, media_type: str, number: int, options: ReadingOptions, engine: str) -> Page:
+class Recognition(NamedTuple):
+    """A page as an engine saw it, and the preprocessed picture that it saw it in, if that is to be kept."""
+
+    page: Page
+    picture: Print | None = None
+
+
+def recognise(path: Path, media_type: str, number: int, options: ReadingOptions, engine: str) -> Recognition:
     """One page by what can be seen on it. engine: the name of one of this machine."""
     try:
         picture = draw(path, media_type, number, options)
-        page = read_picture(local_engine(engine, options), picture, options, number=number)
+        page, preprocessed = seen_in(local_engine(engine, options), picture, options, number=number)
     except (CorruptError, TooLargeError) as error:
-        return broken_page(number, error.message)
+        return Recognition(broken_page(number, error.message))
     found = codes(picture.pixels) if options.split else ()
-    return with_tables(replace(page, engine=engine, codes=found))
+    page = with_tables(replace(page, engine=engine, codes=found))
+    if preprocessed is None or not options.keep_preprocessed:
+        return Recognition(page)
+    return Recognition(page, printed(preprocessed))
 
 
 def draw(path: Path, media_type: str, number: int, options: ReadingOptions) -> Picture:

@@ -156,7 +156,7 @@ class BlobJournal:
 
 def journal_key(ingestion_id: UUID, step: str) -> str:
     """Where an ingestion's result of `step` is kept."""
-    return f"ingestions/{ingestion_id}/{step}.json.zst"
+    return f"ingestions/{ingestion_id}/{step}.{'pdf' if step == 'preprocessed' else 'json.zst'}"
 
 
 class LeaseExporter:
@@ -186,6 +186,7 @@ def _outcome(result: Result, ingestion_id: UUID, fingerprint: str) -> Outcome:
     if classification.language is None and document is not None:
         classification = classification.model_copy(update={"language": document.language})
     usage = result.usage
+    is_preprocessed = document is not None and any(page.preprocessed for page in document.pages)
     return Outcome(
         media_type=result.media_type,
         classification=classification.model_dump(mode="json"),
@@ -201,6 +202,7 @@ def _outcome(result: Result, ingestion_id: UUID, fingerprint: str) -> Outcome:
         page_count=len(document.pages) if document else None,
         quality=document.quality if document and document.pages else None,
         transcription_file_path=journal_key(ingestion_id, "transcription") if document else None,
+        preprocessed_file_path=journal_key(ingestion_id, "preprocessed") if is_preprocessed else None,
         input_tokens=usage.input_tokens if usage else None,
         output_tokens=usage.output_tokens if usage else None,
         model=usage.model if usage else None,

@@ -91,10 +91,10 @@ class _Kept(StaticFiles):
 
 
 class _Compression(GZipMiddleware):
-    """Leaves originals as they are: parts of one are counted in its own bytes."""
+    """Leaves stored files as they are: they are packed, and parts of one are counted in its own bytes."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].endswith("/file"):
+        if scope["type"] == "http" and scope["path"].endswith(("/file", "/preprocessed.pdf")):
             await self.app(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)

@@ -136,6 +136,12 @@ class Vault:
         return ingestion_id
 
 
+def preprocessed_path(history: Sequence[IngestionRow]) -> str | None:
+    """Where the pictures are that pages were read in by the ingestion whose text is shown."""
+    read = next((ingestion for ingestion in history if ingestion.transcription_file_path), None)
+    return read.preprocessed_file_path if read else None
+
+
 def found(row: DocumentRow | None) -> DocumentRow:
     """The row; answers 404 without one."""
     if row is None:

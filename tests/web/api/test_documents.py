@@ -263,4 +263,5 @@ async def test_how_each_page_was_read_is_told(client: httpx.AsyncClient, read: R
         "quality": 1.0,
         "rotation": 0,
         "problem": None,
+        "preprocessed": False,
     }

@@ -5,16 +5,19 @@ import html
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import httpx
+import psycopg
 import pytest
 
 from docmill import transcription
 from docmill.errors import CorruptError, CrashedError, EncryptedError, UnsupportedFileTypeError
 from docmill.model import Document
+from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.web import page_images
+from docmill.web.app import create_app
 from docmill.web.painted_pages import PaintedPages
 
 Add = Callable[..., Awaitable[UUID]]
@@ -173,6 +176,86 @@ async def test_a_page_that_stood_on_its_side_is_drawn_as_it_was_read(
     assert before.headers["cache-control"] == "private, no-cache"
     assert after.content == b"picture of page 1, 1000 px turned by 90"
     assert unread.content == b"picture of page 2, 1000 px"
+
+
+@pytest.fixture
+async def preprocessed(
+    service: Service, add: Add, finish: Finish, make_document: MakeDocument
+) -> Callable[..., Awaitable[str]]:
+    """Adds a scan of three pages, two of which were read in preprocessed pictures; its address."""
+
+    async def add_scan(**columns: object) -> str:
+        document_id = await add("Märzscan.old.tiff")
+        document = make_document("Total 12.90", "Second page", "Third page")
+        pages = [replace(page, preprocessed=page.number > 1) for page in document.pages]
+        await service.blobs.put_once("read", transcription.dumps(replace(document, pages=pages)))
+        await service.blobs.put_once("made", b"%PDF of pictures")
+        columns = {"transcription_file_path": "read", "preprocessed_file_path": "made", **columns}
+        await finish(document_id, page_count=3, **columns)
+        return f"/api/v1/documents/{document_id}"
+
+    return add_scan
+
+
+async def test_the_pictures_that_pages_were_read_in_are_offered_for_download(
+    client: httpx.AsyncClient, preprocessed: Callable[..., Awaitable[str]]
+) -> None:
+    address = await preprocessed()
+    document = (await client.get(address)).json()
+    pages = (await client.get(f"{address}/pages")).json()["pages"]
+
+    response = await client.get(document["preprocessed"])
+
+    assert document["preprocessed"] == f"{address}/preprocessed.pdf"
+    assert [page["preprocessed"] for page in pages] == [False, True, True]
+    assert response.content == b"%PDF of pictures"
+    assert response.headers["content-type"] == "application/pdf"
+    assert response.headers["content-length"] == "16"
+    assert response.headers["content-disposition"] == (
+        "attachment; filename*=UTF-8''M%C3%A4rzscan.old%2C%20preprocessed%20pages%202-3.pdf"
+    )
+
+
+async def test_a_document_read_as_it_stands_has_no_such_pictures(
+    client: httpx.AsyncClient, preprocessed: Callable[..., Awaitable[str]]
+) -> None:
+    address = await preprocessed(preprocessed_file_path=None)
+
+    response = await client.get(f"{address}/preprocessed.pdf")
+
+    assert (await client.get(address)).json()["preprocessed"] is None
+    assert response.status_code == 404
+
+
+async def test_the_pictures_of_another_tenant_are_not_to_be_had(
+    preprocessed: Callable[..., Awaitable[str]],
+    service: Service,
+    renderer: PaintedPages,
+    settings: Settings,
+    database_url: str,
+) -> None:
+    stranger = uuid4()
+    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as owner:
+        await owner.execute("INSERT INTO tenant (id, name) VALUES (%s, 'Stranger')", [stranger])
+    address = await preprocessed()
+    theirs = create_app(replace(service, default_tenant_id=stranger), renderer, settings)
+
+    transport = httpx.ASGITransport(theirs, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as other:
+        response = await other.get(f"{address}/preprocessed.pdf")
+
+    assert response.status_code == 404
+
+
+async def test_pictures_that_are_gone_are_an_error_and_no_torso(
+    client: httpx.AsyncClient, service: Service, preprocessed: Callable[..., Awaitable[str]]
+) -> None:
+    address = await preprocessed()
+    await service.blobs.delete("made")
+
+    response = await client.get(f"{address}/preprocessed.pdf")
+
+    assert response.status_code == 422
 
 
 @pytest.mark.parametrize("path", ["1.webp?width=333", "0.webp", "x.webp"])

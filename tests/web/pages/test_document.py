@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from uuid import UUID
 
 import httpx
 import pytest
 
+from docmill import transcription
 from docmill.service.stack import Service
 
 Read = Callable[..., Awaitable[UUID]]
@@ -181,6 +183,23 @@ async def test_a_document_can_be_downloaded_whatever_failed(
     assert "Retry processing" in page
     assert "No page of this file can be shown" in page
     assert "It is damaged. (corrupt" in history
+
+
+async def test_a_page_read_in_a_better_picture_leads_to_it(
+    client: httpx.AsyncClient, service: Service, read: Read
+) -> None:
+    document_id = await read()
+    document = transcription.loads(await service.blobs.get(f"transcriptions/{document_id}"))
+    pages = [replace(page, preprocessed=page.number == 2) for page in document.pages]
+    await service.blobs.delete(f"transcriptions/{document_id}")
+    await service.blobs.put_once(
+        f"transcriptions/{document_id}", transcription.dumps(replace(document, pages=pages))
+    )
+
+    first, second = [(await client.get(f"/docs/{document_id}?page={number}")).text for number in (1, 2)]
+
+    assert "Preprocessed picture" not in first
+    assert f'href="/api/v1/documents/{document_id}/preprocessed.pdf"' in second
 
 
 async def test_a_transcription_that_is_gone_leaves_the_page_usable(

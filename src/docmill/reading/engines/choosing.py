@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from docmill.errors import DocmillError, DocumentError, SetupError, TransientError
 from docmill.model import Page
 from docmill.reading.engines.reader import Meter, PageReader, Sight
+from docmill.reading.prints import Prints
 from docmill.reading.tasks import broken_page
 
 log = logging.getLogger(__name__)
@@ -23,6 +24,8 @@ class Choice:
         self._unusable: dict[str, SetupError] = {}
         self.meter = Meter()
         """What the document costs."""
+        self.prints = Prints()
+        """The preprocessed pictures in which engines read its pages."""
         self.refusal: DocumentError | None = None
         """Why a page was refused for what is on it; None if none was."""
 

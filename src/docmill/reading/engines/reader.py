@@ -10,6 +10,7 @@ from docmill.reading import tasks
 from docmill.reading.memory import OutOfMemoryError
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
+from docmill.reading.prints import Prints
 
 OVER_MEMORY = "the page needs more memory than is allowed; reduce its size"
 
@@ -29,12 +30,13 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A page of a file as it can be seen. number: from 1; meter: of the whole file."""
+    """A page of a file as it can be seen. number: from 1; meter, prints: of the whole file."""
 
     path: Path
     media_type: str
     number: int
     meter: Meter = field(default_factory=Meter)
+    prints: Prints = field(default_factory=Prints)
 
 
 class PageReader(Protocol):
@@ -71,12 +73,19 @@ class LocalReader:
     async def read(self, sight: Sight, so_far: Page | None) -> Page:
         """See `PageReader.read`. Out of memory, a page gets a second chance in a fresh process."""
         del so_far
-        arguments = (sight.path, sight.media_type, sight.number, self._options, self.name)
         try:
-            return await self._pool.run(tasks.recognise, *arguments, limit_s=self._options.ocr_limit_s)
-        except OutOfMemoryError:
-            log.info("reading a page again in a fresh process")
-        try:
-            return await self._pool.run(tasks.recognise, *arguments, limit_s=self._options.ocr_limit_s)
+            page, picture = await self._recognised(sight)
         except OutOfMemoryError:
             return tasks.broken_page(sight.number, OVER_MEMORY)
+        if picture is not None:
+            sight.prints.add(page, picture)
+        return page
+
+    async def _recognised(self, sight: Sight) -> tasks.Recognition:
+        arguments = (sight.path, sight.media_type, sight.number, self._options, self.name)
+        limit_s = self._options.ocr_limit_s
+        try:
+            return await self._pool.run(tasks.recognise, *arguments, limit_s=limit_s)
+        except OutOfMemoryError:
+            log.info("reading a page again in a fresh process")
+            return await self._pool.run(tasks.recognise, *arguments, limit_s=limit_s)

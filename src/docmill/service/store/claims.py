@@ -59,6 +59,7 @@ class Outcome:
     error_code: str | None
     error_message: str | None
     reason: str | None = None
+    preprocessed_file_path: str | None = None
 
 
 async def tenants_of(conn: Conn, ingestion_ids: Sequence[UUID]) -> dict[UUID, UUID]:
@@ -247,6 +248,7 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, Outcome]]) -> set[U
                verdict = done.verdict,
                valid_structured_data = done.valid_structured_data,
                transcription_file_path = done.transcription_file_path,
+               preprocessed_file_path = done.preprocessed_file_path,
                transcription_quality_score = done.quality,
                extraction_input_tokens = done.input_tokens,
                extraction_output_tokens = done.output_tokens,
@@ -259,9 +261,9 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, Outcome]]) -> set[U
           FROM jsonb_to_recordset(%(results)s) AS done (
                    ingestion_id uuid, fence bigint, classification jsonb, structured_data jsonb,
                    evidence jsonb, verdict jsonb, valid_structured_data boolean,
-                   transcription_file_path text, quality double precision, input_tokens bigint,
-                   output_tokens bigint, model text, reason text, cost numeric, pipeline_fingerprint text,
-                   error_code text, error_message text
+                   transcription_file_path text, preprocessed_file_path text, quality double precision,
+                   input_tokens bigint, output_tokens bigint, model text, reason text, cost numeric,
+                   pipeline_fingerprint text, error_code text, error_message text
                )
          WHERE ingestion.id = done.ingestion_id
            AND ingestion.fence = done.fence

@@ -24,7 +24,7 @@ from docmill.web.api.shapes import (
 )
 from docmill.web.problems import problem, problem_response
 from docmill.web.uploads import Uploaded, receive, refusal_of, upload_status
-from docmill.web.vault import TheVault
+from docmill.web.vault import TheVault, preprocessed_path
 from docmill.web.view.document import failures_of, page_count_of, result_of
 
 router = APIRouter(prefix="/documents", tags=["documents"])
@@ -110,6 +110,7 @@ async def get_document(document_id: UUID, vault: TheVault) -> DocumentDetail:
         links,
         evidence=reviewed.evidence if reviewed else {},
         is_judged=result is not None and result.verdict is not None,
+        is_preprocessed=preprocessed_path(history) is not None,
         page_count=page_count_of(row, None),
     )
 

@@ -1,4 +1,4 @@
-"""Originals and pictures of pages."""
+"""Originals, pictures of pages, and the pictures that pages were read in."""
 
 import re
 from collections.abc import AsyncIterator
@@ -12,9 +12,10 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from docmill.errors import DocumentError, TransientError
+from docmill.reading.prints import shown
 from docmill.service.store.documents import DocumentRow
 from docmill.web.page_images import WIDTHS_PX, picture_version, placeholder
-from docmill.web.vault import TheVault, Vault
+from docmill.web.vault import TheVault, Vault, preprocessed_path
 
 router = APIRouter(prefix="/documents/{document_id}", tags=["files"])
 
@@ -50,7 +51,7 @@ async def get_file(
     status = 206 if span else 200
     if request.method == "HEAD":
         return Response(None, status, headers, row.media_type)
-    content = await _opened(vault, row, start, stop)
+    content = await _opened(vault, row.file_path, start, stop)
     return StreamingResponse(content, status, headers, media_type=row.media_type)
 
 
@@ -93,9 +94,29 @@ async def get_page(
     return Response(image, headers=headers, media_type="image/webp")
 
 
-async def _opened(vault: Vault, row: DocumentRow, start: int, stop: int) -> AsyncIterator[bytes]:
+@router.get("/preprocessed.pdf", response_class=Response)
+async def get_preprocessed(document_id: UUID, vault: TheVault) -> Response:
+    """The pages that were read badly as they stand, in the pictures in which they were read in the end."""
+    row, history = await vault.document_with_history(document_id)
+    key = preprocessed_path(history)
+    document = await vault.transcription(history) if key else None
+    if key is None or document is None:
+        raise HTTPException(404, "No page of this document was preprocessed to be read.")
+    numbers = [page.number for page in document.pages if page.preprocessed]
+    name = f"{row.file_name.rpartition('.')[0] or row.file_name}, preprocessed {shown(numbers)}.pdf"
+    size = await vault.service.blobs.size(key)
+    headers = {
+        "content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}",
+        "cache-control": "private, no-cache",
+        "content-length": str(size),
+    }
+    content = await _opened(vault, key, 0, size)
+    return StreamingResponse(content, headers=headers, media_type="application/pdf")
+
+
+async def _opened(vault: Vault, key: str, start: int, stop: int) -> AsyncIterator[bytes]:
     """The bytes; the first is read before the answer begins, so that a lost file is an error and no torso."""
-    chunks = vault.service.blobs.stream(row.file_path, start=start, stop=stop)
+    chunks = vault.service.blobs.stream(key, start=start, stop=stop)
     first = await anext(chunks)
 
     async def content() -> AsyncIterator[bytes]:

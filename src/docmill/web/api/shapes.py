@@ -98,8 +98,9 @@ class Whole(_Shape):
 class DocumentDetail(DocumentSummary):
     """A document with what was read in it.
 
-    evidence: field path to the place where the value stands. pages: addresses of their pictures. parts: what
-    it holds; part_of: what holds it.
+    evidence: field path to the place where the value stands. pages: addresses of their pictures.
+    preprocessed: address of the pictures in which badly readable pages were read. parts: what it holds;
+    part_of: what holds it.
     """
 
     data: dict[str, Any] | None
@@ -107,6 +108,7 @@ class DocumentDetail(DocumentSummary):
     verdict: Verdict | None
     original: str
     pages: list[str]
+    preprocessed: str | None
     parts: list[Part]
     part_of: list[Whole]
 
@@ -119,6 +121,7 @@ class DocumentDetail(DocumentSummary):
         *,
         evidence: dict[str, Any],
         is_judged: bool,
+        is_preprocessed: bool,
         page_count: int,
     ) -> "DocumentDetail":
         """The row with what was read in it, and what people said of that."""
@@ -132,6 +135,7 @@ class DocumentDetail(DocumentSummary):
                 "verdict": Verdict(failures=tuple(failures)) if is_judged else None,
                 "original": f"{address}/file",
                 "pages": [f"{address}/pages/{number}.webp" for number in range(1, page_count + 1)],
+                "preprocessed": f"{address}/preprocessed.pdf" if is_preprocessed else None,
                 "parts": [Part.of(part) for part in links.parts],
                 "part_of": [Whole.of(whole) for whole in links.wholes],
             }
@@ -142,6 +146,7 @@ class PageReading(_Shape):
     """How one page was read. engine: which recognised it; null for text that came with the file.
 
     quality: the share of words that are probably right. problem: why the page could not be read.
+    preprocessed: whether it was read in a picture made better first, which is kept.
     """
 
     number: int
@@ -150,6 +155,7 @@ class PageReading(_Shape):
     quality: float
     rotation: int
     problem: str | None
+    preprocessed: bool
 
 
 class PageReadings(_Shape):
