@@ -255,6 +255,7 @@ class Document:
     content_hash: SHA-256 of the original bytes, lower-case hexadecimal. pages: none for an archive, which
     has parts only. embedded: what it says for programs; other attachments are left where they are.
     tags_in_use: where the document belongs, the most used first; nothing that it says, and stored nowhere.
+    preprocessed_pdf: the pictures of pages that are `preprocessed`, on their way to where they are kept.
     """
 
     content_hash: str
