@@ -6,6 +6,7 @@ from pydantic import BaseModel
 from docmill.model import Failure
 from docmill.schemas.registry import REGISTRY
 from docmill.web.view.fields import reading
+from docmill.web.view.said import Said
 from docmill.web.view.words import FIELDS, TABLES
 
 
@@ -87,3 +88,26 @@ def test_a_value_from_an_xml_says_so_instead_of_how_sure_it_is() -> None:
     shown = reading("invoice", {"number": "7"}, {"number": embedded}, [])
 
     assert [field.how_sure for field in shown.fields if field.path == "number"] == ["From the XML"]
+
+
+def test_a_value_that_people_confirmed_before_says_on_which_document() -> None:
+    taught = {
+        "page": 1,
+        "box": [0, 0, 1, 1],
+        "text": "Bakery",
+        "match": "exact",
+        "confidence": 0.99,
+        "reason": "as you confirmed on first.pdf",
+    }
+
+    shown = reading("receipt", {"seller": {"name": "Bakery"}}, {"seller.name": taught}, [])
+    said = reading(
+        "receipt",
+        {"seller": {"name": "Bakery"}},
+        {"seller.name": taught},
+        [],
+        {"seller.name": Said("Confirmed", "", [])},
+    )
+
+    assert [field.because for field in shown.fields if field.because] == ["as you confirmed on first.pdf"]
+    assert [field.because for field in said.fields if field.because] == []

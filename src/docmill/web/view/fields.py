@@ -62,6 +62,11 @@ class Field:
         return self.evidence.page if self.evidence and self.evidence.box else None
 
     @property
+    def because(self) -> str:
+        """Why this value, where the document alone does not say it; empty once a person has spoken of it."""
+        return self.evidence.reason if self.evidence and not (self.said and self.said.holds) else ""
+
+    @property
     def how_sure(self) -> str:
         """How sure we are, in words."""
         if self.said and self.said.holds:

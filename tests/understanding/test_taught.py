@@ -1,0 +1,238 @@
+"""What people said of earlier documents, heard when another is read."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from docmill.learning.precedents import Said, Shown, anchors, precedent
+from docmill.model import Box, Document, Extraction, Schema
+from docmill.schemas.own import schema_of
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.gate import RuleGate, leaves
+from docmill.understanding.learned.extractor import LearnedExtractor
+from docmill.understanding.own.extractor import OwnExtractor
+from docmill.understanding.taught.extractor import TaughtExtractor
+from docmill.understanding.taught.precedents import Precedent, anchors_text, dumps
+
+Typeset = Callable[..., Document]
+
+INVOICE, RECEIPT = REGISTRY["invoice"], REGISTRY["receipt"]
+JOB = schema_of(
+    {
+        "title": "job",
+        "type": "object",
+        "properties": {"job_number": {"type": "string"}, "workshop": {"type": "string"}},
+    }
+)
+
+
+def _extractor(schema: Schema) -> TaughtExtractor:
+    known = schema.name in REGISTRY
+    return TaughtExtractor(LearnedExtractor() if known else OwnExtractor())
+
+
+def read(document: Document, schema: Schema, *earlier: tuple[Document, Precedent]) -> Extraction:
+    """What is read of the document after these, the latest first."""
+    content = [one.content() for _, one in earlier]
+    model, sources = anchors(schema, [Shown(*one) for one in earlier]) if earlier else (None, {})
+    text = anchors_text(model, sources) if model is not None and model.layouts else ""
+    taught = replace(schema, learned=dumps(content, text) if earlier else "")
+    return asyncio.run(_extractor(schema).extract(document, taught))
+
+
+def said(
+    document: Document,
+    schema: Schema,
+    values: Mapping[str, object],
+    places: Mapping[str, tuple[int, Box]] | None = None,
+) -> tuple[Document, Precedent]:
+    """The document with what a person says of it."""
+    before = asyncio.run(_extractor(schema).extract(document, schema))
+    return document, precedent(document, Said("first.pdf", values, places or {}), before)
+
+
+def value(extraction: Extraction, path: str) -> Any:  # noqa: ANN401 - of any field
+    return dict(leaves(extraction.data)).get(path)
+
+
+def receipt(name: str, address: str = "12 JALAN MAWAR 3, TAMAN INDAH\n       81100 JOHOR BAHRU") -> str:
+    return f"""
+       {name}
+          (123456-X)
+   {address}
+   TEL: 07-355 1234
+   GST ID: 001234567890
+
+   Date: 01/03/2018   Receipt 00001
+
+   Pencil                 2.50
+   TOTAL                  2.50
+"""
+
+
+NAME = "Kedai Buku Maju Sdn Bhd"
+ADDRESS = "12 Jalan Mawar 3, Taman Indah, 81100 Johor Bahru"
+
+
+class TestVendors:
+    @pytest.fixture
+    def before(self, typeset: Typeset) -> tuple[Document, Precedent]:
+        document = typeset(receipt("K3DAI BUKU MAJ0 SDN 8HD"), source="ocr")
+        return said(document, RECEIPT, {"seller.name": NAME, "seller.address": ADDRESS})
+
+    def test_a_misread_name_is_put_right_where_it_was_read(
+        self, typeset: Typeset, before: tuple[Document, Precedent]
+    ) -> None:
+        found = read(typeset(receipt("KEDA1 BUKU MAJU S0N BHD"), source="ocr"), RECEIPT, before)
+
+        proof = found.evidence["seller.name"]
+        assert value(found, "seller.name") == NAME
+        assert (proof.text, proof.match) == ("KEDA1 BUKU MAJU S0N BHD", "normalised")
+        assert proof.reason == "as you confirmed on first.pdf"
+        assert value(found, "seller.address") == ADDRESS
+        assert found.reason.endswith("; 2 values as people confirmed before")
+
+    def test_an_address_that_is_not_printed_here_is_not_given(
+        self, typeset: Typeset, before: tuple[Document, Precedent]
+    ) -> None:
+        other = receipt(NAME.upper(), "77 JALAN BESAR\n       47500 SUBANG JAYA")
+        none = receipt(NAME.upper(), "")
+
+        moved = read(typeset(other, source="ocr"), RECEIPT, before)
+        missing = read(typeset(none, source="ocr"), RECEIPT, before)
+
+        assert "MAWAR" not in str(value(moved, "seller.address")).upper()
+        assert not moved.evidence["seller.address"].reason
+        assert "MAWAR" not in str(value(missing, "seller.address")).upper()
+
+    def test_a_name_that_is_not_printed_goes_to_a_person(
+        self, typeset: Typeset, before: tuple[Document, Precedent]
+    ) -> None:
+        document = typeset(receipt("@@ ~~~"), source="ocr")
+
+        found = read(document, RECEIPT, before)
+
+        proof = found.evidence["seller.name"]
+        assert (value(found, "seller.name"), proof.match, proof.box) == (NAME, "none", None)
+        assert "not found on this document" in proof.reason
+        verdict = RuleGate().judge(document, found, RECEIPT)
+        assert any("seller.name" in failure.fields for failure in verdict.failures)
+
+    def test_another_vendor_is_read_as_before(
+        self, typeset: Typeset, before: tuple[Document, Precedent]
+    ) -> None:
+        other = typeset(
+            receipt("KEDAI ROTI SDN BHD")
+            .replace("123456-X", "654321-A")
+            .replace("1234567890", "9876543210")
+            .replace("355 1234", "777 8888"),
+            source="ocr",
+        )
+
+        assert read(other, RECEIPT, before) == read(other, RECEIPT)
+
+
+INVOICE_TEXT = """
+                                        Northwind Supplies
+                                        VAT ID DE136695976
+
+Invoice to: Example Company Ltd
+            4 River Street, 10115 Berlin
+
+Our sign        RX-{number:04}
+Invoice number  {number:04}/2026
+Invoice date    {day:02}.03.2026
+
+Consulting                           100.00 EUR
+VAT 19 %                              19.00 EUR
+Total amount                         119.00 EUR
+
+Northwind Supplies, 12 Harbour Road, 20095 Hamburg
+"""
+
+
+def invoice(number: int) -> str:
+    return INVOICE_TEXT.format(number=number, day=number)
+
+
+class TestInvoices:
+    def test_what_the_seller_calls_the_number_is_read_after_one_correction(self, typeset: Typeset) -> None:
+        assert value(read(typeset(invoice(2)), INVOICE), "number") == "0002/2026"
+        before = said(typeset(invoice(1)), INVOICE, {"number": "RX-0001"})
+
+        found = read(typeset(invoice(2)), INVOICE, before)
+
+        assert value(found, "number") == "RX-0002"
+        assert found.evidence["number"].text == "RX-0002"
+        assert found.evidence["number"].reason == "where you said it stands on first.pdf"
+        assert value(found, "gross_total") == value(read(typeset(invoice(2)), INVOICE), "gross_total")
+
+    def test_a_name_is_taken_where_it_is_printed(self, typeset: Typeset) -> None:
+        before = said(typeset(invoice(1)), INVOICE, {"seller.name": "Northwind Supplies"})
+
+        found = read(typeset(invoice(2)), INVOICE, before)
+
+        assert value(found, "seller.name") == "Northwind Supplies"
+        assert found.evidence["seller.name"].reason == "as you confirmed on first.pdf"
+
+    def test_corrections_that_contradict_each_other_change_nothing(self, typeset: Typeset) -> None:
+        corrected = said(typeset(invoice(1)), INVOICE, {"number": "RX-0001"})
+        confirmed = [
+            said(typeset(invoice(number)), INVOICE, {"number": f"{number:04}/2026"}) for number in (2, 3)
+        ]
+
+        found = read(typeset(invoice(4)), INVOICE, *confirmed, corrected)
+
+        assert value(found, "number") == "0004/2026"
+
+    def test_a_value_that_stands_nowhere_teaches_no_place(self, typeset: Typeset) -> None:
+        before = said(typeset(invoice(1)), INVOICE, {"number": "not printed at all"})
+
+        assert value(read(typeset(invoice(2)), INVOICE, before), "number") == "0002/2026"
+
+    def test_a_cleared_value_teaches_nothing(self, typeset: Typeset) -> None:
+        before = said(typeset(invoice(1)), INVOICE, {"number": None, "seller.name": None})
+
+        assert read(typeset(invoice(2)), INVOICE, before) == read(typeset(invoice(2)), INVOICE)
+
+
+TICKET = """
+Riverside Bicycles of the old town
+
+Workshop ticket of the garage by the river
+Please bring this paper along when collecting
+Kennung       KN{number:05}
+Job number    {number}4711
+"""
+
+
+class TestOwnSchemas:
+    def test_a_text_is_taken_where_it_stood_before(self, typeset: Typeset) -> None:
+        first = typeset(TICKET.format(number=1))
+        place = next(first.pages[0].find("Riverside Bicycles")).box
+        assert value(read(first, JOB), "workshop") != "Riverside Bicycles"
+        before = said(first, JOB, {"workshop": "Riverside Bicycles"}, {"workshop": (1, place)})
+
+        found = read(typeset(TICKET.format(number=2)), JOB, before)
+        elsewhere = read(
+            typeset("\n\n\n\n" + TICKET.format(number=2).replace("Riverside Bicycles", "Other Garage")),
+            JOB,
+            before,
+        )
+
+        assert value(found, "workshop") == "Riverside Bicycles"
+        assert value(elsewhere, "workshop") != "Riverside Bicycles"
+
+    def test_a_corrected_place_is_read_again(self, typeset: Typeset) -> None:
+        before = said(typeset(TICKET.format(number=1)), JOB, {"job_number": "KN00001"})
+
+        assert value(read(typeset(TICKET.format(number=2)), JOB, before), "job_number") == "KN00002"
+
+
+def test_without_earlier_documents_nothing_changes(typeset: Typeset) -> None:
+    document = typeset(invoice(1))
+
+    assert read(document, INVOICE) == asyncio.run(LearnedExtractor().extract(document, INVOICE))
