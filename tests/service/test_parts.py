@@ -11,7 +11,7 @@ import pytest
 
 from boxes import Boxes, Content
 from docmill.breaker import Breaker
-from docmill.errors import CorruptError, ServerError
+from docmill.errors import CorruptError, EncryptedError, ServerError
 from docmill.model import Document, Part
 from docmill.pipeline import PartLimits
 from docmill.ports import Original, PartFile, Ref
@@ -206,6 +206,24 @@ async def test_a_part_that_failed_is_begun_again_by_a_new_upload_of_its_whole(
     assert len(await sight.history("b.pdf")) == 2
     assert len(await sight.history("c.pdf")) == 1
     assert len(await sight.parts("a.zip")) == 2
+
+
+async def test_a_locked_part_waits_for_its_password_however_often_it_comes(
+    put: Put, upload: Upload, working: Running, sight: Sight, boxes: Boxes, service: Service
+) -> None:
+    boxes.errors["b.pdf"] = [EncryptedError("it has a password")]
+    async with working():
+        await put(MAIL)
+        await sight.at_rest()
+        await put(MAIL, force=True)
+        await upload(json.dumps({"": "body", "b.pdf": "b"}).encode(), file_name="other.zip")
+        found = await sight.at_rest()
+        kept = len(await sight.history("b.pdf"))
+        await service.intake.reprocess(found["b.pdf"].id, tenant_id=service.default_tenant_id)
+        again = await sight.at_rest()
+
+    assert (found["b.pdf"].state, kept) == ("failed", 1)
+    assert again["b.pdf"].state == "ready"
 
 
 async def test_files_within_files_have_an_end(put: Put, working: Running, sight: Sight) -> None:

@@ -129,6 +129,8 @@ class Intake:
                 await ingestions.has_result(conn, document_id, self._fingerprint)
                 # One that failed since is not begun again by each turn of a circle and each retry of a whole.
                 or await ingestions.came_with(conn, document_id, root.ingestion_id)
+                # Only its password opens it, and the question for that must not vanish while somebody types.
+                or await ingestions.is_locked(conn, document_id)
             ):
                 await self._begin(conn, document_id, tenant_id, root.uploaded_by, _origin(claim, root))
             await self._settle(arrived, tenant_id, is_new=is_new)

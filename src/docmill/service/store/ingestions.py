@@ -11,6 +11,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 from pydantic import JsonValue
 
+from docmill.errors import EncryptedError
 from docmill.service.store.database import Conn
 from docmill.service.store.ids import new_id
 
@@ -183,6 +184,22 @@ async def has_result(conn: Conn, document_id: UUID, fingerprint: str) -> bool:
          LIMIT 1
         """,
         {"document_id": document_id, "fingerprint": fingerprint},
+    )
+    row = await cur.fetchone()
+    return bool(row and row[0])
+
+
+async def is_locked(conn: Conn, document_id: UUID) -> bool:
+    """Whether the document's newest ingestion failed for want of a password."""
+    cur = await conn.execute(
+        """
+        SELECT status = 'failed' AND error_code = %(code)s
+          FROM ingestion
+         WHERE document_id = %(document_id)s
+         ORDER BY created_at DESC, id DESC
+         LIMIT 1
+        """,
+        {"document_id": document_id, "code": EncryptedError.code},
     )
     row = await cur.fetchone()
     return bool(row and row[0])
