@@ -144,6 +144,9 @@ def test_a_code_on_a_sheet_parts_and_on_a_letter_begins(make_document: MakeDocum
 GERMAN = "Müller Holzbau GmbH\nHauptstr. 5, Berlin\nRechnung\nDatum: 05.03.2024"
 ITALIAN = "Rossi Forniture Srl\nVia Roma 12, Milano\nFattura\nData: 12/03/2024"
 
+THANKS = "Wir danken für den Auftrag und die Zahlung mit der Bank"
+GRAZIE = "Vi ringraziamo per una gentile fornitura della sedia e del tavolo di legno"
+
 
 @pytest.mark.parametrize(
     ("one", "other"),
@@ -152,10 +155,7 @@ ITALIAN = "Rossi Forniture Srl\nVia Roma 12, Milano\nFattura\nData: 12/03/2024"
         ("IBAN DE89 3704 0044 0532 0130 00", "IBAN IT60 X054 2811 1010 0000 0123 456"),
         ("USt-IdNr. DE123456789", "P.IVA IT 01234567890"),
         ("www.mueller-holz.de", "info@rossi.it"),
-        (
-            "Wir danken für den Auftrag und die Zahlung mit der Bank",
-            "Vi ringraziamo per una gentile fornitura della sedia e del tavolo di legno",
-        ),
+        (THANKS, GRAZIE),
     ],
 )
 def test_two_bills_on_two_papers_are_two_documents(make_document: MakeDocument, one: str, other: str) -> None:
@@ -163,6 +163,70 @@ def test_two_bills_on_two_papers_are_two_documents(make_document: MakeDocument, 
         (1, 1),
         (2, 2),
     ]
+
+
+VERTRAG = (
+    f"Mietvertrag\nVertrag über ein Büro\n{{date}}{BODY}\n"
+    "zwischen der Halden Immobilien GmbH und der Firma Orbis\n"
+    "Die Mieterin zahlt für das Büro und die Garage mit dem Monatsersten 1.200,00 EUR"
+)
+CONTRACT = (
+    f"Lease\nContract for an office\n{{date}}{BODY}\n"
+    "between Halden Immobilien GmbH and the company Orbis\n"
+    "The tenant pays for the office and the garage on the first of the month 1,200.00 EUR"
+)
+
+
+@pytest.mark.parametrize(
+    ("day", "its_day"),
+    [
+        ("Datum: 05.03.2024", "Date: 05.03.2024"),
+        ("Datum: 05.03.2024", "Date: 03/05/2024"),
+        ("5. März 2024", "March 5, 2024"),
+        ("05.03.2024", "5 March 2024"),
+        ("Datum: 05.03.2024", "Date: 2024-04-11"),
+    ],
+)
+def test_a_translation_stays_with_what_it_translates(
+    make_document: MakeDocument, day: str, its_day: str
+) -> None:
+    german, english = VERTRAG.format(date=day), CONTRACT.format(date=its_day)
+
+    assert parts(make_document(german, english)) == [(1, 2)]
+    assert parts(make_document(english, german)) == [(1, 2)]
+
+
+def test_a_translation_stays_whoever_is_named_in_it_if_it_is_of_the_same_day(
+    make_document: MakeDocument,
+) -> None:
+    german = VERTRAG.format(date="5. März 2024")
+    english = CONTRACT.format(date="March 5, 2024").replace("Halden Immobilien GmbH", "Landlord")
+
+    assert parts(make_document(german, english.replace("Orbis", "Lessee"))) == [(1, 2)]
+
+
+def test_a_translation_with_an_address_at_its_head_stays_though_it_sums_up(
+    make_document: MakeDocument,
+) -> None:
+    german = f"Halden Immobilien GmbH\nTel 030 1234567\n{VERTRAG.format(date='5. März 2024')}\nSumme 1.200,00"
+    english = f"Seven Hills Office 4412345\n{CONTRACT.format(date='March 5, 2024')}\nTotal 14,400.00"
+
+    assert parts(make_document(german, english)) == [(1, 2)]
+
+
+def test_a_page_in_another_language_without_a_date_stays(make_document: MakeDocument) -> None:
+    undated = GERMAN.replace("Datum: 05.03.2024", "Rechnung Nr. 118")
+
+    assert parts(make_document(f"{undated}\n{THANKS}{BODY}", f"{ITALIAN}\n{GRAZIE}{BODY}")) == [(1, 2)]
+
+
+def test_a_bare_count_yields_to_another_number_on_another_paper(make_document: MakeDocument) -> None:
+    first = f"Page 1\n{FIRST}"
+
+    assert parts(make_document(first, f"Page 2 of 2\n{OTHER}")) == [(1, 1), (2, 2)]
+    assert parts(make_document(first, f"Page 2\n{OTHER}")) == [(1, 2)]
+    assert parts(make_document(first, f"Page 2 of 2\n{PLAIN}")) == [(1, 2)]
+    assert parts(make_document(first, f"Page 2 of 2\n{FIRST.replace('1041', '1042')}")) == [(1, 2)]
 
 
 def test_without_a_sign_of_another_firm_pages_stay_together(make_document: MakeDocument) -> None:

@@ -20,6 +20,8 @@ HEAD_SIGNS = 2
 LEAST_SMALL_WORDS = 4
 CLEARLY = 3
 """So many times as many words of one language as of the next, and the page is in it."""
+LAST_OF_MONTH = 31
+CENTURY = 100
 LONG_NUMBER = 6
 """Digits of a number that is nobody else's."""
 
@@ -93,7 +95,25 @@ _TITLES = "receipt invoice rechnung facture fattura factura"
 _PLACES = "lot jalan road street strasse straße rue via"
 _ON_MANY_HEADS = frozenset(f"{_FORMS} {_LABELS} {_TITLES} {_PLACES}".split())
 """They tell nobody's paper from another's."""
+_WORD = re.compile(r"[^\W\d_]{4,}")
 _DOMAIN = re.compile(r"(?:@|www\.)([\w-]+(?:\.[\w-]+)+)", re.IGNORECASE)
+
+
+_ON_MANY_PAGES = _ON_MANY_HEADS | {"bank", "euro", "iban", "name", "nummer", "original", "page", "total"}
+
+
+class Day(NamedTuple):
+    """A date as it is written. numbers: of day and month; the day alone where the month is a word."""
+
+    year: int
+    numbers: frozenset[int]
+    is_spelled: bool
+
+    def may_be(self, other: "Day") -> bool:
+        """Whether both can be the same day, in whatever order and language they are written."""
+        if self.is_spelled or other.is_spelled:
+            return self.year == other.year and bool(self.numbers & other.numbers)
+        return self == other
 
 
 class PageMark(NamedTuple):
@@ -110,7 +130,8 @@ class Marks:
     issuers: those of the identities that name a firm: domain, bank account, VAT id. head: the words of the
     letterhead. is_head: whether the page opens as documents do. language: what its commonest words are of.
     sums: amounts in lines that speak of a total or of payment. has_letterhead: a number of somebody near the
-    top, and no amount, as the head of a table that goes on has.
+    top, and no amount, as the head of a table that goes on has. names: words that begin with a capital. days:
+    as `dates`, to be compared with those of another language.
     """
 
     page: PageMark | None = None
@@ -123,6 +144,8 @@ class Marks:
     dates: frozenset[str] = frozenset()
     sums: frozenset[str] = frozenset()
     has_letterhead: bool = False
+    names: frozenset[str] = frozenset()
+    days: frozenset[Day] = frozenset()
 
     @property
     def is_bill(self) -> bool:
@@ -156,7 +179,21 @@ def marks(page: Page) -> Marks:
             for sum_ in _MONEY.findall(text)
         ),
         bool(_identities(_IBAN.sub("", paper).split())) and not _MONEY.search(head),
+        _names(page.text),
+        frozenset(_day(found[0]) for found in _DAY.finditer(page.text)),
     )
+
+
+def _names(text: str) -> frozenset[str]:
+    words = {word.casefold() for word in _WORD.findall(text) if word[0].isupper()}
+    return frozenset(words) - _ON_MANY_PAGES
+
+
+def _day(text: str) -> Day:
+    numbers = [int(number) for number in re.findall(r"\d+", text)]
+    year = numbers.pop(0 if numbers[0] > LAST_OF_MONTH else -1)
+    spelled = any(map(str.isalpha, text))
+    return Day(year if year >= CENTURY else year + 20 * CENTURY, frozenset(numbers), spelled)
 
 
 def page_mark(lines: Sequence[str]) -> PageMark | None:

@@ -102,6 +102,10 @@ def _begins(sheet: _Sheet, before: Sequence[_Sheet], *, backs: bool) -> bool:
     new, last = sheet.marks, pages[-1]
     by_mark = _by_page_mark(new.page, [page.page for page in pages])
     by_number = _by_numbers(new, pages)
+    if by_mark is False and by_number is True and not _is_counted(new.page, pages) and not _kin(new, pages):
+        by_mark = (
+            None  # another document's number on another paper says more than a count that may be of both
+        )
     if by_mark is False or by_number is False:
         return False
     named = new.is_head or bool(new.numbers) or bool(new.identities)
@@ -130,6 +134,16 @@ def _by_page_mark(new: PageMark | None, before: Sequence[PageMark | None]) -> bo
 def _goes_on(new: PageMark, last: PageMark) -> bool:
     """Whether both count the same document: "page 2 of 2" after a "page 1 of 4" is of another."""
     return last.number < new.number and (last.total == new.total or None in (last.total, new.total))
+
+
+def _is_counted(new: PageMark | None, pages: Sequence[Marks]) -> bool:
+    """Whether a page before counts the same: "page 1 of 2" before "page 2 of 2", and no bare "page 1"."""
+    marked = [page.page for page in pages if page.page is not None]
+    return new is not None and any(
+        mark.number < new.number if new.total else mark.number == new.number - 1
+        for mark in marked
+        if mark.total == new.total
+    )
 
 
 def _complete(mark: PageMark | None) -> bool:
@@ -170,12 +184,27 @@ def _is_other_bill(new: Marks, pages: Sequence[Marks]) -> bool:
         new.is_bill
         and bool(bills)
         and not any(new.dates & page.dates or new.sums & page.sums for page in pages)
+        and not _is_translation(new, pages)
     )
 
 
 def _in_other_language(new: Marks, pages: Sequence[Marks]) -> bool:
+    """Whether a page is of another language, other days and other people."""
+    is_dated = bool(new.days) and any(page.days for page in pages)
+    return is_dated and _speaks_otherwise(new, pages) and not _is_translation(new, pages)
+
+
+def _speaks_otherwise(new: Marks, pages: Sequence[Marks]) -> bool:
     known = {page.language for page in pages if page.language}
     return new.language is not None and bool(known) and new.language not in known
+
+
+def _is_translation(new: Marks, pages: Sequence[Marks]) -> bool:
+    """Whether a page may say in another language what those before do: the same people, or the same day."""
+    return _speaks_otherwise(new, pages) and any(
+        new.names & page.names or any(one.may_be(other) for one in new.days for other in page.days)
+        for page in pages
+    )
 
 
 def _likeness(first: frozenset[str], second: frozenset[str]) -> float:
