@@ -157,7 +157,10 @@ def run(
     """Read every document of a folder and write what was found, one JSON line each.
 
     Engines, languages, splitting and limits come from docmill.toml and DOCMILL_… variables, as for the vault;
-    options win over both. --dry-run tells what an earlier run into the same file has done.
+    options win over both. With nothing set, no document leaves this machine. An engine or model that works
+    elsewhere is sent pages or text: where the docmill.toml of the current folder names one, the run says so
+    first, and --config with another file, even an empty one, keeps documents here. --dry-run tells what an
+    earlier run into the same file has done.
 
     Exit code: 0 every document was processed, 1 some failed (their record says why), 2 nothing was done,
     130 interrupted (run it again to go on).

@@ -12,6 +12,7 @@ from docmill.batch.records import Record, RecordFile
 from docmill.cli.evalpictures import error_pictures
 from docmill.cli.evaltables import print_comparison, print_report
 from docmill.cli.exits import FAILED, INTERRUPTED
+from docmill.cli.leaving import tell_leaving
 from docmill.cli.means import means_of
 from docmill.cli.printing import stderr, stdout
 from docmill.cli.run import Options, progress, read_all
@@ -120,6 +121,7 @@ def _holds_one(ref: Ref, truths: Sequence[Truth]) -> bool:
 def _read(question: Question, refs: Sequence[Ref], records: RecordFile) -> None:
     """Every file that has no record yet, as `docmill run` does."""
     means = means_of(question.config, max_bytes=None, time_limit_s=None, passwords=())
+    tell_leaving(means.settings, question.config)
     options = Options(
         folder=question.folder,
         out=Path(),

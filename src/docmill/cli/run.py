@@ -22,6 +22,7 @@ from docmill.batch.folder import FolderLister, FolderReader
 from docmill.batch.records import Known, Record, RecordExporter, RecordFile
 from docmill.batch.runner import Done, Policy, Report, Runner
 from docmill.cli.exits import FAILED, INTERRUPTED
+from docmill.cli.leaving import tell_leaving
 from docmill.cli.means import Means, means_of
 from docmill.cli.printing import MARKS, PlacesFormatter, shown, stderr, stdout
 from docmill.errors import DocmillError
@@ -72,6 +73,7 @@ def run_folder(options: Options) -> int:
         time_limit_s=options.time_limit_s,
         passwords=options.passwords,
     )
+    tell_leaving(means.settings, options.config)
     if options.dry_run:
         _tell_plan(options, refs, means)
         return 0
