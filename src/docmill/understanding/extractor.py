@@ -5,12 +5,14 @@ from docmill.schemas.filling import filled
 from docmill.understanding.candidates import Candidates
 from docmill.understanding.chronology import dates, time_of_day
 from docmill.understanding.conventions import conventions
-from docmill.understanding.findings import Finding, extraction
+from docmill.understanding.findings import Finding, Findings, extraction
 from docmill.understanding.layout import Layout
 from docmill.understanding.lines.items import items
+from docmill.understanding.lines.tills import till_items
 from docmill.understanding.parties import parties
 from docmill.understanding.references import account_codes, numbers
 from docmill.understanding.shops import shop
+from docmill.understanding.statements import bookings
 from docmill.understanding.totals import balances, currency, tip, totals
 
 _WITH_ITEMS: frozenset[DocumentType] = frozenset({"invoice", "purchase_order", "delivery_note"})
@@ -29,14 +31,23 @@ class RuleExtractor:
             )
         layout = Layout(document)
         candidates = Candidates(layout, conventions(layout))
-        found = {**ruled_findings(candidates, kind), **listed_findings(candidates, kind)}
+        found = ruled_findings(candidates, kind)
+        found |= listed_findings(candidates, kind, found)
         return extraction(schema, found, layout, reason=REASON)
 
 
-def listed_findings(candidates: Candidates, kind: DocumentType) -> dict[str, Finding]:
-    """The line items, by path such as `lines[0].quantity`."""
+def listed_findings(candidates: Candidates, kind: DocumentType, known: Findings) -> dict[str, Finding]:
+    """Line items or bookings, by path such as `lines[0].quantity`, and what they prove of other fields.
+
+    known: what was found of the other fields.
+    """
+    if kind == "bank_statement":
+        return bookings(candidates, known)
+    if kind == "receipt":
+        return dict(till_items(candidates, items(candidates)).findings())
     if kind in _WITH_ITEMS:
-        return dict(items(candidates).findings())
+        table = items(candidates)
+        return dict((table if table.rows else till_items(candidates)).findings())
     return {}
 
 

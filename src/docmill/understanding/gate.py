@@ -21,6 +21,7 @@ from docmill.model import (
     letters_and_digits,
 )
 from docmill.schemas.types import Receipt
+from docmill.understanding import itemised
 from docmill.understanding.codes import is_bic, is_iban, is_vat_id
 
 CENT = Decimal("0.01")
@@ -218,7 +219,11 @@ def _confidence(case: _Case) -> Iterator[Failure]:
             )
 
 
-_CHECKS = (_schema, _critical, _sums, _amount_due, _dates, _codes, _evidence, _confidence)
+def _lists(case: _Case) -> Iterator[Failure]:
+    yield from itemised.failures(case.document, case.values)
+
+
+_CHECKS = (_schema, _critical, _sums, _amount_due, _lists, _dates, _codes, _evidence, _confidence)
 
 
 def _amount(values: Values, name: str) -> Decimal | None:

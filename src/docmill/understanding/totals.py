@@ -93,6 +93,12 @@ def balances(candidates: Candidates) -> dict[str, Finding]:
     return found_balances
 
 
+def balance_options(candidates: Candidates, field: str) -> list[Finding]:
+    """What may be the balance `field`, the best first."""
+    ranking = _options(candidates.amounts, field, _Places(candidates.amounts))[1:]
+    return [found(option.amount, 0.5) for option in ranking if option.amount is not None]
+
+
 def tip(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
     """What was given on top, on a receipt."""
     ranking = _options(candidates.amounts, "tip", _Places(candidates.amounts))[1:]

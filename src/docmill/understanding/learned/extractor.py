@@ -5,7 +5,7 @@ from decimal import Decimal
 from docmill.model import Document, Extraction, Schema
 from docmill.understanding.candidates import Candidates
 from docmill.understanding.conventions import conventions
-from docmill.understanding.extractor import RuleExtractor, ruled_findings
+from docmill.understanding.extractor import RuleExtractor, listed_findings, ruled_findings
 from docmill.understanding.findings import Finding, extraction
 from docmill.understanding.layout import Layout
 from docmill.understanding.learned.answers import answers
@@ -58,7 +58,7 @@ def learned_findings(layout: Layout, model: Model) -> dict[str, Finding]:
             path: one for path, one in totals(candidates, "receipt", total.value).items() if path != TOTAL
         }
         found = {path: one for path, one in found.items() if path not in _PARTS} | parts
-    return found
+    return found | listed_findings(candidates, "receipt", found)
 
 
 def _surer(learned: Finding, ruled: Finding | None) -> Finding:

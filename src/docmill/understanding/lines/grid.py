@@ -29,6 +29,8 @@ _MOST_TEXT = 4
 """Lines of text below a row that belong to it."""
 _MOST_STRAYS = 2
 """Lines in a row that belong to no item, after which only a row with all usual cells is one."""
+_ITEM_FIGURES = 3
+"""Numbers of an item that no sum has: quantity, price and amount."""
 _SUM_LETTERS = 0.5
 """Share of a text's letters that the words of a sum take in a row of sums."""
 _REMARK = re.compile(r"^\W*(?:\S+\s+){0,4}?\S*[^\W\d]\s?:(?:\s|\d|$)")
@@ -65,13 +67,13 @@ _TEXTS = (Column.DESCRIPTION, Column.COUNTERPARTY, Column.ARTICLE, Column.REFERE
 
 @dataclass(slots=True)
 class Row:
-    """A row by columns. first: those its first line fills. figures: those with a number.
+    """A row by columns. figures: those with a number. first: those that have one on its first line.
 
     above, below: lines of text around its numbers.
     """
 
     cells: list[list[Word]]
-    first: set[int]
+    first: frozenset[int]
     figures: set[int]
     top: float
     bottom: float
@@ -99,6 +101,7 @@ class GridReader:
         self.grids: list[Grid] = []
         self._is_number = is_number
         self._columns: _Columns | None = None
+        self._last: HeadingRow | None = None
 
     def read(self, lines: Sequence[PrintedLine]) -> bool:
         """Whether the page has rows of a table; they are in `grids`."""
@@ -116,6 +119,9 @@ class GridReader:
     def _continued(self, lines: Sequence[PrintedLine]) -> bool:
         """Rows at the head of a page on which the table before goes on without headings."""
         columns = self._columns
+        if self._last is not None:
+            self._table(self._last, _body(lines, 0, len(lines)))
+            return bool(self.grids[-1].rows)
         if columns is None or not self.grids[-1].rows:
             return False
         known = [row.figures for row in self.grids[-1].rows]
@@ -125,7 +131,11 @@ class GridReader:
         return bool(rows)
 
     def _table(self, row: HeadingRow, body: Sequence[PrintedLine]) -> None:
-        """Take the rows below these headings; the same headings as before go on with their table."""
+        """Take the rows below these headings; the same headings as before go on with their table.
+
+        Headings at the very end of a page are those of the rows on the next.
+        """
+        self._last = None if body else row
         meanings = [heading.meanings for heading in row.headings]
         columns = _Columns(row, body, self._is_number)
         known = self.grids[-1] if self.grids else None
@@ -202,6 +212,17 @@ class _Columns:
                 return []
         return [] if _REMARK.match(joined(own)) else own
 
+    def within(self, line: PrintedLine) -> bool:
+        """Whether a line stands in the columns of the table, and not only left of its names."""
+        return self.text is None or any(word.middle >= self._edges(self.text)[0] for word in line.words)
+
+    def is_dated(self, cells: Sequence[Sequence[Word]]) -> bool:
+        """Whether a row has a date, as bookings have and sums have not."""
+        return any(
+            Column.DATE in heading.meanings and any(map(str.isdecimal, joined(cell)))
+            for cell, heading in zip(cells, self._headings, strict=True)
+        )
+
     def _edges(self, index: int) -> tuple[float, float]:
         edges = [float("-inf"), *self._parts, float("inf")]
         return edges[index], edges[index + 1]
@@ -270,17 +291,16 @@ def _rows(columns: _Columns, body: Sequence[PrintedLine]) -> list[Row]:
         figures = columns.figures(cells)
         if _is_carried(line, figures, columns):
             between = []
-        elif is_sum(line):
+        elif is_sum(line) and len(figures) < _ITEM_FIGURES and not columns.is_dated(cells):
             _shared(columns, rows, between, None)
             between, strays = [], _MOST_STRAYS
         elif figures and rows and not between and _is_same_row(rows[-1], line, cells, figures, columns):
             _merge(rows[-1], line, cells, figures)
         elif _begins(line, cells, figures, columns):
-            if strays >= _MOST_STRAYS and not _is_alike(rows, cells):
+            if strays >= _MOST_STRAYS and not _is_alike(rows, figures):
                 break
             strays = 0
-            filled = {index for index, cell in enumerate(cells) if cell}
-            row = Row(cells, filled, figures, line.top, line.bottom)
+            row = Row(cells, frozenset(figures), figures, line.top, line.bottom)
             _shared(columns, rows, between, row)
             rows.append(row)
             between = []
@@ -291,10 +311,9 @@ def _rows(columns: _Columns, body: Sequence[PrintedLine]) -> list[Row]:
     return [row for row in rows if row.figures & columns.anchors]
 
 
-def _is_alike(rows: Sequence["Row"], cells: Sequence[Sequence[Word]]) -> bool:
-    """Whether a row has all the cells that every row before has."""
-    filled = {index for index, cell in enumerate(cells) if cell}
-    return not rows or set[int].intersection(*(row.first for row in rows)) <= filled
+def _is_alike(rows: Sequence["Row"], figures: set[int]) -> bool:
+    """Whether a row has a number in each column in which every row before has one."""
+    return not rows or frozenset[int].intersection(*(row.first for row in rows)) <= figures
 
 
 def _begins(line: PrintedLine, cells: Sequence[Sequence[Word]], figures: set[int], columns: _Columns) -> bool:
@@ -354,8 +373,10 @@ def _follow(columns: _Columns, lines: Sequence[PrintedLine], row: "Row") -> None
     bottom = row.bottom
     for line in lines[:_MOST_TEXT]:
         words = columns.text_of(line)
-        if not words or line.top - bottom > _WRAPPED * (line.bottom - line.top):
+        if line.top - bottom > _WRAPPED * (line.bottom - line.top) or (not words and columns.within(line)):
             break
+        if not words:
+            continue  # beside the table
         row.below.append(words)
         bottom = line.bottom
 
@@ -375,11 +396,14 @@ def _has_letters(words: Sequence[Word]) -> bool:
 
 
 def is_sum(line: PrintedLine) -> bool:
-    """Whether a line says a sum: its first text begins with such a word and says little else."""
-    text = next((segment.text for segment in line.segments if any(map(str.isalpha, segment.text))), "")
-    labels = LABELS.find(text)
+    """Whether a line says a sum: a text in it begins with such a word and says little else."""
+    return any(_says_sum(segment.text) for segment in line.segments)
+
+
+def _says_sum(text: str) -> bool:
+    labels = [label for label in LABELS.find(text) if label.quality == 1 or any(map(str.isdecimal, text))]
     if not labels or _SUMS.isdisjoint(labels[0].meanings):
         return False
-    if any(map(str.isalpha, text[: labels[0].start])):
+    if any(map(str.isalnum, text[: labels[0].start])):
         return False
     return _said(text, [(label.start, label.stop) for label in labels])

@@ -125,6 +125,20 @@ def _mostly_known(stacks: Sequence[_Stack]) -> bool:
     return all(_covered(stack.text, COLUMNS.find(stack.text)) >= _COVERED for stack in stacks)
 
 
+def is_heading(line: PrintedLine) -> bool:
+    """Whether a line says nothing but what columns hold."""
+    pieces = [joined(words) for words in _pieces(line)]
+    known = [COLUMNS.find(piece) for piece in pieces]
+    return (
+        _is_short(line)
+        and any(known)
+        and all(
+            _ASIDE.match(piece) or _covered(piece, labels) > _COVERED
+            for piece, labels in zip(pieces, known, strict=True)
+        )
+    )
+
+
 def _is_short(line: PrintedLine) -> bool:
     """Whether a line has no numbers, and no more than a few words in a place."""
     if any(map(str.isdecimal, line.text)):

@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import partial
 
 from docmill.understanding.candidates import Candidates
+from docmill.understanding.dates import find_dates
 from docmill.understanding.findings import Finding, cleaned
 from docmill.understanding.lines.grid import Grid, GridReader, Row
 from docmill.understanding.lines.numbers import Figure, figure
@@ -19,7 +20,7 @@ _AGREED = 0.97
 _SUMMED = 0.95
 _SAID = 0.8
 _DISAGREED = 0.4
-_POSITION = re.compile(r"^[A-Z]?\d{1,6}(?:[.\-/]\d{1,4}){0,3}[.)]?$")
+_POSITION = re.compile(r"^[A-Z]?\d{1,5}(?:[.\-]\d{1,3}){0,3}[.)]?$")
 _LONGEST_UNIT = 15
 
 Item = dict[str, Finding]
@@ -27,10 +28,10 @@ Item = dict[str, Finding]
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The items in the order of the page. total: the sum of their amounts; None if one has none."""
+    """The items in the order of the page. proved: their amounts make a sum that is printed elsewhere."""
 
     rows: tuple[Item, ...]
-    total: Decimal | None
+    proved: bool
 
     def findings(self) -> Iterator[tuple[str, Finding]]:
         """By path, such as `lines[0].quantity`."""
@@ -39,7 +40,7 @@ class Items:
                 yield f"lines[{index}].{name}", finding
 
 
-NO_ITEMS = Items((), None)
+NO_ITEMS = Items((), proved=False)
 
 
 def items(candidates: Candidates) -> Items:
@@ -121,7 +122,8 @@ class _Table:
 
     def items(self) -> Items:
         """Every row as an item."""
-        return Items(tuple(dict(self._item(number)) for number in range(len(self._grid.rows))), self._sum)
+        rows = tuple(dict(self._item(number)) for number in range(len(self._grid.rows)))
+        return Items(rows, proved=self._sums_up)
 
     def _item(self, number: int) -> Iterator[tuple[str, Finding]]:
         row = self._grid.rows[number]
@@ -170,7 +172,7 @@ class _Table:
                 Finding(text, spans([word for line in lines for word in line]), min(sure, 0.9)),
             )
         own = self._position(row)
-        if own and _POSITION.match(joined(own)):
+        if own and _POSITION.match(joined(own)) and not find_dates(joined(own)):
             yield "position", Finding(joined(own).rstrip(".)"), spans(own), 0.95)
         yield from self._unit(row, quantity, sure)
 
@@ -198,7 +200,7 @@ class _Table:
         return [words for words in lines if words]
 
     def _unit(self, row: Row, quantity: Figure | None, sure: float) -> Iterator[tuple[str, Finding]]:
-        index = self._column(Column.UNIT)
+        index = self._unit_column()
         if index is not None and index != self._roles.quantity and row.cells[index]:
             text = joined(row.cells[index])
             if len(text) <= _LONGEST_UNIT and any(map(str.isalpha, text)):
@@ -208,6 +210,19 @@ class _Table:
             cell = row.cells[self._roles.quantity]
             words = [word for word in cell if word.text in quantity.rest.split()] or cell
             yield "unit", Finding(quantity.rest, spans(words), sure)
+
+    def _unit_column(self) -> int | None:
+        """The column said to hold units, or a nameless one of short words right of the quantities."""
+        said = self._column(Column.UNIT)
+        if said is not None or self._roles.quantity is None:
+            return said
+        index = self._roles.quantity + 1
+        if index == len(self._grid.headings) or self._grid.headings[index].meanings:
+            return None
+        cells = [joined(row.cells[index]) for row in self._grid.rows]
+        return (
+            index if all(len(cell) <= _LONGEST_UNIT and not cell[:1].isdecimal() for cell in cells) else None
+        )
 
     def _column(self, kind: Column) -> int | None:
         return next(

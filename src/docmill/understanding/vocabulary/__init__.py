@@ -23,8 +23,8 @@ class Language:
     sign for `number`. columns: the same for the headings of tables. titles: phrases that speak for a document
     type, with their weight. common: words that run through any text of this language. carried: what a row is
     called that brings a sum from one page to the next. streets: words of addresses; `-weg` is the end of a
-    longer word. regions: countries and regions that end an address. legal: legal forms. firms: words of firms'
-    names.
+    longer word. regions: countries and regions that end an address. legal: legal forms.
+    firms: words of firms' names.
     """
 
     code: str

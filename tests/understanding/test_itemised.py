@@ -1,0 +1,59 @@
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+
+from docmill.model import Document, Embedded
+from docmill.schemas.fields import Line
+from docmill.schemas.types import Invoice
+from docmill.understanding.gate import leaves
+from docmill.understanding.itemised import failures
+
+Typeset = Callable[..., Document]
+
+
+def checks(document: Document, invoice: Invoice) -> list[str]:
+    return [failure.check for failure in failures(document, dict(leaves(invoice)))]
+
+
+def line(quantity: str, price: str, amount: str) -> Line:
+    return Line(quantity=Decimal(quantity), unit_price=Decimal(price), net_amount=Decimal(amount))
+
+
+@pytest.mark.parametrize("total", ["net_total", "gross_total"])
+def test_lines_make_the_net_or_the_gross_total(typeset: Typeset, total: str) -> None:
+    lines = (line("2", "5.00", "10.00"), line("1", "7.50", "7.50"))
+    right, wrong = ({total: Decimal(value)} for value in ("17.50", "27.50"))
+
+    assert checks(typeset("nothing"), Invoice(lines=lines, **right)) == []  # type: ignore[arg-type]
+    assert checks(typeset("nothing"), Invoice(lines=lines, **wrong)) == ["lines_sum"]  # type: ignore[arg-type]
+
+
+def test_a_difference_that_is_printed_is_an_allowance_or_a_charge(typeset: Typeset) -> None:
+    invoice = Invoice(lines=(line("2", "5.00", "10.00"),), net_total=Decimal("14.90"))
+
+    assert checks(typeset("Shipping   4.90"), invoice) == []
+    assert checks(typeset("Shipping   5.90"), invoice) == ["lines_sum"]
+
+
+def test_quantity_times_price_is_the_amount_but_for_discounts(typeset: Typeset) -> None:
+    invoice = Invoice(lines=(line("2", "5.00", "9.00"), line("3", "3.3333", "10.00")))
+
+    assert checks(typeset("Qty Price Amount"), invoice) == ["line_amount"]
+    assert checks(typeset("Qty Price Discount Amount"), invoice) == []
+
+
+def test_e_invoices_have_rules_of_their_own(typeset: Typeset) -> None:
+    page = typeset("nothing")
+    carried = Document(
+        "0" * 64, "application/pdf", page.pages, embedded=(Embedded("x.xml", "text/xml", b""),)
+    )
+
+    invoice = Invoice(lines=(line("2", "5.00", "9.00"),), net_total=Decimal(1))
+
+    assert checks(carried, invoice) == []
+
+
+def test_without_totals_or_with_a_gap_nothing_is_said(typeset: Typeset) -> None:
+    assert checks(typeset("x"), Invoice(lines=(line("1", "2.00", "2.00"),))) == []
+    assert checks(typeset("x"), Invoice(lines=(Line(description="gift"),), net_total=Decimal(3))) == []
