@@ -119,8 +119,9 @@ async def aextract(
 
 async def _processed(path: Path, schema: Schema, reading: ReadingOptions, model: str | None) -> Result:
     reader = reader_of(path)
+    models = {} if model is None else {schema.name: model}
     async with reading_pool(1) as pool:
         steps = offline_steps(
-            pool, reader=reader, exporter=MemoryExporter(), reading=reading, schema=schema, model=model
+            pool, reader=reader, exporter=MemoryExporter(), reading=reading, schema=schema, models=models
         )
         return await process(Ref(path.name, path.name), steps, MemoryJournal())

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ Found = TypeVar("Found")
 
 READING = ReadingOptions()
 LIMITS = TimeLimits()
+NO_MODELS: Mapping[str, str] = {}
 
 
 def reading_pool(workers: int | None = None) -> Pool:
@@ -42,17 +43,18 @@ def offline_steps(
     limits: TimeLimits = LIMITS,
     readers: Sequence[PageReader] = (),
     schema: Schema | None = None,
-    model: str | None = None,
+    models: Mapping[str, str] = NO_MODELS,
 ) -> Steps:
     """Steps that read in `pool` and understand by rule. readers: see `LocalConverter`.
 
-    schema: the one to read whatever a document is. model: what was learned of it, as `model_in` has it.
+    schema: the one to read whatever a document is. models: what was learned, by the names of schemas, as
+    `model_in` has it.
     """
     return Steps(
         reader=reader,
         converter=LocalConverter(pool, reading, readers),
         classifier=PooledClassifier(pool),
-        extractor=PooledExtractor(pool, {schema.name: model} if schema and model else None),
+        extractor=PooledExtractor(pool, models),
         gate=RuleGate(),
         exporter=exporter,
         limits=limits,

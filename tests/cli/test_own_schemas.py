@@ -128,3 +128,38 @@ def test_truth_without_any_of_the_files_is_refused(folder: Path) -> None:
 
     assert told.exit_code != 0
     assert "names no file" in str(told.exception)
+
+
+SETTINGS = """
+[schemas.job]
+critical = ["job_number"]
+types = ["other", "receipt", "invoice", "purchase_order", "delivery_note", "bank_statement"]
+[schemas.job.fields]
+job_number = { description = "what we call the job", labels = ["Kennung"] }
+"""
+
+
+def test_a_schema_of_the_settings_is_called_by_its_name(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    (folder.parent / "docmill.toml").write_text(SETTINGS)
+
+    told = RUNNER.invoke(app, ["extract", str(folder / "1.txt"), "--schema", "job"])
+    unknown = RUNNER.invoke(app, ["extract", str(folder / "1.txt"), "--schema", "nothing"])
+
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.stdout)["data"] == {"job_number": "KN00001"}
+    assert unknown.exit_code != 0
+
+
+def test_a_run_reads_documents_of_its_types_by_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, out = folder.parent / "my.toml", folder.parent / "out.jsonl"
+    monkeypatch.chdir(folder)
+    config.write_text(SETTINGS)
+
+    ran = RUNNER.invoke(app, ["run", str(folder), "--config", str(config), "--out", str(out)])
+
+    assert ran.exit_code == 0, ran.output
+    records = [json.loads(line) for line in out.read_text().splitlines()]
+    assert sorted(record["data"]["job_number"] for record in records) == ["KN00001", "KN00002"]

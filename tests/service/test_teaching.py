@@ -9,7 +9,6 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from docmill import transcription
 from docmill.errors import CrashedError
 from docmill.learning.precedents import Said, precedent
 from docmill.model import Box, Document, Schema
@@ -22,6 +21,8 @@ from docmill.service.stack import Service
 from docmill.service.store import lessons as store
 from docmill.service.store.ids import new_id
 from docmill.service.teaching import Lessons
+from docmill.transcription import dumps
+from docmill.transcription import loads as unpacked
 from docmill.understanding.learned.extractor import LearnedExtractor
 from docmill.understanding.taught.precedents import loads
 from teaching import typed_page
@@ -44,11 +45,11 @@ class Maker:
         self.fitted: list[list[str]] = []
         self.error: Exception | None = None
 
-    async def lesson(self, transcribed: bytes, schema: Schema, said: Mapping[str, Any]) -> dict[str, Any]:
+    async def lesson(self, transcription: bytes, schema: Schema, said: Mapping[str, Any]) -> dict[str, Any]:
         self.made.append(said["name"])
         if self.error:
             raise self.error
-        document = transcription.loads(transcribed)
+        document = unpacked(transcription)
         read = await LearnedExtractor().extract(document, schema)
         places = {path: (page, Box(*box)) for path, (page, box) in said["places"].items()}
         made = precedent(document, Said(said["name"], said["values"], places), read)
@@ -96,7 +97,7 @@ def reviewed(service: Service) -> Reviewed:
             _once(f"{number}".encode()), tenant_id=whose, file_name=f"{number}.txt"
         )
         path = f"transcriptions/{new_id()}"
-        await service.blobs.put_once(path, transcription.dumps(receipt(number)))
+        await service.blobs.put_once(path, dumps(receipt(number)))
         async with service.database.tenant(whose) as conn:
             await conn.execute(
                 """

@@ -111,7 +111,11 @@ def _passwords(given: list[str] | None, *, ask: bool) -> tuple[str, ...]:
 
 SchemaPlace = Annotated[
     str,
-    typer.Option("--schema", metavar="FILE", help="What to read: order.json, order.toml or models.py:Order."),
+    typer.Option(
+        "--schema",
+        metavar="FILE",
+        help="What to read: order.json, order.toml, models.py:Order, or a schema of the settings by name.",
+    ),
 ]
 ModelFile = Annotated[
     Path | None, typer.Option("--model", help="What `docmill learn` wrote.", dir_okay=False, exists=True)
@@ -166,8 +170,8 @@ def run(
     130 interrupted (run it again to go on).
     """
     from docmill.cli.run import Options, run_folder
+    from docmill.cli.schemas import schema_called
     from docmill.offline import model_in
-    from docmill.schemas.files import schema_in
 
     if schema is None and (model or labels):
         raise typer.BadParameter("--model and --labels belong to a --schema")
@@ -183,7 +187,7 @@ def run(
         time_limit_s=time_limit,
         config=config,
         passwords=_passwords(password, ask=ask_password),
-        schema=None if schema is None else schema_in(schema, labels),
+        schema=None if schema is None else schema_called(schema, labels, config),
         model=None if model is None else model_in(model),
     )
     raise typer.Exit(run_folder(options))
@@ -233,7 +237,8 @@ def evaluate(
     Exit code: 0 measured, 1 worse than the baseline by more than is allowed and than chance explains,
     2 nothing was measured, 130 interrupted (with --records, run it again to go on).
     """
-    from docmill.cli.eval import Question, evaluate, schema_called
+    from docmill.cli.eval import Question, evaluate
+    from docmill.cli.schemas import schema_called
     from docmill.offline import model_in
 
     if schema is None and (model or labels):
@@ -241,7 +246,7 @@ def evaluate(
     question = Question(
         folder=folder,
         truth=truth,
-        schema=None if schema is None else schema_called(schema, labels),
+        schema=None if schema is None else schema_called(schema, labels, config),
         model=None if model is None else model_in(model),
         records=records,
         baseline=baseline,
@@ -261,18 +266,22 @@ def extract(
     schema: SchemaPlace,
     model: ModelFile = None,
     labels: LabelsFile = None,
+    config: SettingsFile = None,
     *,
     password: Passwords = None,
     ask_password: AskPassword = False,
 ) -> None:
     """Read one file by a schema of your own and print what it says as JSON, each value with its place.
 
-    The name of a type that docmill knows (invoice, receipt, …) is a schema, too. A Python file is run.
+    The name of a type that docmill knows (invoice, receipt, …) is a schema, too, and that of a table
+    [schemas.NAME] of the settings. A Python file is run.
     """
     from docmill.cli.extracting import extract_file
 
     passwords = _passwords(password, ask=ask_password)
-    raise typer.Exit(extract_file(file, schema, model=model, labels=labels, passwords=passwords))
+    raise typer.Exit(
+        extract_file(file, schema, model=model, labels=labels, config=config, passwords=passwords)
+    )
 
 
 @app.command()

@@ -25,7 +25,6 @@ from docmill.evaluation.report import Report, judged, read_report, report_of
 from docmill.evaluation.truth import Truth, known_fields, read_truths, sources_of
 from docmill.model import Schema
 from docmill.ports import Ref
-from docmill.schemas.files import schema_in
 from docmill.schemas.registry import REGISTRY
 
 
@@ -69,11 +68,6 @@ def evaluate(question: Question) -> int:
         print_comparison(report["comparison"])
     _write(question, report, documents)
     return FAILED if report.get("comparison", {}).get("regressions") else 0
-
-
-def schema_called(name: str, labels: Path | None = None) -> Schema:
-    """A type's schema by its name, or one of the user's own from a file. Raises MisconfiguredError."""
-    return REGISTRY[name] if name in REGISTRY and labels is None else schema_in(name, labels)
 
 
 def _documents(question: Question, truths: Sequence[Truth], path: Path, judge: Judge) -> list[Judged]:

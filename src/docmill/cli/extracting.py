@@ -6,17 +6,22 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from docmill.cli.printing import stdout
+from docmill.cli.schemas import model_of, schema_called
 from docmill.extracting import Extracted, extract
-from docmill.schemas.files import schema_in
-from docmill.schemas.registry import REGISTRY
 
 
 def extract_file(
-    file: Path, schema: str, *, model: Path | None, labels: Path | None, passwords: tuple[str, ...]
+    file: Path,
+    schema: str,
+    *,
+    model: Path | None,
+    labels: Path | None,
+    config: Path | None,
+    passwords: tuple[str, ...],
 ) -> int:
     """Read the file and print what it says; the exit code."""
-    wanted = REGISTRY[schema] if schema in REGISTRY and labels is None else schema_in(schema, labels)
-    extracted = extract(file, wanted, model=model, passwords=passwords)
+    wanted = schema_called(schema, labels, config)
+    extracted = extract(file, wanted, model=model or model_of(schema, config), passwords=passwords)
     stdout.print(json.dumps(_content(extracted), indent=2, ensure_ascii=False), markup=False)
     return 0
 

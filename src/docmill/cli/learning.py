@@ -13,13 +13,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from docmill.batch.folder import FolderLister, FolderReader
 from docmill.cli.exits import FAILED
 from docmill.cli.printing import MARKS, shown, stderr, stdout
+from docmill.cli.schemas import schema_called
 from docmill.errors import DocmillError, MisconfiguredError
 from docmill.learning.teaching import LEAST_DOCUMENTS, Figures, held_out, learned, taught_by
 from docmill.model import Document, Schema
 from docmill.offline import READING, reading_pool
 from docmill.ports import Ref
 from docmill.reading.converter import LocalConverter
-from docmill.schemas.files import schema_in
 from docmill.schemas.outline import outline
 from docmill.understanding.conventions import conventions
 from docmill.understanding.layout import Layout
@@ -46,7 +46,7 @@ class Lessons:
 
 def learn(options: Lessons) -> int:
     """Read, learn, compare and write; the exit code."""
-    schema = schema_in(options.schema, options.labels)
+    schema = schema_called(options.schema, options.labels)
     truth = truth_in(options.truth)
     refs = [ref for ref in FolderLister(options.folder).list() if _known(ref, truth) is not None]
     if not refs:

@@ -1,13 +1,13 @@
 """What a run reads with: the settings of the vault where there are any, with the command line on top."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docmill.batch.folder import DEFAULT_MAX_BYTES
-from docmill.offline import LIMITS, READING
+from docmill.offline import LIMITS, READING, model_in
 from docmill.pipeline import PartLimits, Steps, TimeLimits
 from docmill.reading.engines.reader import PageReader
 from docmill.reading.options import ReadingOptions
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """How a run reads. settings: None if nothing is set."""
+    """How a run reads. settings: None if nothing is set. models: what was learned of own schemas, by name."""
 
     reading: ReadingOptions = READING
     limits: TimeLimits = LIMITS
     parts: PartLimits = field(default_factory=PartLimits)
     max_bytes: int = DEFAULT_MAX_BYTES
     settings: "Settings | None" = None
+    models: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @asynccontextmanager
     async def readers(self, pool: Pool) -> AsyncGenerator[Sequence[PageReader]]:
@@ -44,6 +45,7 @@ class Means:
         """The steps with the models that the settings name. Raises MisconfiguredError if one cannot be."""
         if self.settings is None:
             return steps
+        steps = replace(steps, schemas=self.settings.own.by_type)
         from docmill.service.models import Understanding  # noqa: PLC0415  only the service's extra brings it
 
         originals = Originals(pool, self.reading)
@@ -84,4 +86,5 @@ def _set_by(config: Path | None) -> Means:
         settings.limits.parts_of_upload,
         settings.limits.file_bytes,
         settings,
+        {name: model_in(path) for name, path in settings.own.models().items()},
     )

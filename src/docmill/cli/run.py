@@ -134,6 +134,9 @@ async def read_all(
     told: "Told",
 ) -> Report:
     """Every document to its record."""
+    models = dict(means.models)
+    if options.schema and options.model:
+        models[options.schema.name] = options.model
     async with reading_pool(options.jobs) as pool, means.readers(pool) as readers:
         steps = offline_steps(
             pool,
@@ -143,7 +146,7 @@ async def read_all(
             limits=means.limits,
             readers=readers,
             schema=options.schema,
-            model=options.model,
+            models=models,
         )
         policy = Policy(concurrency=pool.workers * _AHEAD, parts=means.parts)
         runner = Runner(

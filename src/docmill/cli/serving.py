@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from docmill.cli.addresses import address_of, announced
 from docmill.errors import DocmillError, MisconfiguredError, first_of
+from docmill.offline import model_in
 from docmill.pooled import PooledClassifier, PooledExtractor, PooledLessons
 from docmill.reading.converter import LocalConverter
 from docmill.reading.engines.reader import PageReader
@@ -181,15 +182,17 @@ def stages(pool: Pool, options: ReadingOptions, readers: Sequence[PageReader], s
     readers: of pages without text. Raises MisconfiguredError if a library is not installed.
     """
     originals = Originals(pool, options)
+    models = {name: model_in(path) for name, path in settings.own.models().items()}
     understanding, gate = Understanding(settings, originals), RuleGate()
     return Stages(
         LocalConverter(pool, options, readers),
         understanding.classifier(PooledClassifier(pool)),
-        understanding.extractor(PooledExtractor(pool), gate),
+        understanding.extractor(PooledExtractor(pool, models), gate),
         gate,
         PooledUnpacker(pool, options),
         originals if understanding.asks_models else None,
-        PooledLessons(pool),
+        PooledLessons(pool, models),
+        settings.own.by_type,
     )
 
 

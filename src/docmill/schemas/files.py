@@ -22,6 +22,7 @@ _KINDS = {
 }
 
 Labels = Mapping[str, tuple[str, ...]]
+NO_LABELS: Labels = {}
 
 
 def schema_in(place: str, labels: Path | None = None) -> Schema:
@@ -30,7 +31,7 @@ def schema_in(place: str, labels: Path | None = None) -> Schema:
     labels: a TOML or JSON file of words that stand beside each field's value, by the field's path. A Python
     file is run. Raises MisconfiguredError.
     """
-    more = _labels(_content(labels)) if labels else {}
+    more = labels_in(labels) if labels else {}
     name, colon, attribute = place.rpartition(":")
     if colon and name.endswith(".py"):
         return schema_of(_class(Path(name), attribute), labels=more)
@@ -38,24 +39,26 @@ def schema_in(place: str, labels: Path | None = None) -> Schema:
     content = _content(path)
     if path.suffix == ".json":
         return schema_of(content, name=None if "title" in content else path.stem, labels=more)
-    return _of_toml(content, path, more)
-
-
-def _of_toml(content: Mapping[str, Any], path: Path, more: Labels) -> Schema:
-    fields = content.get("fields")
-    if not isinstance(fields, Mapping):
+    if not isinstance(content.get("fields"), Mapping):
         raise MisconfiguredError(f"{path.name!r} has no table [fields]")
-    members = {name: _table(one) for name, one in cast("Mapping[str, Any]", fields).items()}
-    own = {name: tuple(one["labels"]) for name, one in members.items() if "labels" in one}
+    return schema_from(content, path.stem, more)
+
+
+def schema_from(content: Mapping[str, Any], name: str, more: Labels = NO_LABELS) -> Schema:
+    """The schema with the table `fields`, and perhaps `name` and `critical`. name: where it has none.
+
+    more: labels by path. Raises MisconfiguredError.
+    """
+    fields = content["fields"]
+    members = {path: _table(one) for path, one in cast("Mapping[str, Any]", fields).items()}
+    own = {path: tuple(one["labels"]) for path, one in members.items() if "labels" in one}
     schema = {
         "type": "object",
-        "title": content.get("name", path.stem),
-        "properties": {name: _property(name, one) for name, one in members.items()},
+        "title": content.get("name", name),
+        "properties": {path: _property(path, one) for path, one in members.items()},
     }
     critical = tuple(map(str, content.get("critical", ())))
-    return schema_of(
-        schema, name=str(content.get("name", path.stem)), critical=critical, labels={**own, **more}
-    )
+    return schema_of(schema, name=str(content.get("name", name)), critical=critical, labels={**own, **more})
 
 
 def _table(one: Any) -> Mapping[str, Any]:  # noqa: ANN401 - TOML
@@ -71,7 +74,9 @@ def _property(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
     return {**_KINDS[kind], "description": table.get("description", ""), **choices}
 
 
-def _labels(content: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def labels_in(path: Path) -> dict[str, tuple[str, ...]]:
+    """Words that stand beside each field's value, by the field's path. Raises MisconfiguredError."""
+    content = _content(path)
     return {path: (words,) if isinstance(words, str) else tuple(words) for path, words in content.items()}
 
 

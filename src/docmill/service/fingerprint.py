@@ -3,6 +3,7 @@
 import hashlib
 import json
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from docmill.schemas.registry import REGISTRY
@@ -32,4 +33,15 @@ def pipeline_fingerprint(settings: Settings) -> str:
         },
         "settings": settings.model_dump(mode="json", include=read_by),
     }
+    if settings.schemas:
+        learned = {name: _digest(path) for name, path in settings.own.models().items()}
+        parts["own"] = [settings.model_dump(mode="json", include={"schemas": True}), learned]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _digest(path: Path) -> str:
+    """Of what was learned; empty if it cannot be read, which its reader will say."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""

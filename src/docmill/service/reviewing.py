@@ -27,11 +27,12 @@ Said = Callable[[Case], list[NewReview]]
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """Where the review of a document stands. current: by path. history: newest first."""
+    """Where the review of a document stands. current: by path. history: newest first. schema: of its type."""
 
     standing: Standing
     current: dict[str, CurrentReview]
     history: list[ReviewRow]
+    schema: Schema | None = None
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -76,6 +77,7 @@ class Reviews:
                 standing,
                 await reviews.current(conn, document_id),
                 await reviews.history(conn, document_id),
+                self._schemas.get(standing.document_type or ""),
             )
 
     async def add(

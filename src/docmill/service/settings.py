@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -26,6 +27,7 @@ from pydantic_settings import (
 
 from docmill.errors import MisconfiguredError
 from docmill.pipeline import PartLimits, TimeLimits
+from docmill.service.schemas import OwnSchema, OwnSchemas, checked
 from docmill.service.sources import DEFAULT_FILE, PREFIX, variables
 
 _PLACE = re.compile(r"at line \d+, column \d+")
@@ -266,6 +268,7 @@ class Settings(BaseSettings):
     aws: Aws = Aws()
     queues: Queues = Queues()
     buckets: Buckets = Buckets()
+    schemas: Annotated[dict[str, OwnSchema], AfterValidator(checked)] = {}
 
     @field_validator("database_url")
     @classmethod
@@ -295,6 +298,11 @@ class Settings(BaseSettings):
                 "ocr.engines names vision, which needs llm.model, and llm.api_key or llm.base_url"
             )
         return self
+
+    @property
+    def own(self) -> OwnSchemas:
+        """The user's own schemas."""
+        return OwnSchemas(self.schemas)
 
     @property
     def folder(self) -> Path:

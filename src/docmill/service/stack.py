@@ -135,7 +135,7 @@ def _service(settings: Settings, database: Database, notices: Notices, parts: _P
         parts.sender,
         intake,
         DeadLetters(database, parts.sender, feed),
-        Reviews(database, parts.blobs, feed, RuleGate()),
+        Reviews(database, parts.blobs, feed, RuleGate(), settings.own.by_type),
         notices,
         feed,
         fingerprint,

@@ -132,7 +132,8 @@ def document_view(
     transcript = _page(transcription, choice.page)
     height = _sheet_height(transcript)
     evidence = reviewed.evidence if reviewed else None
-    read = reading(row.document_type, row.structured_data, evidence, failures, said_of(reviewed))
+    schema = reviewed.schema if reviewed else None
+    read = reading(row.document_type, row.structured_data, evidence, failures, said_of(reviewed), schema)
     return DocumentView(
         row=row,
         choice=choice,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import floor
 from typing import Any, Literal, cast
 
-from docmill.model import Evidence, Failure, MatchKind
+from docmill.model import Evidence, Failure, MatchKind, Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.web.view.said import Said
 from docmill.web.view.words import FIELDS, NUMERIC_COLUMNS, TABLES, field_name
@@ -139,12 +139,16 @@ def reading(
     evidence: dict[str, Any] | None,
     failures: Sequence[Failure],
     said: Mapping[str, Said] = NOTHING_SAID,
+    schema: Schema | None = None,
 ) -> Reading:
-    """What was read, in the order in which people look for it. Missing values show only where they matter."""
+    """What was read, in the order in which people look for it. Missing values show only where they matter.
+
+    schema: what was to be read, where that is not what docmill reads of this type.
+    """
     values = dict(_flat(data or {}))
     places = {path: Evidence.model_validate(item) for path, item in (evidence or {}).items()}
     problems = _problems(failures)
-    critical = _critical(document_type)
+    critical = schema.critical if schema else _critical(document_type)
 
     def field(path: str) -> Field:
         return _field(path, values.get(path), places.get(path), tuple(problems.get(path, ())), said.get(path))

@@ -1,0 +1,43 @@
+"""Which schema a person means on the command line."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docmill.model import Schema
+from docmill.schemas.files import labels_in, schema_in
+from docmill.schemas.own import schema_of
+from docmill.schemas.registry import REGISTRY
+from docmill.service.sources import are_given
+
+if TYPE_CHECKING:
+    from docmill.service.schemas import OwnSchemas
+
+
+def schema_called(name: str, labels: Path | None = None, config: Path | None = None) -> Schema:
+    """The type that docmill knows by this name, the settings' schema, or the one in a file, in this order.
+
+    labels: a file with words beside each field's value. Raises MisconfiguredError.
+    """
+    known = REGISTRY.get(name) or _of_settings(name, config)
+    if known is None:
+        return schema_in(name, labels)
+    return schema_of(known, labels=labels_in(labels)) if labels else known
+
+
+def model_of(name: str, config: Path | None = None) -> Path | None:
+    """What was learned of the settings' schema of this name. Raises MisconfiguredError."""
+    own = _own(config)
+    return own.models().get(name) if own is not None and name in own.named else None
+
+
+def _of_settings(name: str, config: Path | None) -> Schema | None:
+    own = _own(config)
+    return own.named.get(name) if own is not None else None
+
+
+def _own(config: Path | None) -> "OwnSchemas | None":
+    if not are_given(config):
+        return None
+    from docmill.service.settings import Settings  # noqa: PLC0415  only the service's extra brings it
+
+    return Settings.load(config).own
