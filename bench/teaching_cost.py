@@ -1,6 +1,6 @@
 """What it costs a document to be read with 1,000 reviewed documents in the vault: on a database of its own.
 
-Usage: python bench/teaching_cost.py [--documents 1000] [--vendors 200]
+Usage: python bench/teaching_cost.py [--documents 1000] [--vendors 40]
 
 The lessons are made up (marks of made-up vendors, words of made-up layouts); the documents looked up are
 typeset receipts. Times are of the wall, on a machine that does nothing else.
@@ -164,7 +164,7 @@ async def lookups(lessons: Lessons, service: Service, vendors: int) -> list[floa
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=1000)
-    parser.add_argument("--vendors", type=int, default=200)
+    parser.add_argument("--vendors", type=int, default=40)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         async with open_service(Settings(data_dir=Path(folder))) as service, Pool(1) as pool:

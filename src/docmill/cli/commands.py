@@ -286,31 +286,55 @@ def extract(
 
 @app.command()
 def learn(
-    folder: Annotated[Path, typer.Argument(help="Documents whose values are known.", exists=True)],
-    schema: SchemaPlace,
+    folder: Annotated[
+        Path | None, typer.Argument(help="Documents whose values are known.", exists=True)
+    ] = None,
+    schema: Annotated[
+        str | None, typer.Option(metavar="FILE", help="How they are read; see `docmill extract`.")
+    ] = None,
     truth: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             help='JSON {"file.pdf": {"field": value}}, or CSV with a column "file".', dir_okay=False
         ),
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the model goes.", dir_okay=False)],
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where the model goes.", dir_okay=False)
+    ] = None,
     labels: LabelsFile = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Processes that read.", show_default="all cores")
     ] = None,
+    reviewed: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Learn from the vault's reviewed documents, how [schemas.NAME] of the settings is read.",
+        ),
+    ] = None,
+    config: SettingsFile = None,
+    data_dir: DataFolder = None,
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and compare; write nothing.")] = False,
 ) -> None:
     """Learn from documents with known values how a schema of your own is read.
 
-    Says how many known values are read right before and after, each in documents held out; the model is only
-    written if it reads them better. Exit code: 0 written, 1 not better or nothing read, 2 nothing was done.
+    FOLDER with --schema, --truth and --out, or --reviewed. Says how many known values are read right before
+    and after, each in documents held out; the model is only written if it reads them better, and the old one
+    stays otherwise. Exit code: 0 written, 1 not better or nothing read, 2 nothing was done.
     """
+    if reviewed is not None:
+        from docmill.cli.relearning import Relearning, relearn
+
+        if folder or schema or truth or labels or jobs:
+            raise typer.BadParameter("--reviewed goes with --out, --config, --data-dir and --dry-run alone")
+        raise typer.Exit(relearn(Relearning(reviewed, out, config, data_dir, dry_run)))
     from docmill.cli.learning import Lessons
     from docmill.cli.learning import learn as learned
 
-    raise typer.Exit(learned(Lessons(folder, schema, truth, out, labels, jobs, dry_run)))
+    if folder is None or schema is None or truth is None or out is None:
+        raise typer.BadParameter("give FOLDER, --schema, --truth and --out, or --reviewed")
+    raise typer.Exit(learned(Lessons(folder, schema, truth, out, labels, jobs, dry_run, config)))
 
 
 @app.command()

@@ -15,15 +15,12 @@ from docmill.cli.exits import FAILED
 from docmill.cli.printing import MARKS, shown, stderr, stdout
 from docmill.cli.schemas import schema_called
 from docmill.errors import DocmillError, MisconfiguredError
-from docmill.learning.teaching import LEAST_DOCUMENTS, Figures, held_out, learned, taught_by
-from docmill.model import Document, Schema
+from docmill.learning.lessons import flat, lesson
+from docmill.learning.teaching import LEAST_DOCUMENTS, Figures, held_out, learned
+from docmill.model import Schema
 from docmill.offline import READING, reading_pool
 from docmill.ports import Ref
 from docmill.reading.converter import LocalConverter
-from docmill.schemas.outline import outline
-from docmill.understanding.conventions import conventions
-from docmill.understanding.layout import Layout
-from docmill.understanding.own.extractor import meanings_of, untaught
 from docmill.understanding.own.learned import Taught, dumps
 
 Truth = Mapping[str, Mapping[str, object]]
@@ -42,11 +39,12 @@ class Lessons:
     labels: Path | None
     jobs: int | None
     dry_run: bool
+    config: Path | None = None
 
 
 def learn(options: Lessons) -> int:
     """Read, learn, compare and write; the exit code."""
-    schema = schema_called(options.schema, options.labels)
+    schema = schema_called(options.schema, options.labels, options.config)
     truth = truth_in(options.truth)
     refs = [ref for ref in FolderLister(options.folder).list() if _known(ref, truth) is not None]
     if not refs:
@@ -87,18 +85,7 @@ def truth_in(path: Path) -> Truth:
         raise MisconfiguredError(f"{str(path)!r} is neither JSON nor CSV: {error}") from error
     if not isinstance(content, Mapping):
         raise MisconfiguredError(f"{str(path)!r} does not give values by file name")
-    return {name: _flat(values) for name, values in cast("Mapping[str, Any]", content).items()}
-
-
-def _flat(values: Mapping[str, Any], owner: str = "") -> dict[str, object]:
-    """The values by path; lists teach nothing."""
-    found: dict[str, object] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            found.update(_flat(cast("Mapping[str, Any]", value), f"{owner}{name}."))
-        elif not isinstance(value, list):
-            found[f"{owner}{name}"] = value
-    return found
+    return {name: flat(values) for name, values in cast("Mapping[str, Any]", content).items()}
 
 
 def _known(ref: Ref, truth: Truth) -> Mapping[str, object] | None:
@@ -120,15 +107,9 @@ async def _taught(options: Lessons, schema: Schema, refs: Sequence[Ref], truth: 
                 except DocmillError as error:
                     stdout.print(f"{MARKS['failed']} {shown(ref.key)}: {error.message}")
                 else:
-                    found.append(_lesson(document, schema, _known(ref, truth) or {}))
+                    found.append(lesson(document, schema, _known(ref, truth) or {}))
                 bar.advance(task)
     return found
-
-
-def _lesson(document: Document, schema: Schema, values: Mapping[str, object]) -> Taught:
-    layout = Layout(document)
-    fields = untaught(layout, meanings_of(outline(schema)))
-    return taught_by(document, fields, values, conventions(layout))
 
 
 def _tell(figures: Figures, documents: int) -> None:

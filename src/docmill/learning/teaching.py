@@ -119,14 +119,14 @@ def held_out(taught: Sequence[Taught]) -> Figures:
     for fold in range(_FOLDS):
         test = [index for group in groups[fold::_FOLDS] for index in group]
         general = _general([one for index, one in enumerate(taught) if index not in test])
-        count["unseen"] += sum(_hits(taught[index], general) for index in test)
+        count["unseen"] += sum(hits(taught[index], general) for index in test)
     for fold in range(_FOLDS):
         test = [taught[index] for index in range(fold, len(taught), _FOLDS)]
         model = learned("", [one for index, one in enumerate(taught) if index % _FOLDS != fold])
-        count["corrected"] += sum(_hits(one, weights_for(model, one.words)) for one in test)
+        count["corrected"] += sum(hits(one, weights_for(model, one.words)) for one in test)
     return Figures(
         sum(lesson.is_known for one in taught for lesson in one.lessons.values()),
-        sum(_hits(one, {}) for one in taught),
+        sum(hits(one, {}) for one in taught),
         count["unseen"],
         count["corrected"],
     )
@@ -138,7 +138,8 @@ def weights_for(model: Model, words: frozenset[str]) -> dict[str, Weights]:
     return {**model.general, **(layout.weights if layout else {})}
 
 
-def _hits(one: Taught, weights: Mapping[str, Weights]) -> int:
+def hits(one: Taught, weights: Mapping[str, Weights]) -> int:
+    """How many of the document's known values are read right."""
     return sum(hit(lesson, weights.get(path, Weights.none())) for path, lesson in one.lessons.items())
 
 

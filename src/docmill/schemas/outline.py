@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel
@@ -51,8 +52,6 @@ class FieldOutline:
 
 def outline(schema: Schema) -> tuple[FieldOutline, ...]:
     """Every value of the schema, in the order of its fields."""
-    root = schema.fields.model_json_schema(by_alias=False)
-    found = _leaves(root, root.get("$defs", {}), "", required=True, depth=0)
     return tuple(
         FieldOutline(
             path=path,
@@ -62,8 +61,20 @@ def outline(schema: Schema) -> tuple[FieldOutline, ...]:
             choices=tuple(map(str, node.get("enum", [node["const"]] if "const" in node else []))),
             labels=tuple(schema.labels.get(path, ())),
         )
-        for path, node, required in found
+        for path, node, required in _of_model(schema.fields)
     )
+
+
+@lru_cache(maxsize=64)
+def _of_model(fields: type[BaseModel]) -> tuple[tuple[str, Node, bool], ...]:
+    root = json_schema(fields)
+    return tuple(_leaves(root, root.get("$defs", {}), "", required=True, depth=0))
+
+
+@lru_cache(maxsize=64)
+def json_schema(fields: type[BaseModel]) -> Node:
+    """The model as JSON Schema, by the names of its values. To write it takes milliseconds: it is kept."""
+    return fields.model_json_schema(by_alias=False)
 
 
 def required(fields: type[BaseModel]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from docmill.errors import MisconfiguredError
 from docmill.model import Schema
-from docmill.schemas.outline import Kind, Node, kind_of, outline, required, resolved
+from docmill.schemas.outline import Kind, Node, json_schema, kind_of, outline, required, resolved
 from docmill.schemas.registry import REGISTRY
 
 JsonSchema = Mapping[str, Any]
@@ -78,7 +78,7 @@ def portable(schema: Schema) -> str:
     return json.dumps(
         {
             "name": schema.name,
-            "fields": schema.fields.model_json_schema(by_alias=False),
+            "fields": json_schema(schema.fields),
             "critical": schema.critical,
             "labels": {path: list(words) for path, words in schema.labels.items()},
         }
@@ -90,7 +90,7 @@ def unpacked(text: str) -> Schema:
     content = json.loads(text)
     name = content["name"]
     known = REGISTRY.get(name)
-    same = known is not None and known.fields.model_json_schema(by_alias=False) == content["fields"]
+    same = known is not None and json_schema(known.fields) == content["fields"]
     return Schema(
         name,
         known.fields if known is not None and same else model_of(content["fields"]),

@@ -26,7 +26,7 @@ def pipeline_fingerprint(settings: Settings) -> str:
     if understood.small or understood.large:
         read_by["understanding"] = {"small": of_model, "large": of_model, "classify": True}
         read_by["llm"] = {"provider", "model", "base_url"}
-    parts = {
+    parts: dict[str, Any] = {
         "docmill": version("docmill"),
         "schemas": {
             name: [schema.fields.model_json_schema(), schema.critical] for name, schema in REGISTRY.items()

@@ -12,7 +12,6 @@ from docmill.model import DOCUMENT_TYPES, DocumentType, Schema
 from docmill.schemas.files import schema_from
 from docmill.schemas.registry import REGISTRY
 
-
 _NAMELESS = "this"
 
 

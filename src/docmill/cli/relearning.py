@@ -1,0 +1,130 @@
+"""`docmill learn --reviewed`: a model of a user's own schema from what people said in the vault."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from docmill import transcription
+from docmill.cli.exits import FAILED
+from docmill.cli.printing import stdout
+from docmill.cli.vault import existing_service, load_settings
+from docmill.errors import CorruptError, MisconfiguredError
+from docmill.learning.lessons import flat, lesson
+from docmill.learning.retraining import Comparison, Example, compared, retrained
+from docmill.model import Schema
+from docmill.schemas.registry import REGISTRY
+from docmill.service.case import value_at
+from docmill.service.settings import Settings
+from docmill.service.stack import Service
+from docmill.service.store import reviews
+from docmill.service.store.reviews import ReviewedRow
+from docmill.service.teaching import MOST_LESSONS
+from docmill.understanding.learned.memory import marks
+from docmill.understanding.own.learned import Model, dumps, loads
+
+
+@dataclass(frozen=True, slots=True)
+class Relearning:
+    """What was asked for on the command line. out: None for the model that the settings name."""
+
+    schema: str
+    out: Path | None
+    config: Path | None
+    data_dir: Path | None
+    dry_run: bool
+
+
+def relearn(options: Relearning) -> int:
+    """Read what people said, learn, compare and replace; the exit code."""
+    settings = load_settings(options.config, options.data_dir)
+    schema, types = _asked_for(options.schema, settings)
+    place = options.out or settings.own.models().get(options.schema)
+    if place is None:
+        raise MisconfiguredError(
+            f"schemas.{options.schema}.model is not set; set it, or say with --out where the model goes"
+        )
+    before = _in_use(place, schema)
+    examples = asyncio.run(_examples(settings, schema, types))
+    if not examples:
+        stdout.print(f"nobody has reviewed a document of {', '.join(types)} yet; nothing was written")
+        return FAILED
+    found = compared(before, examples)
+    _tell(found, has_before=bool(before.taught))
+    if not found.is_better:
+        kept = "the old one stays" if before.taught else "none is written"
+        stdout.print(f"the new model is no better: {kept}")
+        return FAILED
+    if options.dry_run:
+        stdout.print("a dry run: nothing was written")
+        return 0
+    _replace(place, dumps(retrained(before, examples)))
+    stdout.print(f"model: {place}", markup=False)
+    return 0
+
+
+def _asked_for(name: str, settings: Settings) -> tuple[Schema, tuple[str, ...]]:
+    """The schema, and the types of documents that are read by it."""
+    if name in REGISTRY:
+        raise MisconfiguredError(
+            f"{name!r} is a type that docmill knows: what people correct there is heard at once; it needs"
+            " no training, and --reviewed is for a schema of the settings, [schemas.NAME]"
+        )
+    schema = settings.own.named.get(name)
+    if schema is None:
+        raise MisconfiguredError(f"the settings have no schemas.{name}")
+    types = settings.schemas[name].types
+    if not types:
+        raise MisconfiguredError(f"schemas.{name}.types is empty: the vault reads no document by it")
+    return schema, types
+
+
+def _in_use(place: Path, schema: Schema) -> Model:
+    if not place.exists():
+        return Model(schema.name)
+    try:
+        return loads(place.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise MisconfiguredError(f"cannot read the model {str(place)!r}") from error
+
+
+async def _examples(settings: Settings, schema: Schema, types: Sequence[str]) -> list[Example]:
+    found: list[Example] = []
+    async with existing_service(settings) as service:
+        for kind in types:
+            async with service.database.tenant(service.default_tenant_id) as conn:
+                rows = await reviews.reviewed(conn, kind, limit=MOST_LESSONS)
+            for row in reversed(rows):
+                example = await _example(service, row, schema)
+                if example is not None:
+                    found.append(example)
+    return found
+
+
+async def _example(service: Service, row: ReviewedRow, schema: Schema) -> Example | None:
+    """The document with what is known of it; None if its text is gone."""
+    try:
+        document = await transcription.unpack(await service.blobs.get(row.transcription_file_path))
+    except CorruptError:
+        return None
+    said: Mapping[str, object] = {path: value_at(row.data, path) for path in row.paths if "[" not in path}
+    # Where nothing is left to look at, the values that nobody spoke of have passed, too.
+    values = {**flat(cast("Mapping[str, Any]", row.data)), **said} if row.is_settled else said
+    return Example(lesson(document, schema, values), marks(document))
+
+
+def _tell(found: Comparison, *, has_before: bool) -> None:
+    stdout.print(f"{found.values} known values of {found.documents} reviewed documents,")
+    stdout.print(f"each of {found.groups} counterparties and layouts left out in turn; read right")
+    stdout.print(f"  with nothing learned: {found.untaught}")
+    if has_before:
+        stdout.print(f"  by the model in use: {found.before}")
+    stdout.print(f"  by the new model: {found.after}")
+
+
+def _replace(place: Path, text: str) -> None:
+    """All of it or nothing: a worker may be reading it."""
+    new = place.with_name(f"{place.name}.new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(place)
