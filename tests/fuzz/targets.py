@@ -27,10 +27,9 @@ def read_file(data: bytes) -> None:
     path.write_bytes(data)
     opened = tasks.open_original(path, OPTIONS)
     if opened.media_type in TEXTS:
-        tasks.read_flow(path, opened.media_type, OPTIONS)
-        for number, _ in enumerate(tasks.set_flow(path, opened.media_type, OPTIONS).figures, 1):
+        for content in tasks.read_flow(path, opened.media_type, OPTIONS).contents:
             with contextlib.suppress(DocmillError):
-                tasks.draw(path, opened.media_type, number, OPTIONS)
+                tasks.draw(content, opened.media_type, 1, OPTIONS)
     if opened.media_type in WHOLES:
         tasks.list_parts(path, opened.media_type, OPTIONS)
         tasks.take_parts(path, opened.media_type, 0, ROOM, OPTIONS)

@@ -241,9 +241,11 @@ class Preprocessing:
 
     def __init__(self, words: Page) -> None:
         self._words = words
+        self.shown: list[Path | bytes] = []
 
     async def read(self, sight: Sight, so_far: Page | None) -> Page:
         assert so_far is None
+        self.shown.append(sight.source)
         page = replace(self._words, number=sight.number, engine=self.name, source="ocr")
         if sight.number % 2 == 0:
             sight.prints.add(page, Print(b"picture of %d" % sight.number, 30, 40))
@@ -296,13 +298,15 @@ async def test_a_picture_within_a_page_is_kept_under_the_number_of_the_page(
     pool: Pool, tmp_path: Path, make_document: Callable[..., Document]
 ) -> None:
     reader = Preprocessing(make_document("Total").pages[0])
-    pictures = [base64.b64encode(_letters(seed)).decode() for seed in (1, 2)]
-    page = "".join(f'<p>text</p><img src="data:image/png;base64,{picture}">' for picture in pictures)
+    pictures = [_letters(seed) for seed in (1, 2)]
+    encoded = [base64.b64encode(picture).decode() for picture in pictures]
+    page = "".join(f'<p>text</p><img src="data:image/png;base64,{picture}">' for picture in encoded)
     (tmp_path / "page.html").write_text(f"<html><body>{page}</body></html>")
 
     original = Original(tmp_path / "page.html", "page.html", "a" * 64)
     document = await LocalConverter(pool, readers=[reader]).convert(original)
 
+    assert reader.shown == pictures  # and the file was not parsed again for each
     assert [page.preprocessed for page in document.pages] == [False, True]
     with pikepdf.open(io.BytesIO(document.preprocessed_pdf or b"")) as kept:
         assert [page.label for page in kept.pages] == ["2"]

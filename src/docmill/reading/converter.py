@@ -65,7 +65,8 @@ class LocalConverter:
             first, last = len(pages) + 1, min(len(pages) + options.pages_per_task, opened.page_count)
             pages += await self._pool.run(tasks.read_text, path, first, last, options, limit_s=open_s)
         choice = Choice(self._readers, options.quality_threshold)
-        read = await self._recognised(path, opened.media_type, pages, choice)
+        sources = [path] * opened.page_count
+        read = await self._recognised(sources, opened.media_type, pages, choice)
         if all(page.source == "none" for page in read):
             raise choice.refusal or CorruptError(f"no page can be read: {read[0].problem}")
         document = Document(
@@ -93,7 +94,7 @@ class LocalConverter:
         choice = Choice(self._readers, options.quality_threshold)
         if media_type in TEXTS:
             flowed = await self._pool.run(tasks.read_flow, *arguments, limit_s=flow_s)
-            pages, prints = await self._with_figures(original.path, media_type, flowed, choice)
+            pages, prints = await self._with_figures(media_type, flowed, choice)
         if media_type in WHOLES:
             parts = await self._pool.run(tasks.list_parts, *arguments, limit_s=flow_s)
         elif not any(page.words.texts or page.problem for page in pages):
@@ -103,10 +104,10 @@ class LocalConverter:
         return await _with_prints(document, original.name, prints)
 
     async def _with_figures(
-        self, path: Path, media_type: str, flowed: tasks.Flowed, choice: Choice
+        self, media_type: str, flowed: tasks.Flowed, choice: Choice
     ) -> tuple[list[Page], list[PrintOf]]:
         """The pages with what the pictures on them say, and the prints of these."""
-        seen = await self._recognised(path, media_type, [None] * len(flowed.figures), choice)
+        seen = await self._recognised(flowed.contents, media_type, [None] * len(flowed.contents), choice)
         pages = list(flowed.pages)
         for place, found in zip(flowed.figures, seen, strict=True):
             pages[place.page_number - 1] = with_figure(pages[place.page_number - 1], place, found)
@@ -115,21 +116,29 @@ class LocalConverter:
         return pages, prints
 
     async def _recognised(
-        self, path: Path, media_type: str, pages: list[Page | None], choice: Choice
+        self, sources: Sequence[tasks.Source], media_type: str, pages: Sequence[Page | None], choice: Choice
     ) -> list[Page]:
-        """The pages, those that are missing recognised, as many at a time as an engine can take."""
+        """The pages, those that are missing recognised, as many at a time as an engine can take.
+
+        sources: of each page.
+        """
         ahead = asyncio.Semaphore(max(reader.at_once for reader in self._readers))
 
-        async def fill(number: int, page: Page | None) -> Page:
+        async def fill(number: int, source: tasks.Source, page: Page | None) -> Page:
             if page is not None:
                 return page
             async with ahead:
-                seen = await choice.best(Sight(path, media_type, number, choice.meter, choice.prints))
-                return await self._completed(path, seen) if media_type == sniff.PDF else seen
+                seen = await choice.best(Sight(source, media_type, number, choice.meter, choice.prints))
+                if isinstance(source, Path) and media_type == sniff.PDF:
+                    return await self._completed(source, seen)
+                return seen
 
         try:
             async with asyncio.TaskGroup() as group:
-                filling = [group.create_task(fill(number, page)) for number, page in enumerate(pages, 1)]
+                filling = [
+                    group.create_task(fill(number, *given))
+                    for number, given in enumerate(zip(sources, pages, strict=True), 1)
+                ]
         except* DocmillError as errors:
             raise first_of(errors) from errors
         return [task.result() for task in filling]

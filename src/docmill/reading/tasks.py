@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
 from docmill.model import Embedded, Page, Part, Words
@@ -105,10 +105,14 @@ def _check_pages(count: int, options: ReadingOptions) -> None:
 
 
 class Flowed(NamedTuple):
-    """The pages of a format that has none, and where pictures stand on them that are still to be read."""
+    """The pages of a format that has none, and the pictures on them that are still to be read.
+
+    figures: where they stand; contents: they themselves, as they are stored.
+    """
 
     pages: list[Page]
     figures: list[FigurePlace]
+    contents: list[bytes]
 
 
 def read_flow(path: Path, media_type: str, options: ReadingOptions) -> Flowed:
@@ -123,7 +127,7 @@ def read_flow(path: Path, media_type: str, options: ReadingOptions) -> Flowed:
         if not any(page.words.texts or page.problem for page in pages):
             raise CorruptError(WORDLESS)
     places = [FigurePlace(number, figure.page_number, figure.box) for number, figure in enumerate(figures, 1)]
-    return Flowed(pages, places)
+    return Flowed(pages, places, [figure.content for figure in figures])
 
 
 def set_flow(path: Path, media_type: str, options: ReadingOptions) -> Typeset:
@@ -201,10 +205,16 @@ class Recognition(NamedTuple):
     picture: Print | None = None
 
 
-def recognise(path: Path, media_type: str, number: int, options: ReadingOptions, engine: str) -> Recognition:
+Source: TypeAlias = Path | bytes
+"""A file, or a picture that stands within one, as it is stored there."""
+
+
+def recognise(
+    source: Source, media_type: str, number: int, options: ReadingOptions, engine: str
+) -> Recognition:
     """One page by what can be seen on it. engine: the name of one of this machine."""
     try:
-        picture = draw(path, media_type, number, options)
+        picture = draw(source, media_type, number, options)
         page, preprocessed = seen_in(local_engine(engine, options), picture, options, number=number)
     except (CorruptError, TooLargeError) as error:
         return Recognition(broken_page(number, error.message))
@@ -215,19 +225,18 @@ def recognise(path: Path, media_type: str, number: int, options: ReadingOptions,
     return Recognition(page, printed(preprocessed))
 
 
-def draw(path: Path, media_type: str, number: int, options: ReadingOptions) -> Picture:
-    """The picture in which a page is recognised; of a format without pages the figure of that number.
+def draw(source: Source, media_type: str, number: int, options: ReadingOptions) -> Picture:
+    """The picture in which a page of the file, or a picture within one, is recognised.
 
     Raises CorruptError, TooLargeError.
     """
     fit = (options.max_dimension_px, options.max_dimension_px)
-    if media_type in TEXTS:
-        figure = set_flow(path, media_type, options).figures[number - 1]
-        picture = images.load_bytes(figure.content, fit, max_pixels=options.max_pixels)
+    if isinstance(source, bytes):
+        picture = images.load_bytes(source, fit, max_pixels=options.max_pixels)
         return picture._replace(rotation=0)  # it stands upright on its page already
     if media_type != sniff.PDF:
-        return images.load(path, number, fit, options)
-    with pdf.opened(path, options.passwords) as document, pdf.opened_page(document, number) as page:
+        return images.load(source, number, fit, options)
+    with pdf.opened(source, options.passwords) as document, pdf.opened_page(document, number) as page:
         return pdf.render(page, fit)
 
 

@@ -2,7 +2,6 @@
 
 import io
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -28,9 +27,9 @@ class Drawn(NamedTuple):
     rotation: int
 
 
-def draw(path: Path, media_type: str, number: int, options: ReadingOptions) -> Drawn:
+def draw(source: tasks.Source, media_type: str, number: int, options: ReadingOptions) -> Drawn:
     """The picture of page `number`. Raises CorruptError, TooLargeError."""
-    picture = tasks.draw(path, media_type, number, options)
+    picture = tasks.draw(source, media_type, number, options)
     file = io.BytesIO()
     Image.fromarray(picture.pixels).save(file, "JPEG", quality=JPEG_QUALITY)
     _, width_pt, height_pt, rotation = picture

@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 from docmill.model import Page, Usage
@@ -30,9 +29,9 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A page of a file as it can be seen. number: from 1; meter, prints: of the whole file."""
+    """A page of a file, or a picture in it, as it can be seen. number: from 1; meter, prints: of the whole."""
 
-    path: Path
+    source: tasks.Source
     media_type: str
     number: int
     meter: Meter = field(default_factory=Meter)
@@ -82,7 +81,7 @@ class LocalReader:
         return page
 
     async def _recognised(self, sight: Sight) -> tasks.Recognition:
-        arguments = (sight.path, sight.media_type, sight.number, self._options, self.name)
+        arguments = (sight.source, sight.media_type, sight.number, self._options, self.name)
         limit_s = self._options.ocr_limit_s
         try:
             return await self._pool.run(tasks.recognise, *arguments, limit_s=limit_s)

@@ -55,7 +55,7 @@ class Calling:
 
     async def drawn(self, sight: Sight) -> Drawn:
         """The picture of a page. Raises CorruptError, TooLargeError, TimeLimitError, CrashedError."""
-        arguments = (sight.path, sight.media_type, sight.number, self.options)
+        arguments = (sight.source, sight.media_type, sight.number, self.options)
         return await self.pool.run(draw, *arguments, limit_s=self.options.render_limit_s)
 
     async def arranged(self, arrange: Callable[[*_Arguments], Page], *arguments: *_Arguments) -> Page:
