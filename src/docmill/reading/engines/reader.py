@@ -29,7 +29,10 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A page of a file, or a picture in it, as it can be seen. number: from 1; meter, prints: of the whole."""
+    """A page of a file, or a picture in one, as it can be seen. number: from 1.
+
+    meter, prints: of the whole file.
+    """
 
     source: tasks.Source
     media_type: str
