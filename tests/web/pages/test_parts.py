@@ -6,6 +6,8 @@ from uuid import UUID
 
 import httpx
 
+from docmill.web.view.words import LISTED_PARTS
+
 Add = Callable[..., Awaitable[UUID]]
 Finish = Callable[..., Awaitable[None]]
 Hold = Callable[..., Awaitable[None]]
@@ -71,7 +73,7 @@ async def test_an_archive_points_to_what_it_holds(
     page = (await client.get(f"/docs/{archive}")).text
 
     assert "1 document in it" in page
-    assert '<details class="parts alone" open>' in page
+    assert '<details class="parts" open>' in page
     assert "What it holds is listed above" in page
     assert 'class="toolbar"' not in page
 
@@ -104,8 +106,23 @@ async def test_a_section_goes_by_its_title(
 
     assert parts_of(page) == [
         "Corner Bakery, pages 1 to 2 Ready Receipt",
-        "pages 3 to 4, pages 3 to 4 Processing",
+        "pages 3 to 4 Processing",
     ]
+
+
+async def test_a_long_list_of_parts_leaves_room_for_the_page_above_which_it_stands(
+    client: httpx.AsyncClient, add: Add, finish: Finish, hold: Hold
+) -> None:
+    mail = await add("mail.eml")
+    several = {f"{number}.txt": "the file is empty" for number in range(LISTED_PARTS + 1)}
+    await hold(mail, several)
+
+    beside_a_page = (await client.get(f"/docs/{mail}")).text
+    await finish(mail, media_type="application/zip", page_count=0)
+    alone = (await client.get(f"/docs/{mail}")).text
+
+    assert '<details class="parts">' in beside_a_page
+    assert '<details class="parts" open>' in alone
 
 
 async def test_names_of_parts_are_no_markup(client: httpx.AsyncClient, add: Add, hold: Hold) -> None:

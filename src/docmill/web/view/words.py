@@ -157,9 +157,18 @@ def step_name(step: str | None) -> str:
     return STEPS.get(step or "", "Waiting for its turn")
 
 
+LISTED_PARTS = 15
+"""A page that is more than its parts shows a longer list of them when it is asked for."""
+
+
 def part_name(part: PartRow) -> str:
     """What a part is called in its whole's list: a section by its title, since its name tells its pages."""
     return part.title or part.name if part.kind == "section" else part.name
+
+
+def part_pages(part: PartRow) -> str:
+    """Which pages a part is, behind what it is called, unless that says it."""
+    return "" if part_name(part) == part.name else pages_of(part)
 
 
 def about_part(part: PartRow) -> str:
