@@ -193,10 +193,22 @@ class TestInvoices:
 
         assert value(read(typeset(invoice(2)), INVOICE, before), "number") == "0002/2026"
 
-    def test_a_cleared_value_teaches_nothing(self, typeset: Typeset) -> None:
-        before = said(typeset(invoice(1)), INVOICE, {"number": None, "seller.name": None})
+    def test_a_value_is_left_out_where_people_cleared_it(self, typeset: Typeset) -> None:
+        before = said(typeset(invoice(1)), INVOICE, {"number": None, "order_number": None})
+        lower = typeset("Copy\n\n\n\n\n" + invoice(2))
 
-        assert read(typeset(invoice(2)), INVOICE, before) == read(typeset(invoice(2)), INVOICE)
+        found = read(typeset(invoice(2)), INVOICE, before)
+
+        assert value(found, "number") is None
+        assert "number" not in found.evidence
+        assert found.reason.endswith("; 1 value left out where people cleared them before")
+        assert value(read(lower, INVOICE, before), "number") == "0002/2026"
+
+    def test_a_value_that_was_confirmed_since_is_read(self, typeset: Typeset) -> None:
+        cleared = said(typeset(invoice(1)), INVOICE, {"number": None})
+        confirmed = said(typeset(invoice(2)), INVOICE, {"number": "0002/2026"})
+
+        assert value(read(typeset(invoice(3)), INVOICE, confirmed, cleared), "number") == "0003/2026"
 
 
 TICKET = """

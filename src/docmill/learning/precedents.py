@@ -39,9 +39,15 @@ def precedent(document: Document, said: Said, read: Extraction) -> Precedent:
     known: dict[str, Known] = {}
     for path, value in said.values.items():
         text = None if value is None else _text(value)
-        page, box = said.places.get(path, (None, None))
+        page, box = said.places.get(path, _place(read, path) if text is None else (None, None))
         known[path] = Known(text, not _same(text, before.get(path)), page, box)
     return Precedent(said.name, marks(document), signature(document), known)
+
+
+def _place(read: Extraction, path: str) -> tuple[int | None, Box | None]:
+    """Where a value was read that people cleared."""
+    proof = read.evidence.get(path)
+    return (proof.page, proof.box) if proof else (None, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,13 @@
 from docmill.model import Document, Extraction, Schema
 from docmill.ports import Extractor
 from docmill.understanding.taught.anchoring import with_anchors
-from docmill.understanding.taught.precedents import loads
-from docmill.understanding.taught.recalling import memory_of, with_layout, with_memory
+from docmill.understanding.taught.precedents import Precedents, loads
+from docmill.understanding.taught.recalling import (
+    memory_of,
+    with_layout,
+    with_memory,
+    without_cleared,
+)
 
 
 class TaughtExtractor:
@@ -21,15 +26,28 @@ class TaughtExtractor:
         read = await self._otherwise.extract(document, schema)
         if not schema.learned or not document.pages:
             return read
-        precedents = loads(schema.learned)
-        found = with_anchors(document, schema, read, precedents)
-        found = with_layout(document, schema, found, precedents.documents)
-        found = with_memory(document, schema, found, memory_of(precedents.documents))
-        return found.model_copy(update={"reason": _told(found)})
+        return heeded(document, schema, read, loads(schema.learned))
 
 
-def _told(found: Extraction) -> str:
+def heeded(document: Document, schema: Schema, read: Extraction, precedents: Precedents) -> Extraction:
+    """What was read, put right by what people said of earlier documents."""
+    found = without_cleared(document, schema, read, precedents.documents)
+    left_out = len(read.evidence) - len(found.evidence)
+    found = with_anchors(document, schema, found, precedents)
+    found = with_layout(document, schema, found, precedents.documents)
+    found = with_memory(document, schema, found, memory_of(precedents.documents))
+    return found.model_copy(update={"reason": _told(found, left_out)})
+
+
+def _told(found: Extraction, left_out: int) -> str:
+    told = [found.reason]
     count = sum(bool(proof.reason) for proof in found.evidence.values())
-    if not count:
-        return found.reason
-    return f"{found.reason}; {count} {'value' if count == 1 else 'values'} as people confirmed before"
+    if count:
+        told.append(f"{_values(count)} as people confirmed before")
+    if left_out:
+        told.append(f"{_values(left_out)} left out where people cleared them before")
+    return "; ".join(told)
+
+
+def _values(count: int) -> str:
+    return f"{count} {'value' if count == 1 else 'values'}"

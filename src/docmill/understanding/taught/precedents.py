@@ -11,7 +11,7 @@ from docmill.understanding.own.learned import Model
 from docmill.understanding.own.learned import dumps as model_dumps
 from docmill.understanding.own.learned import loads as model_loads
 
-FORMAT = 1
+FORMAT = 2
 """Grows when a precedent is made in another way, so that those made before are made anew."""
 
 
@@ -19,7 +19,8 @@ FORMAT = 1
 class Known:
     """A value that a person spoke of, as text; None where it was cleared.
 
-    is_corrected: whether it is another than what is read when nothing is learned. page, box: where it stands.
+    is_corrected: whether it is another than what is read when nothing is learned. page, box: where it stands,
+    or was read before it was cleared.
     """
 
     value: str | None

@@ -21,7 +21,7 @@ from docmill.understanding.own.features import signature
 from docmill.understanding.own.learned import ALIKE as SAME_LAYOUT
 from docmill.understanding.own.learned import nearest as likeness
 from docmill.understanding.taught.precedents import Known, Precedent
-from docmill.understanding.taught.values import with_values
+from docmill.understanding.taught.values import with_values, without_values
 
 BELIEVED = 0.995
 """How far a value is believed that people confirmed for the same numbers; see docs/understanding.md."""
@@ -97,6 +97,29 @@ def with_layout(
                     found[path] = _taken(known.value, place, precedent.name)
             break  # the latest that speaks of it
     return with_values(read, schema, found)
+
+
+def without_cleared(
+    document: Document, schema: Schema, read: Extraction, precedents: tuple[Precedent, ...]
+) -> Extraction:
+    """What was read, without the values that stand where people cleared them on papers of the same layout."""
+    own = signature(document)
+    latest: dict[str, Known] = {}
+    for precedent in precedents:
+        if likeness(own, [precedent.words]) >= SAME_LAYOUT:
+            latest = {**precedent.values, **latest}
+    cleared = [
+        path
+        for path, known in latest.items()
+        if known.value is None and (proof := read.evidence.get(path)) is not None and _stands_at(proof, known)
+    ]
+    return without_values(read, schema, cleared)
+
+
+def _stands_at(proof: Evidence, known: Known) -> bool:
+    if proof.box is None or known.box is None or proof.page != known.page:
+        return False
+    return abs(proof.box.x0 - known.box.x0) < _NEAR and abs(proof.box.y0 - known.box.y0) < _NEAR
 
 
 def _texts_of(schema: Schema, read: Extraction) -> dict[str, str | None]:

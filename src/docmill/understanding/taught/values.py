@@ -1,6 +1,6 @@
 """Values put into what was read, by their paths."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast
 
 from docmill.model import Evidence, Extraction, Schema
@@ -24,6 +24,17 @@ def with_values(read: Extraction, schema: Schema, found: Mapping[str, Found]) ->
     for path, one in found.items():
         _put(data, path, one.value)
     evidence = {**read.evidence, **{path: one.evidence for path, one in found.items()}}
+    return read.model_copy(update={"data": filled(schema.fields, data), "evidence": evidence})
+
+
+def without_values(read: Extraction, schema: Schema, paths: Sequence[str]) -> Extraction:
+    """The extraction without the values at these paths."""
+    if not paths:
+        return read
+    data = read.data.model_dump()
+    for path in paths:
+        _put(data, path, None)
+    evidence = {path: proof for path, proof in read.evidence.items() if path not in paths}
     return read.model_copy(update={"data": filled(schema.fields, data), "evidence": evidence})
 
 
