@@ -68,8 +68,7 @@ def versions(plan: Plan, folder: Path) -> Iterator[tuple[Document, BaseModel]]:
 
 def _changed(fields: Any, days: timedelta, factor: Decimal, draw_lots: random.Random) -> Any:
     changed: dict[str, Any] = {}
-    for name in type(fields).model_fields:
-        value = getattr(fields, name)
+    for name, value in dict(fields).items():
         if isinstance(value, date):
             changed[name] = value + days
         elif isinstance(value, Decimal):
