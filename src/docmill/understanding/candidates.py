@@ -8,7 +8,15 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Generic, Literal, TypeVar
 
-from docmill.understanding.codes import Code, find_bics, find_ibans, find_identifiers, find_vat_ids
+from docmill.understanding.codes import (
+    Code,
+    find_bics,
+    find_doubtful_ibans,
+    find_doubtful_vat_ids,
+    find_ibans,
+    find_identifiers,
+    find_vat_ids,
+)
 from docmill.understanding.conventions import Conventions
 from docmill.understanding.dates import RANGE_LINK, WrittenDate, find_dates
 from docmill.understanding.folding import fold
@@ -117,13 +125,25 @@ class Candidates:
     @cached_property
     def amounts(self) -> list[Candidate[Decimal]]:
         """Amounts of money. Whole numbers without a currency are `plain`."""
+        return self._amounts(self.layout.segments, frozenset())
+
+    def amounts_outside(self, cells: frozenset[int], headings: frozenset[int]) -> list[Candidate[Decimal]]:
+        """The amounts that are not in these segments, and what labels say of them but these headings."""
+        if not cells:
+            return self.amounts
+        first = min(headings, default=0)
+        before = [one for one in self.amounts if one.segment.index < first]
+        after = [one for one in self.layout.segments if one.index >= first and one.index not in cells]
+        return [*before, *self._amounts(after, headings)][:_MOST_CANDIDATES]
+
+    def _amounts(self, segments: Sequence[Segment], ignored: frozenset[int]) -> list[Candidate[Decimal]]:
         found: list[Candidate[Decimal]] = []
-        for segment in self.layout.segments:
+        for segment in segments:
             begin = 0
             for one in self._written_amounts[segment.index]:
                 if one.percent:
                     continue
-                clues = self._clues(segment, one.start, begin=begin, kind="money")
+                clues = self._clues(segment, one.start, begin=begin, kind="money", ignored=ignored)
                 plain = not one.has_cents and one.currency is None
                 value = one.value(self.conventions.mark)
                 found.append(Candidate(value, segment, one.start, one.stop, clues, plain=plain))
@@ -172,6 +192,16 @@ class Candidates:
         """VAT identifiers whose checksum holds."""
         return self._codes(find_vat_ids)
 
+    @cached_property
+    def doubtful_vat_ids(self) -> list[Candidate[str]]:
+        """What is labelled as a VAT identifier and has its form, though the checksum does not hold."""
+        return [one for one in self._codes(find_doubtful_vat_ids) if one.clues.get(Concept.VAT_NUMBER)]
+
+    @cached_property
+    def doubtful_ibans(self) -> list[Candidate[str]]:
+        """What is labelled as an IBAN and has its form, though the checksum does not hold."""
+        return [one for one in self._codes(find_doubtful_ibans) if one.clues.get(Concept.IBAN)]
+
     def _codes(self, find: Callable[[str], Iterator[Code]]) -> list[Candidate[str]]:
         return [
             Candidate(
@@ -185,14 +215,22 @@ class Candidates:
             for code in find(segment.text)
         ][:_MOST_CANDIDATES]
 
-    def _clues(self, segment: Segment, at: int, *, begin: int, kind: Kind) -> dict[Concept, float]:
-        """What the labels before, left of and above the value at `at` say."""
+    def _clues(
+        self,
+        segment: Segment,
+        at: int,
+        *,
+        begin: int,
+        kind: Kind,
+        ignored: frozenset[int] = frozenset(),
+    ) -> dict[Concept, float]:
+        """What the labels before, left of and above the value at `at` say, but for the headings `ignored`."""
         sheet = self.layout.sheet(segment)
         clues = _before(self.labels(segment), segment.text, begin=begin, at=at)
         if not clues:
             clues = self._left(sheet, segment, kind)
         share = _BESIDE_LEFT_LABEL[kind] if clues else 1.0
-        for concept, strength in self._above(sheet, segment).items():
+        for concept, strength in self._above(sheet, segment, ignored).items():
             clues[concept] = max(clues.get(concept, 0), strength * share)
         return {concept: strength for concept, strength in clues.items() if strength >= _SMALLEST_CLUE}
 
@@ -210,11 +248,11 @@ class Candidates:
             return bool(self._written_dates[segment.index])
         return any(character.isdecimal() for character in segment.text)
 
-    def _above(self, sheet: Sheet, segment: Segment) -> dict[Concept, float]:
+    def _above(self, sheet: Sheet, segment: Segment, ignored: frozenset[int]) -> dict[Concept, float]:
         """The label right above, or the column's header: the first text above that has no value in it."""
         for count, other in enumerate(sheet.above(segment.box)):
             lines = (segment.middle - other.middle) / max(segment.height, sheet.text_height)
-            if count > _FAR_LINES:
+            if count > _FAR_LINES or other.index in ignored:
                 break
             labels = self.labels(other)
             if self._has_value(other, "money"):

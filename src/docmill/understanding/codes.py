@@ -9,6 +9,7 @@ from stdnum.eu import vat
 from stdnum.exceptions import ValidationError
 
 _IBAN = re.compile(r"(?<![A-Z0-9])[A-Z]{2}\s?\d{2}(?:[\s\-]?[A-Z0-9]){11,30}", re.IGNORECASE)
+_DIGITS_OF_IBAN = re.compile(r"(?<![A-Z0-9])[A-Z]{2}\s?\d{2}(?:\s?\d){10,30}(?![A-Z0-9])")
 _BIC = re.compile(r"(?<![A-Z0-9])[A-Z]{4}\s?[A-Z]{2}\s?[A-Z0-9]{2}(?:\s?[A-Z0-9]{3})?(?![A-Z0-9])")
 _VAT = re.compile(
     r"(?<![A-Z0-9])(?:AT\s?U|BE|BG|CY|CZ|DE|DK|EE|EL|ES|FI|FR|GB|HR|HU|IE|IT|LT|LU|LV|MT|NL|PL|PT|RO|SE|SI|SK|XI|CHE)"
@@ -83,6 +84,31 @@ def _longest_vat(match: re.Match[str]) -> Code | None:
         if is_vat_id(compact):
             return Code(compact, match.start(), match.start() + end, valid=True)
     return None
+
+
+_VAT_FORM = re.compile(
+    r"ATU\d{8}|BE[01]\d{9}|CZ\d{8,10}|DE\d{9}|DK\d{8}|EL\d{9}|ES[A-Z0-9]\d{7}[A-Z0-9]|FI\d{8}|FR[A-Z0-9]{2}\d{9}"
+    r"|GB\d{9}(?:\d{3})?|HU\d{8}|IT\d{11}|LU\d{8}|NL\d{9}B\d{2}|PL\d{10}|PT\d{9}|RO\d{2,10}|SE\d{12}|SK\d{10}"
+)
+
+
+def find_doubtful_vat_ids(text: str) -> Iterator[Code]:
+    """What has the form of a VAT identifier though its checksum does not hold: misread or made up."""
+    for match in _VAT.finditer(text):
+        for end in range(len(match[0]), 7, -1):
+            compact = re.sub(r"[\s.\-]", "", match[0][:end])
+            ends = end == len(match[0]) or not (match[0][end].isalnum() and match[0][end - 1].isalnum())
+            if ends and _VAT_FORM.fullmatch(compact) and not is_vat_id(compact):
+                yield Code(compact, match.start(), match.start() + end, valid=False)
+                break
+
+
+def find_doubtful_ibans(text: str) -> Iterator[Code]:
+    """What has the form of an IBAN though its checksum does not hold."""
+    for match in _DIGITS_OF_IBAN.finditer(text):
+        compact = re.sub(r"[\s\-]", "", match[0])
+        if len(compact) >= _SHORTEST_IBAN and not is_iban(compact):
+            yield Code(compact, match.start(), match.end(), valid=False)
 
 
 def is_vat_id(text: str) -> bool:

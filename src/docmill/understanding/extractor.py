@@ -7,7 +7,7 @@ from docmill.understanding.chronology import dates, time_of_day
 from docmill.understanding.conventions import conventions
 from docmill.understanding.findings import Finding, Findings, extraction
 from docmill.understanding.layout import Layout
-from docmill.understanding.lines.items import items
+from docmill.understanding.lines.items import NO_ITEMS, Items, items
 from docmill.understanding.lines.tills import till_items
 from docmill.understanding.parties import parties
 from docmill.understanding.references import account_codes, numbers
@@ -31,22 +31,24 @@ class RuleExtractor:
             )
         layout = Layout(document)
         candidates = Candidates(layout, conventions(layout))
-        found = ruled_findings(candidates, kind)
-        found |= listed_findings(candidates, kind, found)
+        table = items(candidates) if kind in _WITH_ITEMS else NO_ITEMS
+        found = ruled_findings(candidates, kind, table)
+        found |= listed_findings(candidates, kind, found, table)
         return extraction(schema, found, layout, reason=REASON)
 
 
-def listed_findings(candidates: Candidates, kind: DocumentType, known: Findings) -> dict[str, Finding]:
+def listed_findings(
+    candidates: Candidates, kind: DocumentType, known: Findings, table: Items = NO_ITEMS
+) -> dict[str, Finding]:
     """Line items or bookings, by path such as `lines[0].quantity`, and what they prove of other fields.
 
-    known: what was found of the other fields.
+    known: what was found of the other fields. table: the items of documents that have headings for them.
     """
     if kind == "bank_statement":
         return bookings(candidates, known)
     if kind == "receipt":
         return dict(till_items(candidates, items(candidates)).findings())
     if kind in _WITH_ITEMS:
-        table = items(candidates)
         return dict((table if table.rows else till_items(candidates)).findings())
     return {}
 
@@ -56,12 +58,12 @@ def findings(layout: Layout, kind: DocumentType) -> dict[str, Finding]:
     return ruled_findings(Candidates(layout, conventions(layout)), kind)
 
 
-def ruled_findings(candidates: Candidates, kind: DocumentType) -> dict[str, Finding]:
-    """The same, from candidates that others use too."""
+def ruled_findings(candidates: Candidates, kind: DocumentType, table: Items = NO_ITEMS) -> dict[str, Finding]:
+    """The same, from candidates that others use too. table: the items, where they are known."""
     found = {
         **numbers(candidates, kind),
         **dates(candidates, kind),
-        **totals(candidates, kind),
+        **totals(candidates, kind, table=table),
         **dict(account_codes(candidates)),
         **dict(currency(candidates)),
     }

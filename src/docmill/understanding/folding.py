@@ -6,7 +6,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-_CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z])")
+_CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?<!\bMw)(?=[A-Z])")
+"""Where a word begins within another; MwSt is one word."""
 _TOKEN = re.compile(r"[^\W_]+|#")
 _PART = re.compile(r"[^\W\d_]+|\d+|#")
 _OCR_LETTERS = str.maketrans("01585", "olsbs")

@@ -34,6 +34,8 @@ _AS_BUYER = {
     None: 0.0,
 }
 """An advertiser is the customer, whoever buys the air time for it."""
+_DOUBTFUL = 0.4
+"""How far an identifier is believed whose checksum does not hold; the gate shows it to a person."""
 _SAME_NAME = 88
 _NULL = 1.2
 _BOTTOM = 0.85
@@ -214,15 +216,16 @@ def _vat_ids(
     candidates: Candidates, seller: Block | None, buyer: Block | None, *, writer: str
 ) -> Iterator[tuple[str, Finding]]:
     """Whose VAT identifier is whose: the writer's, unless it stands below the buyer's name or says so."""
-    by_value: dict[str, Candidate[str]] = {}
-    for candidate in candidates.vat_ids:
-        by_value.setdefault(candidate.value, candidate)
-    buyers = [one for one in by_value.values() if writer == "seller" and _is_buyers(one, seller, buyer)]
-    others = [one for one in by_value.values() if one not in buyers]
-    if others:
-        yield f"{writer}.vat_id", found(others[0], 0.9 / len(others))
-    if buyers:
-        yield "buyer.vat_id", found(buyers[0], 0.9 / len(buyers))
+    known = {one.value: one for one in reversed(candidates.vat_ids)}
+    doubtful = {one.value: one for one in reversed(candidates.doubtful_vat_ids)}
+    for by_value, sure in ((doubtful, _DOUBTFUL), (known, 0.9)):
+        values = list(reversed(by_value.values()))
+        buyers = [one for one in values if writer == "seller" and _is_buyers(one, seller, buyer)]
+        others = [one for one in values if one not in buyers]
+        if others:
+            yield f"{writer}.vat_id", found(others[0], sure / len(others))
+        if buyers:
+            yield "buyer.vat_id", found(buyers[0], sure / len(buyers))
 
 
 def _is_buyers(vat_id: Candidate[str], seller: Block | None, buyer: Block | None) -> bool:

@@ -5,11 +5,13 @@ from collections.abc import Iterator
 
 from docmill.model import DocumentType
 from docmill.understanding.candidates import Candidate, Candidates
-from docmill.understanding.findings import Finding, best
+from docmill.understanding.findings import Finding, best, found
 from docmill.understanding.vocabulary import Concept
 from docmill.understanding.weights import NULL_NUMBER, OWN_NUMBER, REFERENCES, Weights, score
 
 _SHORT = 3
+_DOUBTFUL = 0.4
+"""How far a code is believed whose checksum does not hold; the gate shows it to a person."""
 _ALONE_MUST_SAY = 0.5
 
 
@@ -20,13 +22,13 @@ def numbers(candidates: Candidates, document_type: DocumentType) -> dict[str, Fi
         (candidate, {field: _score(candidate, weights) for field, weights in tables.items()})
         for candidate in candidates.identifiers
     ]
-    found: dict[str, Finding] = {}
+    chosen: dict[str, Finding] = {}
     for field in tables:
         own = [(candidate, of[field]) for candidate, of in scores if of[field] >= max(of.values())]
         finding = best(own, null=NULL_NUMBER)
         if finding is not None:
-            found[field] = finding
-    return found
+            chosen[field] = finding
+    return chosen
 
 
 def _references(document_type: DocumentType) -> dict[str, Weights]:
@@ -62,3 +64,5 @@ def account_codes(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
         finding = best(usable, null=0)
         if finding is not None:
             yield path, finding
+        elif path == "payment.iban" and candidates.doubtful_ibans:
+            yield path, found(candidates.doubtful_ibans[0], _DOUBTFUL)

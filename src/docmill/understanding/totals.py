@@ -8,6 +8,7 @@ from typing import NamedTuple
 from docmill.model import DocumentType
 from docmill.understanding.candidates import Candidate, Candidates
 from docmill.understanding.findings import Finding, Span, found, probabilities
+from docmill.understanding.lines.items import NO_ITEMS, Items
 from docmill.understanding.money import currency_code, currency_spans
 from docmill.understanding.vocabulary import Concept
 from docmill.understanding.weights import MONEY, NULL_MONEY, score
@@ -30,7 +31,10 @@ _UNLABELLED = 0.2
 _NEVER = -9.0
 _KEPT = 2.0
 """Cash less change."""
+_TOTALS = frozenset({Concept.TOTAL, Concept.NET, Concept.GROSS, Concept.DUE, Concept.GRAND})
 _ROUNDED = 1.6
+_MADE = (1.0, 0.0, 0.3)
+"""What it says for net, tax and gross total that the items make it."""
 _PAID = 0.6
 _SURELY = 0.5
 
@@ -52,10 +56,17 @@ class _Combination(NamedTuple):
 
 
 def totals(
-    candidates: Candidates, document_type: DocumentType, known: Decimal | None = None
+    candidates: Candidates,
+    document_type: DocumentType,
+    known: Decimal | None = None,
+    *,
+    table: Items = NO_ITEMS,
 ) -> dict[str, Finding]:
-    """Net, tax and gross total, and the amount due. known: the gross total, where something else tells it."""
-    amounts = candidates.amounts
+    """Net, tax and gross total, and the amount due. known: the gross total, where something else tells it.
+
+    table: the items, whose amounts are no totals and whose headings say nothing of what stands below them.
+    """
+    amounts = candidates.amounts_outside(table.cells, table.headings)
     places = _Places(amounts)
     least = -1.0 if document_type == "receipt" else 0.0
     options = [_options(amounts, field, places, least if field == "gross_total" else 0) for field in FIELDS]
@@ -68,6 +79,8 @@ def totals(
         ]
     if known is not None:
         options[-1] = [_Option(amount, 0.0) for amount in amounts if amount.value == known][:1] or options[-1]
+    if table.total is not None:
+        options = [_made(own, table.total, worth) for own, worth in zip(options, _MADE, strict=True)]
     combinations = [
         _Combination(chosen, sum(option.score for option in chosen) + _together(chosen, rates, slack))
         for chosen in product(*options)
@@ -79,6 +92,16 @@ def totals(
         if option.amount is not None
     }
     return {**chosen, **dict(_due(amounts, places, chosen.get("gross_total")))}
+
+
+def _made(options: Sequence[_Option], total: Decimal, worth: float) -> list[_Option]:
+    """The options, that which the items make more likely."""
+    return [
+        option._replace(score=option.score + worth)
+        if option.amount is not None and option.amount.value == total
+        else option
+        for option in options
+    ]
 
 
 def balances(candidates: Candidates) -> dict[str, Finding]:
@@ -120,20 +143,22 @@ def currency(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
 
 
 class _Places:
-    """What an amount's place on the document and its size say."""
+    """What an amount's place on the document and its size say; on a credit note most sums may be negative."""
 
     def __init__(self, amounts: Sequence[Amount]) -> None:
         self._count = max(1, len(amounts))
         self._order = {id(amount): index for index, amount in enumerate(amounts)}
-        self._largest = max((amount.value for amount in amounts if not amount.plain), default=Decimal(0))
+        self._largest = max((abs(amount.value) for amount in amounts if not amount.plain), default=Decimal(0))
+        sums = [one.value for one in amounts if one.value and not _TOTALS.isdisjoint(one.clues)]
+        self._returned = sum(value < 0 for value in sums) > len(sums) / 2
 
     def score(self, amount: Amount, field: str) -> float:
         value = _LATER * self._order[id(amount)] / self._count
         if amount.plain:
             value += _PLAIN
-        if field == "gross_total" and amount.value == self._largest:
+        if field == "gross_total" and abs(amount.value) == self._largest:
             value += _LARGEST
-        if amount.value < 0 or (amount.value == 0 and field != "tax_total"):
+        if (amount.value < 0 and not self._returned) or (amount.value == 0 and field != "tax_total"):
             value += _UNLIKELY
         return value
 

@@ -107,6 +107,15 @@ _ISSUED: Mapping[DocumentType, Concept] = {
 }
 
 
+_OTHER_PAPERS = (
+    Concept.ORDER_NUMBER,
+    Concept.PURCHASE_ORDER_NUMBER,
+    Concept.DELIVERY_NOTE_NUMBER,
+    Concept.CONTRACT_NUMBER,
+)
+"""A date beside one of these is that paper's own."""
+
+
 def issue_date(document_type: DocumentType) -> Weights:
     """The date a document of this type was made out."""
     weights = {
@@ -117,6 +126,8 @@ def issue_date(document_type: DocumentType) -> Weights:
         Concept.DOCUMENT_NUMBER: 0.8,
         Concept.RECEIPT_NUMBER: 0.8,
     }
+    if document_type == "invoice":
+        weights |= dict.fromkeys(_OTHER_PAPERS, -1.5)
     own = _ISSUED.get(document_type)
     if own is not None:
         weights[own] = 4 if document_type != "delivery_note" else 0.5

@@ -83,10 +83,11 @@ class Row:
 
 @dataclass(slots=True)
 class Grid:
-    """A table. text: the column of the items' names; None if it has none."""
+    """A table. text: the column of the items' names; None if it has none. segments: of its headings."""
 
     headings: tuple[Heading, ...]
     text: int | None = None
+    segments: frozenset[int] = frozenset()
     rows: list[Row] = field(default_factory=list[Row])
 
     def says(self, column: Column) -> bool:
@@ -142,6 +143,7 @@ class GridReader:
         if known is None or meanings != [heading.meanings for heading in known.headings]:
             known = Grid(row.headings, columns.text)
             self.grids.append(known)
+        known.segments |= row.segments
         self._columns = columns
         known.rows += _rows(columns, body)
 

@@ -63,19 +63,16 @@ class Heading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HeadingRow:
-    """The headings of a table from left to right. stop: the index of the line after them."""
+    """The headings of a table from left to right. stop: the line after them. segments: theirs."""
 
     headings: tuple[Heading, ...]
     stop: int
+    segments: frozenset[int]
 
     @property
     def known(self) -> int:
         """How many are known."""
         return sum(bool(heading.meanings) for heading in self.headings)
-
-    def says(self, column: Column) -> bool:
-        """Whether a heading can mean this."""
-        return any(column in heading.meanings for heading in self.headings)
 
 
 @dataclass(slots=True)
@@ -195,7 +192,8 @@ def _row(stacks: Sequence[_Stack], stop: int) -> HeadingRow | None:
         return None
     headings = [_heading(stack, found) for stack, found in zip(stacks, labels, strict=True)]
     headings.sort(key=lambda heading: heading.x0)
-    return HeadingRow(tuple(headings), stop) if _is_table(headings) else None
+    segments = frozenset(word.segment.index for stack in stacks for line in stack.lines for word in line)
+    return HeadingRow(tuple(headings), stop, segments) if _is_table(headings) else None
 
 
 def _covered(text: str, labels: Sequence[Label[Column]]) -> float:

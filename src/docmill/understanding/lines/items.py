@@ -28,10 +28,16 @@ Item = dict[str, Finding]
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The items in the order of the page. proved: their amounts make a sum that is printed elsewhere."""
+    """The items in the order of the page. proved: their amounts make a sum that is printed elsewhere.
+
+    Where they do: total: what they make; cells, headings: the segments of their table.
+    """
 
     rows: tuple[Item, ...]
     proved: bool
+    total: Decimal | None = None
+    cells: frozenset[int] = frozenset()
+    headings: frozenset[int] = frozenset()
 
     def findings(self) -> Iterator[tuple[str, Finding]]:
         """By path, such as `lines[0].quantity`."""
@@ -92,9 +98,11 @@ class _Table:
             [read_figure(candidates, row.cells[index]) for row in grid.rows]
             for index in range(len(grid.headings))
         ]
-        within = {word.segment.index for row in grid.rows for cell in row.cells for word in cell}
+        self._within = frozenset(
+            word.segment.index for row in grid.rows for cell in row.cells for word in cell
+        )
         self._printed = frozenset(
-            amount.value for amount in candidates.amounts if amount.segment.index not in within
+            amount.value for amount in candidates.amounts if amount.segment.index not in self._within
         )
         self._roles = roles(grid, self._figures, self._printed)
         taken = (self._roles.quantity, self._roles.unit_price, self._roles.amount, self._roles.discount)
@@ -123,7 +131,9 @@ class _Table:
     def items(self) -> Items:
         """Every row as an item."""
         rows = tuple(dict(self._item(number)) for number in range(len(self._grid.rows)))
-        return Items(rows, proved=self._sums_up)
+        if not self._sums_up:
+            return Items(rows, proved=False)
+        return Items(rows, True, self._sum, self._within, self._grid.segments)
 
     def _item(self, number: int) -> Iterator[tuple[str, Finding]]:
         row = self._grid.rows[number]

@@ -22,7 +22,8 @@ class Language:
     labels: phrases per concept; case, accents and punctuation do not matter, and `#` stands for any word or
     sign for `number`. columns: the same for the headings of tables. titles: phrases that speak for a document
     type, with their weight. common: words that run through any text of this language. carried: what a row is
-    called that brings a sum from one page to the next. streets: words of addresses; `-weg` is the end of a
+    called that brings a sum from one page to the next. names: what stands before a party's name in a form.
+    salutations: lines before a name that are not of it. streets: words of addresses; `-weg` is the end of a
     longer word. regions: countries and regions that end an address. legal: legal forms.
     firms: words of firms' names.
     """
@@ -33,6 +34,8 @@ class Language:
     titles: Mapping[DocumentType, Mapping[str, float]]
     common: frozenset[str]
     carried: tuple[str, ...]
+    names: tuple[str, ...]
+    salutations: tuple[str, ...]
     streets: tuple[str, ...]
     regions: tuple[str, ...]
     legal: tuple[str, ...]
@@ -48,6 +51,8 @@ def _language(code: str) -> Language:
         titles=table["titles"],
         common=frozenset(table["common"]),
         carried=tuple(table["carried"]),
+        names=tuple(table["names"]),
+        salutations=tuple(table["salutations"]),
         streets=tuple(table["streets"]),
         regions=tuple(table["regions"]),
         legal=tuple(table["legal"]),
