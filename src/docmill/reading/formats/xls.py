@@ -4,6 +4,7 @@ import io
 import struct
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import xlrd
@@ -14,8 +15,9 @@ from xlrd.sheet import Cell
 from xlrd.sheet import Sheet as Worksheet
 
 from docmill.errors import CorruptError, EncryptedError
-from docmill.reading.flow import Block
-from docmill.reading.formats import numberformat
+from docmill.reading.flow import Block, Unread
+from docmill.reading.formats import numberformat, xlspictures
+from docmill.reading.formats.figures import BROKEN, Album
 from docmill.reading.formats.numberformat import GENERAL
 from docmill.reading.formats.sheet import Budget, Sheet, blocks
 from docmill.reading.options import ReadingOptions
@@ -46,7 +48,10 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
             file_contents=path.read_bytes(), formatting_info=True, ragged_rows=True, logfile=io.StringIO()
         )
         budget = Budget()
-        return list(blocks([_sheet(book, sheet, budget) for sheet in book.sheets()], budget))
+        sheets = [_sheet(book, sheet, budget) for sheet in book.sheets()]
+        if sheets:
+            _add_pictures(sheets, path)
+        return list(blocks(sheets, budget))
 
 
 @contextmanager
@@ -57,6 +62,21 @@ def _translated() -> Generator[None]:
         if isinstance(error, XLRDError) and "encrypted" in str(error):
             raise EncryptedError(LOCKED) from error
         raise CorruptError("the workbook is damaged; open it in Excel and save it as .xlsx") from error
+
+
+def _add_pictures(sheets: list[Sheet], path: Path) -> None:
+    """Put the pictures on their sheets, those of unknown place on the last."""
+    album = Album()
+    try:
+        found = xlspictures.by_sheet(path)
+    except DAMAGED:
+        sheets[-1].pictures.append(Unread(BROKEN))
+        return
+    by_name = {sheet.name: sheet for sheet in sheets}
+    for name, contents in found.items():
+        sheet = by_name.get(name, sheets[-1])
+        for content in contents:
+            sheet.pictures += album.blocks(partial(bytes, content))
 
 
 def _sheet(book: Book, worksheet: Worksheet, budget: Budget) -> Sheet:

@@ -1,0 +1,191 @@
+"""Pictures in workbooks of Excel 97 to 2003 ([MS-XLS], [MS-ODRAW]), and of those before."""
+
+import struct
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import olefile
+
+Book: TypeAlias = "olefile.OleFileIO[Any]"
+
+_STREAMS = ("Workbook", "Book")
+_BOF, _EOF, _SHEET, _CONTINUE = 0x0809, 0x000A, 0x0085, 0x003C
+_GROUP, _DRAWING = 0x00EB, 0x00EC
+_BITMAPS = (0x007F, 0x00E9)
+"""A picture of old workbooks, and what lies behind the cells of a sheet."""
+_KEPT = frozenset({_GROUP, _DRAWING, *_BITMAPS})
+_RECORD = struct.Struct("<HH")
+_PART = struct.Struct("<HHL")
+_CONTAINER = 0xF
+_STORED, _OPTIONS = 0xF007, 0xF00B
+_PICTURE = 0x0104
+"""The property of a shape that says which stored picture it shows, from 1."""
+_USES_AT, _NAME_AT, _STORED_HEAD = 24, 33, 36
+_DIB = 0xF01F
+_PACKED = {0xF01A: b"\x01\0\0\0", 0xF01B: b"\xd7\xcd\xc6\x9a", 0xF01C: b"PICT"}
+"""Drawings, which cannot be read: how such a file begins, which is all that is to be known of them."""
+_PLAIN = frozenset({0xF01D, 0xF01E, _DIB, 0xF029, 0xF02A})
+_DEEPEST = 20
+_OLD_BITMAP = 9
+_CORE_HEAD, _FULL_HEAD, _BIT_FIELDS = 12, 40, 3
+_INDEXED_BITS = 8
+
+Pictures: TypeAlias = Mapping[str, list[bytes]]
+
+
+def by_sheet(path: Path) -> Pictures:
+    """The pictures of each sheet by its name, as files; under "" those whose sheet is not to be told.
+
+    Raises what `olefile` and `struct` raise on what is damaged.
+    """
+    if not olefile.isOleFile(str(path)):  # pyright: ignore[reportUnknownMemberType] - untyped
+        return {}
+    with path.open("rb") as file, olefile.OleFileIO(file) as compound:  # pyright: ignore[reportUnknownVariableType] - untyped
+        return _in_stream(_workbook(compound))  # pyright: ignore[reportUnknownArgumentType] - untyped
+
+
+def _workbook(compound: Book) -> bytes:
+    for name in _STREAMS:
+        if compound.exists(name):
+            with compound.openstream(name) as stream:  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
+                content: bytes = stream.read()  # pyright: ignore[reportUnknownMemberType] - untyped
+            return content
+    return b""
+
+
+@dataclass(slots=True)
+class _Drawn:
+    """What of drawings stands in one stream. names: of the sheets, by where each begins."""
+
+    names: dict[int, str] = field(default_factory=dict[int, str])
+    group: bytearray = field(default_factory=bytearray)
+    drawings: defaultdict[int, bytearray] = field(
+        default_factory=lambda: defaultdict[int, bytearray](bytearray)
+    )
+    bitmaps: list[tuple[int, bytearray]] = field(default_factory=list[tuple[int, bytearray]])
+
+
+def _in_stream(data: bytes) -> Pictures:
+    drawn = _collected(data)
+    stored = list(_stored(bytes(drawn.group), 0))
+    found: defaultdict[str, list[bytes]] = defaultdict(list)
+    shown: set[int] = set()
+    for start, drawing in drawn.drawings.items():
+        for number in _shown(bytes(drawing), 0):
+            if 0 < number <= len(stored):
+                shown.add(number)
+                found[drawn.names.get(start, "")].append(stored[number - 1][1])
+    found[""] += [content for at, (uses, content) in enumerate(stored, 1) if uses and at not in shown]
+    for start, bitmap in drawn.bitmaps:
+        kind, _, size = struct.unpack_from("<HHL", bitmap)
+        content = bytes(bitmap[8 : 8 + size])
+        found[drawn.names.get(start, "")].append(
+            _as_file(content) if kind == _OLD_BITMAP else _PACKED[0xF01B]
+        )
+    return found
+
+
+def _collected(data: bytes) -> _Drawn:
+    drawn = _Drawn()
+    at = depth = start = 0
+    into: bytearray | None = None
+    while at + _RECORD.size <= len(data):
+        kind, size = _RECORD.unpack_from(data, at)
+        content = (
+            data[at + _RECORD.size : at + _RECORD.size + size] if kind in _KEPT or into is not None else b""
+        )
+        if kind == _BOF:
+            depth += 1
+            start = at if depth == 1 else start
+        elif kind == _EOF:
+            depth -= 1
+        elif kind == _SHEET:
+            position, name = _sheet(data[at + _RECORD.size : at + _RECORD.size + size])
+            drawn.names[position] = name
+        if kind == _CONTINUE and into is not None:
+            into += content
+        else:
+            into = _place(drawn, kind, start)
+            if into is not None:
+                into += content
+        at += _RECORD.size + size
+    return drawn
+
+
+def _place(drawn: _Drawn, kind: int, start: int) -> bytearray | None:
+    """Where the content of a record belongs; None if it is of no drawing."""
+    if kind == _GROUP:
+        return drawn.group
+    if kind == _DRAWING:
+        return drawn.drawings[start]
+    if kind in _BITMAPS:
+        drawn.bitmaps.append((start, bytearray()))
+        return drawn.bitmaps[-1][1]
+    return None
+
+
+def _sheet(record: bytes) -> tuple[int, str]:
+    """Where a sheet begins, and its name, which old workbooks write without saying how wide letters are."""
+    (position,) = struct.unpack_from("<L", record)
+    count = record[6]
+    if len(record) == 7 + count:
+        return position, record[7:].decode("latin-1")
+    return position, record[8:].decode("utf-16-le" if record[7] & 1 else "latin-1", "replace")
+
+
+def _parts(data: bytes, depth: int) -> Iterator[tuple[int, int, bytes]]:
+    """The records of a drawing that hold no others: instance, type, content; and stored pictures whole."""
+    at = 0
+    while at + _PART.size <= len(data) and depth <= _DEEPEST:
+        head, kind, size = _PART.unpack_from(data, at)
+        content = data[at + _PART.size : at + _PART.size + size]
+        if head & 0xF == _CONTAINER:
+            yield from _parts(content, depth + 1)
+        else:
+            yield head >> 4, kind, content
+        at += _PART.size + size
+
+
+def _stored(data: bytes, depth: int) -> Iterator[tuple[int, bytes]]:
+    """The pictures of the workbook in their order, and how often each is used."""
+    for instance, kind, content in _parts(data, depth):
+        if kind == _STORED:
+            (uses,) = struct.unpack_from("<L", content, _USES_AT)
+            inner = content[_STORED_HEAD + content[_NAME_AT] :]
+            yield uses, next((blip for _, blip in _stored(inner, depth + 1)), b"")
+        elif kind in _PACKED:
+            yield 1, _PACKED[kind]
+        elif kind in _PLAIN:
+            blip = content[17 + 16 * (instance & 1) :]  # behind one checksum or two, and a mark
+            yield 1, _as_file(blip) if kind == _DIB else blip
+
+
+def _shown(data: bytes, depth: int) -> Iterator[int]:
+    """The numbers of the pictures that the shapes of a sheet show."""
+    for count, kind, content in _parts(data, depth):
+        if kind == _OPTIONS:
+            for at in range(0, min(6 * count, len(content) - 5), 6):
+                name, number = struct.unpack_from("<HL", content, at)
+                if name & 0x3FFF == _PICTURE:
+                    yield number
+
+
+def _as_file(bitmap: bytes) -> bytes:
+    """A bitmap of Windows' memory as the file that it would be."""
+    (head,) = struct.unpack_from("<L", bitmap)
+    bits, colours, entry = 0, 0, 4
+    if head == _CORE_HEAD:
+        (bits,) = struct.unpack_from("<H", bitmap, 10)
+        entry = 3
+    elif head >= _FULL_HEAD:
+        bits, packing = struct.unpack_from("<HL", bitmap, 14)
+        (colours,) = struct.unpack_from("<L", bitmap, 32)
+        if head == _FULL_HEAD and packing == _BIT_FIELDS:
+            head += 12
+    if bits <= _INDEXED_BITS and not colours:
+        colours = 1 << bits
+    start = 14 + head + colours * entry
+    return b"BM" + struct.pack("<LHHL", 14 + len(bitmap), 0, 0, start) + bitmap
