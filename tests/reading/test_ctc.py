@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from docmill.reading.ctc import MARKS, LineText, Steps, decode
+from docmill.reading.ctc import MARKS, LineText, Steps, decode, steps_of
 
 CHARACTERS = ["", *"abt0123456789.:,", " "]
 STEP_PX = 10.0
@@ -19,7 +19,8 @@ def steps(
         likely_spaces[step] = probability
     for step, probability in (dots or {}).items():
         marks[step, 0] = probability
-    return Steps(indices, np.full(len(best), 0.9, np.float32), likely_spaces, marks, STEP_PX)
+    certain = np.full(len(best), 0.9, np.float32)
+    return Steps(indices, certain, likely_spaces, marks, STEP_PX, {})
 
 
 def line(*ink: tuple[int, int], width: int = 100) -> NDArray[np.uint8]:
@@ -80,3 +81,20 @@ def test_nothing_but_space_is_no_text() -> None:
     found = read(steps("__ _", spaces={2: 1.0}))
 
     assert (found.text, found.score, found.places.shape) == ("", 0.0, (0, 2))
+
+
+def test_a_character_in_doubt_has_rivals() -> None:
+    seen = np.zeros((4, len(CHARACTERS)), np.float32)
+    seen[0, CHARACTERS.index("a")] = 0.99
+    seen[1, 0] = 1.0
+    seen[[2, 3], CHARACTERS.index("1")] = 0.5, 0.6
+    seen[[2, 3], CHARACTERS.index("t")] = 0.4, 0.3
+    seen[3, CHARACTERS.index("7")] = 0.01
+
+    found = read(steps_of(seen, space=len(CHARACTERS) - 1, marks=[13, 14, 15], step_px=STEP_PX))
+
+    assert found.text == "a1"
+    assert [[(rival, pytest.approx(0.3)) for rival, _ in rivals] for rivals in found.rivals] == [
+        [],
+        [("t", pytest.approx(0.3))],
+    ]

@@ -6,7 +6,8 @@ from docmill.reading.spelling import corrected
 
 def line(text: str, *, certainty: float = 0.8) -> LineText:
     count = len(text)
-    return LineText(text, np.zeros((count, 2), np.float32), np.full(count, certainty, np.float32), certainty)
+    certainties = np.full(count, certainty, np.float32)
+    return LineText(text, np.zeros((count, 2), np.float32), certainties, certainty, [()] * count)
 
 
 ENGLISH = line("the quick brown fox jumps over the lazy dog " * 5)

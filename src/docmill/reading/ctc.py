@@ -4,7 +4,7 @@ Its own spaces are the weakest part of it: it joins what is printed apart, and t
 digits for a space. Both are decided here (docs/decisions/016).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,13 +25,16 @@ MARKS = ".:,"
 """What stands between digits and is easily taken for a space."""
 MARK = 0.02
 """Probability from which on one of them is rather meant than a space."""
+RIVAL = 0.03
+"""Probability from which on a character may be meant where another is more probable."""
 
 
 class Steps(NamedTuple):
     """A recogniser's answer for one line.
 
     For each step the best character (0 is none), its probability, those of a space and of each of `MARKS`.
-    step_px: how many columns of the line's picture a step is wide.
+    step_px: how many columns of the line's picture a step is wide. rivals: of a step in doubt, what else it
+    may show, and how probably.
     """
 
     best: NDArray[np.intp]
@@ -39,6 +42,7 @@ class Steps(NamedTuple):
     spaces: NDArray[np.float32]
     marks: NDArray[np.float32]
     step_px: float
+    rivals: Mapping[int, Sequence[tuple[int, float]]]
 
 
 class LineText(NamedTuple):
@@ -47,12 +51,14 @@ class LineText(NamedTuple):
     places: float32, shape (len(text), 2): start and end of each character as shares of the line's width.
     certainties: shape (len(text),), the probability of each character; 1 of a space.
     score: the mean of those of the characters that are printed.
+    rivals: of each character, what else it may be, and how probably.
     """
 
     text: str
     places: NDArray[np.float32]
     certainties: NDArray[np.float32]
     score: float
+    rivals: Sequence[Sequence[tuple[str, float]]]
 
 
 class _Glyph(NamedTuple):
@@ -62,9 +68,10 @@ class _Glyph(NamedTuple):
     first: int
     last: int
     probability: float
+    rivals: Sequence[tuple[str, float]]
 
 
-NOTHING = LineText("", np.zeros((0, 2), np.float32), np.zeros(0, np.float32), 0.0)
+NOTHING = LineText("", np.zeros((0, 2), np.float32), np.zeros(0, np.float32), 0.0, ())
 
 
 def steps_of(
@@ -73,7 +80,14 @@ def steps_of(
     """probabilities: shape (steps, characters). space, marks: the indices of those characters."""
     best = probabilities.argmax(axis=1)
     certainty = probabilities[np.arange(len(best)), best]
-    return Steps(best, certainty, probabilities[:, space], probabilities[:, list(marks)], step_px)
+    doubtful: list[int] = np.flatnonzero((best != 0) & (certainty < 1 - RIVAL)).tolist()
+    rivals = {step: _rivals(probabilities[step], int(best[step])) for step in doubtful}
+    return Steps(best, certainty, probabilities[:, space], probabilities[:, list(marks)], step_px, rivals)
+
+
+def _rivals(probabilities: NDArray[np.float32], best: int) -> list[tuple[int, float]]:
+    others: list[int] = np.flatnonzero(probabilities >= RIVAL).tolist()
+    return [(other, float(probabilities[other])) for other in others if other not in (0, best)]
 
 
 def decode(steps: Steps, characters: list[str], line: NDArray[np.uint8]) -> LineText:
@@ -84,7 +98,7 @@ def decode(steps: Steps, characters: list[str], line: NDArray[np.uint8]) -> Line
     ink = _ink(line)
     width = line.shape[1]
     centres = [_centre(glyph, steps.step_px, width) for glyph in glyphs]
-    text, certainties = glyphs[0].text, [glyphs[0].probability]
+    text, certainties, rivals = glyphs[0].text, [glyphs[0].probability], [glyphs[0].rivals]
     starts, stops = [_edge(ink, 0, centres[0])[1]], list[float]()
     for (left, right), (from_px, to_px) in zip(pairwise(glyphs), pairwise(centres), strict=True):
         start, stop = _edge(ink, from_px, to_px)
@@ -93,13 +107,15 @@ def decode(steps: Steps, characters: list[str], line: NDArray[np.uint8]) -> Line
             starts.append(start)
             stops.append(stop)
             certainties.append(1.0)
+            rivals.append(())
         starts.append(stop)
         text += between + right.text
         certainties.append(right.probability)
+        rivals.append(right.rivals)
     stops.append(_edge(ink, centres[-1], width)[0])
     places = np.stack([starts, stops], axis=1).astype(np.float32) / width
     score = float(np.mean([glyph.probability for glyph in glyphs]))
-    return LineText(text, places, np.array(certainties, np.float32), score)
+    return LineText(text, places, np.array(certainties, np.float32), score, rivals)
 
 
 def _glyphs(steps: Steps, characters: list[str]) -> list[_Glyph]:
@@ -109,7 +125,12 @@ def _glyphs(steps: Steps, characters: list[str]) -> list[_Glyph]:
     for first, end in pairwise([*changes, len(steps.best)]):
         index = int(steps.best[first])
         if index and not characters[index].isspace():
-            found.append(_Glyph(characters[index], first, end - 1, float(steps.probabilities[first])))
+            clearest = first + int(steps.probabilities[first:end].argmax())
+            rivals = [
+                (characters[other], probability) for other, probability in steps.rivals.get(clearest, ())
+            ]
+            certainty = float(steps.probabilities[first])
+            found.append(_Glyph(characters[index], first, end - 1, certainty, rivals))
     return found
 
 

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from docmill.reading.ctc import LineText
+from docmill.reading.kinds import settled
 
 RARE = 0.01
 """Of the letters of a page: a language with accents has more of them."""
@@ -40,7 +41,7 @@ def _accents_are_rare(lines: Sequence[LineText]) -> bool:
 
 
 def _corrected(line: LineText, *, plain: bool) -> str:
-    text = line.text
+    text = settled(line)
     if plain:
         certainties = line.certainties.tolist()
         text = "".join(
