@@ -1,13 +1,15 @@
+import io
 import struct
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL import Image, ImageDraw
 
 from compound import Tree, attachment, compound, message, within
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
 from docmill.reading import holding, mail, mapi, msg
-from docmill.reading.flow import typeset
+from docmill.reading.flow import Figure, typeset
 from docmill.reading.options import ReadingOptions
 
 OPTIONS = ReadingOptions()
@@ -128,6 +130,68 @@ def test_a_picture_is_a_document_unless_the_body_shows_a_small_one(tmp_path: Pat
     )
 
     assert parts_of(path) == {"scan.png": bytes(120_000), "receipt.png": b"receipt"}
+
+
+@pytest.fixture
+def picture() -> bytes:
+    """With enough spots of a letter's size."""
+    image = Image.new("RGB", (600, 400), "white")
+    draw = ImageDraw.Draw(image)
+    for index in range(60):
+        x, y = 20 + 50 * (index % 10), 20 + 60 * (index // 10)
+        draw.rectangle((x, y, x + 8, y + 14), fill="black")
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+PAGE = '<p>See this:</p><img src="cid:scan%40here"><p>Thank you</p>'
+
+
+def figures(path: Path) -> list[int]:
+    """Where pictures stand among the blocks of the body."""
+    return [at for at, block in enumerate(msg.read(path, OPTIONS)) if isinstance(block, Figure)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "binaries", "at"),
+    [
+        ({mapi.SUBJECT: "Page"}, {mapi.PAGE_BODY: PAGE.encode()}, [3]),
+        ({mapi.SUBJECT: "Rich"}, {mapi.RICH_BODY: COMPRESSED}, [2]),
+        ({mapi.SUBJECT: "Plain", mapi.BODY: "See this."}, {}, [2]),
+        ({mapi.BODY: "See this. " * 20}, {mapi.PAGE_BODY: b'<img src="cid:scan@here">'}, [1]),
+    ],
+)
+def test_a_small_picture_in_the_body_is_read_whatever_shows_it(
+    tmp_path: Path, picture: bytes, texts: dict[int, str], binaries: dict[int, bytes], at: list[int]
+) -> None:
+    shown = {mapi.MEDIA_TYPE: "image/png", mapi.CONTENT_ID: "<scan@here>", mapi.LONG_NAME: "scan.png"}
+    path = saved(
+        tmp_path,
+        message(attachment(shown, {mapi.CONTENT: picture}), texts=texts, binaries=binaries),
+    )
+
+    assert figures(path) == at
+    assert parts_of(path) == {}
+
+
+@pytest.mark.parametrize("binaries", [{mapi.PAGE_BODY: PAGE.encode()}, {mapi.RICH_BODY: COMPRESSED}])
+def test_a_small_picture_stays_with_a_mail_within_a_message(
+    tmp_path: Path, picture: bytes, binaries: dict[int, bytes]
+) -> None:
+    shown = {mapi.MEDIA_TYPE: "image/png", mapi.CONTENT_ID: "scan@here"}
+    inner = message(
+        attachment(shown, {mapi.CONTENT: picture}), texts={mapi.SUBJECT: "Inner"}, binaries=binaries
+    )
+    content = parts_of(saved(tmp_path, message(within(inner))))["Inner.eml"]
+    assert isinstance(content, bytes)
+    (tmp_path / "a.eml").write_bytes(content)
+
+    found = mail.read(tmp_path / "a.eml", OPTIONS)
+
+    assert [block.content for block in found if isinstance(block, Figure)] == [picture]
+    with mail.enclosed(tmp_path / "a.eml", OPTIONS) as held:
+        assert held == []
 
 
 def test_what_cannot_be_taken_out_of_a_message_is_named(tmp_path: Path) -> None:

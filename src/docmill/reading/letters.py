@@ -3,13 +3,15 @@
 import email.policy
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.message import EmailMessage
+from urllib.parse import quote
 
 from docmill.errors import CorruptError
-from docmill.reading.flow import Block, Paragraph
+from docmill.reading.flow import Block, Paragraph, beside_text
 from docmill.reading.formats import html, rtf
+from docmill.reading.formats.figures import Album
 from docmill.reading.holding import Held, named
 
 SHOWN = ("From", "To", "Cc", "Bcc", "Date", "Subject")
@@ -43,7 +45,12 @@ class Writing:
         page = _page_blocks(self.page, self.charset, self.pictures) if self.page else []
         if page and _letters(page) >= _POOR * _letters(plain):
             return page
-        return plain or (_rich_blocks(self.rich) if self.rich else [])
+        return [*(plain or (_rich_blocks(self.rich) if self.rich else [])), *beside_text(page)]
+
+    def shows(self, content_id: str) -> bool:
+        """Whether the web page has a place for this picture."""
+        page = self.page.encode("utf-8", "replace") if isinstance(self.page, str) else self.page or b""
+        return any(f"cid:{name}".encode() in page for name in (content_id, quote(content_id)))
 
     @property
     def is_encrypted(self) -> bool:
@@ -53,11 +60,18 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A mail. fields: the lines of its head, by their names in `SHOWN`; writings: its body."""
+    """A mail.
+
+    fields: the lines of its head, by their names in `SHOWN`. writings: its body. pictures: those that belong
+    to the body, by content id.
+    """
 
     fields: dict[str, str] = field(default_factory=dict[str, str])
     writings: Sequence[Writing] = ()
     enclosed: Sequence[Held] = ()
+    pictures: Mapping[str, Callable[[], bytes]] = field(
+        default_factory=dict[str, Callable[[], bytes]], compare=False, repr=False
+    )
 
     def blocks(self) -> list[Block]:
         """The head, the names of what is enclosed, and the body."""
@@ -66,10 +80,18 @@ class Letter:
         if names:
             lines.append(f"Attachments: {', '.join(names)}")
         body = [block for writing in self.writings for block in writing.blocks()]
+        body += self._loose()
         if not lines and not body:
             raise CorruptError("the mail is empty; save or send it again")
         head: list[Block] = [Paragraph("\n".join(lines))] if lines else []
         return head + body
+
+    def _loose(self) -> Iterator[Block]:
+        """The pictures that no web page has a place for: rich text says where they stand only to Outlook."""
+        album = Album()
+        for content_id, content in self.pictures.items():
+            if not any(writing.shows(content_id) for writing in self.writings):
+                yield from album.blocks(content)
 
     @property
     def file_name(self) -> str:
@@ -95,6 +117,10 @@ class Letter:
             message.add_alternative(content, maintype="text", subtype="html", params=_charset(charset))
         elif writing.rich is not None:
             message.add_alternative(writing.rich, maintype="text", subtype="rtf")
+        for content_id, content in self.pictures.items():
+            message.add_attachment(
+                content(), "image", "png", disposition="inline", cid=f"<{_one_line(content_id)}>"
+            )
         for one in named(self.enclosed):
             if one.problem is None:
                 message.add_attachment(one.read(), "application", "octet-stream", filename=one.name)

@@ -104,7 +104,7 @@ def letter(source: bytes) -> Letter:
         raise CorruptError("the mail is nested too deep to be read; save it as a PDF") from error
     if any(writing.is_encrypted for writing in collecting.writings):
         raise EncryptedError(ENCRYPTED.format("PGP"))
-    return Letter(shown_fields(message), collecting.writings, collecting.enclosed)
+    return Letter(shown_fields(message), collecting.writings, collecting.enclosed, collecting.pictures)
 
 
 @dataclass

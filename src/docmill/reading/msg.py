@@ -1,12 +1,12 @@
 """Outlook messages (.msg): mails in a compound file ([MS-OXMSG])."""
 
 import struct
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import olefile
 
@@ -132,8 +132,15 @@ def _letter(store: _Store, storage: _Path) -> Letter:
     files = [(*storage, name) for name in store.names(storage) if name.startswith(_ATTACHED)]
     if _SIGNED in message_class:
         return _signed_letter(store, files, properties)
-    held = [held for file in files if (held := _held(store, file)) is not None]
-    return Letter(mapi.fields(properties), [writing], held)
+    held: list[Held] = []
+    pictures: dict[str, Callable[[], bytes]] = {}
+    for file in files:
+        found = _held(store, file)
+        if isinstance(found, _InPlace):
+            pictures[found.content_id] = partial(bytes, found.content)
+        else:
+            held.append(found)
+    return Letter(mapi.fields(properties), [replace(writing, pictures=pictures)], held, pictures)
 
 
 def _signed_letter(store: _Store, files: Sequence[_Path], properties: mapi.Properties) -> Letter:
@@ -148,8 +155,15 @@ def _signed_letter(store: _Store, files: Sequence[_Path], properties: mapi.Prope
     return replace(mail.letter(sent), fields=mapi.fields(properties))
 
 
-def _held(store: _Store, storage: _Path) -> Held | None:
-    """An attachment; None for a picture that the body shows in place."""
+class _InPlace(NamedTuple):
+    """A picture that the body shows in place."""
+
+    content_id: str
+    content: bytes
+
+
+def _held(store: _Store, storage: _Path) -> Held | _InPlace:
+    """An attachment."""
     if _VALUE + _MAIL_WITHIN in store.names(storage):
         return _mail_within(store, (*storage, _VALUE + _MAIL_WITHIN))
     properties = store.properties(storage, 8)
@@ -160,9 +174,10 @@ def _held(store: _Store, storage: _Path) -> Held | None:
     if media_type == "application/pgp-encrypted":
         raise EncryptedError(ENCRYPTED.format("PGP"))
     is_picture = media_type.startswith("image/")
-    is_in_place = bool(mapi.text(properties, mapi.CONTENT_ID)) or bool(properties.get(mapi.IS_HIDDEN))
+    content_id = mapi.text(properties, mapi.CONTENT_ID)
+    is_in_place = bool(content_id) or bool(properties.get(mapi.IS_HIDDEN))
     if is_picture and is_in_place and len(content) < DECORATION_BYTES:
-        return None
+        return _InPlace(content_id.strip("<>") or storage[-1], content)
     return Held(mapi.name(properties), "attachment", lambda: content)
 
 

@@ -243,6 +243,7 @@ def test_pictures_beyond_the_limit_are_said(picture_of_text: Path) -> None:
         '<picture><source srcset="{} 2x"></picture>',
         '<embed src="{}">',
         '<input type="image" src="{}">',
+        "<style>.paper {{ background: white url({}) no-repeat }}</style>",
     ],
 )
 def test_pictures_of_a_web_page_are_found_whichever_way_it_shows_them(
@@ -252,6 +253,41 @@ def test_pictures_of_a_web_page_are_found_whichever_way_it_shows_them(
     path.write_text(f"<body><p>see</p>{shown.format(inline(picture_of_text))}</body>")
 
     assert any(isinstance(block, Figure) for block in html.read(path, OPTIONS))
+
+
+def test_a_picture_in_the_styles_of_a_web_page_is_read(picture_of_text: Path) -> None:
+    font = "@font-face {src: url(data:font/woff;base64,AAAA)}"
+    sheet = f'{font} p {{background: url("{inline(picture_of_text)}")}}'
+
+    found = html.blocks(f"<html><head><title>a</title><style>{sheet}</style></head><body>see</body></html>")
+
+    assert [isinstance(block, Figure) for block in found[:2]] == [True, False]
+
+
+def test_a_drawing_within_a_web_page_is_named_and_an_icon_of_its_styles_is_not() -> None:
+    drawing = "data:image/svg+xml;utf8,%3Csvg xmlns=%27http://www.w3.org/2000/svg%27/%3E"
+
+    found = html.blocks(
+        f'<style>a {{background: url("{drawing}")}}</style><p style="background: url({drawing})">see</p>'
+        f'<img src="{drawing}">'
+    )
+
+    (unread,) = [block for block in found if isinstance(block, Unread)]
+    assert "stored as SVG and was not read" in unread.problem
+
+
+def test_a_picture_that_comes_with_a_mail_and_stands_nowhere_in_it_is_read_at_its_end(
+    picture_of_text: Path, tmp_path: Path
+) -> None:
+    message = EmailMessage()
+    message["Subject"] = "Scan"
+    message.set_content("<p>see the scan</p>", subtype="html")
+    message.add_related(picture_of_text.read_bytes(), "image", "png", cid="<scan@1>")
+    (tmp_path / "a.eml").write_bytes(message.as_bytes())
+
+    found = mail.read(tmp_path / "a.eml", OPTIONS)
+
+    assert isinstance(found[-1], Figure)
 
 
 def test_a_picture_within_markdown_is_read(picture_of_text: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_to_bytes
 
 from lxml import etree
 
@@ -33,6 +33,7 @@ DEEPEST = 200
 """Elements inside each other. What is deeper is read as bare text: no page that people write needs more."""
 BULLET = "•"
 INLINE = re.compile(r"data:image/[\w.+-]{1,30}(?:;[\w=.-]{1,40}){0,3};base64,", re.IGNORECASE)
+DRAWING = re.compile(r"data:image/svg\+xml", re.IGNORECASE)
 SOURCES = {
     "embed": ("src",),
     "image": ("href", "xlink:href"),
@@ -92,22 +93,29 @@ class _Pictures:
 
     def blocks(self, element: Element) -> Iterator[Block]:
         """All that the element itself shows, whichever way it names them."""
+        size = Size(_length(element, "width"), _length(element, "height"))
         for source in _sources(element):
-            yield from self._of(source.strip(), Size(_length(element, "width"), _length(element, "height")))
+            yield from self._of(source.strip(), size)
 
     def _of(self, source: str, size: Size) -> Iterator[Block]:
         inline = INLINE.match(source)
         if inline:
             yield from self._album.blocks(partial(unpacked, source[inline.end() :]), size)
+        elif DRAWING.match(source):
+            yield from self._album.blocks(partial(unquote_to_bytes, source.partition(",")[2]), size)
         elif source[:4].lower() == "cid:" and (content := self._enclosed.get(unquote(source[4:]))):
             yield from self._album.blocks(content, size)
 
 
 def _sources(element: Element) -> list[str]:
-    """Where the pictures come from that an element shows: an image, an object, a background."""
+    """Where the pictures come from that an element shows: an image, an object, backgrounds of a style.
+
+    Backgrounds that are drawings are icons.
+    """
     named = [attribute(element, name) for name in SOURCES.get(local(element), ())]
     listed = (attribute(element, "srcset") or "").split() if local(element) in ("img", "source") else []
-    styled = BACKGROUND.findall(attribute(element, "style") or "")
+    rules = element.text if local(element) == "style" else attribute(element, "style")
+    styled = [source for source in BACKGROUND.findall(rules or "") if not DRAWING.match(source.strip())]
     return [source for source in (*named, *listed, *styled) if source]
 
 
@@ -174,7 +182,8 @@ class _Page:
         """Pictures that it shows, on lines of their own if they hold text."""
         if local(element) == "img":
             self._line.append(" ")
-        shown = element.iter("image") if local(element) == "svg" else [element]
+        within = {"svg": "image", "head": "style"}.get(local(element))
+        shown = element.iter(within) if within else [element]
         found = [block for one in shown for block in self._pictures.blocks(one)]
         if found:
             self.end_paragraph()
