@@ -7,7 +7,7 @@ from PIL import Image
 
 from docmill.errors import ValidationError
 from docmill.model import Box
-from docmill.reading import rereading
+from docmill.reading import rapid
 from docmill.reading.images import Picture
 from docmill.reading.ocr import Recognised
 from docmill.reading.options import ReadingOptions
@@ -22,8 +22,10 @@ class WholeEngine:
 
     def __init__(self) -> None:
         self.seen: tuple[int, int] = (0, 0)
+        self.letter_px: float | None = None
 
-    def recognise(self, pixels: NDArray[np.uint8]) -> Recognised:
+    def recognise(self, pixels: NDArray[np.uint8], *, letter_px: float | None) -> Recognised:
+        self.letter_px = letter_px
         height, width = pixels.shape[:2]
         self.seen = (width, height)
         corners = np.array([[(0, 0), (width, 0), (width, height), (0, height)]], np.float32)
@@ -34,20 +36,27 @@ class WholeEngine:
 def engine(monkeypatch: pytest.MonkeyPatch) -> WholeEngine:
     engine = WholeEngine()
 
-    def chosen(name: str, options: ReadingOptions) -> WholeEngine:
-        del name, options
-        return engine
-
-    monkeypatch.setattr(rereading, "local_engine", chosen)
+    monkeypatch.setattr(rapid, "rapid_engine", lambda: engine)
     return engine
 
 
 def test_a_region_is_read_at_another_scale_with_a_margin(engine: WholeEngine) -> None:
-    words = words_in(PAGE, Box(0.2, 0.4, 0.6, 0.5), 2, OPTIONS)
+    words = words_in(PAGE, Box(0.2, 0.4, 0.6, 0.5), 2)
 
     assert engine.seen == pytest.approx((2 * 210, 2 * 120), abs=4)
     assert words.texts == ["word"]
     assert words.box(0, 1) == pytest.approx((0.19, 0.39, 0.61, 0.51), abs=0.005)
+
+
+def test_a_line_alone_is_told_how_high_the_letters_of_its_page_are(engine: WholeEngine) -> None:
+    pixels = PAGE.pixels.copy()
+    for top in range(100, 900, 40):
+        for left in range(50, 450, 20):
+            pixels[top : top + 20, left : left + 4] = 0
+
+    words_in(PAGE._replace(pixels=pixels), Box(0.1, 0.1, 0.9, 0.12), 0.5)
+
+    assert engine.letter_px == 10
 
 
 @pytest.mark.usefixtures("engine")
@@ -57,7 +66,7 @@ def test_a_region_is_read_at_another_scale_with_a_margin(engine: WholeEngine) ->
 )
 def test_what_makes_no_picture_is_refused(region: Box, scale: float) -> None:
     with pytest.raises(ValidationError):
-        words_in(PAGE, region, scale, OPTIONS)
+        words_in(PAGE, region, scale)
 
 
 class TurningEngine:
@@ -66,7 +75,7 @@ class TurningEngine:
     def __init__(self, turn: int) -> None:
         self._turn = turn
 
-    def recognise(self, pixels: NDArray[np.uint8]) -> Recognised:
+    def recognise(self, pixels: NDArray[np.uint8], *, letter_px: float | None) -> Recognised:
         height, width = np.rot90(pixels, -self._turn // 90).shape[:2]
         right, bottom = width * 0.5, height * 0.25
         corners = np.array([[(0, 0), (right, 0), (right, bottom), (0, bottom)]], np.float32)
@@ -84,13 +93,9 @@ class TurningEngine:
 def test_words_of_a_region_that_had_to_be_turned_lie_where_the_page_shows_them(
     turn: int, box: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def chosen(name: str, options: ReadingOptions) -> TurningEngine:
-        del name, options
-        return TurningEngine(turn)
+    monkeypatch.setattr(rapid, "rapid_engine", lambda: TurningEngine(turn))
 
-    monkeypatch.setattr(rereading, "local_engine", chosen)
-
-    assert words_in(PAGE, Box(0, 0, 1, 1), 1, OPTIONS).box(0, 1) == pytest.approx(box, abs=0.005)
+    assert words_in(PAGE, Box(0, 0, 1, 1), 1).box(0, 1) == pytest.approx(box, abs=0.005)
 
 
 @pytest.mark.parametrize("rotation", [90, 180, 270])
@@ -104,15 +109,11 @@ def test_a_region_of_a_page_that_is_displayed_turned_is_cut_out_as_displayed(
     seen: list[float] = []
 
     class Looking(WholeEngine):
-        def recognise(self, pixels: NDArray[np.uint8]) -> Recognised:
+        def recognise(self, pixels: NDArray[np.uint8], *, letter_px: float | None) -> Recognised:
             seen.append(float(pixels.mean()))
-            return super().recognise(pixels)
+            return super().recognise(pixels, letter_px=letter_px)
 
-    def chosen(name: str, options: ReadingOptions) -> Looking:
-        del name, options
-        return Looking()
-
-    monkeypatch.setattr(rereading, "local_engine", chosen)
+    monkeypatch.setattr(rapid, "rapid_engine", Looking)
 
     words = read_region(path, 1, Box(0, 0, 0.24, 0.49), 1, rotation, OPTIONS)
 

@@ -5,16 +5,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from docmill.errors import DocmillError
-from docmill.model import Document
+from docmill.model import Box, Document, Words
 from docmill.ports import Original, Reader, Ref
 from docmill.reading.engines.drawing import draw
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
+from docmill.reading.rereading import LocalRereader
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 MOST = 1000
+_DRAWN = ("image/", "application/pdf")
+"""What has pages of its own, which can be read again as they are."""
 
 
 class Originals:
@@ -26,6 +29,7 @@ class Originals:
     def __init__(self, pool: Pool, options: ReadingOptions) -> None:
         self._pool = pool
         self._options = options
+        self._rereader = LocalRereader(pool, options)
         self.paths: OrderedDict[str, Path] = OrderedDict()
 
     def noting(self, reader: Reader) -> Reader:
@@ -50,6 +54,17 @@ class Originals:
         except DocmillError:  # the page's text is all there is
             return None
         return drawn.jpeg
+
+    async def reread(self, document: Document, page_number: int, region: Box) -> Words | None:
+        """The region as a second look reads it; None if the file is not at hand or cannot be read again."""
+        path = self.paths.get(document.content_hash)
+        page = next((page for page in document.pages if page.number == page_number), None)
+        if path is None or page is None or not document.media_type.startswith(_DRAWN):
+            return None
+        try:
+            return await self._rereader.reread(path, page_number, region, rotation=page.rotation)
+        except DocmillError:  # the first look is all there is
+            return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,14 +42,17 @@ class RapidEngine:
         self._space = len(self._characters) - 1
         self._marks = [self._characters.index(mark) for mark in ctc.MARKS]
 
-    def recognise(self, pixels: NDArray[np.uint8]) -> Recognised:
-        """See `Engine.recognise`. Raises MemoryError."""
+    def recognise(self, pixels: NDArray[np.uint8], *, letter_px: float | None = None) -> Recognised:
+        """See `Engine.recognise`. Raises MemoryError.
+
+        letter_px: the usual height of letters, for a picture that shows too few of them to tell.
+        """
         bgr = _not_too_long(np.ascontiguousarray(pixels[:, :, ::-1]))
-        corners = self._found(bgr)
+        corners = self._found(bgr, letter_px)
         turn = self._turn(bgr, corners)
         upright = orientation.turned(bgr, turn)
         if turn:  # searched anew, for lines that stand are found less well
-            corners = self._found(upright)
+            corners = self._found(upright, letter_px)
         read = [self._best(lines.cut(upright, line)) for line in corners]
         corners = _without_padding(corners, turn, padded=bgr, pixels=pixels)
         kept = [index for index, line in enumerate(read) if line.text and line.score >= BELIEVED]
@@ -61,11 +64,11 @@ class RapidEngine:
             turn=turn,
         )
 
-    def _found(self, bgr: NDArray[np.uint8]) -> NDArray[np.float32]:
+    def _found(self, bgr: NDArray[np.uint8], letter_px: float | None) -> NDArray[np.float32]:
         """The corners of all lines."""
         height, width = bgr.shape[:2]
         spots = scales.letters(bgr)
-        small = scales.detection_size(height, width, scales.letter_height(spots))
+        small = scales.detection_size(height, width, letter_px or scales.letter_height(spots))
         large = scales.detection_size(height, width)
         corners = self._searched(bgr, small)
         if small[0] < large[0] and scales.has_small_print(spots, corners, (height, width), small[0] / height):

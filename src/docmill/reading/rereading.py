@@ -9,12 +9,12 @@ import numpy as np
 
 from docmill.errors import ValidationError
 from docmill.model import Box, Words
-from docmill.reading.engines.local import local_engine
 from docmill.reading.images import Picture
 from docmill.reading.ocr import Recognised, page_words
 from docmill.reading.options import ReadingOptions
 from docmill.reading.orientation import turned_corners
 from docmill.reading.pool import Pool
+from docmill.reading.scales import letter_height, letters
 
 MARGIN = 0.01
 """Of the page, around the region, so that print at its rim is whole."""
@@ -72,11 +72,13 @@ def read_region(
 
     fit = (options.max_dimension_px, options.max_dimension_px)
     picture = render.picture(path, page_number, fit, rotation, options)
-    return words_in(picture, region, scale, options)
+    return words_in(picture, region, scale)
 
 
-def words_in(picture: Picture, region: Box, scale: float, options: ReadingOptions) -> Words:
+def words_in(picture: Picture, region: Box, scale: float) -> Words:
     """The words in a region of a page's picture, read at another scale."""
+    from docmill.reading.rapid import rapid_engine  # noqa: PLC0415 - takes memory that others can do without
+
     if not SCALES[0] <= scale <= SCALES[1]:
         raise ValidationError(f"the scale must be from {SCALES[0]} to {SCALES[1]}")
     height, width = picture.pixels.shape[:2]
@@ -91,7 +93,11 @@ def words_in(picture: Picture, region: Box, scale: float, options: ReadingOption
         raise ValidationError("the region must lie on the page and not be larger than it")
     seen = np.asarray(cv2.resize(part, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC), np.uint8)
     high, wide = seen.shape[:2]
-    read = _lying(local_engine("rapidocr", options).recognise(seen), width_px=wide, height_px=high)
+    whole = np.ascontiguousarray(picture.pixels[:, :, ::-1])
+    letter_px = letter_height(letters(whole))  # a line alone shows too few to tell
+    engine = rapid_engine()
+    recognised = engine.recognise(seen, letter_px=None if letter_px is None else letter_px * scale)
+    read = _lying(recognised, width_px=wide, height_px=high)
     words = page_words(read, width_px=wide, height_px=high)
     size = np.array([right - left, bottom - top] * 2, np.float32)
     corner = np.array([left, top] * 2, np.float32)

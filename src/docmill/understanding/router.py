@@ -2,9 +2,10 @@
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import combinations
 from typing import Any, NamedTuple, Protocol, cast
 
 from docmill.errors import DocumentError, TransientError
@@ -14,6 +15,7 @@ from docmill.ports import Extractor, Gate
 from docmill.schemas.filling import filled
 from docmill.understanding.evidence import values
 from docmill.understanding.llm.meter import Meter
+from docmill.understanding.second_look import Other, SecondLook
 
 log = logging.getLogger(__name__)
 
@@ -38,9 +40,10 @@ class AskedModel(Protocol):
 class Router:
     """`Extractor` that asks one after the other until the gate believes what it has.
 
-    first: asked always, for everything; XML and rules cost nothing. models: asked in this order for the
-    fields of which a check failed, as long as the budget lasts; what they say takes a field's place if it
-    stands on the page, and is kept if the gate then objects to less. limit_s: for all models together.
+    first: asked always, for everything; XML and rules cost nothing. second_look: then, at the places of
+    the fields of which a check failed. models: asked in this order for those that still fail, as long as
+    the budget lasts; what they say takes a field's place if it stands on the page, and is kept if the gate
+    then objects to less. limit_s: for all models together.
     """
 
     def __init__(
@@ -49,12 +52,14 @@ class Router:
         models: Sequence[AskedModel],
         gate: Gate,
         *,
+        second_look: SecondLook | None = None,
         budget: Decimal | None = None,
         limit_s: float | None = None,
     ) -> None:
         self._first = first
         self._models = tuple(models)
         self._gate = gate
+        self._second_look = second_look
         self._budget = budget
         self._limit_s = limit_s
 
@@ -66,6 +71,8 @@ class Router:
         """
         first = await self._first.extract(document, schema)
         state = _State(first, self._gate.judge(document, first, schema), [first.reason])
+        if self._second_look is not None and state.doubted:
+            await self._looked_again(self._second_look, state, document, schema)
         meter = Meter(self._budget, document.usage)
         try:
             async with TimeLimit(self._limit_s):
@@ -77,6 +84,26 @@ class Router:
         return state.best.model_copy(
             update={"usage": first.usage.plus(meter.usage), "reason": "; ".join(filter(None, state.story))}
         )
+
+    async def _looked_again(
+        self, second_look: SecondLook, state: "_State", document: Document, schema: Schema
+    ) -> None:
+        """The same values believed more or less, or amounts read otherwise with which sums add up."""
+        before = state.doubted
+        looked = await second_look.looked(document, state.best, before)
+        if not looked.alike and not looked.unlike:
+            return
+        state.best = looked.extraction
+        state.verdict = self._gate.judge(document, state.best, schema)
+        for paths in _choices(looked.others):
+            other = _with_amounts(state.best, {path: looked.others[path] for path in paths}, schema)
+            verdict = self._gate.judge(document, other, schema)
+            if len(_State(other, verdict).doubted) < len(state.doubted):
+                state.best, state.verdict = other, verdict
+                break
+        mended = [path for path in before if path not in state.doubted]
+        told = f"{_named(mended)} mended" if mended else "nothing better"
+        state.story.append(f"looked again at {_named((*looked.alike, *looked.unlike))}: {told}")
 
     async def _improved(
         self, state: "_State", model: AskedModel, document: Document, schema: Schema, *, meter: Meter
@@ -129,6 +156,21 @@ class _State:
             self.best = self.best.model_copy(update={"failures": merged.failures})
             told = "nothing better"
         self.story.append(f"asked {found.reason} for {_named(asked)}: {told}")
+
+
+def _choices(paths: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Which of the amounts to take: one of them first, then more together."""
+    every = tuple(paths)
+    for count in range(1, len(every) + 1):
+        yield from combinations(every, count)
+
+
+def _with_amounts(best: Extraction, others: Mapping[str, Other], schema: Schema) -> Extraction:
+    data, evidence = best.data.model_dump(), dict(best.evidence)
+    for path, (amount, proof) in others.items():
+        _put(data, path, amount)
+        evidence[path] = proof
+    return best.model_copy(update={"data": filled(schema.fields, data), "evidence": evidence})
 
 
 class _Values(NamedTuple):

@@ -1,0 +1,131 @@
+"""A second look at what is doubted: its place is read once more, at another scale.
+
+What both looks read alike is right more often than what they do not; and where amounts do not add up, the
+second look may have read the one that does.
+"""
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import islice
+from typing import Protocol
+
+from docmill.model import Box, Document, Evidence, Extraction, Words, letters_and_digits
+from docmill.understanding.evidence import values
+from docmill.understanding.money import Mark, WrittenAmount, find_amounts
+
+MOST = 8
+"""Places that are looked at again in one document: each takes a fraction of a second."""
+ALIKE, UNLIKE = 1.0, -1.0
+"""By how much the log-odds of a value change; measured: docs/understanding.md."""
+_CLIP = 1e-4
+_MARKS: tuple[Mark, Mark] = (".", ",")
+_CENTS = -2
+"""The exponent of an amount with two decimals."""
+
+
+class Rereading(Protocol):
+    """Reads a part of a page once more."""
+
+    async def reread(self, document: Document, page_number: int, region: Box) -> Words | None:
+        """The words in the region as another look gives them; None where that cannot be done."""
+        ...
+
+
+Other = tuple[Decimal, Evidence]
+"""An amount as the second look reads it, and where."""
+
+
+@dataclass(slots=True)
+class Looked:
+    """What a second look tells: `extraction`, believed more or less; amounts that it read otherwise, by path.
+
+    alike, unlike: the paths whose text it read the same, and not the same.
+    """
+
+    extraction: Extraction
+    alike: list[str] = field(default_factory=list[str])
+    unlike: list[str] = field(default_factory=list[str])
+    others: dict[str, Other] = field(default_factory=dict[str, Other])
+
+
+class SecondLook:
+    """Looks again at the places of doubted values on recognised pages."""
+
+    def __init__(self, pages: Rereading) -> None:
+        self._pages = pages
+
+    async def looked(self, document: Document, found: Extraction, doubted: Sequence[str]) -> Looked:
+        """What it says of the values at these paths. Raises nothing."""
+        places = {path: found.evidence[path] for path in doubted if _is_recognised(document, found, path)}
+        places = dict(islice(places.items(), MOST))
+        read = await asyncio.gather(*(self._again(document, known) for known in places.values()))
+        data, evidence = dict(values(found.data)), dict(found.evidence)
+        looked = Looked(found)
+        for (path, known), words in zip(places.items(), read, strict=True):
+            if words is None:
+                continue
+            is_alike = _is_alike(data[path], known, words)
+            (looked.alike if is_alike else looked.unlike).append(path)
+            if not is_alike and isinstance(data[path], Decimal) and (other := _other(known, words)):
+                looked.others[path] = other
+            confidence = _believed(known.confidence, alike=is_alike)
+            evidence[path] = known.model_copy(update={"confidence": confidence})
+        looked.extraction = found.model_copy(update={"evidence": evidence})
+        return looked
+
+    async def _again(self, document: Document, known: Evidence) -> Words | None:
+        if known.page is None or known.box is None:
+            return None
+        words = await self._pages.reread(document, known.page, known.box)
+        return words if words is not None and words.texts else None
+
+
+def _is_recognised(document: Document, found: Extraction, path: str) -> bool:
+    """Whether the value was read from a picture, so that it can be read otherwise."""
+    known = found.evidence.get(path)
+    return known is not None and any(
+        page.number == known.page and page.source == "ocr" for page in document.pages
+    )
+
+
+def _is_alike(value: object, known: Evidence, words: Words) -> bool:
+    if isinstance(value, Decimal):
+        return abs(value) in {abs(one.value(mark)) for one in _written(words) for mark in _MARKS}
+    return _stands(known.text or "", words)
+
+
+def _stands(text: str, words: Words) -> bool:
+    """Whether every word of the text was read again, in this order."""
+    there, at = letters_and_digits("".join(words.texts)), 0
+    for word in map(letters_and_digits, text.split()):
+        found = there.find(word, at)
+        if found < 0:
+            return False
+        at = found + len(word)
+    return True
+
+
+def _written(words: Words) -> list[WrittenAmount]:
+    return find_amounts(" ".join(words.texts), misread=True)
+
+
+def _other(known: Evidence, words: Words) -> Other | None:
+    """The amount that was read instead, if it is one."""
+    written = _written(words)
+    if len(written) != 1:
+        return None
+    amount = written[0].value(",")
+    if amount.as_tuple().exponent != _CENTS:
+        amount = written[0].value(".")
+    reason = f"looked at again, it reads {written[0].digits}"
+    return amount, known.model_copy(update={"match": "normalised", "reason": reason})
+
+
+def _believed(confidence: float, *, alike: bool) -> float:
+    """The confidence after both looks: their log-odds added, as far as the second says anything new."""
+    certain = min(max(confidence, _CLIP), 1 - _CLIP)
+    odds = math.log(certain / (1 - certain)) + (ALIKE if alike else UNLIKE)
+    return round(1 / (1 + math.exp(-odds)), 4)
