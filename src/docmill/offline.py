@@ -17,10 +17,13 @@ from docmill.ports import Exporter, Reader, Ref
 from docmill.reading.converter import LocalConverter
 from docmill.reading.engines.reader import PageReader
 from docmill.reading.options import ReadingOptions
+from docmill.reading.originals import Originals
 from docmill.reading.pool import Pool
 from docmill.reading.unpacker import PooledUnpacker
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.own.learned import dumps, loads
+from docmill.understanding.router import Router
+from docmill.understanding.second_look import SecondLook
 
 Found = TypeVar("Found")
 
@@ -50,12 +53,13 @@ def offline_steps(
     schema: the one to read whatever a document is. models: what was learned, by the names of schemas, as
     `model_in` has it.
     """
+    originals, gate = Originals(pool, reading), RuleGate()
     return Steps(
-        reader=reader,
+        reader=originals.noting(reader),
         converter=LocalConverter(pool, reading, readers),
         classifier=PooledClassifier(pool),
-        extractor=PooledExtractor(pool, models),
-        gate=RuleGate(),
+        extractor=Router(PooledExtractor(pool, models), (), gate, second_look=SecondLook(originals)),
+        gate=gate,
         exporter=exporter,
         limits=limits,
         unpacker=PooledUnpacker(pool, reading),

@@ -1,5 +1,6 @@
 """What another look at a place tells of the value read there."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -76,15 +77,15 @@ def _read(document: Document, **changes: float) -> Extraction:
     return Extraction(
         document_type="invoice",
         data=data,
-        evidence={
-            path: one.model_copy(update={"confidence": sure[path]}) for path, one in evidence.items()
-        },
+        evidence={path: one.model_copy(update={"confidence": sure[path]}) for path, one in evidence.items()},
         reason="rules",
     )
 
 
 async def test_what_both_looks_read_alike_is_believed_more(document: Document) -> None:
-    looked = await SecondLook(Pages({}, document)).looked(document, _read(document), ["seller.name", "number"])
+    looked = await SecondLook(Pages({}, document)).looked(
+        document, _read(document), ["seller.name", "number"]
+    )
 
     assert looked.alike == ["seller.name", "number"]
     assert looked.extraction.evidence["seller.name"].confidence > 0.95
@@ -161,6 +162,16 @@ async def test_only_so_many_places_are_looked_at(document: Document) -> None:
     looked = await SecondLook(pages).looked(document, found, many)
 
     assert pages.asked == len(looked.alike) == MOST
+
+
+async def test_who_waits_too_long_goes_without(document: Document) -> None:
+    class Busy(Pages):
+        async def reread(self, document: Document, page_number: int, region: Box) -> Words | None:
+            return await asyncio.Event().wait() and await super().reread(document, page_number, region)
+
+    looked = await SecondLook(Busy({}, document), limit_s=0.01).looked(document, _read(document), ["number"])
+
+    assert looked.extraction == _read(document)
 
 
 async def _routed(document: Document, again: dict[str, str], **sure: float) -> Extraction:

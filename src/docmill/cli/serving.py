@@ -28,6 +28,8 @@ from docmill.service.signals import stop_signals
 from docmill.service.stack import Service, open_service
 from docmill.service.worker import run_worker
 from docmill.understanding.gate import RuleGate
+from docmill.understanding.router import Router
+from docmill.understanding.second_look import SecondLook
 from docmill.web.app import create_app
 from docmill.web.probes import create_probe_app
 from docmill.web.security import check_host
@@ -184,13 +186,14 @@ def stages(pool: Pool, options: ReadingOptions, readers: Sequence[PageReader], s
     originals = Originals(pool, options)
     models = {name: model_in(path) for name, path in settings.own.models().items()}
     understanding, gate = Understanding(settings, originals), RuleGate()
+    offline = Router(PooledExtractor(pool, models), (), gate, second_look=SecondLook(originals))
     return Stages(
         LocalConverter(pool, options, readers),
         understanding.classifier(PooledClassifier(pool)),
-        understanding.extractor(PooledExtractor(pool, models), gate),
+        understanding.extractor(offline, gate),
         gate,
         PooledUnpacker(pool, options),
-        originals if understanding.asks_models else None,
+        originals,
         PooledLessons(pool, models),
         settings.own.by_type,
     )

@@ -12,12 +12,15 @@ from decimal import Decimal
 from itertools import islice
 from typing import Protocol
 
+from docmill.limits import TimeLimit
 from docmill.model import Box, Document, Evidence, Extraction, Words, letters_and_digits
 from docmill.understanding.evidence import values
 from docmill.understanding.money import Mark, WrittenAmount, find_amounts
 
 MOST = 8
 """Places that are looked at again in one document: each takes a fraction of a second."""
+LIMIT_S = 20.0
+"""How long to wait for them: what has been read must not be lost because all processes are busy."""
 ALIKE, UNLIKE = 1.0, -1.0
 """By how much the log-odds of a value change; measured: docs/understanding.md."""
 _CLIP = 1e-4
@@ -52,16 +55,21 @@ class Looked:
 
 
 class SecondLook:
-    """Looks again at the places of doubted values on recognised pages."""
+    """Looks again at the places of doubted values on recognised pages. limit_s: for all of a document."""
 
-    def __init__(self, pages: Rereading) -> None:
+    def __init__(self, pages: Rereading, *, limit_s: float = LIMIT_S) -> None:
         self._pages = pages
+        self._limit_s = limit_s
 
     async def looked(self, document: Document, found: Extraction, doubted: Sequence[str]) -> Looked:
         """What it says of the values at these paths. Raises nothing."""
         places = {path: found.evidence[path] for path in doubted if _is_recognised(document, found, path)}
         places = dict(islice(places.items(), MOST))
-        read = await asyncio.gather(*(self._again(document, known) for known in places.values()))
+        try:
+            async with TimeLimit(self._limit_s):
+                read = await asyncio.gather(*(self._again(document, known) for known in places.values()))
+        except TimeoutError:
+            return Looked(found)
         data, evidence = dict(values(found.data)), dict(found.evidence)
         looked = Looked(found)
         for (path, known), words in zip(places.items(), read, strict=True):
