@@ -21,8 +21,8 @@ MOST = 8
 """Places that are looked at again in one document: each takes a fraction of a second."""
 LIMIT_S = 20.0
 """How long to wait for them: what has been read must not be lost because all processes are busy."""
-ALIKE, UNLIKE = 1.0, -1.0
-"""By how much the log-odds of a value change; measured: docs/understanding.md."""
+ALIKE, UNLIKE = 0.25, -1.65
+"""By how much the log-odds of a text change; those of amounts do not: docs/understanding.md."""
 _CLIP = 1e-4
 _MARKS: tuple[Mark, Mark] = (".", ",")
 _CENTS = -2
@@ -43,7 +43,7 @@ Other = tuple[Decimal, Evidence]
 
 @dataclass(slots=True)
 class Looked:
-    """What a second look tells: `extraction`, believed more or less; amounts that it read otherwise, by path.
+    """What a second look tells: `extraction`, texts believed more or less; other amounts, by path.
 
     alike, unlike: the paths whose text it read the same, and not the same.
     """
@@ -79,8 +79,9 @@ class SecondLook:
             (looked.alike if is_alike else looked.unlike).append(path)
             if not is_alike and isinstance(data[path], Decimal) and (other := _other(known, words)):
                 looked.others[path] = other
-            confidence = _believed(known.confidence, alike=is_alike)
-            evidence[path] = known.model_copy(update={"confidence": confidence})
+            if not isinstance(data[path], Decimal):
+                confidence = _believed(known.confidence, alike=is_alike)
+                evidence[path] = known.model_copy(update={"confidence": confidence})
         looked.extraction = found.model_copy(update={"evidence": evidence})
         return looked
 
