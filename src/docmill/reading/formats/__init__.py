@@ -4,7 +4,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from docmill.reading.flow import Block
-from docmill.reading.formats import docx, html, markdown, odf, pptx, rtf, table_text, text, xls, xlsx
+from docmill.reading.formats import (
+    docx,
+    einvoice_text,
+    html,
+    markdown,
+    odf,
+    pptx,
+    rtf,
+    table_text,
+    text,
+    xls,
+    xlsx,
+)
 from docmill.reading.options import ReadingOptions
 
 Read = Callable[[Path, ReadingOptions], list[Block]]
@@ -22,7 +34,7 @@ READERS: Mapping[str, Read] = {
     "application/json": text.read,
     "application/rtf": rtf.read,
     "application/vnd.ms-excel": xls.read,
-    "application/xml": text.read,
+    "application/xml": einvoice_text.read,
     "text/csv": table_text.read,
     "text/html": html.read,
     "text/markdown": markdown.read,
