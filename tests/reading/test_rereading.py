@@ -76,6 +76,7 @@ class TurningEngine:
         self._turn = turn
 
     def recognise(self, pixels: NDArray[np.uint8], *, letter_px: float | None) -> Recognised:
+        del letter_px
         height, width = np.rot90(pixels, -self._turn // 90).shape[:2]
         right, bottom = width * 0.5, height * 0.25
         corners = np.array([[(0, 0), (right, 0), (right, bottom), (0, bottom)]], np.float32)
