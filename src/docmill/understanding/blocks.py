@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from docmill.understanding.candidates import Candidates
 from docmill.understanding.findings import Span
+from docmill.understanding.forms import form, is_name_label, is_pair, is_salutation
 from docmill.understanding.labels import Label
 from docmill.understanding.layout import Segment, Sheet
 from docmill.understanding.lettering import NOT_LETTERHEAD, Lettering, lettering
@@ -24,11 +26,18 @@ _HEAD = 0.22
 _BESIDE = 0.12
 """A value this near, in page widths, belongs to the label on its left."""
 _MOST_BLOCKS = 60
+_OR = frozenset({"/", "&", "|", "-"})
+"""Between two labels of one party."""
+_SHORTEST_SENTENCE = 3
+_MOST_AFTER_FORM = 1
+"""Words that may follow the legal form within a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """A name and an address. label: what is printed before it. sender: written small in one line.
+
+    number: what a form below the label says of it: the customer's, if it is a buyer's.
 
     contact: a telephone, mail or tax identifier stands with it. legal: the name has a legal form.
     """
@@ -42,6 +51,7 @@ class Block:
     legal: bool = False
     firm: bool = False
     continued: tuple[Span, ...] = field(default=())
+    number: Span | None = None
 
     @property
     def top(self) -> float:
@@ -80,14 +90,44 @@ class _Reader:
 
     def labelled(self) -> Iterator[Block]:
         """What follows a label such as `Bill to`: on its line, or below it."""
+        formed: set[int] = set()
         for segment in self._sheet.segments:
             label = self._party_label(segment)
             if label is None:
                 continue
             concept = next(one for one in PARTY_CONCEPTS if one in label.meanings)
-            name = self._named(segment, label)
-            if name is not None:
-                yield replace(self._block(name), label=concept, quality=label.quality)
+            block = self._formed(segment, label)
+            if block is not None:
+                formed.add(block.name.segment.line)
+            elif segment.line in formed and is_name_label(segment.text[: label.stop]):
+                continue
+            else:
+                name = self._named(segment, label)
+                block = self._block(name) if name is not None and _is_capital(name.text) else None
+            if block is not None:
+                yield replace(block, label=concept, quality=label.quality)
+
+    def _formed(self, segment: Segment, label: Label[Concept]) -> Block | None:
+        """The party of a form below its heading."""
+        if any(map(str.isalnum, segment.text[label.stop :])) or is_name_label(segment.text):
+            return None
+        found = form(self._candidates, self._sheet, segment, self._headings)
+        if not found.pairs or found.name is None:
+            return None
+        block = self._block(found.name)
+        return replace(block, address=found.address or block.address, number=found.number)
+
+    @cached_property
+    def _headings(self) -> list[Segment]:
+        """All segments that begin with the label of a party and say nothing else."""
+        labels = ((segment, self._party_label(segment)) for segment in self._sheet.segments)
+        return [
+            segment
+            for segment, label in labels
+            if label is not None
+            and not any(map(str.isalnum, segment.text[label.stop :]))
+            and not is_name_label(segment.text)
+        ]
 
     def _party_label(self, segment: Segment) -> Label[Concept] | None:
         """The label a segment begins with, if it speaks of a party and is set off from what follows."""
@@ -95,6 +135,11 @@ class _Reader:
         if not labels or labels[0].start > 1 or not set(PARTY_CONCEPTS).intersection(labels[0].meanings):
             return None
         label = labels[0]
+        for other in labels[1:]:
+            if segment.text[label.stop : other.start].strip() not in _OR:
+                break
+            if set(PARTY_CONCEPTS).intersection(other.meanings):
+                label = label._replace(stop=other.stop)  # as in `Buyer / Recipient`
         rest = segment.text[label.stop :]
         set_off = not any(map(str.isalnum, rest)) or rest.lstrip(" )").startswith(":")
         set_off = set_off or Concept.ADVERTISER in label.meanings
@@ -103,11 +148,13 @@ class _Reader:
 
     def _named(self, segment: Segment, label: Label[Concept]) -> Span | None:
         rest = segment.text[label.stop :]
+        if is_pair(rest.lstrip(" :.)-#")) and not rest.lstrip().startswith(":"):
+            return None  # as in `Seller VAT number: ...`
         if sum(map(str.isalpha, rest)) > 2:  # noqa: PLR2004 - more than a stray mark
             return self._until_next_label(
                 Span(segment, label.stop + len(rest) - len(rest.lstrip(" :.)-#")), len(segment.text))
             )
-        below = next(iter(self._sheet.below(segment.box)), None)
+        below = next((one for one in self._sheet.below(segment.box) if not is_salutation(one.text)), None)
         right = next(iter(self._sheet.right_of(segment)), None)
         beside = right is not None and right.box.x0 - segment.box.x1 < _BESIDE
         options = [right, below] if beside or rest.strip().startswith(":") else [below, right]
@@ -124,9 +171,16 @@ class _Reader:
                 return span._replace(stop=label.start)
         return span
 
+    def _is_pair(self, segment: Segment) -> bool:
+        """Whether a segment is a label with a colon; the colon may stand with the value, in a column."""
+        right = next(iter(self._sheet.right_of(segment)), None)
+        return is_pair(segment.text) or (right is not None and right.text.startswith(":"))
+
     def _can_be_named(self, label: Segment, other: Segment) -> bool:
         look = self._look(other)
         near = other.box.y0 - label.box.y1 < _HEADING_GAP * self._sheet.text_height
+        if self._is_pair(other):
+            return False
         return near and look.name_like and look.label < 0.5 and self._party_label(other) is None  # noqa: PLR2004 - half
 
     def sender_lines(self) -> Iterator[Block]:
@@ -169,6 +223,8 @@ class _Reader:
         look = self._look(segment)
         if self._speaks_of(segment, Concept.REGISTRATION_NUMBER):
             return False
+        if self._is_pair(segment) and not look.postcode:
+            return False
         if look.label > 0.4 or look.value or look.registration or self._party_label(segment):  # noqa: PLR2004 - much of it
             return False
         return not look.contact and (look.name_like or look.address > 0 or look.postcode)
@@ -189,6 +245,8 @@ class _Reader:
     def letterheads(self) -> Iterator[Block]:
         """Names at the top of the page, and names with a legal form anywhere."""
         for segment in self._sheet.segments:
+            if segment in self._headings:
+                continue
             look = self._look(segment)
             head = segment.middle < _HEAD and look.name_like and look.label < 0.3  # noqa: PLR2004 - hardly labelled
             registered = self._speaks_of(segment, Concept.REGISTRATION_NUMBER)
@@ -205,12 +263,15 @@ class _Reader:
                     and segment.text[labels[0].stop :].lstrip().startswith(":")
                 ):
                     start = labels[0].stop + 1
-                stop = look.legal or len(segment.text)
-                if stop > start:
+                stop = _name_end(segment.text, look.legal)
+                if stop > start and not (self._is_pair(segment) and start == 0):
                     yield self._block(Span(segment, start, stop))
 
     def _block(self, name: Span) -> Block:
         """The address lines below a name."""
+        if is_salutation(name.text):
+            person = self._neighbour(name.segment, self._sheet.below(name.segment.box), upwards=False)
+            name = Span(person, 0, len(person.text)) if person is not None else name
         look = self._look(name.segment)
         address: list[Span] = []
         contact = False
@@ -233,6 +294,19 @@ class _Reader:
 
     def _speaks_of(self, segment: Segment, *concepts: Concept) -> bool:
         return any(not set(concepts).isdisjoint(label.meanings) for label in self._candidates.labels(segment))
+
+
+def _is_capital(text: str) -> bool:
+    """Whether a text could be a name: a sentence's end in small letters is none."""
+    words = text.split()
+    return len(words) < _SHORTEST_SENTENCE or any(word[:1].isupper() or word[:1].isdigit() for word in words)
+
+
+def _name_end(text: str, legal: int) -> int:
+    """Where a name ends: with its legal form, unless only a few words follow, as in `Kunden AG Mitte`."""
+    tail = text[legal:]
+    plain = all(character.isalpha() or character in " .-" for character in tail)
+    return len(text) if not legal or (plain and len(tail.split()) <= _MOST_AFTER_FORM) else legal
 
 
 def _only_addresses(spans: Sequence[Span], look: Callable[[Segment], Lettering]) -> tuple[Span, ...]:

@@ -76,6 +76,7 @@ class Candidates:
         self.layout = layout
         self.conventions = conventions
         self._labels: dict[int, list[Label[Concept]]] = {}
+        self._texts: dict[str, list[Label[Concept]]] = {}
         self._misread = {sheet.page_index: sheet.page.source == "ocr" for sheet in layout.sheets}
 
     @property
@@ -88,6 +89,13 @@ class Candidates:
         found = self._labels.get(segment.index)
         if found is None:
             found = self._labels[segment.index] = LABELS.find(segment.text)
+        return found
+
+    def labels_of(self, text: str) -> list[Label[Concept]]:
+        """The labels in a text of the document."""
+        found = self._texts.get(text)
+        if found is None:
+            found = self._texts[text] = LABELS.find(text)
         return found
 
     @cached_property

@@ -76,5 +76,5 @@ def ruled_findings(candidates: Candidates, kind: DocumentType, table: Items = NO
         found.update(shop(candidates))
         found.update(time_of_day(candidates, found.get("issue_date")))
     else:
-        found.update(parties(candidates, kind))
+        found = {**parties(candidates, kind), **found}
     return found

@@ -183,14 +183,26 @@ _HEADINGS = [
     for phrase in phrases
 ]
 
-COLUMNS: Phrases[Column] = Phrases(
-    _HEADINGS, Spelling(frozenset(token.text for phrase, _ in _HEADINGS for token in tokens(phrase)))
-)
-"""Every heading of a table's column in every language."""
 
+_NAMES = [(phrase, language.code) for language in LANGUAGES for phrase in language.names]
+_SALUTATIONS = [(phrase, language.code) for language in LANGUAGES for phrase in language.salutations]
 _CARRIED = [(phrase, language.code) for language in LANGUAGES for phrase in language.carried]
 
-CARRIED: Phrases[str] = Phrases(
-    _CARRIED, Spelling(frozenset(token.text for phrase, _ in _CARRIED for token in tokens(phrase)))
-)
+
+def _known(phrases: Sequence[tuple[str, Meaning]]) -> Phrases[Meaning]:
+    """Phrases whose own words alone are known."""
+    words = frozenset(token.text for phrase, _ in phrases for token in tokens(phrase))
+    return Phrases(phrases, Spelling(words))
+
+
+COLUMNS: Phrases[Column] = _known(_HEADINGS)
+"""Every heading of a table's column in every language."""
+
+CARRIED: Phrases[str] = _known(_CARRIED)
 """What a row that brings a sum from one page to the next is called, with the language."""
+
+NAMES: Phrases[str] = _known(_NAMES)
+"""What stands before the name of a party in a form, with the language."""
+
+SALUTATIONS: Phrases[str] = _known(_SALUTATIONS)
+"""Lines before a name that are not of it, with the language."""

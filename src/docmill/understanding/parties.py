@@ -45,8 +45,8 @@ _SHORTEST_DOMAIN = 4
 _LONELY = 1.5
 _LARGE = 1.3
 """Print this many times as high as the page's usual text is large."""
-_BUYERS_OWN = 0.12
-"""How far below the buyer's name, in pages, an identifier is still the buyer's."""
+_OWN = 0.12
+"""How far below a party's name, in pages, an identifier is still its own."""
 
 
 def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
@@ -195,6 +195,8 @@ def _party(
     start, stop = trimmed(chosen.name.text)
     name = Span(chosen.name.segment, chosen.name.start + start, chosen.name.start + stop)
     yield f"{role}.name", Finding(cleaned(name.text, plain=candidates.plain), (name,), share)
+    if role == "buyer" and chosen.number is not None:
+        yield "customer_number", Finding(chosen.number.text.strip(), (chosen.number,), share)
     with_address = [block for block, _ in scored if block.address and _same(block, chosen)]
     if chosen.address or with_address:
         spans = chosen.address or with_address[0].address
@@ -219,23 +221,26 @@ def _vat_ids(
     known = {one.value: one for one in reversed(candidates.vat_ids)}
     doubtful = {one.value: one for one in reversed(candidates.doubtful_vat_ids)}
     for by_value, sure in ((doubtful, _DOUBTFUL), (known, 0.9)):
-        values = list(reversed(by_value.values()))
-        buyers = [one for one in values if writer == "seller" and _is_buyers(one, seller, buyer)]
-        others = [one for one in values if one not in buyers]
-        if others:
-            yield f"{writer}.vat_id", found(others[0], sure / len(others))
-        if buyers:
-            yield "buyer.vat_id", found(buyers[0], sure / len(buyers))
+        owners: dict[str, list[Candidate[str]]] = {}
+        for one in reversed(by_value.values()):
+            owners.setdefault(_owner(one, seller, buyer) or writer, []).append(one)
+        for role in ("seller", "buyer"):
+            if role in owners:
+                yield f"{role}.vat_id", found(owners[role][0], sure / len(owners[role]))
 
 
-def _is_buyers(vat_id: Candidate[str], seller: Block | None, buyer: Block | None) -> bool:
-    if vat_id.clues.get(Concept.BUYER) or vat_id.clues.get(Concept.CUSTOMER_NUMBER):
-        return True
-    if buyer is None or vat_id.segment.page_index != buyer.name.segment.page_index:
-        return False
-    return _distance(vat_id, buyer) < _BUYERS_OWN and (
-        seller is None or _distance(vat_id, buyer) < _distance(vat_id, seller)
-    )
+def _owner(vat_id: Candidate[str], seller: Block | None, buyer: Block | None) -> str | None:
+    """Whose it is said to be, or below whose name it stands; None if neither tells."""
+    buyers = vat_id.clues.get(Concept.BUYER) or vat_id.clues.get(Concept.CUSTOMER_NUMBER)
+    if bool(buyers) != bool(vat_id.clues.get(Concept.SELLER)):
+        return "buyer" if buyers else "seller"
+    near = [
+        (_distance(vat_id, block), role)
+        for role, block in (("buyer", buyer), ("seller", seller))
+        if block is not None and vat_id.segment.page_index == block.name.segment.page_index
+    ]
+    distance, role = min(near, default=(1.0, ""))
+    return role if distance < _OWN else None
 
 
 def _distance(vat_id: Candidate[str], block: Block) -> float:

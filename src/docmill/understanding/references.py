@@ -10,6 +10,7 @@ from docmill.understanding.vocabulary import Concept
 from docmill.understanding.weights import NULL_NUMBER, OWN_NUMBER, REFERENCES, Weights, score
 
 _SHORT = 3
+_ASIDE = 2.0
 _DOUBTFUL = 0.4
 """How far a code is believed whose checksum does not hold; the gate shows it to a person."""
 _ALONE_MUST_SAY = 0.5
@@ -46,6 +47,8 @@ def _score(candidate: Candidate[str], weights: Weights) -> float:
     shape = -1.5 if len(value) < _SHORT else 0.0
     if re.fullmatch(r"(?:19|20)\d\d", value):
         shape -= 1
+    if re.fullmatch(r"\d{1,2}\.\d{1,2}", value) or candidate.segment.text[: candidate.start].endswith("("):
+        shape -= _ASIDE  # a version, a code
     if sum(map(str.isdecimal, value)) >= _SHORT:
         shape += 0.3
     place = 0.4 if candidate.segment.page_index == 0 else 0.0
