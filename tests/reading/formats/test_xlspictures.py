@@ -117,11 +117,16 @@ def test_a_picture_that_no_sheet_is_known_to_show_is_on_the_last_unless_nothing_
     assert [block.content for block in xls.read(path, OPTIONS) if isinstance(block, Figure)] == [letters(2)]
 
 
-@pytest.mark.parametrize("kind", ["RGB", "P", "1"])
-def test_a_bitmap_without_the_head_of_a_file_gets_one(path: Path, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "counts"), [("RGB", True), ("P", True), ("1", True), ("L", False), ("1", False)]
+)
+def test_a_bitmap_without_the_head_of_a_file_gets_one(path: Path, kind: str, *, counts: bool) -> None:
     file = io.BytesIO()
     Image.open(io.BytesIO(letters(1))).convert(kind).save(file, "BMP")
-    path.write_bytes(workbook([blip(0xF01F, file.getvalue()[14:], instance=0x7A8)], {"A": drawing(1)}))
+    bitmap = bytearray(file.getvalue()[14:])
+    if not counts:  # how many colours there are: as many as there can be
+        bitmap[32:36] = bytes(4)
+    path.write_bytes(workbook([blip(0xF01F, bytes(bitmap), instance=0x7A8)], {"A": drawing(1)}))
 
     (figure,) = [block for block in xls.read(path, OPTIONS) if isinstance(block, Figure)]
 
@@ -172,6 +177,12 @@ def test_a_metafile_behind_the_cells_is_named(path: Path) -> None:
     (unread,) = [block for block in xls.read(path, OPTIONS) if isinstance(block, Unread)]
 
     assert "stored as WMF" in unread.problem
+
+
+def test_a_workbook_without_sheets_has_no_place_for_pictures(path: Path) -> None:
+    path.write_bytes(workbook([blip(0xF01E, letters(1), instance=0x6E0)], {}))
+
+    assert xls.read(path, OPTIONS) == []
 
 
 def test_damaged_drawings_are_said_to_be_unread(path: Path) -> None:

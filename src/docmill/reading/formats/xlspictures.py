@@ -176,11 +176,11 @@ def _shown(data: bytes, depth: int) -> Iterator[int]:
 def _as_file(bitmap: bytes) -> bytes:
     """A bitmap of Windows' memory as the file that it would be."""
     (head,) = struct.unpack_from("<L", bitmap)
-    bits, colours, entry = 0, 0, 4
+    colours, entry = 0, 4
     if head == _CORE_HEAD:
         (bits,) = struct.unpack_from("<H", bitmap, 10)
         entry = 3
-    elif head >= _FULL_HEAD:
+    else:
         bits, packing = struct.unpack_from("<HL", bitmap, 14)
         (colours,) = struct.unpack_from("<L", bitmap, 32)
         if head == _FULL_HEAD and packing == _BIT_FIELDS:
