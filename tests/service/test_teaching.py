@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +19,6 @@ from docmill.schemas.registry import REGISTRY
 from docmill.service import teaching
 from docmill.service.case import Wish
 from docmill.service.stack import Service
-from docmill.service.store import lessons as store
 from docmill.service.store.ids import new_id
 from docmill.service.teaching import Lessons
 from docmill.transcription import dumps
@@ -255,7 +255,8 @@ async def test_only_the_latest_documents_teach(service: Service, reviewed: Revie
 
     assert await names(lessons, service.default_tenant_id) == ["3.txt", "2.txt"]
     async with service.database.tenant(service.default_tenant_id) as conn:
-        assert (await store.version(conn, "receipt")).count == 2
+        cur = await conn.execute("SELECT count(*) FROM lesson")
+        assert await cur.fetchone() == (2,)
 
 
 async def test_a_document_waits_for_few_lessons_and_others_make_the_rest(
@@ -267,6 +268,37 @@ async def test_a_document_waits_for_few_lessons_and_others_make_the_rest(
 
     assert await names(lessons, service.default_tenant_id) == ["3.txt", "2.txt"]
     assert await names(lessons, service.default_tenant_id) == ["3.txt", "2.txt", "1.txt"]
+
+
+async def test_making_lessons_ends_before_the_documents_time_does(
+    lessons: Lessons, service: Service, reviewed: Reviewed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(teaching, "_MAKING_S", -1.0)
+    for number in (1, 2):
+        await reviewed(number)
+
+    assert await names(lessons, service.default_tenant_id) == ["2.txt"]
+    assert await names(lessons, service.default_tenant_id) == ["2.txt", "1.txt"]
+
+
+async def test_workers_that_read_otherwise_make_lessons_of_their_own(
+    lessons: Lessons, service: Service, reviewed: Reviewed, maker: Maker
+) -> None:
+    await reviewed(1)
+    other = replace(RECEIPT, labels={"number": ("Beleg",)})
+    for _ in range(2):
+        await lessons.of(service.default_tenant_id, new_id()).taught(receipt(9), RECEIPT)
+        await lessons.of(service.default_tenant_id, new_id()).taught(receipt(9), other)
+    assert maker.made == ["1.txt", "1.txt"]
+
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("UPDATE lesson SET made_at = made_at - interval '8 days'")
+    await reviewed(2)
+    await names(lessons, service.default_tenant_id)
+
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        cur = await conn.execute("SELECT count(*) FROM lesson")
+        assert await cur.fetchone() == (2,)
 
 
 async def test_what_nothing_can_be_learned_from_is_passed_by(
@@ -313,7 +345,7 @@ async def test_places_are_looked_for_once_where_people_had_to_correct_them(
 async def test_shelves_that_nobody_used_for_long_are_cleared(
     lessons: Lessons, service: Service, reviewed: Reviewed, monkeypatch: pytest.MonkeyPatch, stranger: UUID
 ) -> None:
-    monkeypatch.setattr(teaching, "_SHELVES", 1)
+    monkeypatch.setattr(teaching, "_HELD", 0)
     monkeypatch.setattr(teaching, "_ANCHORS_BYTES", -1)
     await reviewed(1)
 

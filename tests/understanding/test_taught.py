@@ -108,6 +108,19 @@ class TestVendors:
         assert not moved.evidence["seller.address"].reason
         assert "MAWAR" not in str(value(missing, "seller.address")).upper()
 
+    def test_an_address_that_says_more_than_the_known_one_is_that_of_another_branch(
+        self, typeset: Typeset
+    ) -> None:
+        head = "12 JALAN MAWAR 3, TAMAN INDAH\n       81100 JOHOR BAHRU"
+        first = typeset(receipt(NAME.upper(), head), source="ocr")
+        address = value(read(first, RECEIPT), "seller.address")
+        before = said(first, RECEIPT, {"seller.address": address})
+        second = typeset(receipt(NAME.upper(), f"{head} 1422-TMN DESA JAYA CAWANGAN BESAR"), source="ocr")
+
+        assert value(read(second, RECEIPT, before), "seller.address") == value(
+            read(second, RECEIPT), "seller.address"
+        )
+
     def test_a_name_that_is_not_printed_goes_to_a_person(
         self, typeset: Typeset, before: tuple[Document, Precedent]
     ) -> None:

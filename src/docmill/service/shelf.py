@@ -1,11 +1,12 @@
 """The lessons of one tenant and schema, found by the numbers and the words of a document."""
 
 import asyncio
+import json
+import sys
 import zlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
@@ -16,7 +17,6 @@ from docmill.model import Document
 from docmill.understanding.learned.memory import marks
 from docmill.understanding.own.features import signature
 from docmill.understanding.own.learned import ALIKE
-from docmill.understanding.taught.precedents import Precedent
 
 if TYPE_CHECKING:
     from docmill.service.store.lessons import Version
@@ -26,25 +26,26 @@ OF_LAYOUT = 6
 """Lessons that a document is given, the latest of those that speak of it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Lesson:
-    """What one document teaches. content: see `Precedent.content`."""
+    """What one document teaches. content: JSON, see `Precedent.content`; words: hashed."""
 
     document_id: UUID
     number: int
-    content: Mapping[str, Any]
+    content: bytes
     marks: tuple[str, ...]
     words: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, document_id: UUID, number: int, content: Mapping[str, Any]) -> "Lesson":
-        """From its content."""
-        return cls(document_id, number, content, tuple(content["marks"]), _hashed(content["words"]))
+    def of(cls, document_id: UUID, number: int, text: str) -> "Lesson":
+        """From its content as text."""
+        content = json.loads(text)
+        marks_ = tuple(sys.intern(mark) for mark in content["marks"])
+        return cls(document_id, number, text.encode(), marks_, _hashed(content["words"]))
 
-    @cached_property
-    def precedent(self) -> Precedent:
-        """The same as understanding takes it."""
-        return Precedent.of_content(self.content)
+    def read(self) -> dict[str, Any]:
+        """Its content."""
+        return json.loads(self.content)
 
 
 class Chosen(NamedTuple):

@@ -7,6 +7,7 @@ document that is read. Nothing crosses tenants: each has a shelf of its own, fil
 import asyncio
 import hashlib
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ from docmill.service.store import reviews
 from docmill.service.store.database import Database
 from docmill.service.store.lessons import NewLesson
 from docmill.service.store.reviews import ReviewedRow
-from docmill.understanding.taught.precedents import FORMAT, dumps
+from docmill.understanding.taught.precedents import FORMAT, Precedent, dumps
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,10 @@ MOST_LESSONS = 1000
 """The documents of one tenant and type that are learned from: the latest reviewed."""
 _AT_ONCE = 20
 """Lessons that one document may wait for; those that follow make the others."""
-_SHELVES = 64
+_MAKING_S = 10.0
+"""After so long no lesson is begun: what a document has by then is not to be lost to its time limit."""
+_HELD = 20_000
+"""Lessons in memory, of all tenants together: about 3 kB each."""
 _ANCHORS_BYTES = 32_000_000
 
 
@@ -75,7 +79,7 @@ class Lessons:
         shelf = self._shelf((tenant_id, schema.name, made_by))
         async with shelf.lock:
             async with self._database.tenant(tenant_id) as conn:
-                version = await store.version(conn, schema.name)
+                version = await store.version(conn, schema.name, made_by=made_by)
             if shelf.version != version:
                 await self._fill(shelf, schema, tenant_id, made_by)
         if not len(shelf):
@@ -84,12 +88,12 @@ class Lessons:
         if not chosen.lessons:
             return schema
         anchors = await self._anchors_of(chosen.of_layout, schema, tenant_id)
-        return replace(schema, learned=dumps([one.content for one in chosen.lessons], anchors))
+        return replace(schema, learned=dumps([one.read() for one in chosen.lessons], anchors))
 
     def _shelf(self, key: tuple[UUID, str, str]) -> Shelf:
         shelf = self._shelves.setdefault(key, Shelf())
         self._shelves.move_to_end(key)
-        while len(self._shelves) > _SHELVES:
+        while len(self._shelves) > 1 and sum(map(len, self._shelves.values())) > _HELD:
             self._shelves.popitem(last=False)
         return shelf
 
@@ -101,8 +105,8 @@ class Lessons:
         if due:
             await self._make(due[:_AT_ONCE], schema, tenant_id, made_by)
         async with self._database.tenant(tenant_id) as conn:
-            await store.keep_only(conn, schema.name, [one.document_id for one in pupils])
-            version = await store.version(conn, schema.name)
+            await store.keep_only(conn, schema.name, [one.document_id for one in pupils], made_by=made_by)
+            version = await store.version(conn, schema.name, made_by=made_by)
             pupils = await store.pupils(conn, schema.name, made_by=made_by, limit=self._most)
             numbers = {one.lesson: one.reviewed for one in pupils if one.lesson is not None}
             rows = await store.read(conn, shelf.missing(numbers))
@@ -114,12 +118,14 @@ class Lessons:
     ) -> None:
         async with self._database.tenant(tenant_id) as conn:
             rows = await reviews.reviewed(conn, schema.name, limit=len(document_ids), only=document_ids)
-        made = [
-            NewLesson(row.document_id, row.ingestion_id, row.number, await self._lesson(row, schema))
-            for row in rows
-        ]
-        async with self._database.tenant(tenant_id) as conn:
-            await store.keep(conn, made, tenant_id=tenant_id, schema_name=schema.name, made_by=made_by)
+        started = time.monotonic()
+        for row in rows:
+            content = await self._lesson(row, schema)
+            made = NewLesson(row.document_id, row.ingestion_id, row.number, content)
+            async with self._database.tenant(tenant_id) as conn:
+                await store.keep(conn, [made], tenant_id=tenant_id, schema_name=schema.name, made_by=made_by)
+            if time.monotonic() - started > _MAKING_S:
+                break
 
     async def _lesson(self, row: ReviewedRow, schema: Schema) -> dict[str, Any] | None:
         """What the document teaches; None if nothing can be learned from it."""
@@ -135,7 +141,7 @@ class Lessons:
 
     async def _anchors_of(self, alike: Sequence[Lesson], schema: Schema, tenant_id: UUID) -> str:
         """Where values stand in the layout of these documents, as text; empty where that is read anyway."""
-        if not anchored_paths(schema, [one.precedent for one in alike]):
+        if not anchored_paths(schema, [Precedent.of_content(one.read()) for one in alike]):
             return ""
         key = (tenant_id, tuple(one.number for one in alike))
         known = self._anchors.get(key)
@@ -154,7 +160,7 @@ class Lessons:
         paths = {row.document_id: row.transcription_file_path for row in rows}
         try:
             shown = [
-                (await self._blobs.get(paths[one.document_id]), one.content)
+                (await self._blobs.get(paths[one.document_id]), one.read())
                 for one in alike
                 if one.document_id in paths
             ]

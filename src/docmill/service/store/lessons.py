@@ -31,12 +31,11 @@ class Pupil:
 
 @dataclass(frozen=True, slots=True)
 class LessonRow:
-    """A lesson. reviewed: the newest review that it heeds; see `Pupil`."""
+    """A lesson. content: as JSON."""
 
     document_id: UUID
     number: int
-    reviewed: int
-    content: dict[str, Any]
+    content: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +48,17 @@ class NewLesson:
     content: dict[str, Any] | None
 
 
-async def version(conn: Conn, schema_name: str) -> Version:
-    """What this tenant's lessons of a schema depend on, in one look at the ends of two indexes."""
+async def version(conn: Conn, schema_name: str, *, made_by: str) -> Version:
+    """What this tenant's lessons of a schema depend on, in one look at two indexes."""
     async with conn.cursor(row_factory=class_row(Version)) as cur:
         await cur.execute(
             """
             SELECT (SELECT number FROM review ORDER BY number DESC LIMIT 1) AS review,
                    max(number) AS lesson, count(*) AS count
               FROM lesson
-             WHERE schema_name = %(schema_name)s
+             WHERE schema_name = %(schema_name)s AND made_by = %(made_by)s
             """,
-            {"schema_name": schema_name},
+            {"schema_name": schema_name, "made_by": made_by},
         )
         row = await cur.fetchone()
     assert row is not None, "an aggregate has a row"
@@ -110,12 +109,12 @@ async def keep(
                    %(content)s
               FROM document
              WHERE id = %(document_id)s
-            ON CONFLICT (document_id) DO UPDATE
+            ON CONFLICT (document_id, made_by) DO UPDATE
                SET number = DEFAULT,
+                   made_at = DEFAULT,
                    schema_name = EXCLUDED.schema_name,
                    ingestion_id = EXCLUDED.ingestion_id,
                    reviewed = EXCLUDED.reviewed,
-                   made_by = EXCLUDED.made_by,
                    content = EXCLUDED.content
             """,
             [
@@ -133,11 +132,21 @@ async def keep(
         )
 
 
-async def keep_only(conn: Conn, schema_name: str, document_ids: Collection[UUID]) -> None:
-    """Drop the lessons of all other documents: what people said of them was taken back, or is long ago."""
+async def keep_only(conn: Conn, schema_name: str, document_ids: Collection[UUID], *, made_by: str) -> None:
+    """Drop the lessons of all other documents: what people said of them was taken back, or is long ago.
+
+    Those of other makers go when they are old: until then, workers of another release may need them.
+    """
     await conn.execute(
-        "DELETE FROM lesson WHERE schema_name = %(schema_name)s AND document_id <> ALL(%(ids)s)",
-        {"schema_name": schema_name, "ids": list(document_ids)},
+        """
+        DELETE FROM lesson
+         WHERE schema_name = %(schema_name)s
+           AND CASE made_by
+               WHEN %(made_by)s THEN document_id <> ALL(%(ids)s)
+               ELSE made_at < clock_timestamp() - interval '7 days'
+               END
+        """,
+        {"schema_name": schema_name, "made_by": made_by, "ids": list(document_ids)},
     )
 
 
@@ -151,7 +160,7 @@ async def read(conn: Conn, numbers: Collection[int]) -> list[LessonRow]:
     async with conn.cursor(row_factory=class_row(LessonRow)) as cur:
         await cur.execute(
             """
-            SELECT document_id, number, reviewed, content
+            SELECT document_id, number, content::text AS content
               FROM lesson
              WHERE number = ANY(%(numbers)s) AND content IS NOT NULL
             """,

@@ -5,8 +5,8 @@ Never by a similar name: two shops of similar names are two shops.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from rapidfuzz import fuzz
 
@@ -69,11 +69,15 @@ def _identifiers(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """A value that people confirmed so many times. source: the latest document on which they did."""
+    """A value that people confirmed so many times.
+
+    source: the latest document on which they did. is_corrected: whether another one had been read there.
+    """
 
     value: str
     times: int
     source: str = ""
+    is_corrected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,7 @@ class _Table:
     """The values of one path: how often each was confirmed beside which identifier."""
 
     counts: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
-    spellings: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    latest: dict[str, Confirmed] = field(default_factory=dict[str, Confirmed])
 
 
 class Memory:
@@ -123,13 +127,22 @@ class Memory:
     def __init__(self) -> None:
         self._tables: dict[str, _Table] = {}
 
-    def add(self, found: Iterable[str], confirmed: Mapping[str, str], source: str = "") -> None:
-        """Remember what a person confirmed, by path, of a paper that bears these identifiers."""
+    def add(
+        self,
+        found: Iterable[str],
+        confirmed: Mapping[str, str],
+        source: str = "",
+        corrected: Collection[str] = (),
+    ) -> None:
+        """Remember what a person confirmed, by path, of a paper that bears these identifiers.
+
+        corrected: the paths where another value had been read.
+        """
         for path, value in confirmed.items():
             key = letters_and_digits(value)
             if key:
                 table = self._tables.setdefault(path, _Table())
-                table.spellings[key] = (value, source)
+                table.latest[key] = Confirmed(value, 0, source, path in corrected)
                 for identifier in found:
                     table.counts.setdefault(identifier, Counter())[key] += 1
 
@@ -139,10 +152,7 @@ class Memory:
         for path, table in self._tables.items():
             several = path.endswith("address")
             counts = _counts(table.counts, found, several=several)
-            ranked = [
-                Confirmed(table.spellings[key][0], count, table.spellings[key][1])
-                for key, count in counts.most_common()
-            ]
+            ranked = [replace(table.latest[key], times=count) for key, count in counts.most_common()]
             if ranked:
                 values[path] = tuple(ranked if several else ranked[:1])
         return Remembered(values) if values else None

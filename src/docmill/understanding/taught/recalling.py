@@ -54,7 +54,8 @@ def memory_of(precedents: tuple[Precedent, ...]) -> Memory:
     memory = Memory()
     for one in reversed(precedents):
         known = {path: value.value for path, value in one.values.items() if of_counterparty(path)}
-        memory.add(one.marks, {path: value for path, value in known.items() if value}, one.name)
+        corrected = [path for path, value in one.values.items() if value.is_corrected]
+        memory.add(one.marks, {path: value for path, value in known.items() if value}, one.name, corrected)
     return memory
 
 
@@ -147,12 +148,17 @@ def _remembered(
         if misread is not None:
             return Recalled(misread.value, _sure(proof, misread, MENDED, is_other=True))
     for one in known:
-        place = page.anywhere(one.value)
+        place = page.anywhere(one.value) if one.is_corrected or not _is_longer(path, own, one) else None
         if place is not None:
             return _taken(one.value, place, one.source)
     if path == NAME and page.is_recognised(1) and (proof is None or proof.confidence < _DOUBTED):
         return Recalled(known[0].value, _nowhere(known[0]))
     return None
+
+
+def _is_longer(path: str, own: str, one: Confirmed) -> bool:
+    """Whether an address was read that says more than the known one: that of another branch, perhaps."""
+    return path.endswith("address") and letters_and_digits(one.value) in own
 
 
 def _misread(path: str, known: tuple[Confirmed, ...], value: str) -> Confirmed | None:
