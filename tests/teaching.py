@@ -1,11 +1,14 @@
 """A worker that reads uploads as the text that they are, and learns from what people say of them."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from docmill.model import Classification, Document, Page, Words
+from docmill.model import Classification, Document, Page, Schema, Words
 from docmill.pooled import PooledExtractor, PooledLessons
 from docmill.ports import Original
 from docmill.reading.pool import Pool
+from docmill.schemas.registry import REGISTRY
 from docmill.service.ingest import Stages
 from docmill.understanding.gate import RuleGate
 
@@ -56,8 +59,13 @@ class Types:
         return Classification(document_type=self._type, title="A paper", confidence=1)
 
 
-def stages(pool: Pool, document_type: str) -> Stages:
+def stages(pool: Pool, document_type: str, schemas: Mapping[str, Schema] = REGISTRY) -> Stages:
     """What such a worker does."""
     return Stages(
-        TextPages(), Types(document_type), PooledExtractor(pool), RuleGate(), lessons=PooledLessons(pool)
+        TextPages(),
+        Types(document_type),
+        PooledExtractor(pool),
+        RuleGate(),
+        lessons=PooledLessons(pool),
+        schemas=schemas,
     )

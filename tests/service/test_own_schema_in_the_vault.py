@@ -1,0 +1,74 @@
+"""A schema of the settings in the vault: read, corrected by a person, and read right the next time."""
+
+from uuid import UUID
+
+import pytest
+
+from docmill.reading.pool import Pool
+from docmill.service.case import Wish
+from docmill.service.ingest import Stages
+from docmill.service.schemas import OwnField, OwnSchema
+from docmill.service.settings import Settings
+from docmill.service.stack import Service
+from scripted import Eyes, Running, Upload
+from teaching import stages as taught_stages
+
+TICKET = """
+Riverside Bicycles of the old town
+
+Workshop ticket of the garage by the river
+Please bring this paper along when collecting
+Kennung       KN{number:05}
+Job number    {number}4711
+"""
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    job = OwnSchema(
+        fields={"job_number": OwnField(), "workshop": OwnField()},
+        critical=("job_number",),
+        types=("delivery_note",),
+    )
+    return settings.model_copy(update={"schemas": {"job": job}})
+
+
+@pytest.fixture
+async def pool() -> Pool:
+    return Pool(1)
+
+
+@pytest.fixture
+def stages(pool: Pool, settings: Settings) -> Stages:
+    return taught_stages(pool, "delivery_note", settings.own.by_type)
+
+
+async def test_documents_of_its_types_are_read_by_it_and_corrected(
+    service: Service, pool: Pool, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    tenant_id = service.default_tenant_id
+    async with pool, working():
+        first = await upload(TICKET.format(number=1).encode(), file_name="first.txt")
+        read = await eyes.when(first, lambda document: document.state in ("ready", "needs_review"))
+        assert read.structured_data is not None
+        assert read.structured_data["job_number"] == "14711"
+        ingestion_id = first.ingestion_id
+        assert isinstance(ingestion_id, UUID)
+        await service.reviews.add(
+            first.document_id,
+            [Wish("job_number", "correct", "KN00001")],
+            tenant_id=tenant_id,
+            ingestion_id=ingestion_id,
+        )
+        second = await upload(TICKET.format(number=2).encode(), file_name="second.txt")
+        again = await eyes.when(second, lambda document: document.state in ("ready", "needs_review"))
+
+    assert again.structured_data is not None
+    assert again.structured_data["job_number"] == "KN00002"
+    evidence = (await eyes.ingestion(second)).evidence
+    assert evidence is not None
+    assert evidence["job_number"]["reason"] == "where you said it stands on first.txt"
+    reviewed = await service.reviews.of(first.document_id, tenant_id=tenant_id)
+    assert reviewed is not None
+    assert reviewed.schema is not None
+    assert reviewed.schema.critical == ("job_number",)
