@@ -69,6 +69,22 @@ async def test_how_sure_a_value_is_shows_in_words_and_form(client: httpx.AsyncCl
     assert "<strong>2</strong> values to check" in page
 
 
+async def test_a_value_that_was_taught_tells_by_which_document(client: httpx.AsyncClient, read: Read) -> None:
+    taught = {
+        "page": 1,
+        "box": [0.05, 0.1, 0.3, 0.15],
+        "text": "Corner Bakery",
+        "match": "exact",
+        "confidence": 0.99,
+        "reason": "as you confirmed on <first>.pdf",
+    }
+    document_id = await read(evidence={"seller.name": taught})
+
+    page = (await client.get(f"/docs/{document_id}")).text
+
+    assert '<p class="field-reason">As you confirmed on &lt;first&gt;.pdf.</p>' in page
+
+
 async def test_a_failed_check_stands_with_its_values(client: httpx.AsyncClient, read: Read) -> None:
     failure = {"check": "sums", "message": "The sums differ.", "fields": ["gross_total", "net_total"]}
     document_id = await read(verdict={"failures": [failure]}, valid_structured_data=False)
