@@ -191,6 +191,22 @@ class TestInvoices:
         assert value(found, "seller.name") == "Northwind Supplies"
         assert found.evidence["seller.name"].reason == "as you confirmed on first.pdf"
 
+    @pytest.mark.parametrize("source", ["text", "ocr"])
+    def test_another_account_is_never_taken_for_the_known_one(self, typeset: Typeset, source: str) -> None:
+        known, other = "DE89370400440532013000", "DE02120300000000202051"
+        first = typeset(invoice(1) + f"IBAN  {known}\n", source=source)
+        before = said(first, INVOICE, {"payment.iban": known, "currency": "EUR"})
+        second = typeset(
+            invoice(2).replace("EUR", "USD") + f"IBAN  {other}\n{known} and EUR are not used any more\n",
+            source=source,
+        )
+
+        found = read(second, INVOICE, before)
+
+        assert value(read(first, INVOICE, before), "payment.iban") == known
+        assert value(found, "payment.iban") == other
+        assert value(found, "currency") == "USD"
+
     def test_corrections_that_contradict_each_other_change_nothing(self, typeset: Typeset) -> None:
         corrected = said(typeset(invoice(1)), INVOICE, {"number": "RX-0001"})
         confirmed = [

@@ -61,47 +61,56 @@ class Shelf:
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
         self.version: Version | None = None
-        self._lessons: list[Lesson] = []
-        self._by_mark: dict[str, list[int]] = {}
-        self._words = np.zeros(0, np.uint32)
-        self._owners = np.zeros(0, np.int32)
-        self._sizes = np.zeros(0)
+        self._index = _Index(())
 
     def __len__(self) -> int:
-        return len(self._lessons)
+        return len(self._index.lessons)
 
     def missing(self, numbers: Collection[int]) -> list[int]:
         """Those of the lessons that are not here."""
-        here = {one.number for one in self._lessons}
+        here = {one.number for one in self._index.lessons}
         return [number for number in numbers if number not in here]
 
     def take(self, numbers: Mapping[int, int], lessons: Iterable[Lesson]) -> None:
         """Hold the lessons of these numbers and no others. numbers: to the review that each heeds."""
-        held = {one.number: one for one in (*self._lessons, *lessons)}
+        held = {one.number: one for one in (*self._index.lessons, *lessons)}
         order = sorted(held.keys() & numbers.keys(), key=lambda number: -numbers[number])
-        self._lessons = [held[number] for number in order]
-        by_mark: dict[str, list[int]] = defaultdict(list)
-        for index, one in enumerate(self._lessons):
-            for mark in one.marks:
-                by_mark[mark].append(index)
-        self._by_mark = by_mark
-        sizes = [len(one.words) for one in self._lessons]
-        words = np.concatenate([np.zeros(0, np.uint32), *(one.words for one in self._lessons)])
-        owners = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-        by_word = np.argsort(words, kind="stable")
-        self._words, self._owners, self._sizes = words[by_word], owners[by_word], np.array(sizes, np.float64)
+        self._index = _Index([held[number] for number in order])
 
     def chosen(self, document: Document, itself: UUID) -> Chosen:
-        """The latest lessons of the same numbers and of the same layout. itself: the document's id."""
+        """The latest lessons of the same numbers and of the same layout. itself: the document's id.
+
+        May be called in a thread: what is taken meanwhile is another index.
+        """
+        return self._index.chosen(document, itself)
+
+
+class _Index:
+    """Lessons that do not change, by their marks and words."""
+
+    def __init__(self, lessons: Sequence[Lesson]) -> None:
+        self.lessons = lessons
+        self._by_mark: dict[str, list[int]] = defaultdict(list)
+        for index, one in enumerate(lessons):
+            for mark in one.marks:
+                self._by_mark[mark].append(index)
+        sizes = [len(one.words) for one in lessons]
+        words = np.concatenate([np.zeros(0, np.uint32), *(one.words for one in lessons)])
+        by_word = np.argsort(words, kind="stable")
+        self._words = words[by_word]
+        self._owners = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[by_word]
+        self._sizes = np.array(sizes, np.float64)
+
+    def chosen(self, document: Document, itself: UUID) -> Chosen:
         of_layout = self._others(self._alike(_hashed(signature(document))), itself)[:OF_LAYOUT]
         of_marks = self._others(self._marked(marks(document)), itself)[:OF_COUNTERPARTY]
         every = sorted({*of_layout, *of_marks})
         return Chosen(
-            [self._lessons[index] for index in every], [self._lessons[index] for index in sorted(of_layout)]
+            [self.lessons[index] for index in every], [self.lessons[index] for index in sorted(of_layout)]
         )
 
     def _others(self, indices: Sequence[int], itself: UUID) -> list[int]:
-        return [index for index in indices if self._lessons[index].document_id != itself]
+        return [index for index in indices if self.lessons[index].document_id != itself]
 
     def _marked(self, found: Collection[str]) -> list[int]:
         """The lessons with any of the marks; those that few share say most."""
@@ -118,7 +127,7 @@ class Shelf:
         hits = [self._owners[start:stop] for start, stop in zip(starts, stops, strict=True) if stop > start]
         if not hits:
             return []
-        shared = np.bincount(np.concatenate(hits), minlength=len(self._lessons))
+        shared = np.bincount(np.concatenate(hits), minlength=len(self.lessons))
         likeness = shared / np.sqrt(np.maximum(1, self._sizes * len(words)))
         found: list[int] = np.flatnonzero(likeness >= ALIKE).tolist()
         return found

@@ -34,6 +34,8 @@ _MISREAD = 80
 _NEAR = 0.03
 """Of the page: a value of one layout stands at the same place."""
 _OF_PARTIES = ("seller.", "buyer.", "payment.")
+_OF_LETTERS = ("name", "address")
+"""What may be misread by a letter or two and still be known; a number that differs is another number."""
 _ACCOUNTS = frozenset(("iban", "bic", "currency"))
 
 
@@ -143,12 +145,13 @@ def _remembered(
     for one in known:
         if own and own == letters_and_digits(one.value) and proof is not None:
             return Recalled(one.value, _sure(proof, one, max(BELIEVED, proof.confidence)))
-    if proof is not None and proof.box is not None and page.is_recognised(proof.page):
+    is_text = path.endswith(_OF_LETTERS)
+    if is_text and proof is not None and proof.box is not None and page.is_recognised(proof.page):
         misread = _misread(path, known, value or "")
         if misread is not None:
             return Recalled(misread.value, _sure(proof, misread, MENDED, is_other=True))
     for one in known:
-        place = page.anywhere(one.value) if one.is_corrected or not _is_longer(path, own, one) else None
+        place = page.anywhere(one.value) if _gives_way(path, value, one) else None
         if place is not None:
             return _taken(one.value, place, one.source)
     if path == NAME and page.is_recognised(1) and (proof is None or proof.confidence < _DOUBTED):
@@ -156,9 +159,13 @@ def _remembered(
     return None
 
 
-def _is_longer(path: str, own: str, one: Confirmed) -> bool:
-    """Whether an address was read that says more than the known one: that of another branch, perhaps."""
-    return path.endswith("address") and letters_and_digits(one.value) in own
+def _gives_way(path: str, value: str | None, known: Confirmed) -> bool:
+    """Whether what was read gives way to a known value that is printed elsewhere.
+
+    Another account or address may be a new one, and another buyer another customer: only where people had to
+    put it right before. A seller has one name.
+    """
+    return not value or known.is_corrected or path == NAME
 
 
 def _misread(path: str, known: tuple[Confirmed, ...], value: str) -> Confirmed | None:
