@@ -39,7 +39,7 @@ from docmill.model import Document, Embedded, Failure, Page
 from docmill.reading import einvoices, pdf, tasks
 from docmill.reading.options import ReadingOptions
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.classifier import RuleClassifier
+from docmill.understanding.classifier import LearnedClassifier
 from docmill.understanding.einvoice.extractor import EInvoiceClassifier, EInvoiceExtractor
 from docmill.understanding.einvoice.reading import einvoice
 from docmill.understanding.einvoice.tree import UnreadableError
@@ -155,7 +155,7 @@ def born_digital(path: Path) -> Document | None:
 
 def failures(document: Document) -> tuple[Failure, ...]:
     async def judged() -> tuple[Failure, ...]:
-        classification = await EInvoiceClassifier(RuleClassifier()).classify(document)
+        classification = await EInvoiceClassifier(LearnedClassifier()).classify(document)
         schema = REGISTRY[classification.document_type]
         return (await EInvoiceExtractor(RuleExtractor()).extract(document, schema)).failures
 

@@ -15,7 +15,7 @@ from types import ModuleType
 from docmill.model import Classification, Extraction
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, PurchaseOrder
-from docmill.understanding.classifier import RuleClassifier
+from docmill.understanding.classifier import LearnedClassifier
 from docmill.understanding.extractor import RuleExtractor
 from docmill.understanding.gate import RuleGate
 from order_documents import documents, labels
@@ -60,7 +60,7 @@ def main() -> None:
     score = scorer()
     loaded = dict(documents(arguments.cache))
     truth = {entry["id"]: entry for entry in labels() if entry["id"] in loaded}
-    classifier, extractor, gate = RuleClassifier(), RuleExtractor(), RuleGate()
+    classifier, extractor, gate = LearnedClassifier(), RuleExtractor(), RuleGate()
     hits: Counter[str] = Counter()
     known: Counter[str] = Counter()
     types: Counter[tuple[str, str]] = Counter()

@@ -14,7 +14,7 @@ from types import ModuleType
 from docmill.model import Classification, Document, Extraction
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Receipt
-from docmill.understanding.classifier import RuleClassifier
+from docmill.understanding.classifier import LearnedClassifier
 from docmill.understanding.extractor import RuleExtractor
 from docmill.understanding.gate import RuleGate
 from receipt_documents import SHARED, documents
@@ -48,7 +48,7 @@ def answers(extraction: Extraction) -> dict[str, str | None]:
 
 
 async def run(loaded: dict[str, Document], *, classify: bool) -> dict[str, tuple[Classification, Extraction]]:
-    classifier, extractor = RuleClassifier(), RuleExtractor()
+    classifier, extractor = LearnedClassifier(), RuleExtractor()
     results: dict[str, tuple[Classification, Extraction]] = {}
     for name, document in loaded.items():
         classification = Classification(document_type="receipt")

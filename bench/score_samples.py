@@ -15,7 +15,7 @@ from docmill.reading import tasks
 from docmill.reading.options import ReadingOptions
 from docmill.samples import load_truth
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.classifier import RuleClassifier
+from docmill.understanding.classifier import LearnedClassifier
 from docmill.understanding.gate import RuleGate, leaves
 from docmill.understanding.learned.extractor import LearnedExtractor
 
@@ -39,7 +39,7 @@ def main() -> None:
         if sample.form != "born-digital":
             continue
         document = read(sample.path)
-        classification = asyncio.run(RuleClassifier().classify(document))
+        classification = asyncio.run(LearnedClassifier().classify(document))
         counts["documents"] += 1
         counts["type right"] += classification.document_type == sample.document_type
         counts["language right"] += classification.language == sample.language

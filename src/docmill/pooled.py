@@ -18,7 +18,7 @@ LIMIT_S = 60.0
 
 
 class PooledClassifier:
-    """`Classifier` by rule, in a process of the pool."""
+    """`Classifier` by what was learned and by rule, in a process of the pool."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -96,10 +96,10 @@ class PooledLessons:
 
 
 def _classified(document: Document) -> str:
-    from docmill.understanding.classifier import RuleClassifier  # noqa: PLC0415
+    from docmill.understanding.classifier import LearnedClassifier  # noqa: PLC0415
     from docmill.understanding.einvoice.extractor import EInvoiceClassifier  # noqa: PLC0415
 
-    return asyncio.run(EInvoiceClassifier(RuleClassifier()).classify(document)).model_dump_json()
+    return asyncio.run(EInvoiceClassifier(LearnedClassifier()).classify(document)).model_dump_json()
 
 
 def _extracted(document: Document, packed: str, model: str | None, learned: str) -> str:

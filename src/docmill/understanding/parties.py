@@ -11,6 +11,7 @@ from docmill.understanding.candidates import Candidate, Candidates
 from docmill.understanding.findings import Finding, Span, cleaned, found, probabilities
 from docmill.understanding.folding import fold
 from docmill.understanding.lettering import lettering
+from docmill.understanding.names import is_name
 from docmill.understanding.shops import trimmed
 from docmill.understanding.vocabulary import Concept
 
@@ -52,7 +53,7 @@ _OWN = 0.12
 def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
     """Names, addresses and VAT identifiers of seller and buyer."""
     weigher = _Weigher(candidates, document_type)
-    every = [block for block in blocks(candidates) if _speaks(block)]
+    every = [block for block in blocks(candidates) if _speaks(block) and _names(block)]
     best: tuple[float, Block | None, Block | None] = (0.0, None, None)
     sellers = [(block, weigher.seller(block)) for block in every]
     buyers = [(block, weigher.buyer(block, every)) for block in every]
@@ -77,6 +78,11 @@ def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Fi
 
 def _speaks(block: Block) -> bool:
     return sum(map(str.isalpha, block.name.text)) > 1
+
+
+def _names(block: Block) -> bool:
+    """What a label calls a party is its name; of other lines only what can be one."""
+    return block.label is not None or is_name(block.name.text)
 
 
 def _same(one: Block, other: Block) -> bool:

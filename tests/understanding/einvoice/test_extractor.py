@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -44,7 +45,7 @@ async def _mismatches(document: Document) -> list[Failure]:
 
 
 async def test_the_xml_is_taken_and_each_value_found_on_the_page(sample: Sample, carrying: Carrying) -> None:
-    document = carrying(PAGE, sample("cii"))
+    document = replace(carrying(PAGE, sample("cii")), tags_in_use=("Wood", "holz", "invoices"))
     classification = await EInvoiceClassifier(RuleClassifier()).classify(document)
 
     extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
@@ -54,6 +55,7 @@ async def test_the_xml_is_taken_and_each_value_found_on_the_page(sample: Sample,
         title="Invoice R-2026-17, Beispiel Holz AG",
         summary="Invoice R-2026-17 from Beispiel Holz AG to Muster Bau GmbH of 2026-03-01 over 107.10 EUR.",
         document_date=date(2026, 3, 1),
+        tags=("holz", "invoices", "Beispiel Holz AG", "2026"),
         language="en",
         confidence=1.0,
     )

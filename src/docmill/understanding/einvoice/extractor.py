@@ -8,6 +8,7 @@ from docmill.understanding.einvoice.places import EMBEDDED, Places
 from docmill.understanding.einvoice.printed import Printed
 from docmill.understanding.einvoice.reading import EInvoice
 from docmill.understanding.gate import leaves
+from docmill.understanding.tags import chosen, said
 
 _CREDIT_NOTES = frozenset({"81", "83", "261", "262", "296", "308", "381", "396", "420", "458", "532"})
 """UNTDID 1001, those of EN 16931's credit notes."""
@@ -77,11 +78,14 @@ def classification(document: Document, invoice: EInvoice) -> Classification:
     summary += [f"to {buyer}"] if buyer else []
     summary += [f"of {issued}"] if issued else []
     summary += [f"over {total} {terms.text('BT-5') or ''}".rstrip()] if total is not None else []
+    title = ", ".join(filter(None, (called, party)))
+    used = document.tags_in_use
     return Classification(
         document_type=document_type,
-        title=", ".join(filter(None, (called, party))),
+        title=title,
         summary=" ".join(summary).rstrip(".") + ".",
         document_date=issued,
+        tags=chosen([*said([title], used), party, name, str(issued.year) if issued else None], used),
         language=document.language,
         confidence=1.0,
     )

@@ -21,17 +21,18 @@ class Language:
 
     labels: phrases per concept; case, accents and punctuation do not matter, and `#` stands for any word or
     sign for `number`. columns: the same for the headings of tables. titles: phrases that speak for a document
-    type, with their weight. common: words that run through any text of this language. carried: what a row is
-    called that brings a sum from one page to the next. names: what stands before a party's name in a form.
-    salutations: lines before a name that are not of it. streets: words of addresses; `-weg` is the end of a
-    longer word. regions: countries and regions that end an address. legal: legal forms.
-    firms: words of firms' names.
+    type, with their weight. others: the same for papers that are of none of our types. common: words that
+    run through any text of this language. carried: what a row is called that brings a sum from one page to
+    the next. names: what stands before a party's name in a form. salutations: lines before a name that are
+    not of it. streets: words of addresses; `-weg` is the end of a longer word. regions: countries and regions
+    that end an address. legal: legal forms. firms: words of firms' names.
     """
 
     code: str
     labels: Mapping[Concept, tuple[str, ...]]
     columns: Mapping[Column, tuple[str, ...]]
     titles: Mapping[DocumentType, Mapping[str, float]]
+    others: Mapping[str, float]
     common: frozenset[str]
     carried: tuple[str, ...]
     names: tuple[str, ...]
@@ -49,6 +50,7 @@ def _language(code: str) -> Language:
         labels={Concept(name): tuple(phrases) for name, phrases in table["labels"].items()},
         columns={Column(name): tuple(phrases) for name, phrases in table["columns"].items()},
         titles=table["titles"],
+        others=table["others"],
         common=frozenset(table["common"]),
         carried=tuple(table["carried"]),
         names=tuple(table["names"]),
