@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -36,11 +37,12 @@ def fold(text: str) -> str:
 
 def tokens(text: str) -> list[Token]:
     """The words, digit runs and number signs of `text`, folded; a word glued in camel case is split."""
-    starts = {0, *(match.start() for match in _CAMEL.finditer(text))}
+    starts = [match.start() for match in _CAMEL.finditer(text)]
     folded = fold(text)
     found: list[Token] = []
     for match in _TOKEN.finditer(folded):
-        cuts = [match.start(), *sorted(at for at in starts if match.start() < at < match.end()), match.end()]
+        start, stop = match.span()
+        cuts = [start, *starts[bisect_right(starts, start) : bisect_left(starts, stop)], stop]
         found.extend(Token(folded[start:stop], start, stop) for start, stop in pairwise(cuts))
     return found
 
