@@ -12,6 +12,8 @@ from docmill.understanding.kinds.naming import MAILS, day_of, summary_of, tags_o
 from docmill.understanding.kinds.signs import is_narrow, signs
 from docmill.understanding.kinds.titles import Spoken, spoken
 from docmill.understanding.layout import Layout
+from docmill.understanding.learned.extractor import learned_findings
+from docmill.understanding.learned.model import shipped as receipts
 
 SURE = 0.5
 """A type less likely than that is not told: a person should say."""
@@ -32,7 +34,7 @@ class RuleClassifier:
 
     async def classify(self, document: Document) -> Classification:
         """See `Classifier.classify`. Raises nothing."""
-        return _classified(document, rule_shares)
+        return _classified(document, rule_shares, ruled_findings)
 
 
 class LearnedClassifier:
@@ -44,11 +46,20 @@ class LearnedClassifier:
     async def classify(self, document: Document) -> Classification:
         """See `Classifier.classify`. Raises nothing."""
         model = self._model or shipped()
-        return _classified(document, lambda candidates, said: model.shares(signs(candidates, said)))
+        return _classified(document, lambda candidates, said: model.shares(signs(candidates, said)), _learned)
+
+
+def _learned(candidates: Candidates, kind: DocumentType) -> dict[str, Finding]:
+    """As the default extractor reads it, so that a receipt's title names whom its fields name."""
+    if kind == "receipt":
+        return learned_findings(candidates.layout, receipts())
+    return ruled_findings(candidates, kind)
 
 
 def _classified(
-    document: Document, weighed: Callable[[Candidates, Mapping[DocumentType, Spoken]], _Shares]
+    document: Document,
+    weighed: Callable[[Candidates, Mapping[DocumentType, Spoken]], _Shares],
+    read: Callable[[Candidates, DocumentType], dict[str, Finding]],
 ) -> Classification:
     layout = Layout(document)
     if not layout.segments:
@@ -59,7 +70,7 @@ def _classified(
     confidence = shares[kind]
     if confidence < SURE:
         kind = "other"
-    found = ruled_findings(candidates, kind) if kind != "other" else {}
+    found = read(candidates, kind) if kind != "other" else {}
     if _only_speaks(document, kind, found):
         kind, found = "other", dict[str, Finding]()
     day = day_of(candidates, kind, found)

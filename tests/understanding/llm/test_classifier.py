@@ -5,13 +5,17 @@ import datetime as dt
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
+from docmill.batch.memory import MemoryExporter, MemoryJournal, MemoryReader
 from docmill.errors import UnauthorizedError
 from docmill.llm.answers import Price
 from docmill.model import Classification, Document, Usage
-from docmill.understanding.fake import FakeClassifier
+from docmill.pipeline import Steps, TimeLimits, process
+from docmill.ports import Original, Ref
+from docmill.understanding.fake import FakeClassifier, FakeExtractor, FakeGate
 from docmill.understanding.llm.asking import Asker
 from docmill.understanding.llm.classifier import LlmClassifier
 from llm_server import Reply, Server, spoken
@@ -141,6 +145,32 @@ async def test_a_model_that_says_nothing_is_given_up_in_time(
     found = await LlmClassifier(asker_of(), FakeClassifier(RULES), limit_s=0.05).classify(document)
 
     assert found == RULES
+
+
+async def test_a_model_that_outlasts_the_step_is_cancelled_and_the_document_goes_on_without_title(
+    server: Server, asker_of: AskerOf, document: Document, tmp_path: Path
+) -> None:
+    server.silent = True
+
+    class Converting:
+        async def convert(self, original: Original) -> Document:
+            return replace(document, content_hash=original.content_hash)
+
+    steps = Steps(
+        reader=MemoryReader({"a.pdf": b"%PDF"}, tmp_path),
+        converter=Converting(),
+        classifier=LlmClassifier(asker_of(), FakeClassifier(RULES), limit_s=600),
+        extractor=FakeExtractor(),
+        gate=FakeGate(),
+        exporter=MemoryExporter(),
+        limits=TimeLimits(classify_s=0.2),
+    )
+
+    result = await process(Ref("a.pdf", "a.pdf"), steps, MemoryJournal())
+
+    assert server.asked.is_set()
+    assert result.classification == Classification()
+    assert result.extraction is not None
 
 
 async def test_who_cancels_is_heard(server: Server, asker_of: AskerOf, document: Document) -> None:
