@@ -84,6 +84,17 @@ async def _reviewed(settings: Settings, house: int, number: int) -> None:
         )
 
 
+async def _forget_text(settings: Settings) -> None:
+    """Of one document: it teaches nothing any more."""
+    async with open_service(settings) as service, service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute(
+            """
+            UPDATE ingestion SET transcription_file_path = 'gone'
+             WHERE id = (SELECT id FROM ingestion ORDER BY created_at DESC, id DESC LIMIT 1)
+            """
+        )
+
+
 @pytest.fixture
 def config(tmp_path: Path, database_url: str) -> Path:
     file = tmp_path / "docmill.toml"
@@ -100,11 +111,12 @@ def test_the_model_is_replaced_if_it_reads_more_and_stays_otherwise(config: Path
     nobody = _learn(config)
     assert (nobody.exit_code, model.exists()) == (1, False)
     assert "nobody has reviewed" in nobody.stdout
-    for house in range(8):
+    for house in range(9):
         asyncio.run(_reviewed(settings, house, house + 1))
 
     rehearsed = _learn(config, "--dry-run")
     assert (rehearsed.exit_code, model.exists()) == (0, False), rehearsed.output
+    asyncio.run(_forget_text(settings))
     learned = _learn(config)
     assert learned.exit_code == 0, learned.output
     assert "with nothing learned: 0" in learned.stdout

@@ -153,6 +153,19 @@ async def test_the_latest_reviewed_come_first_and_a_document_does_not_teach_itse
     assert await names(lessons, tenant_id, first) == ["2.txt"]
 
 
+async def test_a_document_unlike_all_others_is_taught_nothing(
+    lessons: Lessons, service: Service, reviewed: Reviewed
+) -> None:
+    await reviewed(1)
+    stranger = replace(receipt(9), pages=[typed_page(["Bakery by the river", "Bread  4.50"])])
+    wordless = replace(receipt(9), pages=[typed_page(["12", "4.50"])])
+
+    teacher = lessons.of(service.default_tenant_id, new_id())
+
+    assert await teacher.taught(stranger, RECEIPT) is RECEIPT
+    assert await teacher.taught(wordless, RECEIPT) is RECEIPT
+
+
 async def test_nobody_learns_from_another_tenant(
     lessons: Lessons, service: Service, reviewed: Reviewed, stranger: UUID
 ) -> None:
@@ -339,6 +352,8 @@ async def test_places_are_looked_for_once_where_people_had_to_correct_them(
 
     again = Lessons(service.database, service.blobs, maker)
     maker.error = CrashedError("died")
+    assert await names(again, tenant_id) == ["2.txt", "1.txt"]
+    maker.error = None
     assert await names(again, tenant_id) == ["2.txt", "1.txt"]
 
 

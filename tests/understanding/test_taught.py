@@ -267,6 +267,24 @@ class TestOwnSchemas:
         assert value(found, "workshop") == "Riverside Bicycles"
         assert value(elsewhere, "workshop") != "Riverside Bicycles"
 
+    def test_a_text_that_was_cleared_since_is_not_taken(self, typeset: Typeset) -> None:
+        first = typeset(TICKET.format(number=1))
+        place = next(first.pages[0].find("Riverside Bicycles")).box
+        given = said(first, JOB, {"workshop": "Riverside Bicycles"}, {"workshop": (1, place)})
+        cleared = said(first, JOB, {"workshop": None})
+
+        assert value(read(typeset(TICKET.format(number=2)), JOB, cleared, given), "workshop") is None
+
+    def test_a_place_where_no_such_value_stands_gives_none(self, typeset: Typeset) -> None:
+        counted = schema_of(
+            {"title": "count", "type": "object", "properties": {"job_number": {"type": "integer"}}}
+        )
+        text = "Workshop by the river\nplease bring this paper\nKennung       {}\nJob number  7\n"
+        before = said(typeset(text.format(41)), counted, {"job_number": 41})
+
+        assert value(read(typeset(text.format(42)), counted, before), "job_number") == 42
+        assert value(read(typeset(text.format("42.5")), counted, before), "job_number") != 42
+
     def test_a_corrected_place_is_read_again(self, typeset: Typeset) -> None:
         before = said(typeset(TICKET.format(number=1)), JOB, {"job_number": "KN00001"})
 

@@ -147,13 +147,16 @@ class Lessons:
         known = self._anchors.get(key)
         if known is None:
             known = await self._fitted(alike, schema, tenant_id)
+            if known is None:
+                return ""
             self._anchors[key] = known
         self._anchors.move_to_end(key)
         while sum(map(len, self._anchors.values())) > _ANCHORS_BYTES:
             self._anchors.popitem(last=False)
         return known
 
-    async def _fitted(self, alike: Sequence[Lesson], schema: Schema, tenant_id: UUID) -> str:
+    async def _fitted(self, alike: Sequence[Lesson], schema: Schema, tenant_id: UUID) -> str | None:
+        """The places; None if that failed, which the next document tries again."""
         ids = [one.document_id for one in alike]
         async with self._database.tenant(tenant_id) as conn:
             rows = await reviews.reviewed(conn, schema.name, limit=len(ids), only=ids)
@@ -167,7 +170,7 @@ class Lessons:
             return await self._maker.anchors(schema, shown) if shown else ""
         except DocmillError as error:
             log.warning("no places are learned from documents", extra={"code": error.code})
-            return ""
+            return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,14 @@ def with_anchors(document: Document, schema: Schema, read: Extraction, precedent
     better = {
         path: one
         for path, one in found.items()
-        if not _same(one.value, before.get(path)) or one.evidence.confidence > read.evidence[path].confidence
+        if one.value is not None and not _is_as_good(one, before.get(path), read.evidence.get(path))
     }
     return with_values(read, schema, better)
+
+
+def _is_as_good(one: Anchored, before: object, proof: Evidence | None) -> bool:
+    """Whether the same was read already, and is believed as much."""
+    return proof is not None and _same(one.value, before) and proof.confidence >= one.evidence.confidence
 
 
 def _anchored(finding: Finding, meaning: Meaning, layout: Layout, source: str) -> Anchored:

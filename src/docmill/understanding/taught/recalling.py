@@ -90,16 +90,19 @@ def with_layout(
     for path, value in _texts_of(schema, read).items():
         for precedent in alike:
             known = precedent.values.get(path)
-            if known is None or not known.value or known.box is None:
-                continue
-            if letters_and_digits(value or "") != letters_and_digits(known.value) and (
-                known.is_corrected or not value
-            ):
-                place = page.at(known.value, known)
-                if place is not None:
+            if known is not None:  # the latest that speaks of it
+                place = page.at(known.value, known) if known.value and _helps(known, value) else None
+                if known.value and place is not None:
                     found[path] = _taken(known.value, place, precedent.name)
-            break  # the latest that speaks of it
+                break
     return with_values(read, schema, found)
+
+
+def _helps(known: Known, value: str | None) -> bool:
+    """Whether the value is another than what was read, and was not read by itself before, or is not here."""
+    if known.value is None or letters_and_digits(value or "") == letters_and_digits(known.value):
+        return False
+    return known.is_corrected or not value
 
 
 def without_cleared(
