@@ -97,7 +97,7 @@ def test_part_of_the_total_may_be_left_to_pay(document: Document) -> None:
 
 
 def test_an_e_invoice_may_ask_for_earlier_debts_too(document: Document) -> None:
-    xml = Embedded("factur-x.xml", "application/xml", "<Invoice/>")
+    xml = Embedded("factur-x.xml", "application/xml", b"<Invoice/>")
 
     assert _failed(replace(document, embedded=(xml,)), amount_due=Decimal("150.00")) == []
 
