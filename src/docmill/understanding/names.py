@@ -16,7 +16,8 @@ from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 _COMMON = frozenset(word for language in LANGUAGES for word in language.common)
 _NOT_NAMED = NOT_LETTERHEAD | {Concept.BANK, Concept.SELLER, Concept.BUYER, Concept.SHIP_TO, Concept.ADDRESS}
-_MOST_OF_IT = 0.6
+_MOST_OF_IT = 0.75
+_INITIALS = 4
 _SENTENCE_WORDS = 4
 _HOUSE = re.compile(r"\d{1,5}[a-z]?")
 _HOUSE_FIRST = re.compile(r"^\W*\d{1,5}\s?[a-z]?(?:\s?(?:bis|ter))?[\s,]+(?=[^\W\d_])")
@@ -49,8 +50,15 @@ def _is_street(folded: str, words: list[str]) -> bool:
 
 
 def _is_label(text: str) -> bool:
-    """Labels of other things take most of it, or it is what papers are called: `Receipt`."""
+    """Labels of other things take most of it, or it is what papers are called: `Receipt`.
+
+    Nor is it a register's name: `Reg. Merc. de Madrid`.
+    """
     labels = [label for label in LABELS.find(text) if _NOT_NAMED.intersection(label.meanings)]
+    if labels and Concept.REGISTRATION_NUMBER in labels[0].meanings and labels[0].start <= 1:
+        said = text[labels[0].start : labels[0].stop]
+        if " " in said and len(said) > _INITIALS:
+            return True
     covered = sum(label.stop - label.start for label in labels)
     return covered > _MOST_OF_IT * len(text.strip()) or is_title(text)
 
