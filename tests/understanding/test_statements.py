@@ -95,3 +95,28 @@ def test_a_booking_that_is_missing_is_seen(typeset: Typeset) -> None:
     verdict = judged(typeset(SIGNED.replace("-300,00     950,00", "               950,00")))
 
     assert "bookings_sum" in {failure.check for failure in verdict.failures}
+
+
+def test_a_known_kind_of_booking_parts_from_name_and_reference(typeset: Typeset) -> None:
+    text = """
+Statement of Account                       IBAN GB29 NWBK 6016 1331 9268 19
+Statement period: 1 August 2026 to 31 August 2026
+
+Date          Details                                             Amount     Balance
+01/08/2026    Direct debit Hollow Hill Laundry Ltd HHL-0726       -45.10      954.90
+14/08/2026    Gutschrift Max Muster RE 26-0481                    300.00     1254.90
+15/08/2026    Transfer Quill GmbH DE02120300000000202051 Rent     -54.90     1200.00
+"""
+    first, second, third = statement(typeset(text)).transactions
+
+    assert (first.description, first.counterparty, first.reference) == (
+        "Direct debit",
+        "Hollow Hill Laundry Ltd",
+        "HHL-0726",
+    )
+    assert (second.counterparty, second.reference) == ("Max Muster", "RE 26-0481")
+    assert (third.counterparty, third.iban, third.reference) == (
+        "Quill GmbH",
+        "DE02120300000000202051",
+        "Rent",
+    )

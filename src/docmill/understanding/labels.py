@@ -186,6 +186,7 @@ _HEADINGS = [
 
 _NAMES = [(phrase, language.code) for language in LANGUAGES for phrase in language.names]
 _SALUTATIONS = [(phrase, language.code) for language in LANGUAGES for phrase in language.salutations]
+_BOOKINGS = [(phrase, language.code) for language in LANGUAGES for phrase in language.bookings]
 _CARRIED = [(phrase, language.code) for language in LANGUAGES for phrase in language.carried]
 
 
@@ -203,6 +204,9 @@ CARRIED: Phrases[str] = _known(_CARRIED)
 
 NAMES: Phrases[str] = _known(_NAMES)
 """What stands before the name of a party in a form, with the language."""
+
+BOOKINGS: Phrases[str] = _known(_BOOKINGS)
+"""Kinds of bookings, with the language."""
 
 SALUTATIONS: Phrases[str] = _known(_SALUTATIONS)
 """Lines before a name that are not of it, with the language."""

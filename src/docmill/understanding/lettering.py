@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from docmill.understanding.candidates import Candidates
 from docmill.understanding.dates import find_dates
@@ -16,6 +17,10 @@ LEGAL_FORMS = sorted(
     key=len,
     reverse=True,
 )
+_FORMS_BY_WORD = {
+    first: [form for form in LEGAL_FORMS if form[0] == first] for first in {form[0] for form in LEGAL_FORMS}
+}
+"""By their first word, the longest first."""
 FIRM_WORDS = frozenset(word for language in LANGUAGES for word in language.firms)
 STREET_WORDS = frozenset(
     word
@@ -26,6 +31,7 @@ STREET_WORDS = frozenset(
 STREET_ENDS = tuple(word[1:] for language in LANGUAGES for word in language.streets if word.startswith("-"))
 STREET_PHRASES = tuple(word for language in LANGUAGES for word in language.streets if " " in word)
 REGIONS = frozenset(region for language in LANGUAGES for region in language.regions)
+_REGIONS = tuple(f" {region} " for region in REGIONS)
 _SHORTEST_STREET_END = 6
 _STREET = 1.1
 
@@ -109,7 +115,7 @@ def lettering(candidates: Candidates, segment: Segment) -> Lettering:
         segment=segment,
         address=_address_signs(folded, words),
         postcode=POSTCODE.search(folded) is not None,
-        region=any(region in f" {' '.join(words)} " for region in map(" {} ".format, REGIONS)),
+        region=_names_region(f" {' '.join(words)} "),
         legal=legal_form_end(text),
         firm=not FIRM_WORDS.isdisjoint(words),
         contact=PHONE.search(folded) is not None or NET.search(folded) is not None,
@@ -118,6 +124,10 @@ def lettering(candidates: Candidates, segment: Segment) -> Lettering:
         value=bool(dates or amounts),
         letters=sum(map(str.isalpha, text)),
     )
+
+
+def _names_region(text: str) -> bool:
+    return any(region in text for region in _REGIONS)
 
 
 def _address_signs(folded: str, words: Sequence[str]) -> float:
@@ -130,12 +140,13 @@ def _address_signs(folded: str, words: Sequence[str]) -> float:
     return _STREET * min(streets, 2) + 0.9 * house
 
 
+@lru_cache(maxsize=4096)
 def legal_form_end(text: str) -> int:
     """Where the last legal form in `text` ends; 0 if there is none. Not at the very beginning."""
     found = tokens(text)
     words = [token.text for token in found]
     for start in range(len(words) - 1, 0, -1):
-        for form in LEGAL_FORMS:
+        for form in _FORMS_BY_WORD.get(words[start], ()):
             stop = start + len(form)
             if tuple(words[start:stop]) == form and _written_as_form(text, found[start].start, form):
                 end = found[stop - 1].stop

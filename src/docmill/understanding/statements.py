@@ -11,6 +11,8 @@ from docmill.understanding.candidates import Candidates
 from docmill.understanding.codes import find_ibans
 from docmill.understanding.dates import find_dates
 from docmill.understanding.findings import Finding, Findings, Span, cleaned
+from docmill.understanding.labels import BOOKINGS, LABELS
+from docmill.understanding.lettering import legal_form_end
 from docmill.understanding.lines.grid import Grid, Row
 from docmill.understanding.lines.items import grids, read_figure
 from docmill.understanding.lines.printed import Word, flowing, joined, spans
@@ -30,6 +32,8 @@ _SLACK = timedelta(days=45)
 _PROVED = 0.97
 _SAID = 0.8
 _BALANCES = ("opening_balance", "closing_balance")
+_LONGEST_MARK = 3
+"""Capitals before a number, as in `RE 4711`."""
 _BEST = 4
 """Opening and closing balances that are tried together."""
 
@@ -171,11 +175,58 @@ class _Reader:
         words = [word for line in lines for word in line]
         if not words:
             return
-        yield (
-            "description",
-            Finding(cleaned(flowing(lines), plain=self._candidates.plain), spans(words), _SAID),
-        )
-        yield from _codes(words)
+        found = dict(_codes(words))
+        kind = _kind(lines[0])
+        if kind:
+            yield "description", Finding(joined(words[:kind]), spans(words[:kind]), _SAID)
+            found |= dict(_sides(words[kind:], lines, found.get("iban")))
+        else:
+            text = cleaned(flowing(lines), plain=self._candidates.plain)
+            yield "description", Finding(text, spans(words), _SAID)
+        yield from found.items()
+
+
+def _kind(line: Sequence[Word]) -> int:
+    """How many words at its beginning say what kind of booking it is."""
+    found = BOOKINGS.find(joined(line))
+    if not found or found[0].start or found[0].quality < 1:
+        return 0
+    return len(joined(line)[: found[0].stop].split())
+
+
+def _sides(
+    rest: Sequence[Word], lines: Sequence[Sequence[Word]], iban: Finding | None
+) -> Iterator[tuple[str, Finding]]:
+    """Whom a booking is with and what it is for, by what stands behind its kind."""
+    if not rest:
+        return
+    stop = begin = _name_words(rest, lines)
+    if iban is not None:
+        first = iban.spans[0]
+        at = next((at for at, word in enumerate(rest) if word[3:5] == (first.segment, first.start)), None)
+        if at is not None:
+            stop, begin = at, at + sum(len(span.text.split()) for span in iban.spans)
+    for name, words in (("counterparty", rest[:stop]), ("reference", rest[begin:])):
+        if words:
+            yield name, Finding(joined(words), spans(words), _SAID)
+
+
+def _name_words(rest: Sequence[Word], lines: Sequence[Sequence[Word]]) -> int:
+    """How many words are the name: to its legal form, the end of its line, or a labelled number."""
+    line = next(one for one in lines if rest[0] in one)
+    count = len([word for word in line if word in rest])
+    stop = next((at for at in range(count) if any(map(str.isdecimal, rest[at].text))), count)
+    legal = len(joined(rest)[: legal_form_end(joined(rest[:stop]))].split())
+    if legal:
+        return legal
+    return stop - (0 < stop < count and _is_label(rest[stop - 1].text))
+
+
+def _is_label(text: str) -> bool:
+    """Whether a word belongs to the number behind it."""
+    return (len(text) <= _LONGEST_MARK and text.isupper()) or any(
+        label.quality == 1 for label in LABELS.find(text)
+    )
 
 
 def _codes(words: Sequence[Word]) -> Iterator[tuple[str, Finding]]:

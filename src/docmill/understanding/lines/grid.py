@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -218,12 +219,14 @@ class _Columns:
         """Whether a line stands in the columns of the table, and not only left of its names."""
         return self.text is None or any(word.middle >= self._edges(self.text)[0] for word in line.words)
 
-    def is_dated(self, cells: Sequence[Sequence[Word]]) -> bool:
-        """Whether a row has a date, as bookings have and sums have not."""
-        return any(
+    def is_item(self, cells: Sequence[Sequence[Word]], figures: set[int]) -> bool:
+        """Whether a row has a name and the numbers of an item, or a date, which sums have not."""
+        named = self.text is not None and _has_letters(cells[self.text])
+        dated = any(
             Column.DATE in heading.meanings and any(map(str.isdecimal, joined(cell)))
             for cell, heading in zip(cells, self._headings, strict=True)
         )
+        return dated or (named and len(figures) >= _ITEM_FIGURES)
 
     def _edges(self, index: int) -> tuple[float, float]:
         edges = [float("-inf"), *self._parts, float("inf")]
@@ -293,7 +296,7 @@ def _rows(columns: _Columns, body: Sequence[PrintedLine]) -> list[Row]:
         figures = columns.figures(cells)
         if _is_carried(line, figures, columns):
             between = []
-        elif is_sum(line) and len(figures) < _ITEM_FIGURES and not columns.is_dated(cells):
+        elif is_sum(line) and not columns.is_item(cells, figures):
             _shared(columns, rows, between, None)
             between, strays = [], _MOST_STRAYS
         elif figures and rows and not between and _is_same_row(rows[-1], line, cells, figures, columns):
@@ -402,6 +405,7 @@ def is_sum(line: PrintedLine) -> bool:
     return any(_says_sum(segment.text) for segment in line.segments)
 
 
+@lru_cache(maxsize=4096)
 def _says_sum(text: str) -> bool:
     labels = [label for label in LABELS.find(text) if label.quality == 1 or any(map(str.isdecimal, text))]
     if not labels or _SUMS.isdisjoint(labels[0].meanings):

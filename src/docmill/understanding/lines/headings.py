@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -41,6 +42,8 @@ _MOST_WORDS = 4
 """Of a piece of a heading."""
 _NEAR = 0.9
 """Line heights between the lines of one row of headings."""
+_LONGEST = 12
+"""Words of a segment of headings; a segment may hold several."""
 _COVERED = 0.5
 """Share of the letters of a row of headings that its known words take."""
 _DIGITS = 0.25
@@ -99,8 +102,15 @@ class _Stack:
         return text.strip()
 
 
+@lru_cache(maxsize=4096)
+def _known(text: str) -> tuple[Label[Column], ...]:
+    return tuple(COLUMNS.find(text))
+
+
 def heading_row(lines: Sequence[PrintedLine], at: int) -> HeadingRow | None:
     """The headings that begin with line `at`, over up to three lines; None if that is no row of headings."""
+    if _is_text(lines[at]):
+        return None
     stacks = [_Stack([words]) for words in _pieces(lines[at])]
     best = _row(stacks, at + 1)
     if best is None and not (_is_short(lines[at]) and _mostly_known(stacks)):
@@ -117,15 +127,21 @@ def heading_row(lines: Sequence[PrintedLine], at: int) -> HeadingRow | None:
     return best
 
 
+def _is_text(line: PrintedLine) -> bool:
+    """Whether a line can be no heading: too many of its words are numbers, or it runs on as prose does."""
+    digits = sum(any(map(str.isdecimal, word.text)) for word in line.words)
+    return digits > _DIGITS * len(line.words) or len(line.words) > _LONGEST * len(line.segments)
+
+
 def _mostly_known(stacks: Sequence[_Stack]) -> bool:
     """Whether each piece is a heading's beginning."""
-    return all(_covered(stack.text, COLUMNS.find(stack.text)) >= _COVERED for stack in stacks)
+    return all(_covered(stack.text, _known(stack.text)) >= _COVERED for stack in stacks)
 
 
 def is_heading(line: PrintedLine) -> bool:
     """Whether a line says nothing but what columns hold."""
     pieces = [joined(words) for words in _pieces(line)]
-    known = [COLUMNS.find(piece) for piece in pieces]
+    known = [_known(piece) for piece in pieces]
     return (
         _is_short(line)
         and any(known)
@@ -148,7 +164,7 @@ def _pieces(line: PrintedLine) -> list[list[Word]]:
     found: list[list[Word]] = []
     for segment in line.segments:
         words = [word for word in line.words if word.segment is segment]
-        starts = [label.start for label in COLUMNS.find(segment.text)][1:]
+        starts = [label.start for label in _known(segment.text)][1:]
         cuts = [0, *(index for index, word in enumerate(words) if word.start in starts), len(words)]
         found += [words[start:stop] for start, stop in pairwise(cuts) if start < stop]
     return found
@@ -159,7 +175,7 @@ def _goes_on(stacks: Sequence[_Stack], line: PrintedLine) -> bool:
     for words in _pieces(line):
         own = [stack for stack in stacks if _over(stack, words)]
         longer = _Stack([*own[0].lines, words] if len(own) == 1 else [words]).text
-        if not _ASIDE.match(joined(words)) and _covered(longer, COLUMNS.find(longer)) < _COVERED:
+        if not _ASIDE.match(joined(words)) and _covered(longer, _known(longer)) < _COVERED:
             return False
     return True
 
@@ -181,7 +197,7 @@ def _stacked(stacks: Sequence[_Stack], line: PrintedLine) -> list[_Stack]:
 
 def _row(stacks: Sequence[_Stack], stop: int) -> HeadingRow | None:
     texts = [stack.text for stack in stacks]
-    labels = [COLUMNS.find(text) for text in texts]
+    labels = [_known(text) for text in texts]
     words = " ".join(texts).split()
     digits = sum(any(map(str.isdecimal, word)) for word in words)
     letters = sum(sum(map(str.isalpha, text)) for text in texts)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 
@@ -22,6 +22,8 @@ _SAID = 0.8
 _DISAGREED = 0.4
 _POSITION = re.compile(r"^[A-Z]?\d{1,5}(?:[.\-]\d{1,3}){0,3}[.)]?$")
 _LONGEST_UNIT = 15
+_MOST_SUMS = 5
+"""Rows at the end of a table that may be sums, whatever they are called."""
 
 Item = dict[str, Finding]
 
@@ -94,6 +96,14 @@ class _Table:
     def __init__(self, candidates: Candidates, grid: Grid) -> None:
         self._candidates = candidates
         self._grid = grid
+        self._read()
+        stop = self._end()
+        if stop < len(grid.rows):
+            self._grid = replace(grid, rows=grid.rows[:stop])
+            self._read()
+
+    def _read(self) -> None:
+        candidates, grid = self._candidates, self._grid
         self._figures: list[list[Figure | None]] = [
             [read_figure(candidates, row.cells[index]) for row in grid.rows]
             for index in range(len(grid.headings))
@@ -109,6 +119,24 @@ class _Table:
         self._rate = rate_column(grid, self._figures, taken)
         self._sum = self._amounts_sum()
         self._numbered = self._is_numbered()
+
+    def _end(self) -> int:
+        """The rows that are items: without the last, if they have fewer numbers and the rest makes a sum."""
+        count, amount = len(self._grid.rows), self._roles.amount
+        if amount is None or self._sums_up:
+            return count
+        cells = self._figures[amount]
+        for stop in range(count - 1, max(0, count - 1 - _MOST_SUMS), -1):
+            kept, left = self._grid.rows[:stop], self._grid.rows[stop:]
+            usual = set[int].intersection(*(row.figures for row in kept))
+            made = sum((cell.value for cell in cells[:stop] if cell is not None), Decimal(0))
+            printed = {cell.value for cell in cells[stop:] if cell is not None} | self._printed
+            if made in printed and not any(usual <= row.figures and self._is_named(row) for row in left):
+                return stop
+        return count
+
+    def _is_named(self, row: Row) -> bool:
+        return self._grid.text is None or any(map(str.isalpha, joined(row.cells[self._grid.text])))
 
     def _amounts_sum(self) -> Decimal | None:
         if self._roles.amount is None:

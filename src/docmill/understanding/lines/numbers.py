@@ -22,6 +22,7 @@ class Figure:
     percent: bool
     rest: str
     digits: str
+    money: bool
 
     @property
     def is_whole(self) -> bool:
@@ -46,4 +47,11 @@ def figure(words: Sequence[Word], mark: Mark, *, misread: bool) -> Figure | None
         return None
     other: Mark = "." if mark == "," else ","
     ambiguous = _AMBIGUOUS.fullmatch(one.digits) is not None
-    return Figure(one.value(mark), one.value(other) if ambiguous else None, one.percent, rest, one.digits)
+    return Figure(
+        one.value(mark),
+        one.value(other) if ambiguous else None,
+        one.percent,
+        rest,
+        one.digits,
+        one.currency is not None,
+    )

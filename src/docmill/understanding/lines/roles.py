@@ -157,6 +157,7 @@ def rate_column(grid: Grid, columns: Sequence[Cells], taken: Sequence[int | None
             continue
         rates = all(0 <= cell.value <= _HIGHEST_RATE for cell in known)
         percent = all(cell.percent for cell in known)
+        rates &= not any(cell.money for cell in known)
         if rates and (Column.TAX_RATE in meanings or (percent and not meanings)):
             if Column.TAX_AMOUNT in meanings and not percent and not _few(known):
                 continue

@@ -93,12 +93,18 @@ def till_items(candidates: Candidates, table: Items = NO_ITEMS) -> Items:
         return table if table.proved else NO_ITEMS
     first, stop = made
     priced = [at for at in range(first, stop) if _is_priced(tills[at])]
-    if table.proved and len(table.rows) >= len(priced):
+    if table.proved and len(table.rows) >= len(priced) and _are_named(table):
         return table
     below = _is_below(tills, priced, stop)
     items = [_Priced(tills[at]) for at in priced]
     _assign(tills, priced, items, below=below, stop=stop)
     return Items(tuple(dict(_item(one, candidates)) for one in items), proved=True)
+
+
+def _are_named(table: Items) -> bool:
+    """Whether each row has a name and not only a code."""
+    names = [str(row["description"].value) if "description" in row else "" for row in table.rows]
+    return all(_letters(name) for name in names)
 
 
 def _tills(candidates: Candidates) -> list[_Till]:

@@ -24,8 +24,9 @@ class Language:
     type, with their weight. others: the same for papers that are of none of our types. common: words that
     run through any text of this language. carried: what a row is called that brings a sum from one page to
     the next. names: what stands before a party's name in a form. salutations: lines before a name that are
-    not of it. streets: words of addresses; `-weg` is the end of a longer word. regions: countries and regions
-    that end an address. legal: legal forms. firms: words of firms' names.
+    not of it. bookings: kinds of bookings of an account. streets: words of addresses; `-weg` is the end of a
+    longer word. regions: countries and regions that end an address. legal: legal forms. firms: words of
+    firms' names.
     """
 
     code: str
@@ -36,6 +37,7 @@ class Language:
     common: frozenset[str]
     carried: tuple[str, ...]
     names: tuple[str, ...]
+    bookings: tuple[str, ...]
     salutations: tuple[str, ...]
     streets: tuple[str, ...]
     regions: tuple[str, ...]
@@ -54,6 +56,7 @@ def _language(code: str) -> Language:
         common=frozenset(table["common"]),
         carried=tuple(table["carried"]),
         names=tuple(table["names"]),
+        bookings=tuple(table["bookings"]),
         salutations=tuple(table["salutations"]),
         streets=tuple(table["streets"]),
         regions=tuple(table["regions"]),
