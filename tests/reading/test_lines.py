@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from docmill.reading.lines import apart, as_read, cut, fitted, padded
+from docmill.reading.lines import apart, as_read, cut, fitted, taller
 
 LINE = np.array([(20, 10), (60, 10), (60, 20), (20, 20)], np.float32)
 
@@ -13,7 +13,7 @@ def test_a_line_is_cut_out_with_what_is_around_it() -> None:
 
     assert cut(pixels, LINE).shape == (10, 40, 3)
     assert cut(pixels, LINE).min() == 255
-    assert cut(pixels, LINE, padding=0.2).shape == (14, 44, 3)
+    assert cut(pixels, taller(LINE, 0.2)).shape == (14, 40, 3)
 
 
 def test_a_standing_line_is_laid_down_and_its_corners_begin_where_its_text_does() -> None:
@@ -21,21 +21,22 @@ def test_a_standing_line_is_laid_down_and_its_corners_begin_where_its_text_does(
 
     assert cut(np.zeros((80, 40, 3), np.uint8), corners).shape == (10, 50, 3)
     assert as_read(np.stack([corners, LINE]))[:, 0].tolist() == [[20, 10], [20, 10]]
+    assert cut(np.zeros((80, 40, 3), np.uint8), taller(corners, 0.2)).shape == (14, 50, 3)
 
 
-def test_padding_follows_the_slant() -> None:
+def test_a_taller_line_keeps_its_slant() -> None:
     slanted = LINE @ np.array([[0.8, 0.6], [-0.6, 0.8]], np.float32)
 
-    assert padded(slanted, 0.1) @ np.array([[0.8, -0.6], [0.6, 0.8]]) == pytest.approx(
-        np.array([(19, 9), (61, 9), (61, 21), (19, 21)]), abs=1e-3
+    assert taller(slanted, 0.1) @ np.array([[0.8, -0.6], [0.6, 0.8]]) == pytest.approx(
+        np.array([(20, 9), (60, 9), (60, 21), (20, 21)]), abs=1e-3
     )
 
 
-def test_a_line_is_scaled_to_a_height_and_may_be_squeezed() -> None:
+def test_a_line_is_scaled_to_a_height_and_maybe_a_width() -> None:
     line = np.zeros((24, 100, 3), np.uint8)
 
     assert fitted(line, height=48).shape == (48, 200, 3)
-    assert fitted(line, height=48, squeeze=0.85).shape == (48, 170, 3)
+    assert fitted(line, height=48, width=170).shape == (48, 170, 3)
 
 
 def test_lines_within_others_are_left_out() -> None:

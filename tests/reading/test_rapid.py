@@ -111,3 +111,23 @@ def test_small_print_below_large_letters_is_found(engine: RapidEngine) -> None:
 
     assert any("account" in text for text in found.texts)
     assert sum("Invoice" in text for text in found.texts) == 17
+
+
+def faint(text: str, *, seed: int, noise: float) -> NDArray[np.uint8]:
+    image = Image.new("RGB", (900, 120), "white")
+    ImageDraw.Draw(image).text((60, 30), text, "black", ImageFont.load_default(34))
+    grey = 255 - 0.3 * (255 - np.asarray(image).astype(np.float64))
+    return np.clip(grey + np.random.default_rng(seed).normal(0, noise, grey.shape), 0, 255).astype(np.uint8)
+
+
+@pytest.mark.parametrize(("seed", "noise"), [(1, 40), (2, 60)])
+def test_faint_print_is_looked_at_until_two_looks_agree_or_three_are_weighed(
+    engine: RapidEngine, seed: int, noise: float
+) -> None:
+    found = engine.recognise(faint("Invoice 2018-05-31 No. 5S8B0O1lI", seed=seed, noise=noise))
+
+    assert "2018-05-31" in "".join(found.texts).replace(" ", "")
+
+
+def test_a_single_character_is_read(engine: RapidEngine) -> None:
+    assert list(engine.recognise(printed("7", (300, 200), (130, 70))).texts) == ["7"]

@@ -8,11 +8,8 @@ STANDING = 1.5
 """Height over width from which on a line's box is that of a line that runs up or down."""
 
 
-def cut(
-    pixels: NDArray[np.uint8], corners: NDArray[np.float32], *, padding: float = 0.0
-) -> NDArray[np.uint8]:
-    """What is inside of the corners, turned to lie where it stands. padding: around it, in line heights."""
-    corners = padded(corners, padding) if padding else corners
+def cut(pixels: NDArray[np.uint8], corners: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """What is inside of the corners, turned to lie where it stands."""
     width, height = sides(corners)
     columns, rows = max(1, int(width)), max(1, int(height))
     target = np.array([[0, 0], [columns, 0], [columns, rows], [0, rows]], np.float32)
@@ -51,20 +48,15 @@ def sides(corners: NDArray[np.float32]) -> tuple[float, float]:
     return float(max(lengths[0], lengths[2])), float(max(lengths[1], lengths[3]))
 
 
-def padded(corners: NDArray[np.float32], padding: float) -> NDArray[np.float32]:
-    """The corners moved outwards by `padding` line heights."""
-    across = corners[1] - corners[0] + corners[2] - corners[3]
-    down = corners[3] - corners[0] + corners[2] - corners[1]
-    step = padding * min(sides(corners))
-    across = across / max(1e-6, float(np.linalg.norm(across))) * step
-    down = down / max(1e-6, float(np.linalg.norm(down))) * step
-    return (corners + np.stack([-across - down, across - down, across + down, down - across])).astype(
-        np.float32
-    )
+def taller(corners: NDArray[np.float32], share: float) -> NDArray[np.float32]:
+    """The corners of a line, as it is read, with that share of its height more above and below."""
+    text = as_read(corners[None])[0]
+    left, right = (text[3] - text[0]) * share, (text[2] - text[1]) * share
+    return text + np.stack([-left, -right, right, left])
 
 
-def fitted(line: NDArray[np.uint8], *, height: int, squeeze: float = 1.0) -> NDArray[np.uint8]:
-    """The line scaled to that height, its width also by `squeeze`."""
+def fitted(line: NDArray[np.uint8], *, height: int, width: int | None = None) -> NDArray[np.uint8]:
+    """The line scaled to that height, and to that width or in proportion."""
     rows, columns = line.shape[:2]
-    width = max(1, int(np.ceil(columns * height / rows * squeeze)))
+    width = width or max(1, int(np.ceil(columns * height / rows)))
     return np.asarray(cv2.resize(line, (width, height)), np.uint8)

@@ -6,9 +6,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.reading import ctc, lines, orientation, scales
+from docmill.reading import ctc, lines, looks, orientation, scales
 from docmill.reading.ctc import LineText
 from docmill.reading.detection import line_corners
+from docmill.reading.looks import Look
 from docmill.reading.networks import Network, prepared
 from docmill.reading.ocr import Recognised
 from docmill.reading.spelling import corrected
@@ -19,11 +20,10 @@ NARROWEST = 48
 """Pixels that a line's picture must be wide to be recognised."""
 BELIEVED = 0.5
 """RapidOCR's own: what has a lower score is no text."""
-SURE = 0.93
-"""A line with a lower score is looked at again."""
-SQUEEZE = 0.85
-"""How much narrower a line is made for its second look: what was misread because it is printed wide is read
-otherwise then."""
+SURE = 0.7
+"""A line with a character less probable is looked at again."""
+TALLER = 0.08
+"""How much more of the picture there is above and below a line in its third look, in line heights."""
 TURNER_SIZE = (48, 192)
 """Height and width in which the classifier takes a line."""
 ASKED = 3
@@ -39,6 +39,7 @@ class RapidEngine:
     def __init__(self) -> None:
         self._detector, self._turner, self._recogniser = map(Network, ("detection", "turning", "recognition"))
         self._characters = self._recogniser.characters
+        self._indices = {character: index for index, character in enumerate(self._characters)}
         self._space = len(self._characters) - 1
         self._marks = [self._characters.index(mark) for mark in ctc.MARKS]
 
@@ -53,7 +54,7 @@ class RapidEngine:
         upright = orientation.turned(bgr, turn)
         if turn:  # searched anew, for lines that stand are found less well
             corners = self._found(upright, letter_px)
-        read = [self._best(lines.cut(upright, line)) for line in corners]
+        read = [self._best(upright, line) for line in corners]
         corners = _without_padding(corners, turn, padded=bgr, pixels=pixels)
         kept = [index for index, line in enumerate(read) if line.text and line.score >= BELIEVED]
         return Recognised(
@@ -108,36 +109,47 @@ class RapidEngine:
 
     def _reads_better_turned(self, sample: list[NDArray[np.uint8]]) -> bool:
         """The classifier is wrong about whole pages of some typefaces; the recogniser is not."""
-        upright = sum(self._line(line).score for line in sample)
-        return sum(self._line(orientation.turned(line, 180)).score for line in sample) > upright
+        upright, turned = (
+            sum(self._look(lines.fitted(line, height=ctc.HEIGHT)).line.score for line in some)
+            for some in (sample, [orientation.turned(line, 180) for line in sample])
+        )
+        return turned > upright
 
-    def _best(self, line: NDArray[np.uint8]) -> LineText:
-        """The text of one line, the better of two looks where the first is not sure."""
-        first = self._line(line)
-        if not first.text or first.score >= SURE:
-            return first
-        return max(first, self._line(line, squeeze=SQUEEZE), key=lambda look: look.score)
+    def _best(self, upright: NDArray[np.uint8], corners: NDArray[np.float32]) -> LineText:
+        """The text of one line of a picture.
 
-    def _line(self, line: NDArray[np.uint8], *, squeeze: float = 1.0) -> LineText:
-        """The text of one line.
+        What is doubtful is looked at again with bolder print, and a third time with more around it where the
+        two looks differ.
+        """
+        plain = lines.fitted(lines.cut(upright, corners), height=ctc.HEIGHT)
+        first = self._look(plain)
+        if first.line.certainties.min(initial=1) >= SURE:
+            return first.line
+        second = self._look(looks.bolder(plain))
+        if looks.letters(first.line) == looks.letters(second.line):
+            return first.line
+        wider = lines.cut(upright, lines.taller(corners, TALLER))
+        third = self._look(lines.fitted(wider, height=ctc.HEIGHT, width=plain.shape[1]))
+        return looks.agreed([first, second, third], self._indices, space=self._space)
+
+    def _look(self, line: NDArray[np.uint8]) -> Look:
+        """What the recogniser says of the picture of one line.
 
         One by one: in a batch the shorter would be filled up to the longest, which costs time, memory and
         words.
         """
-        fitted = lines.fitted(line, height=ctc.HEIGHT, squeeze=squeeze)
-        width = fitted.shape[1]
+        width = line.shape[1]
         if width < NARROWEST:
             seen = np.zeros((1, 3, ctc.HEIGHT, NARROWEST), np.float32)
-            seen[..., :width] = prepared(fitted)
+            seen[..., :width] = prepared(line)
         else:
-            seen = prepared(fitted)
+            seen = prepared(line)
         answer: NDArray[np.float32] = self._recogniser(seen)[0]
         steps = ctc.steps_of(
             answer, space=self._space, marks=self._marks, step_px=seen.shape[3] / len(answer)
         )
-        return ctc.decode(
-            steps, self._characters, np.asarray(cv2.cvtColor(fitted, cv2.COLOR_BGR2GRAY), np.uint8)
-        )
+        grey = np.asarray(cv2.cvtColor(line, cv2.COLOR_BGR2GRAY), np.uint8)
+        return Look(answer, ctc.decode(steps, self._characters, grey))
 
 
 def _without_padding(
