@@ -145,3 +145,122 @@ Pencils                          2.40         5       12.00
 
     assert [line.unit_price for line in lines] == [Decimal("12.00"), Decimal("2.40")]
     assert [line.net_amount for line in lines] == [Decimal("36.00"), Decimal("12.00")]
+
+
+def test_cells_of_one_row_may_stand_at_different_heights(typeset: Typeset) -> None:
+    text = """
+Pos  Beschreibung                Nettopreis     Menge    Nettobetrag
+1    Trennblätter A4                 9,9000    20 Stk
+                                                              198,00
+     Bruttopreis : 9,9000
+2    Joghurt Banane                  5,5000    50 Stk
+                                                              275,00
+     Positionssumme                                           473,00
+"""
+    lines = lines_of(typeset(text))
+
+    assert [line.description for line in lines] == ["Trennblätter A4", "Joghurt Banane"]
+    assert [line.unit_price for line in lines] == [Decimal("9.9000"), Decimal("5.5000")]
+    assert [line.net_amount for line in lines] == [Decimal("198.00"), Decimal("275.00")]
+
+
+def test_headings_may_take_several_lines(typeset: Typeset) -> None:
+    text = """
+                                                       Unit
+Description                          Quantity                 Disc.     Amount
+                                                       price
+Nougat 250g                                20 Unit(s)   4.55   10%        81.90
+Biscuits 300g                              15 Unit(s)   3.20              48.00
+"""
+    lines = lines_of(typeset(text))
+
+    assert [line.unit_price for line in lines] == [Decimal("4.55"), Decimal("3.20")]
+    assert [line.unit for line in lines] == ["Unit(s)", "Unit(s)"]
+
+
+def test_headings_at_the_end_of_a_page_are_those_of_the_next(typeset: Typeset) -> None:
+    text = """
+Invoice 4711   Date: 2024-02-01
+
+Item  Description            Qty    Unit Price    Line Total
+\f1     Steak                    4          5.50         22.00
+"""
+    assert [line.net_amount for line in lines_of(typeset(text))] == [22]
+
+
+def test_rows_below_the_items_that_repeat_their_sum_are_none(typeset: Typeset) -> None:
+    text = """
+Omschrijving                    Aantal   Eenheid   Prijs     Bedrag
+Onderhoudsset                        1   PCS       49,99      49,99
+Flyer                                1   PCS        0,00       0,00
+zusammen                                                      49,99
+8,68                                    21                    49,99
+"""
+    assert [line.description for line in lines_of(typeset(text))] == ["Onderhoudsset", "Flyer"]
+
+
+def test_a_unit_may_stand_in_a_column_without_a_heading(typeset: Typeset) -> None:
+    text = """
+Description                     Qty            Price      Amount
+Blue paper                        3   box      12.00       36.00
+Pencils                           5   pcs       2.40       12.00
+"""
+    assert [line.unit for line in lines_of(typeset(text))] == ["box", "pcs"]
+
+
+def test_positions_may_begin_the_names(typeset: Typeset) -> None:
+    text = """
+Description                     Qty            Price      Amount
+1 Blue paper                      3            12.00       36.00
+2 Pencils                         5             2.40       12.00
+"""
+    lines = lines_of(typeset(text))
+
+    assert [(line.position, line.description) for line in lines] == [("1", "Blue paper"), ("2", "Pencils")]
+
+
+def test_a_discount_explains_the_amount(typeset: Typeset) -> None:
+    text = """
+Description                     Qty      Price   Discount     Amount
+Blue paper                        3      12.00       10 %      32.40
+"""
+    document = typeset(text)
+    extraction = extracted(document)
+
+    assert extraction.evidence["lines[0].net_amount"].confidence > 0.9
+
+
+def test_a_quantity_with_three_decimals_is_no_thousand(typeset: Typeset) -> None:
+    text = """
+Bezeichnung                     Menge      Einzelpreis     Gesamt
+Käse                            1.250            20,00      25,00
+Wurst                           2.000            10,00      20,00
+"""
+    assert [line.quantity for line in lines_of(typeset(text))] == [Decimal("1.250"), Decimal("2.000")]
+
+
+def test_a_delivery_note_has_quantities_and_no_amounts(typeset: Typeset) -> None:
+    text = """
+Lieferschein LS-1
+
+Pos.  Art.-Nr.   Bezeichnung              Menge   Einheit
+1     A-1        Schrauben                   10   Stk
+2     A-2        Muttern                      4   kg
+"""
+    lines = lines_of(typeset(text), "delivery_note")
+
+    assert [(line.description, line.quantity, line.unit) for line in lines] == [
+        ("Schrauben", 10, "Stk"),
+        ("Muttern", 4, "kg"),
+    ]
+
+
+def test_a_name_above_its_numbers_belongs_to_them(typeset: Typeset) -> None:
+    text = """
+Pos  Description                    Qty     Unit Price    Line Total
+     Assembly of the frame
+1                                     2          10.00         20.00
+     Painting
+2                                     1           5.00          5.00
+"""
+    assert [line.description for line in lines_of(typeset(text))] == ["Assembly of the frame", "Painting"]
