@@ -22,6 +22,10 @@ _DISAGREES = 0.3
 _SUMS_UP = 3.0
 """The amounts make a sum that is printed."""
 _HIGHEST_RATE = 50
+_MOST_OPTIONS = 6
+"""Columns that are tried for each kind of number."""
+_MOST_COMPARED = 40
+"""Rows that are reckoned; the first tell as much as all."""
 
 _OF_NUMBERS = frozenset(
     {
@@ -97,7 +101,8 @@ def _options(grid: Grid, numeric: Sequence[int], kind: Column) -> list[tuple[int
         else:
             continue
         found.append((index, score))
-    return [*found, (None, 0.0)]
+    found.sort(key=lambda option: -option[1])
+    return [*found[:_MOST_OPTIONS], (None, 0.0)]
 
 
 def _sum(cells: Cells) -> Decimal:
@@ -109,7 +114,7 @@ def _agreement(quantities: Cells, prices: Cells, amounts: Cells, discounts: Cell
     rebates = discounts if discounts is not None else [None] * len(amounts)
     rows = [
         row
-        for row in zip(quantities, prices, amounts, rebates, strict=True)
+        for row in list(zip(quantities, prices, amounts, rebates, strict=True))[:_MOST_COMPARED]
         if row[0] is not None and row[1] is not None and row[2] is not None
     ]
     if not rows:
@@ -117,7 +122,7 @@ def _agreement(quantities: Cells, prices: Cells, amounts: Cells, discounts: Cell
     right = sum(
         agreeing(quantity, price, amount, rebate) is not None for quantity, price, amount, rebate in rows
     )
-    return (right - _DISAGREES * (len(rows) - right)) / len(amounts)
+    return (right - _DISAGREES * (len(rows) - right)) / min(len(amounts), _MOST_COMPARED)
 
 
 def agreeing(
