@@ -157,15 +157,9 @@ class _Writer:
 
     def title(self, kind: DocumentType) -> str:
         """A phrase that can be a title of the type."""
-        tables = [self.language, LANGUAGES[0]]
-        for language in tables:
-            of_kind = language.others if kind == "other" else language.titles.get(kind, {})
-            strong = sorted(phrase for phrase, weight in of_kind.items() if weight >= _TITLE)
-            if strong:
-                return self.cased(
-                    self.random.choice(strong).replace("#", self.random.choice(("No.", "Nr", "#")))
-                )
-        return ""
+        of_kind = self.language.others if kind == "other" else self.language.titles[kind]
+        strong = sorted(phrase for phrase, weight in of_kind.items() if weight >= _TITLE)
+        return self.cased(self.random.choice(strong).replace("#", self.random.choice(("No.", "Nr", "#"))))
 
     def amount(self) -> str:
         value = self.random.choice((1, 10, 100, 1000)) * self.random.random() * 9 + 0.5

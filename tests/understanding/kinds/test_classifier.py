@@ -126,6 +126,18 @@ async def test_large_print_at_the_top_is_a_title(typeset: Typeset) -> None:
     assert found.title == "Annual report of the harbour"
 
 
+async def test_a_receipt_of_two_pages_and_a_page_of_large_print_alone_are_named(typeset: Typeset) -> None:
+    slip = await LearnedClassifier().classify(typeset(f"{SLIP}\f{SLIP}"))
+    page = typeset("The sea\nand the harbour\n\n\n" + "\n" * 14 + "a\n" * 12).pages[0]
+    boxes = page.words.boxes.copy()
+    boxes[page.words.lines < 2, 3] += 0.02
+    large = replace(page, words=replace(page.words, boxes=boxes))
+
+    assert slip.document_type == "receipt"
+    found = await LearnedClassifier().classify(Document("0" * 64, "application/pdf", [large]))
+    assert found.title == "The sea and the harbour"
+
+
 MAIL = """
 From: Ann Berg <ann@acmesupplies.co.uk>
 To: office@example.com

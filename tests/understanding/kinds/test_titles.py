@@ -45,6 +45,12 @@ def test_a_phrase_counts_once_and_as_a_heading_more(typeset: Typeset) -> None:
     assert (below.total, below.heading, below.strongest) == (3, 0, 3)
 
 
+def test_the_terms_on_the_back_say_nothing_of_other_papers(typeset: Typeset) -> None:
+    said = spoken(Layout(typeset("Order 7\fTerms and conditions: this quotation is no invoice")))
+
+    assert (said["other"].total, said["invoice"].total) == (0, 3)
+
+
 @pytest.mark.parametrize(
     ("text", "closed"),
     [
