@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from docmill.learning.logit import fitted
-from docmill.learning.teaching import hit, taught_by
+from docmill.learning.teaching import hit, of_layout, taught_by
 from docmill.model import Box, Document, Extraction, Schema, letters_and_digits
 from docmill.schemas.outline import outline
+from docmill.schemas.registry import REGISTRY
 from docmill.understanding.conventions import conventions
 from docmill.understanding.evidence import values
 from docmill.understanding.layout import Layout
@@ -59,10 +60,11 @@ class Shown:
 
 
 def anchors(schema: Schema, shown: Sequence[Shown]) -> tuple[Model, dict[str, str]]:
-    """Where documents of one layout have the values that are not read right by themselves, and who showed it.
+    """Where documents of one layout have their values, and which document showed it.
 
-    shown: the latest first. A value's place is taken if more of the documents, each left out in turn, are
-    read right by it than by themselves.
+    shown: the latest first; each is left out in turn, to see what the others teach. Of a schema of the user's
+    own the places of all values are learned, unless it is read better without. Of docmill's types, which are
+    read by rules, only those of values that were read wrong, if more is read right so than by the rules.
     """
     paths = anchored_paths(schema, [one.precedent for one in shown])
     meanings = {path: one for path, one in meanings_of(outline(schema)).items() if path in paths}
@@ -71,25 +73,36 @@ def anchors(schema: Schema, shown: Sequence[Shown]) -> tuple[Model, dict[str, st
     sources: dict[str, str] = {}
     for path in sorted(meanings):
         members = [index for index, one in enumerate(shown) if _is_known(one, path)]
-        found = _weights(path, [taught[index] for index in members], [shown[index] for index in members])
+        lessons = [taught[index].lessons[path] for index in members]
+        speaking = [shown[index] for index in members]
+        if not any(lesson.right.any() for lesson in lessons):
+            continue
+        own = _is_own(schema)
+        found = of_layout(lessons, Weights.none()) if own else _better(path, lessons, speaking)
         if found is not None:
             weights[path] = found
-            sources[path] = next(
-                shown[index].precedent.name for index in members if _is_corrected(shown[index], path)
-            )
+            corrected = [one for one in speaking if _is_corrected(one, path)]
+            sources[path] = (corrected or speaking)[0].precedent.name
     pages = tuple(one.words for one in taught)
     return Model(schema.name, {}, (KnownLayout(pages, weights),) if weights else ()), sources
 
 
 def anchored_paths(schema: Schema, precedents: Sequence[Precedent]) -> frozenset[str]:
-    """The values that were read wrong, and that do not stay the same from paper to paper."""
+    """The values whose places are learned: see `anchors`; of docmill's types none that stays the same."""
     single = {one.path for one in outline(schema) if not one.is_listed}
+    own = _is_own(schema)
     return frozenset(
         path
         for one in precedents
         for path, known in one.values.items()
-        if known.is_corrected and known.value is not None and path in single and not of_counterparty(path)
+        if known.value is not None
+        and path in single
+        and (own or (known.is_corrected and not of_counterparty(path)))
     )
+
+
+def _is_own(schema: Schema) -> bool:
+    return schema.name not in REGISTRY or schema.fields is not REGISTRY[schema.name].fields
 
 
 def _is_known(one: Shown, path: str) -> bool:
@@ -108,9 +121,8 @@ def _taught(one: Shown, meanings: Mapping[str, object]) -> Taught:
     return taught_by(one.document, fields, truth, conventions(layout))
 
 
-def _weights(path: str, taught: Sequence[Taught], shown: Sequence[Shown]) -> Weights | None:
+def _better(path: str, lessons: Sequence[Lesson], shown: Sequence[Shown]) -> Weights | None:
     """What the documents teach; None if they are read as well without."""
-    lessons = [one.lessons[path] for one in taught]
     by_themselves = sum(not _is_corrected(one, path) for one in shown)
     if len(lessons) == 1:
         found = _fit(lessons)

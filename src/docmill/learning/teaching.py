@@ -153,11 +153,11 @@ def with_layouts(model: Model) -> Model:
     known: list[Known] = []
     for group in layouts_of(model.taught):
         members = [model.taught[index] for index in group]
-        weights = {
-            path: found
+        own = {
+            path: of_layout([one.lessons[path] for one in members], model.general.get(path, Weights.none()))
             for path in members[0].lessons
-            if (found := _of_layout(path, members, model.general.get(path, Weights.none()))) is not None
         }
+        weights = {path: found for path, found in own.items() if found is not None}
         known.append(Known(tuple(one.words for one in members), weights))
     return replace(model, layouts=tuple(known))
 
@@ -179,12 +179,11 @@ def _fit(path: str, taught: Iterable[Taught]) -> Weights:
     return fitted([one.lessons[path] for one in taught], stiffness=_STIFFNESS)
 
 
-def _of_layout(path: str, members: Sequence[Taught], general: Weights) -> Weights | None:
+def of_layout(lessons: Sequence[Lesson], general: Weights) -> Weights | None:
     """The layout's own weights; None where its documents, each left out in turn, are read better without."""
-    lessons = [one.lessons[path] for one in members]
     if len(lessons) > 1:
         own = sum(
-            hit(lesson, _own(lessons[:index] + lessons[index + 1 :], general))
+            hit(lesson, _own([*lessons[:index], *lessons[index + 1 :]], general))
             for index, lesson in enumerate(lessons)
         )
         if own < sum(hit(lesson, general) for lesson in lessons):
