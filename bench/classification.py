@@ -198,7 +198,7 @@ def collections_unseen(cases: Sequence[Case], invented: Sequence[Example]) -> No
 def report(cases: Sequence[Case], found: Mapping[str, NDArray[np.float64]], groups: Sequence[str]) -> None:
     truth = np.array([DOCUMENT_TYPES.index(one.example.document_type) for one in cases])
     made = np.array([one.collection == "samples" for one in cases])
-    for part, own in (("real", ~made), ("samples", made)):
+    for part, own in (("real", ~made), ("samples", made), ("all", np.ones_like(made))):
         some = [group for group, mine in zip(groups, own, strict=True) if mine]
         for name, scores in found.items():
             show(f"{part}, {name}", truth[own], told(scores[own]), some)
