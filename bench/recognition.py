@@ -32,6 +32,8 @@ from docmill.reading.recognition import read_picture
 
 SROIE = DATA / "sroie"
 LABELS = ("company", "date", "address", "total")
+RECEIPT_INCHES = 3.15
+"""The width of most receipts."""
 Pixels = NDArray[np.uint8]
 
 
@@ -54,10 +56,13 @@ def skewed(pixels: Pixels) -> Pixels:
     return np.asarray(cv2.warpAffine(pixels, turn, (wide, high), borderValue=(255, 255, 255)), np.uint8)
 
 
-def compressed(pixels: Pixels) -> Pixels:
-    file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "JPEG", quality=20)
-    return np.asarray(Image.open(file).convert("RGB"))
+def compressed(quality: int) -> Callable[[Pixels], Pixels]:
+    def compress(pixels: Pixels) -> Pixels:
+        file = io.BytesIO()
+        Image.fromarray(pixels).save(file, "JPEG", quality=quality)
+        return np.asarray(Image.open(file).convert("RGB"))
+
+    return compress
 
 
 def blurred(sigma: float) -> Callable[[Pixels], Pixels]:
@@ -84,13 +89,30 @@ def reduced(pixels: Pixels) -> Pixels:
     return np.asarray(cv2.resize(pixels, None, fx=0.45, fy=0.45, interpolation=cv2.INTER_AREA), np.uint8)
 
 
+def scanned(dpi: int) -> Callable[[Pixels], Pixels]:
+    def scan(pixels: Pixels) -> Pixels:
+        scale = min(1.0, dpi * RECEIPT_INCHES / pixels.shape[1])
+        return np.asarray(
+            cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA), np.uint8
+        )
+
+    return scan
+
+
+def shaded(pixels: Pixels) -> Pixels:
+    """Dark towards the right and the bottom, a little blurred and noisy: a bad photograph."""
+    height, width = pixels.shape[:2]
+    light = np.linspace(1, 0.2, width)[None, :] * np.linspace(1, 0.6, height)[:, None]
+    return noisy(15)(blurred(1.5)((pixels * light[..., None]).astype(np.uint8)))
+
+
 GOALS: dict[str, tuple[Callable[[Pixels], Pixels], float]] = {
     "rot90": (turned(1), 3),
     "rot180": (turned(2), 3),
     "rot270": (turned(3), 3),
     "skew5": (skewed, 2),
     "blur1": (blurred(1), 5),
-    "jpeg20": (compressed, 5),
+    "jpeg20": (compressed(20), 5),
     "contrast.35": (faded(0.35), 5),
 }
 """Degradations, and how many points of word F1 each may cost."""
@@ -100,6 +122,14 @@ HARD: dict[str, Callable[[Pixels], Pixels]] = {
     "noise70": noisy(70),
     "contrast.1": faded(0.1),
     "half": reduced,
+    "dpi45": scanned(45),
+    "dpi60": scanned(60),
+    "blur3": blurred(3),
+    "blur4": blurred(4),
+    "jpeg5": compressed(5),
+    "noise90": noisy(90),
+    "faintnoise": lambda pixels: noisy(25)(faded(0.25)(pixels)),
+    "shaded": shaded,
 }
 """Worse, so that the low range of quality means something."""
 
