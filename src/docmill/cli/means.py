@@ -45,7 +45,8 @@ class Means:
         """The steps with the models that the settings name. Raises MisconfiguredError if one cannot be."""
         if self.settings is None:
             return steps
-        steps = replace(steps, schemas=self.settings.own.by_type)
+        if self.settings.schemas:
+            steps = replace(steps, schemas=self.settings.own.by_type)
         from docmill.service.models import Understanding  # noqa: PLC0415  only the service's extra brings it
 
         originals = Originals(pool, self.reading)
