@@ -2,8 +2,8 @@
 
 Forbidden: an unhandled exception, more than 30 s in all attempts, more than 1.5 GB of parent and children, a
 queue that is stuck afterwards, a file opened for writing outside the work folder, a try at the network. The
-last two are seen by strace, where it is installed. Results are kept as they come: who is stopped goes on
-from there.
+last two are seen by strace, where it is installed. There are as many processes as `docmill run` starts. Results
+are kept as they come: who is stopped goes on from there.
 """
 
 import argparse
@@ -167,7 +167,7 @@ def mark(path: Path) -> None:
 
 async def read(files: list[Path], results: Path) -> None:
     for first in range(0, len(files), FILES_PER_POOL):
-        async with Pool(1) as pool:
+        async with Pool(os.cpu_count() or 1) as pool:
             await pool.run(len, "four", limit_s=MAX_S)
             for path in files[first : first + FILES_PER_POOL]:
                 mark(path)
