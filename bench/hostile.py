@@ -2,8 +2,8 @@
 
 Forbidden: an unhandled exception, more than 30 s in all attempts, more than 1.5 GB of parent and children, a
 queue that is stuck afterwards, a file opened for writing outside the work folder, a try at the network. The
-last two are seen by strace, where it is installed. There are as many processes as `docmill run` starts. Results
-are kept as they come: who is stopped goes on from there.
+last two are seen by strace, where it is installed. There are as many processes as `docmill run` starts.
+Results are kept as they come: who is stopped goes on from there.
 """
 
 import argparse
