@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 
 from docmill.errors import MisconfiguredError
@@ -17,3 +20,18 @@ def test_the_recogniser_knows_letters_and_blanks() -> None:
     assert characters[0] == ""
     assert characters[-1] == " "
     assert {"a", "Ä", "€", "7"} <= set(characters)
+
+
+def test_nobody_is_told_what_is_run() -> None:
+    """Telemetry has a thread of its own, where it is on."""
+    program = (
+        "import os\n"
+        "from docmill.reading.networks import Network\n"
+        "before = len(os.listdir('/proc/self/task'))\n"
+        "network = Network('turning')\n"
+        "print(len(os.listdir('/proc/self/task')) - before)\n"
+    )
+
+    started = subprocess.run([sys.executable, "-c", program], env={}, capture_output=True, check=True)
+
+    assert started.stdout == b"0\n"

@@ -1,5 +1,6 @@
 """The networks of PP-OCR, as they come in the wheel of RapidOCR, on one thread of the CPU."""
 
+import os
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +25,10 @@ class Network:
     """One network. It takes pictures as `prepared` makes them."""
 
     def __init__(self, task: Task) -> None:
+        # It would send what it runs to its makers, from a thread of its own, unless told so before it is loaded.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         runtime: Any = import_module("onnxruntime")  # it tells no types
+        runtime.disable_telemetry_events()
         options = runtime.SessionOptions()
         options.log_severity_level = 4
         options.enable_cpu_mem_arena = False  # what a large page took would never be given back
