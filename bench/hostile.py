@@ -203,6 +203,8 @@ def run(files: list[Path], results: Path) -> None:
                 "-f",
                 "--seccomp-bpf",
                 "-qq",
+                "-s",
+                "4096",  # or it cuts off the paths by which a file is known
                 "-o",
                 str(log),
                 "-e",

@@ -25,7 +25,7 @@ class Network:
     """One network. It takes pictures as `prepared` makes them."""
 
     def __init__(self, task: Task) -> None:
-        # It would send what it runs to its makers, from a thread of its own, unless told so before it is loaded.
+        # It tells its makers what it runs, from a thread of its own, unless this is said before it is loaded.
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         runtime: Any = import_module("onnxruntime")  # it tells no types
         runtime.disable_telemetry_events()
