@@ -5,12 +5,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from lxml import etree
-from lxml.etree import _Element  # pyright: ignore[reportPrivateUsage] - the only name it has
-
+from docmill.errors import CorruptError
 from docmill.reading import einvoices
 from docmill.reading.flow import Block, Grid, Heading
 from docmill.reading.formats import text
+from docmill.reading.formats.package import Element, local, parsed
 from docmill.reading.options import ReadingOptions
 from docmill.schemas.einvoices import ENVELOPE, ROOTS
 
@@ -29,12 +28,9 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
     content = path.read_bytes()
     if len(content) > einvoices.MAX_BYTES or einvoices.root(content) not in ROOTS:
         return text.read(path, options)
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True
-    )
     try:
-        root = etree.fromstring(content.lstrip(b"\xef\xbb\xbf \t\r\n"), parser)
-    except (etree.XMLSyntaxError, ValueError, LookupError):
+        root = parsed(content.lstrip(b"\xef\xbb\xbf \t\r\n"))
+    except (CorruptError, LookupError):
         return text.read(path, options)
     if root.getroottree().docinfo.internalDTD is not None:  # no e-invoice may declare one
         return text.read(path, options)
@@ -43,7 +39,7 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
     return [Heading(_spelled(root)), *_group(root, 2)]
 
 
-def _group(element: _Element, level: int) -> Iterator[Block]:
+def _group(element: Element, level: int) -> Iterator[Block]:
     """What stands in the element: its own values first, as its schemas have it, then its groups."""
     rows: list[tuple[str, str]] = []
     counts = Counter(child.tag for child in element)
@@ -69,26 +65,26 @@ def _table(rows: list[tuple[str, str]]) -> Iterator[Block]:
         yield Grid(rows)
 
 
-def _leaves(element: _Element) -> Iterator[_Element]:
+def _leaves(element: Element) -> Iterator[Element]:
     return (one for one in element.iter() if not len(one))
 
 
-def _called(leaf: _Element, group: _Element) -> str:
+def _called(leaf: Element, group: Element) -> str:
     """The value's name, after that of what it belongs to within the group."""
     owner = leaf.getparent()
     own = _spelled(leaf)
     return own if owner is None or owner is group else f"{_spelled(owner)}: {own}"
 
 
-def _spelled(element: _Element) -> str:
+def _spelled(element: Element) -> str:
     """The local name in words: `CityName` is "City name", `EndpointID` "Endpoint ID"."""
-    first, *rest = _WORDS.split(str(element.tag).rpartition("}")[2])
+    first, *rest = _WORDS.split(local(element))
     return " ".join(
         [first[:1].upper() + first[1:], *(word if word.isupper() else word.lower() for word in rest)]
     )
 
 
-def _value(leaf: _Element) -> str:
+def _value(leaf: Element) -> str:
     value = (leaf.text or "").strip()
     if leaf.get("format") == _CALENDAR:
         value = _DAY.sub(r"\1-\2-\3", value)
