@@ -150,6 +150,18 @@ async def test_what_cannot_be_read_again_stays_as_it_is(document: Document) -> N
     assert looked.alike == looked.unlike == []
 
 
+async def test_a_place_without_a_value_is_not_looked_at(document: Document) -> None:
+    found, pages = _read(document), Pages({}, document)
+    found = found.model_copy(
+        update={"evidence": {**found.evidence, "order_number": found.evidence["number"]}}
+    )
+
+    looked = await SecondLook(pages).looked(document, found, ["order_number"])
+
+    assert pages.asked == 0
+    assert looked.extraction == found
+
+
 async def test_only_so_many_places_are_looked_at(document: Document) -> None:
     found, pages = _read(document), Pages({}, document)
     many = [f"lines[{index}].net_amount" for index in range(MOST + 2)]

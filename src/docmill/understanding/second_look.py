@@ -63,14 +63,14 @@ class SecondLook:
 
     async def looked(self, document: Document, found: Extraction, doubted: Sequence[str]) -> Looked:
         """What it says of the values at these paths. Raises nothing."""
-        places = {path: found.evidence[path] for path in doubted if _is_recognised(document, found, path)}
-        places = dict(islice(places.items(), MOST))
+        data, evidence = dict(values(found.data)), dict(found.evidence)
+        seen = (path for path in doubted if path in data and _is_recognised(document, found, path))
+        places = {path: evidence[path] for path in islice(seen, MOST)}
         try:
             async with TimeLimit(self._limit_s):
                 read = await asyncio.gather(*(self._again(document, known) for known in places.values()))
         except TimeoutError:
             return Looked(found)
-        data, evidence = dict(values(found.data)), dict(found.evidence)
         looked = Looked(found)
         for (path, known), words in zip(places.items(), read, strict=True):
             if words is None:
