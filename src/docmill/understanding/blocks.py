@@ -10,7 +10,7 @@ from docmill.understanding.findings import Span
 from docmill.understanding.forms import form, is_name_label, is_pair, is_salutation
 from docmill.understanding.labels import Label
 from docmill.understanding.layout import Segment, Sheet
-from docmill.understanding.lettering import NOT_LETTERHEAD, Lettering, lettering
+from docmill.understanding.lettering import NOT_LETTERHEAD, Lettering, has_postcode, lettering
 from docmill.understanding.vocabulary import Concept
 
 PARTY_CONCEPTS = (Concept.ADVERTISER, Concept.SELLER, Concept.BUYER, Concept.SHIP_TO)
@@ -186,9 +186,11 @@ class _Reader:
     def sender_lines(self) -> Iterator[Block]:
         """Name and address in one line, as above the window of an envelope or in a footer."""
         for segment in self._sheet.segments:
-            look = self._look(segment)
             match = _SEPARATOR.search(segment.text)
-            if match is None or not look.postcode or match.start() < 3:  # noqa: PLR2004 - the shortest name
+            if match is None or match.start() < 3:  # noqa: PLR2004 - the shortest name
+                continue
+            look = self._look(segment)
+            if not look.postcode:
                 continue
             rest = segment.text[match.end() :]
             name = Span(segment, 0, match.start())
@@ -204,7 +206,7 @@ class _Reader:
     def addressed(self) -> Iterator[Block]:
         """Lines that end in a postcode and a town, from their top."""
         for segment in self._sheet.segments:
-            if self._look(segment).postcode and not self._look(segment).value:
+            if has_postcode(segment.text) and not self._look(segment).value:
                 top = self._top(segment)
                 if top is not segment:
                     yield self._block(Span(top, 0, len(top.text)))

@@ -1,12 +1,13 @@
 """Typed candidates for field values: where they stand, and which labels speak for them."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from docmill.understanding.codes import (
     Code,
@@ -42,9 +43,11 @@ _SMALLEST_CLUE = 0.05
 _MOST_CANDIDATES = 1500
 """More of one kind than any header or total needs; a hostile page must not cost minutes."""
 
+_DIGIT = re.compile(r"\d")
 _PLAIN_LANGUAGES = frozenset({"en", "ms"})
 
 Kind = Literal["date", "money", "code"]
+Clues: TypeAlias = dict[Concept, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +62,7 @@ class Candidate(Generic[Value]):
     segment: Segment
     start: int
     stop: int
-    clues: dict[Concept, float]
+    clues: Clues
     role: Role = ""
     plain: bool = False
 
@@ -77,6 +80,8 @@ class Candidates:
         self.conventions = conventions
         self._labels: dict[int, list[Label[Concept]]] = {}
         self._texts: dict[str, list[Label[Concept]]] = {}
+        self._on_left: dict[tuple[int, Kind], Clues] = {}
+        self._on_top: dict[tuple[int, frozenset[int]], Clues] = {}
         self._misread = {sheet.page_index: sheet.page.source == "ocr" for sheet in layout.sheets}
 
     @property
@@ -99,7 +104,7 @@ class Candidates:
         return found
 
     @cached_property
-    def _written_dates(self) -> list[list[WrittenDate]]:
+    def _written_dates(self) -> list[Sequence[WrittenDate]]:
         return [find_dates(segment.text) for segment in self.layout.segments]
 
     @cached_property
@@ -170,6 +175,8 @@ class Candidates:
         """Words with digits that are neither dates nor money nor codes of a known form."""
         found: list[Candidate[str]] = []
         for segment in self.layout.segments:
+            if not _DIGIT.search(segment.text):
+                continue
             # Eight digits can be a date and a number; the labels decide.
             taken = [
                 one
@@ -231,18 +238,23 @@ class Candidates:
         begin: int,
         kind: Kind,
         ignored: frozenset[int] = frozenset(),
-    ) -> dict[Concept, float]:
+    ) -> Clues:
         """What the labels before, left of and above the value at `at` say, but for the headings `ignored`."""
-        sheet = self.layout.sheet(segment)
         clues = _before(self.labels(segment), segment.text, begin=begin, at=at)
         if not clues:
-            clues = self._left(sheet, segment, kind)
+            clues = {**self._left(segment, kind)}
         share = _BESIDE_LEFT_LABEL[kind] if clues else 1.0
-        for concept, strength in self._above(sheet, segment, ignored).items():
+        for concept, strength in self._above(segment, ignored).items():
             clues[concept] = max(clues.get(concept, 0), strength * share)
         return {concept: strength for concept, strength in clues.items() if strength >= _SMALLEST_CLUE}
 
-    def _left(self, sheet: Sheet, segment: Segment, kind: Kind) -> dict[Concept, float]:
+    def _left(self, segment: Segment, kind: Kind) -> Clues:
+        key = (segment.index, kind)
+        if key not in self._on_left:
+            self._on_left[key] = self._said_left(self.layout.sheet(segment), segment, kind)
+        return self._on_left[key]
+
+    def _said_left(self, sheet: Sheet, segment: Segment, kind: Kind) -> Clues:
         strength = 1.0
         for other in sheet.left_of(segment):
             labels = self.labels(other)
@@ -254,9 +266,15 @@ class Candidates:
     def _has_value(self, segment: Segment, kind: Kind) -> bool:
         if kind == "date":
             return bool(self._written_dates[segment.index])
-        return any(character.isdecimal() for character in segment.text)
+        return _DIGIT.search(segment.text) is not None
 
-    def _above(self, sheet: Sheet, segment: Segment, ignored: frozenset[int]) -> dict[Concept, float]:
+    def _above(self, segment: Segment, ignored: frozenset[int]) -> Clues:
+        key = (segment.index, ignored)
+        if key not in self._on_top:
+            self._on_top[key] = self._said_above(self.layout.sheet(segment), segment, ignored)
+        return self._on_top[key]
+
+    def _said_above(self, sheet: Sheet, segment: Segment, ignored: frozenset[int]) -> Clues:
         """The label right above, or the column's header: the first text above that has no value in it."""
         for count, other in enumerate(sheet.above(segment.box)):
             lines = (segment.middle - other.middle) / max(segment.height, sheet.text_height)
@@ -278,9 +296,9 @@ def _within(start: int, stop: int, taken: Sequence[WrittenDate] | Sequence[Writt
     return any(start < other.stop and other.start < stop for other in taken)
 
 
-def _before(labels: Sequence[Label[Concept]], text: str, *, begin: int, at: int) -> dict[Concept, float]:
+def _before(labels: Sequence[Label[Concept]], text: str, *, begin: int, at: int) -> Clues:
     """What the labels of `text` between `begin` and `at` say; the nearer, the stronger."""
-    clues: dict[Concept, float] = {}
+    clues: Clues = {}
     for label in labels:
         if label.start < begin or label.stop > at:
             continue
@@ -291,7 +309,7 @@ def _before(labels: Sequence[Label[Concept]], text: str, *, begin: int, at: int)
     return clues
 
 
-def _weighed(clues: dict[Concept, float], factor: float) -> dict[Concept, float]:
+def _weighed(clues: Clues, factor: float) -> Clues:
     return {concept: strength * factor for concept, strength in clues.items()}
 
 

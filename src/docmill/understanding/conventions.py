@@ -48,7 +48,7 @@ def decided(
 ) -> Conventions:
     """How a document of these texts writes, in which these numbers and dates were found."""
     text = "\n".join(texts)
-    language = language_of(text)
+    language = language_of(texts)
     currency = _currency(text, amounts)
     default: Mark = "," if language in _COMMA_LANGUAGES else "."
     return Conventions(
@@ -75,10 +75,10 @@ def _telling_words() -> dict[str, dict[str, float]]:
 _TELLING = _telling_words()
 
 
-def language_of(text: str) -> str | None:
+def language_of(texts: Sequence[str]) -> str | None:
     """The language most of the words speak for; None if few do or two languages are close."""
     scores: Counter[str] = Counter()
-    counts = Counter(token.text for token in tokens(text))
+    counts = Counter(token.text for text in texts for token in tokens(text))
     for word, count in counts.items():
         for code, weight in _TELLING.get(word, {}).items():
             scores[code] += weight * min(count, 3)  # type: ignore[assignment]

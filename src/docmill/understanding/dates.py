@@ -9,6 +9,7 @@ from typing import Literal, cast
 from babel.dates import get_month_names
 
 from docmill.understanding.folding import fold
+from docmill.understanding.remembering import remembered
 
 FIRST_YEAR = 1990
 LAST_YEAR = 2079
@@ -58,6 +59,7 @@ class WrittenDate:
         return american or usual
 
 
+_DIGIT = re.compile(r"\d")
 _MONTHS = 12
 _LOCALES = ("en", "de", "de_AT", "fr", "es", "it", "nl", "ms")
 _OTHER_SPELLINGS = {
@@ -162,9 +164,13 @@ def full_year(year: int) -> int:
     return year + 2000 if year + 2000 <= LAST_YEAR else year + 1900
 
 
-def find_dates(text: str) -> list[WrittenDate]:
+@remembered
+def find_dates(text: str) -> tuple[WrittenDate, ...]:
     """The dates of `text`, from left to right, none within another."""
-    folded = _MISREAD_ONE.sub("1", _MISREAD_ZERO.sub("0", fold(text)))
+    folded = fold(text)
+    if not _DIGIT.search(folded):
+        return ()
+    folded = _MISREAD_ONE.sub("1", _MISREAD_ZERO.sub("0", folded))
     found: list[WrittenDate] = []
     for index, pattern in enumerate(_PATTERNS):
         for match in pattern.finditer(folded):
@@ -174,7 +180,7 @@ def find_dates(text: str) -> list[WrittenDate]:
             ):
                 found.append(written)
     found.sort(key=lambda written: written.start)
-    return list(_with_short_starts(folded, found))
+    return tuple(_with_short_starts(folded, found))
 
 
 def _written(match: re.Match[str], *, plain: bool) -> WrittenDate | None:

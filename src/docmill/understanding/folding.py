@@ -7,6 +7,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from docmill.understanding.remembering import remembered
+
 _CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?<!\bMw)(?=[A-Z])")
 """Where a word begins within another; MwSt is one word."""
 _TOKEN = re.compile(r"[^\W_]+|#")
@@ -32,10 +34,11 @@ def _fold_character(character: str) -> str:
 
 def fold(text: str) -> str:
     """`text` in lower case without accents, character by character: the result is as long as `text`."""
-    return "".join(map(_fold_character, text))
+    return text.lower() if text.isascii() else "".join(map(_fold_character, text))
 
 
-def tokens(text: str) -> list[Token]:
+@remembered
+def tokens(text: str) -> tuple[Token, ...]:
     """The words, digit runs and number signs of `text`, folded; a word glued in camel case is split."""
     starts = [match.start() for match in _CAMEL.finditer(text)]
     folded = fold(text)
@@ -44,7 +47,7 @@ def tokens(text: str) -> list[Token]:
         start, stop = match.span()
         cuts = [start, *starts[bisect_right(starts, start) : bisect_left(starts, stop)], stop]
         found.extend(Token(folded[start:stop], start, stop) for start, stop in pairwise(cuts))
-    return found
+    return tuple(found)
 
 
 def parts(token: Token) -> list[Token]:

@@ -11,7 +11,6 @@ from docmill.understanding.vocabulary import LANGUAGES, NUMBER_WORDS, Column, Co
 
 Meaning = TypeVar("Meaning")
 
-_LONGEST_PHRASE = 6
 _SHORTEST_FUZZY = 5
 _SHORTEST_FUZZY_TWICE = 8
 _SHORTEST_PART = 3
@@ -50,6 +49,10 @@ class Phrases(Generic[Meaning]):
         self._meanings: Mapping[tuple[str, ...], tuple[Meaning, ...]] = {
             key: tuple(found) for key, found in meanings.items()
         }
+        self._lengths: dict[str, tuple[int, ...]] = {}
+        for first in {key[0] for key in meanings if key}:
+            lengths = {len(key) for key in meanings if key and key[0] == first}
+            self._lengths[first] = tuple(sorted(lengths, reverse=True))
 
     def find(self, text: str) -> list[Label[Meaning]]:
         """The phrases of `text` from left to right, the longest at each place, none within another."""
@@ -67,8 +70,9 @@ class Phrases(Generic[Meaning]):
         return found
 
     def _longest(self, words: Sequence[_Word], at: int) -> int:
-        for length in range(min(_LONGEST_PHRASE, len(words) - at), 0, -1):
-            if tuple(word.text for word in words[at : at + length]) in self._meanings:
+        for length in self._lengths.get(words[at].text, ()):
+            run = tuple([word.text for word in words[at : at + length]])
+            if len(run) == length and run in self._meanings:
                 return length
         return 0
 

@@ -1,11 +1,13 @@
 """A page as segments: runs of words with no column gap between them, and what stands around each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 
-from docmill.model import Box, Document, Page
+from docmill.model import Box, Document, Page, Words
 from docmill.neighbours import Neighbourhood, stretches
 
 FIRST_PAGES = 3
@@ -125,28 +127,32 @@ def _read_pages(count: int) -> list[int]:
 
 
 def _segments(page: Page, page_index: int, first_index: int) -> list[Segment]:
+    found = stretches(page)
+    starts = [one.start for one in found]
+    low, high, sums = _extents(page.words, starts) if starts else ([], [], [])
     return [
-        _segment(page, (first_index + index, page_index, one.line), one.start, one.stop)
-        for index, one in enumerate(stretches(page))
+        Segment(
+            index=first_index + index,
+            page_index=page_index,
+            line=one.line,
+            start=one.start,
+            stop=one.stop,
+            box=Box(*low[index], *high[index]),
+            text=" ".join(page.words.texts[one.start : one.stop]),
+            offsets=_offsets(page.words.texts[one.start : one.stop]),
+            confidence=sums[index] / (one.stop - one.start),
+        )
+        for index, one in enumerate(found)
     ]
 
 
-def _segment(page: Page, where: tuple[int, int, int], start: int, stop: int) -> Segment:
-    texts = page.words.texts[start:stop]
-    offsets: list[int] = []
-    at = 0
-    for text in texts:
-        offsets.append(at)
-        at += len(text) + 1
-    index, page_index, line = where
-    return Segment(
-        index=index,
-        page_index=page_index,
-        line=line,
-        start=start,
-        stop=stop,
-        box=page.words.box(start, stop),
-        text=" ".join(texts),
-        offsets=tuple(offsets),
-        confidence=float(page.words.confidences[start:stop].mean()),
-    )
+def _extents(words: Words, starts: list[int]) -> tuple[list[list[float]], list[list[float]], list[float]]:
+    """Of the words from each start to the next: upper left corners, lower right ones, sums of confidences."""
+    low = np.minimum.reduceat(words.boxes[:, :2], starts)
+    high = np.maximum.reduceat(words.boxes[:, 2:], starts)
+    sums = np.add.reduceat(words.confidences.astype(np.float64), starts)
+    return low.tolist(), high.tolist(), sums.tolist()
+
+
+def _offsets(texts: Sequence[str]) -> tuple[int, ...]:
+    return tuple(accumulate((len(text) + 1 for text in texts[:-1]), initial=0))

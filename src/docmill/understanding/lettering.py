@@ -114,7 +114,7 @@ def lettering(candidates: Candidates, segment: Segment) -> Lettering:
     return Lettering(
         segment=segment,
         address=_address_signs(folded, words),
-        postcode=POSTCODE.search(folded) is not None,
+        postcode=has_postcode(text),
         region=_names_region(f" {' '.join(words)} "),
         legal=legal_form_end(text),
         firm=not FIRM_WORDS.isdisjoint(words),
@@ -124,6 +124,11 @@ def lettering(candidates: Candidates, segment: Segment) -> Lettering:
         value=bool(dates or amounts),
         letters=sum(map(str.isalpha, text)),
     )
+
+
+def has_postcode(text: str) -> bool:
+    """Whether something in it has the form of a postcode."""
+    return POSTCODE.search(fold(text)) is not None
 
 
 def _names_region(text: str) -> bool:

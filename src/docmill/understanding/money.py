@@ -8,6 +8,8 @@ from typing import Literal
 
 from babel.numbers import list_currencies
 
+from docmill.understanding.remembering import remembered
+
 Mark = Literal[".", ","]
 
 CENTS = Decimal("0.01")
@@ -64,6 +66,7 @@ _AMOUNT = re.compile(
 _PRINTED = re.compile(r"(?<![^\W\d_])" + _CURRENCY + r"(?![^\W\d_])")
 _MISREAD_DOLLAR = re.compile(r"(?<![^\W_])S(?=\d{1,6}[.,]\d\d(?!\d))")
 _MISREAD = re.compile(r"(?<![^\W_])\d[\dOoQlI|SB]{0,8}\s?[.,]\s?[\dOoQSBlI|]{2}(?![^\W_])")
+_CENTS = re.compile(r"[.,]\s?\d\d$")
 _DIGITS = str.maketrans("OoQlI|SB", "00011158")
 
 
@@ -90,15 +93,16 @@ class WrittenAmount:
     @property
     def has_cents(self) -> bool:
         """Two decimals were printed."""
-        return re.search(r"[.,]\s?\d\d$", self.digits) is not None
+        return _CENTS.search(self.digits) is not None
 
 
-def find_amounts(text: str, *, misread: bool) -> list[WrittenAmount]:
+@remembered
+def find_amounts(text: str, *, misread: bool) -> tuple[WrittenAmount, ...]:
     """The numbers of `text` that could be money or rates. misread: mend letters that stand for digits."""
     if misread:
         text = _MISREAD_DOLLAR.sub("$", text)
         text = _MISREAD.sub(lambda match: match[0].translate(_DIGITS), text)
-    return list(_found(text))
+    return tuple(_found(text))
 
 
 def _found(text: str) -> Iterator[WrittenAmount]:

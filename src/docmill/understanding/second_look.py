@@ -117,7 +117,7 @@ def _stands(text: str, words: Words) -> bool:
     return True
 
 
-def _written(words: Words) -> list[WrittenAmount]:
+def _written(words: Words) -> Sequence[WrittenAmount]:
     return find_amounts(" ".join(words.texts), misread=True)
 
 

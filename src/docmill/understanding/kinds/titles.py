@@ -9,6 +9,7 @@ from docmill.model import DOCUMENT_TYPES, DocumentType
 from docmill.understanding.folding import fold, tokens
 from docmill.understanding.labels import Label, Phrases, Spelling
 from docmill.understanding.layout import Layout, Segment
+from docmill.understanding.remembering import remembered
 from docmill.understanding.vocabulary import LANGUAGES, Language
 
 KINDS = DOCUMENT_TYPES
@@ -106,17 +107,26 @@ def closed_up(text: str) -> str:
     return _SET_APART.sub(lambda run: run[0].replace(" ", ""), text)
 
 
-def _found(text: str) -> Iterator[Label[_Meaning]]:
+@remembered
+def _found(text: str) -> tuple[Label[_Meaning], ...]:
     """The phrases of `text`, and the long words that end in one: `Stromrechnung`."""
     found = _TITLES.find(text)
-    yield from found
-    for token in tokens(text):
-        if any(token.start < label.stop and label.start < token.stop for label in found):
-            continue
-        for ending, meanings in _ENDINGS.items():
-            if token.text.endswith(ending) and len(token.text) >= len(ending) + _SHORTEST_BEGINNING:
-                yield Label(meanings, token.start, token.stop, _ENDING_QUALITY)
-                break
+    compounds = [
+        Label(meanings, token.start, token.stop, _ENDING_QUALITY)
+        for token in tokens(text)
+        if (meanings := _of_ending(token.text))
+        and not any(token.start < label.stop and label.start < token.stop for label in found)
+    ]
+    return (*found, *compounds)
+
+
+@remembered
+def _of_ending(word: str) -> tuple[_Meaning, ...]:
+    """What the longest of the known endings says that the word has, if more than that stands before it."""
+    for length in _LENGTHS:
+        if length + _SHORTEST_BEGINNING <= len(word) and word[-length:] in _ENDINGS:
+            return _ENDINGS[word[-length:]]
+    return ()
 
 
 def _is_heading(segment: Segment) -> bool:
@@ -124,7 +134,7 @@ def _is_heading(segment: Segment) -> bool:
 
 
 def _endings() -> dict[str, tuple[_Meaning, ...]]:
-    """What one word says as a title, in the languages that write words together, the longest first."""
+    """What one word says as a title, in the languages that write words together."""
     found: dict[str, tuple[_Meaning, ...]] = {
         fold(phrase): (meaning,)
         for language in LANGUAGES
@@ -132,7 +142,8 @@ def _endings() -> dict[str, tuple[_Meaning, ...]]:
         for phrase, meaning in _said_by(language)
         if meaning.weight >= _TITLE and phrase.isalpha() and len(phrase) >= _SHORTEST_ENDING
     }
-    return dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
+    return found
 
 
 _ENDINGS = _endings()
+_LENGTHS = sorted({len(ending) for ending in _ENDINGS}, reverse=True)

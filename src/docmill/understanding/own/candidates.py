@@ -125,15 +125,15 @@ class Candidates:
         return decided(texts, amounts, [one for found in self._dates for one in found])
 
     @cached_property
-    def _dates(self) -> list[list[WrittenDate]]:
-        return [find_dates(segment.text) if _has_digit(segment) else [] for segment in self.layout.segments]
+    def _dates(self) -> list[Sequence[WrittenDate]]:
+        return [find_dates(segment.text) if _has_digit(segment) else () for segment in self.layout.segments]
 
     @cached_property
-    def _amounts(self) -> list[list[WrittenAmount]]:
+    def _amounts(self) -> list[Sequence[WrittenAmount]]:
         return [
             find_amounts(segment.text, misread=self.layout.sheet(segment).page.source == "ocr")
             if _has_digit(segment)
-            else []
+            else ()
             for segment in self.layout.segments
         ]
 

@@ -1,0 +1,25 @@
+"""What was found in a short text, kept: each step and field of a document asks the same of its lines."""
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
+_Asked = ParamSpec("_Asked")
+_Found = TypeVar("_Found")
+
+_TEXTS = 4096
+_LONGEST = 300
+"""Characters of a text that is kept; whole pages are seldom asked for twice and would fill the memory."""
+
+
+def remembered(
+    find: Callable[Concatenate[str, _Asked], _Found],
+) -> Callable[Concatenate[str, _Asked], _Found]:
+    """`find`, which does not look twice at a short text. What it gives must be what nobody changes."""
+    kept = lru_cache(maxsize=_TEXTS)(find)
+
+    @wraps(find)
+    def asked(text: str, *args: _Asked.args, **options: _Asked.kwargs) -> _Found:
+        return (kept if len(text) <= _LONGEST else find)(text, *args, **options)  # type: ignore[arg-type]
+
+    return asked
