@@ -3,7 +3,7 @@
 from docmill.understanding.remembering import remembered
 
 
-def test_a_short_text_is_looked_at_once_and_a_long_one_each_time():
+def test_a_short_text_is_looked_at_once_and_a_long_one_each_time() -> None:
     looked: list[str] = []
 
     @remembered
