@@ -5,7 +5,7 @@ from docmill.understanding.learned.spans import Field
 
 MENDER = Mender(
     frozenset({"RESTAURANT", "SELANGOR", "STATIONERY", "DAMANSARA", "TAMAN", "MEDAN"}),
-    frozenset({"TAMAN", "TAMAR", "PERMAS"}),
+    frozenset({"TAMAN", "TAMAR", "PERMAS", "MALL"}),
 )
 
 
@@ -18,11 +18,19 @@ MENDER = Mender(
         ("name", "Abc Restauramt", "Abc Restaurant"),
         ("name", "abc restauramt", "abc restaurant"),
         ("name", "ABC SON", "ABC SON"),
+        ("name", "Abc Trading Sbn Ehd", "Abc Trading Sdn Bhd"),
+        ("name", "ABC TRADING SDN HD", "ABC TRADING SDN BHD"),
+        ("name", "ABC SUN HO", "ABC SUN HO"),
+        ("name", "ABC MART 5/8 (12345-X)", "ABC MART S/B (12345-X)"),
+        ("name", "MR. D.1.Y.", "MR. D.I.Y."),
+        ("name", "GOLDEN RESTAURANTS SDN BHD", "GOLDEN RESTAURANTS SDN BHD"),
+        ("name", "GOLDEN MA11", "GOLDEN MALL"),
         ("address", "L0T 5 JLN 3", "LOT 5 JLN 3"),
         ("address", "N0 5, J1N 3", "NO 5, JLN 3"),
         ("address", "5O100 SELANG0R", "50100 SELANGOR"),
         ("address", "47301DAMANSABA", "47301DAMANSARA"),
-        ("address", "SELANGORS", "SELANGOR"),
+        ("address", "SELANGORI", "SELANGOR"),
+        ("address", "7, JIn 3, BIk B", "7, Jln 3, Blk B"),
         ("address", "SELANGZZ", "SELANGZZ"),
         ("address", "TAMAR", "TAMAR"),
         ("address", "TAM", "TAM"),

@@ -24,12 +24,18 @@ _ALIKE = frozenset((one, other) for group in _GROUPS for one in group for other 
 _WORD = re.compile(r"(?:(?<![A-Za-z0-9])[01|]|(?<![A-Za-z])[A-Za-z])[A-Za-z01|']{2,}[A-Za-z01|]")
 _LETTERS_ONLY = re.compile(r"[A-Z]{2,}")
 _DIGITS = re.compile(r"\d")
-_LETTERS = str.maketrans("01|", "OIL")
+_LETTERS, _OTHERWISE = str.maketrans("01|", "OIL"), str.maketrans("01|", "OLI")
+_LEGAL = "SDNBHD"
 _LEGAL_END = re.compile(
-    r"(?<![A-Z])([S5$8][DUO0BQI]{1,2}[NMHW]{0,2})[.,\s]*([B8SDEHR63][HMNI][DBOI0HN])?(?=\W*$|\W*\()"
+    r"(?<![A-Z])([S5$8][DUO0BQI]{1,2}[NMHW]{0,2})[.,\s]*([B8SDEHR63]?[HMNI][DBOI0HN])(?=\W*$|\W*\()",
+    re.IGNORECASE,
 )
+_LEGAL_SHORT = re.compile(r"(?<=\s)[S5]/[B8](?=\W*$|\W*\()")
+_INITIAL = re.compile(r"(?<=\b[A-Z]\.)1(?=\.)")
 _LOT = re.compile(r"^(?:L0T|10T|1OT|IOT|LOI|L[O0]1)\b")
 _JLN = re.compile(r"\bJ[1I]N\b")
+_SMALL = re.compile(r"\b(J|B)[1I](n|k)\b")
+"""Jln and Blk with a small L misread."""
 _NO = re.compile(r"^N0\b")
 _ZERO = re.compile(r"(?<=\d)[OQ](?=\d|\b)|\bO(?=\d\d)")
 
@@ -44,8 +50,7 @@ class Mender:
 
     def mended(self, text: str, part: Field) -> str:
         """`text` as it was probably printed."""
-        if text == text.upper():
-            text = _company(text) if part == "name" else _street(text)
+        text = _company(text) if part == "name" else _street(text)
         return _WORD.sub(lambda match: self._cased(match[0]), text)
 
     def known(self, text: str) -> float:
@@ -70,9 +75,10 @@ class Mender:
         return found
 
     def _nearest(self, word: str) -> str:
+        for letters in (word.translate(_LETTERS), word.translate(_OTHERWISE)):
+            if letters in self.words or letters in self.right:
+                return letters
         letters = word.translate(_LETTERS)
-        if letters in self.words or letters in self.right:
-            return letters
         if len(letters) < SHORTEST:
             return word
         allowed = 1 if len(letters) < _TWICE else 2
@@ -114,13 +120,18 @@ def _unpacked(packed: NDArray[np.generic]) -> frozenset[str]:
 
 
 def _looks_alike(misread: str, word: str) -> bool:
-    """Whether every letter that differs could be misread; none is added at the ends."""
+    """Whether every letter that differs could be misread; none is added at the ends.
+
+    Nor is an S taken away there: a plural is a word of its own.
+    """
     if misread[0] != word[0] and misread[-1] != word[-1]:
         return False
     for change in Levenshtein.editops(misread, word):
         if change.tag == "replace" and (misread[change.src_pos], word[change.dest_pos]) not in _ALIKE:
             return False
         if change.tag == "insert" and change.dest_pos in (0, len(word) - 1):
+            return False
+        if change.tag == "delete" and misread[change.src_pos :] == "S":
             return False
     return True
 
@@ -129,14 +140,15 @@ def _company(text: str) -> str:
     """The Malaysian legal form: being in nearly every name, it is the word most often misread."""
 
     def form(match: re.Match[str]) -> str:
-        letters = match[1] + (match[2] or "")
-        near = Levenshtein.distance(letters, "SDNBHD", score_cutoff=2)
-        return "SDN BHD" if match[2] and near <= 2 else match[0]  # noqa: PLR2004 - of six letters
+        letters = (match[1] + match[2]).upper()
+        if Levenshtein.distance(letters, _LEGAL) > len(match[2]) - 1:
+            return match[0]
+        return "SDN BHD" if match[0].isupper() else "Sdn Bhd"
 
-    return _LEGAL_END.sub(form, text)
+    return _INITIAL.sub("I", _LEGAL_SHORT.sub("S/B", _LEGAL_END.sub(form, text)))
 
 
 def _street(text: str) -> str:
     """Words and numbers of streets; an O after a number and before a stroke or the end is a zero."""
-    text = _LOT.sub("LOT", _NO.sub("NO", _JLN.sub("JLN", text)))
+    text = _LOT.sub("LOT", _NO.sub("NO", _SMALL.sub(r"\1l\2", _JLN.sub("JLN", text))))
     return _ZERO.sub("0", text)
