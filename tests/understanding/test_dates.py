@@ -15,6 +15,7 @@ from docmill.understanding.dates import find_dates, full_year
         ("12/03/18", date(2018, 3, 12)),
         ("Date:25/12/20188:13:39", date(2018, 12, 25)),
         ("06/04/1711:43am", date(2017, 4, 6)),
+        ("02~05-18", date(2018, 5, 2)),
         ("3 March 2026", date(2026, 3, 3)),
         ("March 3, 2026", date(2026, 3, 3)),
         ("3. März 2026", date(2026, 3, 3)),
@@ -35,7 +36,9 @@ def test_a_date_is_read_as_it_is_written(text: str, expected: date) -> None:
     assert [written.value(day_first=True) for written in found] == [expected]
 
 
-@pytest.mark.parametrize("text", ["32/13/2018", "1.234,56", "03-7805 7889", "12.50", "31/02/2018", "v1.2.3"])
+@pytest.mark.parametrize(
+    "text", ["32/13/2018", "1.234,56", "03-7805 7889", "12.50", "31/02/2018", "v1.2.3", "T03-18/199913"]
+)
 def test_other_numbers_are_not_dates(text: str) -> None:
     assert not find_dates(text)
 

@@ -97,6 +97,8 @@ _DAY = r"(?P<day>[0-3]?\d)"
 _YEAR4 = r"(?P<year>(?:19|20)\d\d)"
 _YEAR = r"(?P<year>(?:19|20)\d\d|\d\d)"
 _AFTER_SHORT_YEAR = r"(?=[^\d/.\-]|[/.\-](?!\d)|-\d{1,2}/\d|\d{1,2}:\d\d|$)"
+_NO_NUMBER = r"(?!\d\d(?![\d:.]))"
+"""As the year would be the beginning of one in T03-18/199913."""
 _SEPARATOR = r"\s?(?P<sep>[/.\-])\s?"
 
 _PATTERNS = tuple(
@@ -106,7 +108,8 @@ _PATTERNS = tuple(
         + _YEAR4
         + _SEPARATOR
         + r"(?P<second>[01]?\d)\s?[/.\-]\s?(?P<first>[0-3]?\d)(?=\D|\d\d:|$)",
-        r"(?<!\d)" + r"(?P<first>[0-3]?\d)" + _SEPARATOR + r"(?P<second>[0-3]?\d)\s?[/.\-]{1,2}\s?" + _YEAR4,
+        r"(?<!\d)"
+        r"(?P<first>[0-3]?\d)" + _SEPARATOR + r"(?P<second>[0-3]?\d)\s?[/.\-]{1,2}\s?" + _YEAR4 + _NO_NUMBER,
         r"(?<![\d.,])"
         r"(?P<first>[0-3]?\d)"
         + _SEPARATOR
@@ -148,6 +151,7 @@ _SHORT_START = re.compile(
 _SHORT_START_MONTH = re.compile(r"(?<![a-z])(?P<month>[a-z]{3,10})\.?\s(?P<a>[0-3]?\d)" + _UNTIL + "$")
 _MISREAD_ZERO = re.compile(r"(?<=[\d/.\-])[oq](?=[\d/.\-]|\b)|\bo(?=\d[/.\-])")
 _MISREAD_ONE = re.compile(r"(?<=[\d/.\-])[il|](?=[\d/.\-])|\b[il|](?=\d[/.\-]\d)")
+_MISREAD_DASH = re.compile(r"(?<![/.\-]\d\d)(?<=\d\d)~(?=\d\d-\d\d)")
 
 
 def _date(year: int, month: int, day: int) -> date | None:
@@ -170,7 +174,7 @@ def find_dates(text: str) -> tuple[WrittenDate, ...]:
     folded = fold(text)
     if not _DIGIT.search(folded):
         return ()
-    folded = _MISREAD_ONE.sub("1", _MISREAD_ZERO.sub("0", folded))
+    folded = _MISREAD_DASH.sub("-", _MISREAD_ONE.sub("1", _MISREAD_ZERO.sub("0", folded)))
     found: list[WrittenDate] = []
     for index, pattern in enumerate(_PATTERNS):
         for match in pattern.finditer(folded):
