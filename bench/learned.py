@@ -25,8 +25,8 @@ from docmill.learning.calibrating import calibrated
 from docmill.learning.held_out import FOLDS, HeldOut, held_out, shippable
 from docmill.learning.receipts import Prepared, prepared, weighed
 from docmill.schemas.registry import REGISTRY
+from docmill.understanding.evidence import values as leaves
 from docmill.understanding.findings import Finding, extraction
-from docmill.understanding.gate import leaves
 from docmill.understanding.layout import Layout
 from docmill.understanding.learned.extractor import learned_findings
 from docmill.understanding.learned.memory import Memory, marks

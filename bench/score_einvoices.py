@@ -43,8 +43,8 @@ from docmill.understanding.classifier import LearnedClassifier
 from docmill.understanding.einvoice.extractor import EInvoiceClassifier, EInvoiceExtractor
 from docmill.understanding.einvoice.reading import einvoice
 from docmill.understanding.einvoice.tree import UnreadableError
+from docmill.understanding.evidence import values as leaves
 from docmill.understanding.extractor import RuleExtractor
-from docmill.understanding.gate import leaves
 
 CORPUS = DATA / "einvoice/zugferd-corpus"
 OPTIONS = ReadingOptions()

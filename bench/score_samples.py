@@ -16,7 +16,8 @@ from docmill.reading.options import ReadingOptions
 from docmill.samples import load_truth
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.classifier import LearnedClassifier
-from docmill.understanding.gate import RuleGate, leaves
+from docmill.understanding.evidence import values as leaves
+from docmill.understanding.gate import RuleGate
 from docmill.understanding.learned.extractor import LearnedExtractor
 
 NOT_READ = ("lines", "transactions", "payment.terms", "payment.method")

@@ -34,7 +34,7 @@ from docmill.samples.letter import Letter
 from docmill.samples.plan import Plan
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.evidence import located
-from docmill.understanding.gate import leaves
+from docmill.understanding.evidence import values as leaves
 from docmill.understanding.learned.extractor import LearnedExtractor
 from docmill.understanding.own.extractor import OwnExtractor
 from docmill.understanding.taught.extractor import heeded

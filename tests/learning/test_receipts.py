@@ -8,7 +8,7 @@ import pytest
 from docmill.learning.held_out import HeldOut, held_out, is_right, shippable
 from docmill.learning.receipts import Example, Prepared, prepared, weighed
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.gate import leaves
+from docmill.understanding.evidence import values as leaves
 from docmill.understanding.learned.extractor import LearnedExtractor
 from docmill.understanding.learned.model import PATHS, Model, loads
 

@@ -6,8 +6,8 @@ import pytest
 from docmill.model import Document
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.classifier import RuleClassifier
+from docmill.understanding.evidence import values as leaves
 from docmill.understanding.extractor import RuleExtractor
-from docmill.understanding.gate import leaves
 
 Typeset = Callable[..., Document]
 

@@ -1,16 +1,19 @@
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from docmill.model import Document, Embedded, Evidence, Extraction, Failure, Verdict
 from docmill.schemas.fields import Fields, Line, Party, Payment
+from docmill.schemas.own import schema_of
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, Receipt
-from docmill.understanding.gate import RuleGate, leaves
+from docmill.understanding.evidence import values as leaves
+from docmill.understanding.gate import RuleGate
 
 Typeset = Callable[..., Document]
 
@@ -172,3 +175,50 @@ def test_what_the_extractor_found_wrong_is_handed_on(document: Document) -> None
     extraction = _extraction(document, Invoice(**INVOICE)).model_copy(update={"failures": (failure,)})
 
     assert _judged(document, extraction).failures == (failure,)
+
+
+class _Item(BaseModel):
+    amount: Decimal | None = None
+
+
+class _Order(BaseModel):
+    signed: datetime | None = None
+    period_start: date | None = None
+    period_end: datetime | None = None
+    currency: str = "no currency"
+    items: list[_Item] = []
+
+
+def _own(document: Document, order: _Order) -> list[tuple[str, tuple[str, ...]]]:
+    page = document.pages[0]
+    known = Evidence(
+        page=1, box=page.words.box(0, len(page.words)), text="anything", match="exact", confidence=1
+    )
+    evidence = {path: known for path, _ in leaves(order)}
+    schema = schema_of(_Order)
+    extraction = Extraction(document_type=schema.name, data=order, evidence=evidence)
+    return [(one.check, one.fields) for one in RuleGate().judge(document, extraction, schema).failures]
+
+
+def test_dates_with_a_time_are_judged_by_their_day(document: Document) -> None:
+    order = _Order(
+        signed=datetime(1812, 1, 1, 12, 30),  # noqa: DTZ001 - as it is printed
+        period_start=date(2026, 3, 2),
+        period_end=datetime(2026, 3, 1, 18, 0),  # noqa: DTZ001
+    )
+
+    assert _own(document, order) == [
+        ("date_order", ("period_start", "period_end")),
+        ("date_range", ("signed",)),
+    ]
+
+
+def test_the_lists_of_a_users_class_are_judged_item_by_item(document: Document) -> None:
+    order = _Order(items=[_Item(amount=Decimal(1)), _Item()])
+
+    assert _own(document, order) == []
+    assert list(leaves(order)) == [("items[0].amount", Decimal(1))]
+
+
+def test_a_default_of_a_users_class_is_not_looked_for_on_the_page(document: Document) -> None:
+    assert _own(document, _Order()) == []

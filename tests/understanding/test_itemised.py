@@ -6,7 +6,7 @@ import pytest
 from docmill.model import Document, Embedded
 from docmill.schemas.fields import Line
 from docmill.schemas.types import Invoice
-from docmill.understanding.gate import leaves
+from docmill.understanding.evidence import values as leaves
 from docmill.understanding.itemised import failures
 
 Typeset = Callable[..., Document]

@@ -11,7 +11,8 @@ from docmill.learning.precedents import Said, Shown, anchors, precedent
 from docmill.model import Box, Document, Extraction, Schema
 from docmill.schemas.own import schema_of
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.gate import RuleGate, leaves
+from docmill.understanding.evidence import values as leaves
+from docmill.understanding.gate import RuleGate
 from docmill.understanding.learned.extractor import LearnedExtractor
 from docmill.understanding.own.extractor import OwnExtractor
 from docmill.understanding.taught.extractor import TaughtExtractor

@@ -48,9 +48,13 @@ def located(document: Document, data: BaseModel | Mapping[str, Any], schema: Sch
 
 
 def values(data: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """The path and value of everything that is not null: `seller.name`, `lines[0].net_amount`."""
+    """The path and value of everything that is not null: `seller.name`, `lines[0].net_amount`.
+
+    Not of what a model says by itself: a default of a user's schema is no value that was read.
+    """
     if isinstance(data, BaseModel):
-        data = {name: getattr(data, name) for name in type(data).model_fields}
+        given = data.model_fields_set
+        data = {name: getattr(data, name) for name in type(data).model_fields if name in given}
     if isinstance(data, Mapping):
         for name, value in cast("Mapping[str, object]", data).items():
             yield from values(value, f"{path}.{name}" if path else name)

@@ -1,13 +1,13 @@
 """The rules by which an extraction is believed or shown to a person."""
 
-from collections.abc import Callable, Iterator
-from datetime import date, timedelta
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from babel.numbers import list_currencies
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from docmill.model import (
     Box,
@@ -23,6 +23,7 @@ from docmill.model import (
 from docmill.schemas.types import Receipt
 from docmill.understanding import itemised
 from docmill.understanding.codes import is_bic, is_iban, is_vat_id
+from docmill.understanding.evidence import values
 
 CENT = Decimal("0.01")
 CASH_ROUNDING = Decimal("0.05")
@@ -43,7 +44,7 @@ class RuleGate:
 
     def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
         """See `Gate.judge`."""
-        case = _Case(document, extraction, schema, dict(leaves(extraction.data)))
+        case = _Case(document, extraction, schema, dict(values(extraction.data)))
         found = (failure for check in _CHECKS for failure in check(case))
         return Verdict(failures=(*extraction.failures, *found))
 
@@ -52,7 +53,7 @@ Values = dict[str, Any]
 
 
 class _Case(NamedTuple):
-    """What is judged. values: those that are not null, by path."""
+    """What is judged. values: those that are not null, by path, lists by index: `lines[0].net_amount`."""
 
     document: Document
     extraction: Extraction
@@ -62,22 +63,6 @@ class _Case(NamedTuple):
     @property
     def is_receipt(self) -> bool:
         return isinstance(self.extraction.data, Receipt)
-
-
-def leaves(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The path and value of every field that is not null, lists by index: `lines[0].net_amount`."""
-    for name in type(model).model_fields:
-        yield from _leaves(getattr(model, name), prefix + name)
-
-
-def _leaves(value: object, path: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, BaseModel):
-        yield from leaves(value, path + ".")
-    elif isinstance(value, tuple):
-        for index, item in enumerate(cast("tuple[object, ...]", value)):
-            yield from _leaves(item, f"{path}[{index}]")
-    elif value is not None:
-        yield path, value
 
 
 def _schema(case: _Case) -> Iterator[Failure]:
@@ -132,19 +117,26 @@ def _amount_due(case: _Case) -> Iterator[Failure]:
 
 
 def _dates(case: _Case) -> Iterator[Failure]:
-    values = case.values
-    yield from _in_order(values, "issue_date", "due_date", LONGEST_CREDIT)
-    yield from _in_order(values, "period_start", "period_end", LONGEST_PERIOD)
-    for path, value in values.items():
-        if isinstance(value, date) and not EARLIEST <= value <= LATEST:
+    days = {path: day for path, value in case.values.items() if (day := _day(value)) is not None}
+    yield from _in_order(days, "issue_date", "due_date", LONGEST_CREDIT)
+    yield from _in_order(days, "period_start", "period_end", LONGEST_PERIOD)
+    for path, day in days.items():
+        if not EARLIEST <= day <= LATEST:
             yield Failure(
-                check="date_range", message=f"{_name(path)} {value} is not a likely date.", fields=(path,)
+                check="date_range", message=f"{_name(path)} {day} is not a likely date.", fields=(path,)
             )
 
 
-def _in_order(values: Values, first: str, second: str, longest: timedelta) -> Iterator[Failure]:
-    earlier, later = values.get(first), values.get(second)
-    if not isinstance(earlier, date) or not isinstance(later, date):
+def _day(value: object) -> date | None:
+    """The day of a date, or of a date with a time, which cannot be compared with one without."""
+    if isinstance(value, datetime):
+        return value.date()
+    return value if isinstance(value, date) else None
+
+
+def _in_order(days: Mapping[str, date], first: str, second: str, longest: timedelta) -> Iterator[Failure]:
+    earlier, later = days.get(first), days.get(second)
+    if earlier is None or later is None:
         return
     if later < earlier:
         yield Failure(

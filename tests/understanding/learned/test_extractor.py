@@ -8,7 +8,7 @@ import pytest
 from docmill.model import Document, Page, Words
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, Receipt
-from docmill.understanding.gate import leaves
+from docmill.understanding.evidence import values as leaves
 from docmill.understanding.learned.extractor import LearnedExtractor
 from docmill.understanding.learned.memory import Memory, identifiers
 from docmill.understanding.learned.model import FILE, shipped

@@ -7,7 +7,7 @@ from docmill.understanding.einvoice.crosscheck import mismatches
 from docmill.understanding.einvoice.places import EMBEDDED, Places
 from docmill.understanding.einvoice.printed import Printed
 from docmill.understanding.einvoice.reading import EInvoice
-from docmill.understanding.gate import leaves
+from docmill.understanding.evidence import values
 from docmill.understanding.tags import chosen, said
 
 _CREDIT_NOTES = frozenset({"81", "83", "261", "262", "296", "308", "381", "396", "420", "458", "532"})
@@ -47,14 +47,14 @@ class EInvoiceClassifier:
 
 def extraction(document: Document, invoice: EInvoice) -> Extraction:
     """What the XML says, where the pages show it, and what is wrong with it."""
-    values = dict(leaves(invoice.data))
-    evidence: dict[str, Evidence] = dict.fromkeys(values, EMBEDDED)
+    said = dict(values(invoice.data))
+    evidence: dict[str, Evidence] = dict.fromkeys(said, EMBEDDED)
     differences: tuple[Failure, ...] = ()
     if not is_bare(document):
         printed = Printed(document)
         places = Places(document, invoice)
-        evidence = {path: places.evidence(path, value) for path, value in values.items()}
-        differences = mismatches(values, places.shown, printed)
+        evidence = {path: places.evidence(path, value) for path, value in said.items()}
+        differences = mismatches(said, places.shown, printed)
     return Extraction(
         document_type=invoice.kind.document_type,
         data=invoice.data,
