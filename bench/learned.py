@@ -31,6 +31,7 @@ from docmill.understanding.layout import Layout
 from docmill.understanding.learned.extractor import learned_findings
 from docmill.understanding.learned.memory import Memory, marks
 from docmill.understanding.learned.model import FILE, Model
+from docmill.understanding.studied import candidates_of
 from docmill.understanding.taught.recalling import with_memory
 
 Given = dict[str, dict[str, str]]
@@ -172,10 +173,10 @@ def _ece(belief: np.ndarray, right: np.ndarray) -> float:
 def speed(documents: Sequence[Prepared], model: Model) -> None:
     """Time of one document after reading, rules included, in CPU time."""
     some = [one.example.document for one in documents[::5]]
-    learned_findings(Layout(some[0]), model)
+    learned_findings(candidates_of(some[0]), model)
     started = time.process_time()
     for document in some:
-        learned_findings(Layout(document), model)
+        learned_findings(candidates_of(document), model)
     print(f"{1000 * (time.process_time() - started) / len(some):.1f} ms of CPU each, {len(some)} receipts")
 
 

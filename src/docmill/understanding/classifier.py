@@ -4,16 +4,14 @@ from collections.abc import Callable, Mapping
 
 from docmill.model import DOCUMENT_TYPES, Classification, Document, DocumentType
 from docmill.understanding.candidates import Candidates
-from docmill.understanding.conventions import conventions
-from docmill.understanding.extractor import ruled_findings
-from docmill.understanding.findings import Finding, probabilities
+from docmill.understanding.extractor import every_finding
+from docmill.understanding.findings import Findings, probabilities
 from docmill.understanding.kinds.model import Kinds, shipped
 from docmill.understanding.kinds.naming import MAILS, day_of, summary_of, tags_of, title_of
 from docmill.understanding.kinds.signs import is_narrow, signs
 from docmill.understanding.kinds.titles import Spoken, spoken
-from docmill.understanding.layout import Layout
-from docmill.understanding.learned.extractor import learned_findings
-from docmill.understanding.learned.model import shipped as receipts
+from docmill.understanding.learned.extractor import shipped_findings
+from docmill.understanding.studied import candidates_of
 
 SURE = 0.5
 """A type less likely than that is not told: a person should say."""
@@ -34,7 +32,7 @@ class RuleClassifier:
 
     async def classify(self, document: Document) -> Classification:
         """See `Classifier.classify`. Raises nothing."""
-        return _classified(document, rule_shares, ruled_findings)
+        return _classified(document, rule_shares, every_finding)
 
 
 class LearnedClassifier:
@@ -49,30 +47,28 @@ class LearnedClassifier:
         return _classified(document, lambda candidates, said: model.shares(signs(candidates, said)), _learned)
 
 
-def _learned(candidates: Candidates, kind: DocumentType) -> dict[str, Finding]:
+def _learned(candidates: Candidates, kind: DocumentType) -> Findings:
     """As the default extractor reads it, so that a receipt's title names whom its fields name."""
-    if kind == "receipt":
-        return learned_findings(candidates.layout, receipts())
-    return ruled_findings(candidates, kind)
+    return shipped_findings(candidates) if kind == "receipt" else every_finding(candidates, kind)
 
 
 def _classified(
     document: Document,
     weighed: Callable[[Candidates, Mapping[DocumentType, Spoken]], _Shares],
-    read: Callable[[Candidates, DocumentType], dict[str, Finding]],
+    read: Callable[[Candidates, DocumentType], Findings],
 ) -> Classification:
-    layout = Layout(document)
+    candidates = candidates_of(document)
+    layout = candidates.layout
     if not layout.segments:
         return _wordless(document)
-    candidates = Candidates(layout, conventions(layout))
     shares = weighed(candidates, spoken(layout))
     kind = max(shares, key=lambda one: shares[one])
     confidence = shares[kind]
     if confidence < SURE:
         kind = "other"
-    found = read(candidates, kind) if kind != "other" else {}
+    found: Findings = read(candidates, kind) if kind != "other" else {}
     if _only_speaks(document, kind, found):
-        kind, found = "other", dict[str, Finding]()
+        kind, found = "other", {}
     day = day_of(candidates, kind, found)
     return Classification(
         document_type=kind,
@@ -99,6 +95,6 @@ def rule_shares(candidates: Candidates, said: Mapping[DocumentType, Spoken]) -> 
     return dict(zip(scores, probabilities(list(scores.values()), null=0), strict=True))
 
 
-def _only_speaks(document: Document, kind: DocumentType, found: Mapping[str, Finding]) -> bool:
+def _only_speaks(document: Document, kind: DocumentType, found: Findings) -> bool:
     """Whether this is a mail that speaks of such a document, enclosed or not, and is none itself."""
     return document.media_type in MAILS and kind in _AMOUNTS and _AMOUNTS[kind] not in found

@@ -4,15 +4,14 @@ from docmill.model import Document, DocumentType, Extraction, Schema, known_type
 from docmill.schemas.filling import filled
 from docmill.understanding.candidates import Candidates
 from docmill.understanding.chronology import dates, time_of_day
-from docmill.understanding.conventions import conventions
 from docmill.understanding.findings import Finding, Findings, extraction
-from docmill.understanding.layout import Layout
 from docmill.understanding.lines.items import NO_ITEMS, Items, items
 from docmill.understanding.lines.tills import till_items
 from docmill.understanding.parties import parties
 from docmill.understanding.references import account_codes, numbers
 from docmill.understanding.shops import shop
 from docmill.understanding.statements import bookings
+from docmill.understanding.studied import candidates_of, once
 from docmill.understanding.totals import balances, currency, tip, totals
 
 _WITH_ITEMS: frozenset[DocumentType] = frozenset({"invoice", "purchase_order", "delivery_note"})
@@ -29,12 +28,16 @@ class RuleExtractor:
             return Extraction(
                 document_type=schema.name, data=filled(schema.fields, {}), evidence={}, reason=REASON
             )
-        layout = Layout(document)
-        candidates = Candidates(layout, conventions(layout))
-        table = items(candidates) if kind in _WITH_ITEMS else NO_ITEMS
-        found = ruled_findings(candidates, kind, table)
-        found |= listed_findings(candidates, kind, found, table)
-        return extraction(schema, found, layout, reason=REASON)
+        candidates = candidates_of(document)
+        return extraction(schema, every_finding(candidates, kind), candidates.layout, reason=REASON)
+
+
+@once
+def every_finding(candidates: Candidates, kind: DocumentType) -> Findings:
+    """All that the rules read of a document of this type, by path."""
+    table = items(candidates) if kind in _WITH_ITEMS else NO_ITEMS
+    found = ruled_findings(candidates, kind, table)
+    return found | listed_findings(candidates, kind, found, table)
 
 
 def listed_findings(
@@ -53,13 +56,8 @@ def listed_findings(
     return {}
 
 
-def findings(layout: Layout, kind: DocumentType) -> dict[str, Finding]:
-    """Every field found but for lists, by path, whether or not the type's schema has it."""
-    return ruled_findings(Candidates(layout, conventions(layout)), kind)
-
-
 def ruled_findings(candidates: Candidates, kind: DocumentType, table: Items = NO_ITEMS) -> dict[str, Finding]:
-    """The same, from candidates that others use too. table: the items, where they are known."""
+    """Every field found but for lists, by path, whether or not the type's schema has it. table: the items."""
     found = {
         **numbers(candidates, kind),
         **dates(candidates, kind),

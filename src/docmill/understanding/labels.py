@@ -1,9 +1,11 @@
 """Labels found in text: phrases of the vocabulary, also glued, hyphenated or misread."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
 
+from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from docmill.understanding.folding import Token, letters_for_digits, parts, tokens
@@ -108,21 +110,20 @@ class Spelling:
         """The text's tokens as the vocabulary spells them; number signs in a row count once."""
         found: list[_Word] = []
         for token in tokens(text):
-            for word in self._resolved(token):
-                if word.text == "#" and found and found[-1].text == "#":
-                    found[-1] = found[-1]._replace(stop=word.stop)
+            at = token.start
+            for word, length, quality in self._spelt(token.text):
+                if word == "#" and found and found[-1].text == "#":
+                    found[-1] = found[-1]._replace(stop=at + length)
                 else:
-                    found.append(word)
+                    found.append(_Word(word, at, at + length, quality))
+                at += length
         return found
-
-    def _resolved(self, token: Token) -> Iterator[_Word]:
-        at = token.start
-        for text, length, quality in self._spelt(token.text):
-            yield _Word(_canonical(text), at, at + length, quality)
-            at += length
 
     def _spelling(self, token: str) -> tuple[tuple[str, int, float], ...]:
         """The known words a token consists of: each with the letters it takes and how well it fits."""
+        return tuple((_canonical(word), length, quality) for word, length, quality in self._parts(token))
+
+    def _parts(self, token: str) -> tuple[tuple[str, int, float], ...]:
         if token in self._known or token in NUMBER_WORDS or token in _COMMON or token.isdecimal():
             return ((token, len(token), 1.0),)
         if not token.isalpha():
@@ -131,7 +132,7 @@ class Spelling:
                 return ((letters, len(token), _FUZZY_QUALITY),)
             pieces = parts(Token(token, 0, len(token)))
             if len(pieces) > 1:
-                return tuple(word for piece in pieces for word in self._spelt(piece.text))
+                return tuple(word for piece in pieces for word in self._parts(piece.text))
             return ((token, len(token), 1.0),)
         glued = self._split(token) if len(token) <= _LONGEST_GLUED else None
         if glued is not None:
@@ -160,14 +161,12 @@ class Spelling:
         if len(token) < _SHORTEST_FUZZY:
             return None
         allowed = 1 if len(token) < _SHORTEST_FUZZY_TWICE else 2
-        found: list[tuple[int, str]] = []
-        for length in range(len(token) - allowed, len(token) + allowed + 1):
-            for word in self._by_length.get(length, ()):
-                distance = Levenshtein.distance(token, word, score_cutoff=allowed)
-                if distance <= allowed:
-                    found.append((distance, word))
-        found.sort()
-        return found[0][1] if found else None
+        words = chain.from_iterable(
+            self._by_length.get(length, ())
+            for length in range(len(token) - allowed, len(token) + allowed + 1)
+        )
+        near = process.extract_iter(token, words, scorer=Levenshtein.distance, score_cutoff=allowed)
+        return min(((distance, word) for word, distance, _ in near), default=(0, None))[1]
 
 
 _SPELLING = Spelling(_vocabulary())

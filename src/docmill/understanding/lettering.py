@@ -31,7 +31,8 @@ STREET_WORDS = frozenset(
 STREET_ENDS = tuple(word[1:] for language in LANGUAGES for word in language.streets if word.startswith("-"))
 STREET_PHRASES = tuple(word for language in LANGUAGES for word in language.streets if " " in word)
 REGIONS = frozenset(region for language in LANGUAGES for region in language.regions)
-_REGIONS = tuple(f" {region} " for region in REGIONS)
+_REGIONS = frozenset(tuple(region.split()) for region in REGIONS)
+_LONGEST_REGION = max(map(len, _REGIONS))
 _SHORTEST_STREET_END = 6
 _STREET = 1.1
 
@@ -115,7 +116,7 @@ def lettering(candidates: Candidates, segment: Segment) -> Lettering:
         segment=segment,
         address=_address_signs(folded, words),
         postcode=has_postcode(text),
-        region=_names_region(f" {' '.join(words)} "),
+        region=_names_region(words),
         legal=legal_form_end(text),
         firm=not FIRM_WORDS.isdisjoint(words),
         contact=PHONE.search(folded) is not None or NET.search(folded) is not None,
@@ -131,8 +132,12 @@ def has_postcode(text: str) -> bool:
     return POSTCODE.search(fold(text)) is not None
 
 
-def _names_region(text: str) -> bool:
-    return any(region in text for region in _REGIONS)
+def _names_region(words: Sequence[str]) -> bool:
+    return any(
+        tuple(words[start : start + length]) in _REGIONS
+        for length in range(1, _LONGEST_REGION + 1)
+        for start in range(len(words) - length + 1)
+    )
 
 
 def _address_signs(folded: str, words: Sequence[str]) -> float:

@@ -4,8 +4,8 @@ from docmill.model import Document, Evidence, Place, letters_and_digits
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.einvoice.reading import EInvoice
 from docmill.understanding.evidence import located
-from docmill.understanding.extractor import findings
-from docmill.understanding.layout import Layout
+from docmill.understanding.extractor import ruled_findings
+from docmill.understanding.studied import candidates_of
 
 EMBEDDED = Evidence(page=None, box=None, text=None, match="embedded", confidence=1.0)
 
@@ -18,9 +18,10 @@ class Places:
 
     def __init__(self, document: Document, invoice: EInvoice) -> None:
         document_type = invoice.kind.document_type
-        self._layout = Layout(document)
+        candidates = candidates_of(document)
+        self._layout = candidates.layout
         self._located = located(document, invoice.data, REGISTRY[document_type])
-        self.shown = findings(self._layout, document_type)
+        self.shown = ruled_findings(candidates, document_type)
 
     def evidence(self, path: str, value: object) -> Evidence:
         """Of a value; `embedded` for one that the pages do not show, or not so that one can be sure of it.

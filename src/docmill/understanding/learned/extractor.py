@@ -4,13 +4,12 @@ from decimal import Decimal
 
 from docmill.model import Document, Extraction, Schema
 from docmill.understanding.candidates import Candidates
-from docmill.understanding.conventions import conventions
 from docmill.understanding.extractor import RuleExtractor, listed_findings, ruled_findings
-from docmill.understanding.findings import Finding, extraction
-from docmill.understanding.layout import Layout
+from docmill.understanding.findings import Finding, Findings, extraction
 from docmill.understanding.learned.answers import answers
 from docmill.understanding.learned.memory import Memory
 from docmill.understanding.learned.model import PATHS, Model, shipped
+from docmill.understanding.studied import candidates_of, once
 from docmill.understanding.taught.recalling import with_memory
 from docmill.understanding.totals import totals
 
@@ -32,14 +31,20 @@ class LearnedExtractor:
         """See `Extractor.extract`. Raises nothing."""
         if schema.name != "receipt" or not document.pages:
             return await self._rules.extract(document, schema)
-        layout = Layout(document)
-        found = extraction(schema, learned_findings(layout, self._model or shipped()), layout, reason=REASON)
+        candidates = candidates_of(document)
+        read = learned_findings(candidates, self._model) if self._model else shipped_findings(candidates)
+        found = extraction(schema, read, candidates.layout, reason=REASON)
         return with_memory(document, schema, found, self._memory) if self._memory else found
 
 
-def learned_findings(layout: Layout, model: Model) -> dict[str, Finding]:
+@once
+def shipped_findings(candidates: Candidates) -> Findings:
+    """Every field of a receipt by the shipped model, by path."""
+    return learned_findings(candidates, shipped())
+
+
+def learned_findings(candidates: Candidates, model: Model) -> Findings:
     """Every field of a receipt, by path."""
-    candidates = Candidates(layout, conventions(layout))
     ruled = ruled_findings(candidates, "receipt")
     found = dict(ruled)
     known = (candidates.conventions.currency or "") in model.currencies

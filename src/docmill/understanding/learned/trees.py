@@ -27,15 +27,18 @@ class Trees:
 
     def scores(self, rows: Rows) -> NDArray[np.float64]:
         """The sum of the leaves each row falls into; shape (rows, classes)."""
-        trees = np.arange(len(self.features))
-        at = np.zeros((len(rows), len(trees)), np.int16)
-        which = np.arange(len(rows))[:, None]
+        count, width = len(self.features), int(self.features.shape[1])
+        first = np.arange(count, dtype=np.intp) * width
+        row = np.arange(len(rows))[:, None] * rows.shape[1]
+        features, thresholds = self.features.ravel(), self.thresholds.ravel()
+        left, right, asked = self.left.ravel(), self.right.ravel(), rows.ravel()
+        at = np.zeros((len(rows), count), np.int16)
         for _ in range(self.depth):
-            split = np.maximum(at, 0)
-            goes_left = rows[which, self.features[trees, split]] <= self.thresholds[trees, split]
-            at = np.where(at >= 0, np.where(goes_left, self.left[trees, split], self.right[trees, split]), at)
-        leaves = self.values[trees, -1 - at].astype(np.float64)
-        return leaves.reshape(len(rows), len(trees) // self.classes, self.classes).sum(axis=1)
+            split = np.maximum(at, 0) + first
+            goes_left = asked[row + features[split]] <= thresholds[split]
+            at = np.where(at >= 0, np.where(goes_left, left[split], right[split]), at)
+        leaves = self.values[np.arange(count), -1 - at].astype(np.float64)
+        return leaves.reshape(len(rows), count // self.classes, self.classes).sum(axis=1)
 
     def shares(self, rows: Rows) -> NDArray[np.float64]:
         """Of each class the probability; of one class alone, that of yes."""

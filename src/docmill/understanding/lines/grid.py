@@ -1,6 +1,7 @@
 """Tables by their headings: where the columns part, which lines are rows, and where a table ends."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -177,16 +178,15 @@ class _Columns:
     def cells(self, line: PrintedLine) -> list[list[Word]]:
         """A line's words by columns; a text that goes on beyond its column stays whole."""
         cells: list[list[Word]] = [[] for _ in self._headings]
-        for segment in line.segments:
-            words = [word for word in line.words if word.segment is segment]
+        for segment, words in line.by_segment:
+            of_text = self.text if self._is_text(segment) else None
             for index, word in enumerate(words):
-                whole = self._is_text(segment) and _stays_whole(words[:index])
-                column = self.text if whole and self.text is not None else self._at(word.middle)
-                cells[column].append(word)
+                whole = of_text is not None and _stays_whole(words[:index])
+                cells[of_text if whole and of_text is not None else self._at(word.middle)].append(word)
         return cells
 
     def _at(self, x: float) -> int:
-        return next((index for index, edge in enumerate(self._parts) if x < edge), len(self._parts))
+        return bisect_right(self._parts, x)
 
     def _is_text(self, segment: Segment) -> bool:
         """Whether a segment begins in the column of names."""

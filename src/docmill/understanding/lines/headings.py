@@ -162,11 +162,10 @@ def _is_short(line: PrintedLine) -> bool:
 def _pieces(line: PrintedLine) -> list[list[Word]]:
     """A line's segments, cut where headings stand close."""
     found: list[list[Word]] = []
-    for segment in line.segments:
-        words = [word for word in line.words if word.segment is segment]
+    for segment, words in line.by_segment:
         starts = [label.start for label in _known(segment.text)][1:]
         cuts = [0, *(index for index, word in enumerate(words) if word.start in starts), len(words)]
-        found += [words[start:stop] for start, stop in pairwise(cuts) if start < stop]
+        found += [list(words[start:stop]) for start, stop in pairwise(cuts) if start < stop]
     return found
 
 

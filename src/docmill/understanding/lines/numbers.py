@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from docmill.understanding.lines.printed import Word, joined
 from docmill.understanding.money import Mark, currency_spans, find_amounts
+from docmill.understanding.remembering import remembered
 
 _AMBIGUOUS = re.compile(r"\d{1,3}[.,]\d{3}")
 _MOST_LETTERS = 12
@@ -32,7 +33,12 @@ class Figure:
 
 def figure(words: Sequence[Word], mark: Mark, *, misread: bool) -> Figure | None:
     """The number that a cell consists of, but for a currency and a unit; None if it is a text."""
-    text = joined(words).replace("/", " ").replace("*", " ")
+    return _figure(joined(words), mark, misread=misread)
+
+
+@remembered
+def _figure(text: str, mark: Mark, *, misread: bool) -> Figure | None:
+    text = text.replace("/", " ").replace("*", " ")
     if not any(map(str.isdecimal, text)):
         return None
     found = find_amounts(text, misread=misread)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from docmill.understanding.findings import Span
@@ -46,6 +47,12 @@ class PrintedLine:
     def bottom(self) -> float:
         """Lower edge."""
         return max(segment.box.y1 for segment in self.segments)
+
+    @cached_property
+    def by_segment(self) -> tuple[tuple[Segment, tuple[Word, ...]], ...]:
+        """Each segment with its words."""
+        words = iter(self.words)
+        return tuple((one, tuple(islice(words, len(one.offsets)))) for one in self.segments)
 
     @cached_property
     def text(self) -> str:
