@@ -366,6 +366,15 @@ async def test_a_title_and_a_summary_name_number_and_parties(typeset: Typeset) -
     )
 
 
+async def test_a_statement_is_summed_up_by_its_account_and_not_by_its_bookings(typeset: Typeset) -> None:
+    classification = await RuleClassifier().classify(typeset(STATEMENT))
+
+    assert classification.summary is not None
+    assert classification.summary.endswith(
+        "of DE89370400440532013000 from 2026-03-01 to 2026-03-31 with 434.56 EUR at its end."
+    )
+
+
 async def test_a_letter_is_of_no_known_type(typeset: Typeset) -> None:
     classification = await RuleClassifier().classify(typeset("Dear Anna,\n\nthe weather is fine here."))
 

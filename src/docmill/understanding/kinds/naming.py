@@ -101,15 +101,27 @@ def _lines_of(first: Segment, top: Sequence[Segment]) -> Iterator[Segment]:
 def summary_of(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
     """One sentence from what was found, or None if nothing was."""
     facts = {path: str(finding.value) for path, finding in found.items()}
-    words = [NAMES[kind]]
+    told = list(_of_account(facts) if kind == "bank_statement" else _of_trade(facts))
+    return " ".join([NAMES[kind], *told]).rstrip(".") + "." if told else None
+
+
+def _of_trade(facts: Mapping[str, str]) -> Iterator[str]:
     for path, preposition in (("number", ""), ("seller.name", "from "), ("buyer.name", "to ")):
         if path in facts and (path == "number" or is_name(facts[path])):
-            words.append(preposition + facts[path])
+            yield preposition + facts[path]
     if "issue_date" in facts:
-        words.append(f"of {facts['issue_date']}")
+        yield f"of {facts['issue_date']}"
     if "gross_total" in facts:
-        words.append(f"over {facts['gross_total']} {facts.get('currency', '')}".rstrip())
-    return " ".join(words).rstrip(".") + "." if len(words) > 1 else None
+        yield f"over {facts['gross_total']} {facts.get('currency', '')}".rstrip()
+
+
+def _of_account(facts: Mapping[str, str]) -> Iterator[str]:
+    """A statement is of an account and a period; the names on it are mostly those of its bookings."""
+    for path, words in (("number", ""), ("iban", "of "), ("period_start", "from "), ("period_end", "to ")):
+        if path in facts:
+            yield words + facts[path]
+    if "closing_balance" in facts:
+        yield f"with {facts['closing_balance']} {facts.get('currency', '')}".rstrip() + " at its end"
 
 
 def day_of(candidates: Candidates, kind: DocumentType, found: Mapping[str, Finding]) -> date | None:
