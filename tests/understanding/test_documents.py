@@ -371,7 +371,7 @@ async def test_a_statement_is_summed_up_by_its_account_and_not_by_its_bookings(t
 
     assert classification.summary is not None
     assert classification.summary.endswith(
-        "of DE89370400440532013000 from 2026-03-01 to 2026-03-31 with 434.56 EUR at its end."
+        "of DE89370400440532013000 from 2026-03-01 to 2026-03-31 with 434.56 at its end."
     )
 
 
