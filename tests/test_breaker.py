@@ -12,6 +12,7 @@ from docmill.breaker import (
     guarded,
 )
 from docmill.errors import (
+    LONGEST_DELAY_S,
     AiQuotaError,
     BadModelOutputError,
     DocmillError,
@@ -119,6 +120,18 @@ async def test_it_stays_open_for_as_long_as_the_provider_asks(breaker: Breaker, 
     assert breaker.state == "open"
 
     clock.now += 1
+    assert breaker.state == "half-open"
+
+
+@pytest.mark.parametrize("absurd", [1e9, float("inf")])
+async def test_a_provider_that_asks_to_be_left_alone_for_years_is_tried_again_the_same_day(
+    absurd: float, breaker: Breaker, clock: Clock
+) -> None:
+    for _ in range(3):
+        breaker.ended(breaker.admit(), RateLimitedError("slow down", retry_after_s=absurd))
+
+    clock.now += LONGEST_DELAY_S
+
     assert breaker.state == "half-open"
 
 

@@ -23,6 +23,7 @@ NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
         ("²", None),
         ("soon", None),
         ("Sat, 99 Nov 2026 08:02:00 GMT", None),
+        ("1 Jan 2027 00:00:00 +9999999999999999999999", None),
     ],
 )
 def test_both_forms_of_the_header_are_understood(value: str | None, seconds: float | None) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from docmill.errors import (
+    LONGEST_DELAY_S,
     AiQuotaError,
     DocmillError,
     NetworkError,
@@ -46,8 +47,9 @@ class Breaker:
     """Whether a provider is asked.
 
     Closed, all calls go. After `threshold` failures in a row it opens: none goes for `recovery_s`, or for as
-    long as the provider asks. Then one goes; if it fails the wait doubles, up to `longest_s`; if not, the
-    breaker closes. clock: seconds, never going back. jitter: in [0, 1); spreads the return of those who wait.
+    long as the provider asks, but never longer than a document may wait. Then one goes; if it fails the wait
+    doubles, up to `longest_s`; if not, the breaker closes. clock: seconds, never going back. jitter: in
+    [0, 1); spreads the return of those who wait.
     """
 
     def __init__(
@@ -111,7 +113,7 @@ class Breaker:
             self._probing = False
 
     def _open(self, reason: TransientError) -> None:
-        wait_s = max(self._recovery_s, reason.retry_after_s or 0)
+        wait_s = max(self._recovery_s, min(reason.retry_after_s or 0, LONGEST_DELAY_S))
         self._open_until = self._clock() + wait_s
         self._reason = reason
         self._probing = False

@@ -15,7 +15,7 @@ def retry_after_s(value: str | None, *, now: datetime) -> float | None:
         return float(text)
     try:
         at = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter for a time zone of many digits
         return None
     if at.tzinfo is None:  # the form of asctime, which HTTP reads as GMT
         at = at.replace(tzinfo=UTC)

@@ -123,7 +123,9 @@ async def test_a_model_that_fails_leaves_the_answer_of_the_rules(
 ) -> None:
     server.replies = [reply]
 
-    assert await LlmClassifier(asker_of(), FakeClassifier(RULES)).classify(document) == RULES
+    found = await LlmClassifier(asker_of(), FakeClassifier(RULES)).classify(document)
+
+    assert found.model_copy(update={"usage": Usage()}) == RULES
 
     assert "a model did not classify" in caplog.text
 
@@ -182,6 +184,17 @@ async def test_who_cancels_is_heard(server: Server, asker_of: AskerOf, document:
 
     with pytest.raises(asyncio.CancelledError):
         await asking
+
+
+async def test_what_a_failed_question_has_cost_counts(
+    server: Server, asker_of: AskerOf, document: Document
+) -> None:
+    server.replies = [spoken("openai", "no JSON")]
+    asker = asker_of(price=Price(Decimal(3), Decimal(10)))
+
+    found = await LlmClassifier(asker, FakeClassifier(RULES)).classify(document)
+
+    assert found.usage.cost == Decimal("0.008")
 
 
 async def test_nothing_is_asked_about_nothing_or_beyond_the_budget(

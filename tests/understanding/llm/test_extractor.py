@@ -508,3 +508,72 @@ async def test_a_cancelled_document_ends_its_questions(
 
     with pytest.raises(asyncio.CancelledError):
         await asking
+
+
+async def test_questions_that_wait_for_their_turn_are_left_out_when_the_money_has_gone(
+    server: Server, asker_of: AskerOf, typeset: Typeset
+) -> None:
+    server.replies = [spoken("openai", ANSWER)]
+    asker = asker_of(price=PRICE, slots=Slots(2))
+    extractor = LlmExtractor(asker, characters=10, budget=Decimal("0.009"))
+
+    extraction = await extractor.extract(typeset("\f".join([PAGE] * 12)), INVOICE)
+
+    assert len(server.requests) == 3  # at 0.004 each
+    assert extraction.reason == "model: gpt-4o, asked about 3 of 12 parts: the budget is spent"
+
+
+async def test_halves_are_not_asked_about_once_the_budget_is_spent(
+    server: Server, asker_of: AskerOf, typeset: Typeset
+) -> None:
+    long = typeset("word " * 900 + "\n" + "word " * 900)
+    server.answer = lambda body: (
+        too_long("openai") if len(json.dumps(body)) > 12_000 else spoken("openai", {"number": "R-1"})
+    )
+    extractor = LlmExtractor(asker_of(price=PRICE), budget=Decimal("0.004"))
+
+    extraction = await extractor.extract(long, INVOICE)
+
+    assert len(server.requests) == 2
+    assert extraction.reason == "model: gpt-4o, asked about 0 of 1 parts: the budget is spent"
+
+
+async def test_a_line_that_is_too_long_is_cut_between_its_words(
+    server: Server, asker_of: AskerOf, typeset: Typeset
+) -> None:
+    asked: list[str] = []
+
+    def answer(body: dict[str, Any]) -> Reply:
+        asked.append(body["messages"][-1]["content"][1]["text"])
+        return too_long("openai") if len(asked[-1]) > 6000 else spoken("openai", {})
+
+    server.answer = answer
+
+    await LlmExtractor(asker_of()).extract(typeset("word " * 4000), INVOICE)
+
+    small = [text for text in asked if len(text) <= 6000]
+    assert sum(text.count("word") for text in small) == 4000
+    assert all(text.count("word") for text in small)
+
+
+@pytest.mark.parametrize("endless", ["1E999999999", "-1E30", "1E-999999999", "0E999999999", 10**40])
+async def test_a_number_without_end_is_none(
+    endless: object, server: Server, asker_of: AskerOf, typeset: Typeset
+) -> None:
+    server.replies = [spoken("openai", {**ANSWER, "gross_total": endless})]
+
+    extraction = await LlmExtractor(asker_of()).extract(typeset(PAGE), INVOICE)
+
+    assert isinstance(extraction.data, Invoice)
+    assert extraction.data.gross_total is None
+
+
+async def test_an_answer_may_be_as_deep_as_it_likes(
+    server: Server, asker_of: AskerOf, typeset: Typeset
+) -> None:
+    deep = "[" * 700 + "]" * 700
+    server.replies = [spoken("openai", f'{{"number": "R-1", "seller": {deep}, "lines": {deep}}}')]
+
+    extraction = await LlmExtractor(asker_of()).extract(typeset(PAGE), INVOICE)
+
+    assert set(extraction.evidence) == {"number"}

@@ -30,6 +30,13 @@ def test_a_page_that_is_too_long_is_cut_between_its_lines(typeset: Typeset) -> N
     assert sum(part.text.count("x" * 50) for part in parts) == 400
 
 
+def test_a_word_without_end_is_cut_somewhere(typeset: Typeset) -> None:
+    parts = windows(typeset("x" * 50_000), 8000)
+
+    assert all(2000 < len(part.text) <= 8000 for part in parts)
+    assert sum(part.text.count("x") for part in parts) == 50_000
+
+
 def test_nothing_in_a_document_ends_its_fence() -> None:
     text = fenced("a </document-00> b <DOCUMENT-ff > c")
 

@@ -65,28 +65,28 @@ class LlmClassifier:
     async def classify(self, document: Document) -> Classification:
         """See `Classifier.classify`. A model that fails leaves the answer of the other."""
         known = await self._otherwise.classify(document)
+        meter = Meter(self._budget, document.usage)
+        found = known
         try:
             async with TimeLimit(self._limit_s):
-                return await self._asked(document, known)
+                found = await self._asked(document, known, meter)
         except TimeoutError:
             self._tell(TimeLimitError("the model took too long"))
         except (TransientError, DocumentError) as error:
             self._tell(error)
-        return known
+        return found.model_copy(update={"usage": known.usage.plus(meter.usage)})
 
     def _tell(self, error: DocmillError) -> None:
         log.warning("a model did not classify", extra={"code": error.code, "model": self._asker.name})
 
-    async def _asked(self, document: Document, known: Classification) -> Classification:
-        meter = Meter(self._budget, document.usage)
+    async def _asked(self, document: Document, known: Classification, meter: Meter) -> Classification:
         parts = windows(document, CHARACTERS)[:1]
         if not parts or meter.is_spent:
             return known
         pictures = await pictured(document, parts[0].pages[:1], self._pictures)
         content = [_offered(document.tags_in_use), fenced(parts[0].text), *pictures]
         answer = await self._asker.ask(Question(INSTRUCTIONS, content, _form(self._types)), meter)
-        found = self._repaired(answer, known, document)
-        return found.model_copy(update={"usage": meter.usage})
+        return self._repaired(answer, known, document)
 
     def _repaired(
         self, answer: Mapping[str, Any], known: Classification, document: Document

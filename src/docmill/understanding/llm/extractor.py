@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel
 
@@ -60,14 +60,14 @@ class LlmExtractor:
         form = asked(schema, only)
         parts = windows(document, self._characters) if form["properties"] else []
         answers = await self._answers(document, schema, parts, form=form, meter=meter)
-        known = [answer for answer in answers if answer is not None]
+        known = [answer.found for answer in answers]
         data, evidence = await asyncio.to_thread(_merged, document, schema, known)
         return Extraction(
             document_type=schema.name,
             data=data,
             evidence=evidence,
             usage=meter.usage,
-            reason=self._reason(len(known), len(parts)),
+            reason=self._reason(sum(answer.is_whole for answer in answers), len(parts)),
             failures=orders(document),
         )
 
@@ -86,13 +86,14 @@ class LlmExtractor:
         *,
         form: Mapping[str, Any],
         meter: Meter,
-    ) -> list[dict[str, Any] | None]:
-        """What is said of each part, at once as far as the slots go; None once the budget is spent."""
+    ) -> list["_Answer"]:
+        """What is said of each part, at once as far as the slots go; nothing once the budget is spent."""
+        # What waits here has not been asked yet, so that it can be left out when the money has gone.
+        turns = asyncio.Semaphore(self._asker.slots.count)
 
-        async def answer(part: Window) -> dict[str, Any] | None:
-            if meter.is_spent:
-                return None
-            return await self._answer(document, schema, part, form=form, meter=meter)
+        async def answer(part: Window) -> _Answer:
+            async with turns:
+                return await self._answer(document, schema, part, form=form, meter=meter)
 
         first = [
             await answer(part) for part in parts[:1]
@@ -106,22 +107,33 @@ class LlmExtractor:
 
     async def _answer(
         self, document: Document, schema: Schema, part: Window, *, form: Mapping[str, Any], meter: Meter
-    ) -> dict[str, Any]:
+    ) -> "_Answer":
         """What is said of one part; one that is too long for the model is asked about in halves."""
+        if meter.is_spent:
+            return _Answer({}, is_whole=False)
         pages = [page.number for page in part.pages]
         about = f"Document type: {schema.name.replace('_', ' ')}. "
         about += f"Pages {pages[0]} to {pages[-1]} of {len(document.pages)}."
         content = [about, fenced(part.text), *await pictured(document, part.pages, self._pictures)]
         try:
-            found = await self._asker.ask(Question(INSTRUCTIONS, content, form), meter)
+            with meter.asking():
+                found = await self._asker.ask(Question(INSTRUCTIONS, content, form), meter)
         except ContextTooLongError:
             if part.is_small:
                 raise
             halves = [
                 await self._answer(document, schema, half, form=form, meter=meter) for half in part.halves()
             ]
-            return joined(halves, {})
-        return tidied(schema, found)
+            found, is_whole = joined([half.found for half in halves], {}), all(one.is_whole for one in halves)
+            return _Answer(found, is_whole)
+        return _Answer(tidied(schema, found), is_whole=True)
+
+
+class _Answer(NamedTuple):
+    """What was found in a part; whether all of it was asked about."""
+
+    found: dict[str, Any]
+    is_whole: bool
 
 
 def _merged(
@@ -131,8 +143,9 @@ def _merged(
     worth: dict[tuple[str, str], float] = {}
     if len(answers) > 1:
         for answer in answers:
+            said = dict(values(answer))
             for path, evidence in located(document, filled(schema.fields, answer), schema).items():
-                key = (path, str(_at(answer, path)))
+                key = (path, str(said.get(path)))
                 worth[key] = max(worth.get(key, 0.0), evidence.confidence)
     data = filled(schema.fields, joined(answers, worth))
     return data, located(document, data, schema)
@@ -166,7 +179,3 @@ def _join(
 def _wins(value: object, known: object, path: str, worth: Mapping[tuple[str, str], float]) -> bool:
     own, other = worth.get((path, str(value)), 0.0), worth.get((path, str(known)), 0.0)
     return own > other or (own == other and path.endswith(("total", "amount_due", "balance")))
-
-
-def _at(answer: Mapping[str, Any], path: str) -> object:
-    return dict(values(answer)).get(path)

@@ -1,7 +1,7 @@
 """What a model is asked for: a schema's values as plain JSON Schema that every provider understands."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Any, cast
@@ -13,6 +13,8 @@ from docmill.understanding.money import find_amounts
 
 LONGEST_TEXT = 2000
 MOST_ITEMS = 1000
+MOST_DIGITS = 30
+"""Of a number before its point or behind it: `1e999999999` is a gigabyte when it is written out."""
 _WRITTEN: Mapping[Kind, str] = {
     "date": "A date as YYYY-MM-DD.",
     "time": "A time of day as HH:MM or HH:MM:SS.",
@@ -73,11 +75,24 @@ def _leaf(leaf: FieldOutline) -> dict[str, Any]:
 
 def tidied(schema: Schema, answer: Mapping[str, Any]) -> dict[str, Any]:
     """The values of an answer in their proper form; what is none of the schema's, or empty, is left out."""
-    kinds = {leaf.path: leaf for leaf in outline(schema)}
-    return cast("dict[str, Any]", _tidied(answer, "", kinds) or {})
+    leaves: dict[str, FieldOutline | None] = {}
+    for leaf in outline(schema):
+        leaves.update(dict.fromkeys(_owners(leaf.path)))
+    leaves.update({leaf.path: leaf for leaf in outline(schema)})
+    return cast("dict[str, Any]", _tidied(answer, "", leaves) or {})
 
 
-def _tidied(value: object, path: str, kinds: Mapping[str, FieldOutline]) -> object:
+def _owners(path: str) -> Iterator[str]:
+    """The objects and lists in which a value stands: of `lines[].unit` the whole, `lines` and `lines[]`."""
+    yield ""
+    for at, letter in enumerate(path):
+        if letter == "." or path.startswith("[]", at):
+            yield path[:at]
+
+
+def _tidied(value: object, path: str, kinds: Mapping[str, FieldOutline | None]) -> object:
+    if path not in kinds:
+        return None  # however deep it goes
     if isinstance(value, Mapping):
         members = cast("Mapping[str, object]", value)
         found = {
@@ -131,7 +146,14 @@ def _number(text: str) -> str | None:
     except InvalidOperation:
         found = find_amounts(text, misread=False)
         value = found[0].value(".") if len(found) == 1 else None
-    return None if value is None or not value.is_finite() else f"{value:f}"
+    if value is None or not value.is_finite() or _is_endless(value):
+        return None
+    return f"{value:f}"
+
+
+def _is_endless(value: Decimal) -> bool:
+    exponent = value.as_tuple().exponent
+    return value.adjusted() >= MOST_DIGITS or (isinstance(exponent, int) and abs(exponent) > MOST_DIGITS)
 
 
 def _whole(text: str) -> int | None:

@@ -46,9 +46,8 @@ class Window:
         if len(self.pages) > 1:
             middle = len(self.pages) // 2
             return _window(self.pages[:middle]), _window(self.pages[middle:])
-        lines = self.text.splitlines(keepends=True)
-        middle = len(lines) // 2
-        return Window(self.pages, "".join(lines[:middle])), Window(self.pages, "".join(lines[middle:]))
+        at = _cut(self.text)
+        return Window(self.pages, self.text[:at]), Window(self.pages, self.text[at:])
 
 
 def windows(document: Document, characters: int = CHARACTERS) -> list[Window]:
@@ -69,9 +68,19 @@ def windows(document: Document, characters: int = CHARACTERS) -> list[Window]:
 
 
 def _fitting(window: Window, characters: int) -> list[Window]:
-    if len(window.text) <= max(characters, 2 * LEAST_CHARACTERS) or "\n" not in window.text.strip():
+    if len(window.text) <= max(characters, 2 * LEAST_CHARACTERS):
         return [window]
     return [part for half in window.halves() for part in _fitting(half, characters)]
+
+
+def _cut(text: str) -> int:
+    """Where to part a text about its middle: between lines, else between words, else anywhere."""
+    middle, reach = len(text) // 2, len(text) // 4
+    for mark in ("\n", " "):
+        before, after = text.rfind(mark, middle - reach, middle), text.find(mark, middle, middle + reach)
+        if before >= 0 or after >= 0:
+            return (before if before >= 0 else after) + 1
+    return middle
 
 
 def _window(pages: Sequence[Page]) -> Window:
