@@ -178,6 +178,22 @@ async def test_a_document_shows_its_data_their_places_and_the_verdict(
     assert document["pages"][1] == f"/api/v1/documents/{document_id}/pages/2.webp"
 
 
+async def test_a_document_shows_its_tags(client: httpx.AsyncClient, read: Read, add: Add) -> None:
+    tagged = await read(
+        classification={"document_type": "receipt", "title": "Corner Bakery", "tags": ["Bakery", "2026"]}
+    )
+    untagged, unread = (
+        await read("b.png", classification={"document_type": "receipt", "tags": None}),
+        await add("c.png"),
+    )
+
+    shown = [(await client.get(f"/api/v1/documents/{one}")).json() for one in (tagged, untagged, unread)]
+    listed = (await client.get("/api/v1/documents")).json()["documents"]
+
+    assert [one["tags"] for one in shown] == [["Bakery", "2026"], [], []]
+    assert {one["id"]: one["tags"] for one in listed} == {one["id"]: one["tags"] for one in shown}
+
+
 async def test_a_failed_document_says_why(client: httpx.AsyncClient, add: Add, finish: Finish) -> None:
     document_id = await add()
     await finish(document_id, status="failed", error_code="corrupt", error_message="It is damaged.")

@@ -66,7 +66,7 @@ async def test_how_sure_a_value_is_shows_in_words_and_form(client: httpx.AsyncCl
     assert '<form class="field unsure" id="field-seller-name"' in page
     assert '<form class="field low" id="field-issue_date"' in page
     assert "80 %" in page
-    assert "<strong>2</strong> values to check" in page
+    assert "<strong>2</strong> values less sure than the rest" in page
 
 
 async def test_a_value_that_was_taught_tells_by_which_document(client: httpx.AsyncClient, read: Read) -> None:
@@ -85,6 +85,19 @@ async def test_a_value_that_was_taught_tells_by_which_document(client: httpx.Asy
     assert '<p class="field-reason">As you confirmed on &lt;first&gt;.pdf.</p>' in page
 
 
+async def test_what_the_document_is_stands_above_it(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read(
+        classification={"document_type": "receipt", "summary": "Bread <and> salt.", "tags": ["Corner & Co"]}
+    )
+
+    page = (await client.get(f"/docs/{document_id}")).text
+    cards = (await client.get("/")).text
+
+    assert "<p>Bread &lt;and&gt; salt.</p>" in page
+    assert "<li>Corner &amp; Co</li>" in page
+    assert "<li>Corner &amp; Co</li>" in cards
+
+
 async def test_a_failed_check_stands_with_its_values(client: httpx.AsyncClient, read: Read) -> None:
     failure = {"check": "sums", "message": "The sums differ.", "fields": ["gross_total", "net_total"]}
     document_id = await read(verdict={"failures": [failure]}, valid_structured_data=False)
@@ -95,6 +108,36 @@ async def test_a_failed_check_stands_with_its_values(client: httpx.AsyncClient, 
     assert 'aria-invalid="true"' in page
     assert 'id="field-net_total"' in page
     assert "Not found" in page
+
+
+async def test_what_failed_is_told_once_above_the_values_fraud_first(
+    client: httpx.AsyncClient, read: Read
+) -> None:
+    failures = [
+        {"check": "confidence", "message": "The total is uncertain.", "fields": ["gross_total"]},
+        {"check": "sum", "message": "It does not add up.", "fields": ["net_total", "gross_total"]},
+        {"check": "BR-CO-15", "message": "Net and tax differ.", "fields": ["net_total", "gross_total"]},
+        {"check": "line_amount", "message": "A row is wrong.", "fields": ["lines[0].net_amount"]},
+        {"check": "xml_mismatch", "message": "The XML says 1.", "fields": ["gross_total"]},
+        {"check": "BR-01", "message": "No profile.", "fields": ["profile"]},
+        {"check": "confidence", "message": "The seller is uncertain.", "fields": ["seller.name"]},
+    ]
+    document_id = await read(verdict={"failures": failures}, valid_structured_data=False)
+
+    page = (await client.get(f"/docs/{document_id}")).text
+    card = (await client.get("/")).text
+
+    above = re.findall(r'<li class="failed">.*?<(?:a href="(.+?)"|span)>(.+?)<', page, re.DOTALL)
+    assert above == [
+        ("#field-gross_total-value", "The XML says 1."),
+        ("#field-net_total-value", "Net and tax differ."),
+        ("?field=lines%5B0%5D.net_amount#field-lines-0-net_amount", "A row is wrong."),
+        ("", "No profile."),
+    ]
+    assert "The XML says 1. Net and tax differ.</p>" in page
+    assert "The seller is uncertain.</p>" in page
+    assert "values to check" in page
+    assert "The XML says 1." in card
 
 
 async def test_checks_that_hold_are_told(client: httpx.AsyncClient, read: Read) -> None:
@@ -114,7 +157,7 @@ async def test_checks_that_hold_are_told(client: httpx.AsyncClient, read: Read) 
         },
     )
 
-    assert "No value contradicts another" in (await client.get(f"/docs/{document_id}")).text
+    assert "Every check holds, so nobody has to look" in (await client.get(f"/docs/{document_id}")).text
     page = (await client.get(f"/docs/{sure}")).text
     assert "Every value is sure" in page
     assert "Every check holds" in page

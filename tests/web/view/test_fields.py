@@ -3,7 +3,7 @@
 import pytest
 from pydantic import BaseModel
 
-from docmill.model import Failure
+from docmill.model import Failure, Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.web.view.fields import reading
 from docmill.web.view.said import Said
@@ -46,6 +46,27 @@ def test_a_document_of_no_known_type_shows_what_it_has() -> None:
     assert [(field.name, field.value) for field in shown.fields] == [
         ("Rhyme scheme", "abab"),
         ("Author pen name", "A"),
+    ]
+
+
+def test_values_of_an_own_schema_stand_in_its_order() -> None:
+    class Airtime(BaseModel):
+        advertiser: str | None = None
+        gross_total: str | None = None
+        contract: str | None = None
+        number: str | None = None
+
+    schema = Schema("airtime", Airtime, critical=("contract",))
+    data = {"number": "7", "gross_total": "1.00", "advertiser": "A", "more": "B"}
+
+    shown = reading("invoice", data, None, [], schema=schema)
+
+    assert [field.path for field in shown.fields] == [
+        "advertiser",
+        "gross_total",
+        "contract",
+        "number",
+        "more",
     ]
 
 

@@ -18,7 +18,10 @@ _ROWS = """
             SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
                    readable_file_path, page_count, document_type, title, summary, document_date, language,
                    structured_data, verdict, needs_human_review, state, step, error_code, error_message,
-                   progress_at, ingestion_id, created_at, updated_at, version
+                   progress_at, ingestion_id, created_at, updated_at, version,
+                   (SELECT CASE WHEN jsonb_typeof(classification -> 'tags') = 'array'
+                                THEN classification -> 'tags' ELSE '[]' END
+                      FROM ingestion WHERE ingestion.id = result_ingestion_id) AS tags
               FROM document
               JOIN document_state ON document_state.id = document.id
 """
@@ -31,8 +34,8 @@ class DocumentRow:
 
     readable_file_path: of the copy that is read where the original is protected by a password.
     verdict: of its values with what people said, once somebody has; else that of the ingestion counts.
-    version: grows with every change that a person can see. step, error_code, error_message, progress_at:
-    of the newest ingestion.
+    tags: of the ingestion that counts, None before. version: grows with every change that a person can see.
+    step, error_code, error_message, progress_at: of the newest ingestion.
     """
 
     id: UUID
@@ -61,6 +64,7 @@ class DocumentRow:
     created_at: datetime
     updated_at: datetime
     version: int
+    tags: list[str] | None
 
 
 async def get(conn: Conn, document_id: UUID) -> DocumentRow | None:

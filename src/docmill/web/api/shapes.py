@@ -45,6 +45,7 @@ class DocumentSummary(_Shape):
     summary: str | None
     document_date: date | None
     language: str | None
+    tags: list[str]
     state: State
     step: str | None
     needs_human_review: bool
@@ -57,7 +58,7 @@ class DocumentSummary(_Shape):
     @classmethod
     def of(cls, row: DocumentRow) -> "DocumentSummary":
         """The row as the API shows it."""
-        return cls.model_validate({**vars(row), "error": _fault(row)})
+        return cls.model_validate({**vars(row), "tags": row.tags or [], "error": _fault(row)})
 
 
 class Part(_Shape):
@@ -129,6 +130,7 @@ class DocumentDetail(DocumentSummary):
         return cls.model_validate(
             {
                 **vars(row),
+                "tags": row.tags or [],
                 "error": _fault(row),
                 "data": row.structured_data,
                 "evidence": evidence,

@@ -42,6 +42,7 @@ class Card:
     type_name: str
     date: str
     money: Money | None
+    tags: Sequence[str]
     reason: str
     idle_minutes: int
     progress_at: datetime | None
@@ -69,6 +70,7 @@ def card(
         type_name=type_name(row.document_type),
         date=row.document_date.isoformat() if row.document_date else "",
         money=money(row.structured_data),
+        tags=row.tags or (),
         reason=_reason(row, failures),
         idle_minutes=max(0, int((now - progress_at).total_seconds() // 60)),
         progress_at=progress_at,

@@ -10,7 +10,7 @@ from docmill.service.case import failures_in
 from docmill.service.reviewing import Reviewed
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
-from docmill.web.view.fields import Field, Reading, reading
+from docmill.web.view.fields import Field, Reading, reading, said_once
 from docmill.web.view.said import said_of
 
 Tab = Literal["fields", "text", "history", "json"]
@@ -22,6 +22,8 @@ SHEET_PX = 1000
 
 _A4 = 2**0.5
 _MARGIN_PX = 3
+_FIRST = ("xml_mismatch", "injection")
+"""Checks that tell of fraud stand above the others."""
 _OVER_WHEN_SAID = frozenset({"confidence", "evidence", "critical_missing"})
 _THUMBNAILS = 100
 """A longer document shows this many thumbnails around the page at hand."""
@@ -74,10 +76,20 @@ class DocumentView:
     history: Sequence[IngestionRow]
 
     @property
-    def other_failures(self) -> list[Failure]:
-        """The failed checks that no field shown tells of."""
-        told = {field.path for field in self.reading.every}
-        return [failure for failure in self.failures if not told.intersection(failure.fields)]
+    def found_wrong(self) -> list[tuple[Failure, Field | None]]:
+        """The failed checks and the first field of each; that a value is unsure is told there alone."""
+        shown = {field.path: field for field in self.reading.every}
+        found = [
+            (one, next((shown[path] for path in one.fields if path in shown), None))
+            for one in said_once(self.failures)
+        ]
+        return [(one, field) for one, field in found if field is None or one.check not in _OVER_WHEN_SAID]
+
+    def link_to(self, field: Field) -> str:
+        """The address of a field; of a cell, with its field below the table."""
+        if field in self.reading.fields:
+            return f"#{field.element_id}-value"
+        return f"{self.choice.link(page=field.page or self.choice.page, field=field.path)}#{field.element_id}"
 
     @property
     def let_pass(self) -> list[Failure]:
@@ -109,9 +121,12 @@ def result_of(history: Sequence[IngestionRow]) -> IngestionRow | None:
 
 
 def failures_of(row: DocumentRow, result: IngestionRow | None) -> list[Failure]:
-    """The failed checks of the document's values that nobody has let pass. result: see `result_of`."""
+    """The failed checks of the document's values that nobody has let pass, the gravest first.
+
+    result: see `result_of`.
+    """
     verdict = row.verdict or (result.verdict if result else None)
-    return failures_in(verdict)
+    return sorted(failures_in(verdict), key=lambda failure: failure.check not in _FIRST)
 
 
 def page_count_of(row: DocumentRow, transcription: Document | None) -> int:

@@ -7,6 +7,7 @@ from math import floor
 from typing import Any, Literal, cast
 
 from docmill.model import Evidence, Failure, MatchKind, Schema
+from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 from docmill.web.view.said import Said
 from docmill.web.view.words import FIELDS, NUMERIC_COLUMNS, TABLES, field_name
@@ -20,6 +21,10 @@ _LINE = 38
 """Letters that fit into one line of the panel."""
 
 _UNMEASURED: dict[MatchKind, str] = {"computed": "Computed", "embedded": "From the XML"}
+
+_UNSURE = "confidence"
+_SAID_BY: Mapping[str, str] = {"sum": "BR-CO-15"}
+"""A check, and the one that tells of the same more exactly."""
 
 _ITEM = re.compile(r"(?P<table>\w+)\[(?P<row>\d+)\]\.(?P<column>\w+)")
 
@@ -143,7 +148,7 @@ def reading(
 ) -> Reading:
     """What was read, in the order in which people look for it. Missing values show only where they matter.
 
-    schema: what was to be read, where that is not what docmill reads of this type.
+    schema: what was to be read; where that is not what docmill reads of this type, in its order.
     """
     values = dict(_flat(data or {}))
     places = {path: Evidence.model_validate(item) for path, item in (evidence or {}).items()}
@@ -153,8 +158,10 @@ def reading(
     def field(path: str) -> Field:
         return _field(path, values.get(path), places.get(path), tuple(problems.get(path, ())), said.get(path))
 
-    order = [*FIELDS, *(path for path in values if path not in FIELDS and not _ITEM.fullmatch(path))]
+    own = schema is not None and schema is not REGISTRY.get(document_type or "")
+    named = [leaf.path for leaf in outline(schema)] if schema and own else list(FIELDS)
     wanted = {*values, *critical, *problems, *(path for path in said if not _ITEM.fullmatch(path))}
+    order = dict.fromkeys([*named, *FIELDS, *(path for path in values if not _ITEM.fullmatch(path))])
     shown = [path for path in order if path in wanted]
     tables = [_table(name, data or {}, field) for name in TABLES if (data or {}).get(name)]
     return Reading([field(path) for path in shown], tables)
@@ -164,9 +171,21 @@ def _critical(document_type: str | None) -> tuple[str, ...]:
     return next((schema.critical for name, schema in REGISTRY.items() if name == document_type), ())
 
 
+def said_once(failures: Sequence[Failure]) -> list[Failure]:
+    """The failed checks without those that repeat another: what is wrong is not called unsure as well."""
+    checks = {failure.check for failure in failures}
+    wrong = {path for failure in failures if failure.check != _UNSURE for path in failure.fields}
+    return [
+        failure
+        for failure in failures
+        if _SAID_BY.get(failure.check) not in checks
+        and not (failure.check == _UNSURE and wrong.issuperset(failure.fields))
+    ]
+
+
 def _problems(failures: Sequence[Failure]) -> dict[str, list[str]]:
     problems: dict[str, list[str]] = {}
-    for failure in failures:
+    for failure in said_once(failures):
         for path in failure.fields:
             problems.setdefault(path, []).append(failure.message)
     return problems
