@@ -14,7 +14,7 @@ from docmill.offline import READING, model_in, offline_steps, reader_of, reading
 from docmill.pipeline import process
 from docmill.ports import Ref
 from docmill.reading.options import ReadingOptions
-from docmill.schemas.own import schema_of
+from docmill.schemas.own import schema_of, words_of
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -106,7 +106,7 @@ async def aextract(
     passwords: Sequence[str] = (),
 ) -> Extracted[Any]:
     """`extract` for code within an event loop, such as a notebook."""
-    wanted = schema_of(schema, labels={path: tuple(words) for path, words in (labels or {}).items()})
+    wanted = schema_of(schema, labels={path: words_of(words) for path, words in (labels or {}).items()})
     learned = None if model is None else model_in(Path(model))
     reading = replace(READING, passwords=tuple(passwords))
     result = await _processed(Path(source), wanted, reading, learned)

@@ -108,6 +108,31 @@ def test_a_model_that_is_not_better_is_not_written(folder: Path) -> None:
     assert not model.exists()
 
 
+def test_learning_and_evaluation_take_the_same_truth(folder: Path) -> None:
+    base = folder.parent
+    lines = [{"source": f"{n}.txt", "data": {"job_number": f"KN{n:05}"}} for n in (1, 2)]
+    (base / "truth.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    about = [str(folder), "--schema", str(base / "job.toml"), "--truth"]
+
+    learned = RUNNER.invoke(app, ["learn", *about, str(base / "truth.jsonl"), "--out", "x", "--dry-run"])
+    measured = RUNNER.invoke(app, ["eval", *about, str(base / "truth.json")])
+
+    assert learned.exit_code == 0, learned.output
+    assert "2 known values of 2 documents" in learned.stdout
+    assert measured.exit_code == 0, measured.output
+    assert "2 documents" in measured.stdout
+
+
+def test_truth_of_a_field_that_the_schema_lacks_is_refused(folder: Path) -> None:
+    base = folder.parent
+    (base / "truth.json").write_text('{"1.txt": {"job_numbr": "KN00001"}}')
+    about = ["--schema", str(base / "job.toml"), "--truth", str(base / "truth.json")]
+
+    told = RUNNER.invoke(app, ["learn", str(folder), *about, "--out", "x"])
+
+    assert "do you mean 'job_number'?" in str(told.exception)
+
+
 def test_truth_without_any_of_the_files_is_refused(folder: Path) -> None:
     base = folder.parent
     (base / "truth.json").write_text('{"other.pdf": {}}')
@@ -151,6 +176,8 @@ def test_a_schema_of_the_settings_is_called_by_its_name(
     assert told.exit_code == 0, told.output
     assert json.loads(told.stdout)["data"] == {"job_number": "KN00001"}
     assert unknown.exit_code != 0
+    assert "there is no schema 'nothing', and no such file; there are " in str(unknown.exception)
+    assert "job, other, " in str(unknown.exception)
 
 
 def test_a_run_reads_documents_of_its_types_by_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,37 @@ def test_a_folder_holds_a_file_per_document(tmp_path: Path) -> None:
     ]
 
 
+def test_one_object_holds_the_truths_by_file(tmp_path: Path) -> None:
+    file = tmp_path / "truth.json"
+    file.write_text('{"a.pdf": {"seller.name": "A", "total": 1.10},\n "b.pdf": {"seller": {"name": "B"}}}')
+
+    assert read_truths(file) == [
+        Truth("a.pdf", {"seller": {"name": "A"}, "total": "1.10"}),
+        Truth("b.pdf", {"seller": {"name": "B"}}),
+    ]
+
+
+def test_a_table_has_a_row_for_each_file(tmp_path: Path) -> None:
+    file = tmp_path / "truth.csv"
+    file.write_text("file,seller.name,seller.vat_id,total\na.pdf,A,DE1,\n", encoding="utf-8-sig")
+
+    assert read_truths(file) == [Truth("a.pdf", {"seller": {"name": "A", "vat_id": "DE1"}})]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("truth.csv", "name,total\na.pdf,1\n", 'line 2 of .* has no "file"'),
+        ("truth.json", '{"a.pdf": {"seller": "A", "seller.name": "B"}}', "both 'seller' and 'seller.name'"),
+    ],
+)
+def test_what_is_no_truth_by_file_is_refused(tmp_path: Path, name: str, text: str, said: str) -> None:
+    (tmp_path / name).write_text(text)
+
+    with pytest.raises(MisconfiguredError, match=said):
+        read_truths(tmp_path / name)
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
@@ -71,6 +102,11 @@ def test_a_truth_that_is_no_text_is_refused(tmp_path: Path) -> None:
 def test_an_unknown_field_names_the_nearest() -> None:
     with pytest.raises(MisconfiguredError, match="'gros_total' that is not there; do you mean 'gross_total'"):
         known_fields([Truth("a", {"gros_total": "1"}, "invoice")], REGISTRY)
+
+
+def test_a_field_of_no_type_leads_to_schemas_of_ones_own() -> None:
+    with pytest.raises(MisconfiguredError, match=r"'advertiser' that is not there; there are .*--schema"):
+        known_fields([Truth("a", {"advertiser": "A"})], REGISTRY)
 
 
 def test_a_field_like_none_names_them_all() -> None:

@@ -69,3 +69,25 @@ def test_what_is_no_schema_is_refused(tmp_path: Path, name: str, text: str, plac
 
     with pytest.raises(MisconfiguredError):
         schema_in(str(tmp_path / place))
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        ("one = 1\ntwo = one / 0\n", "a.py:Order", "line 2: ZeroDivisionError"),
+        ("class Order:\n", "a.py:Order", "does not run: IndentationError"),
+        ("", "a.py", "say which model .*a.py:NAME"),
+    ],
+)
+def test_python_that_is_no_schema_says_what_to_mend(tmp_path: Path, text: str, place: str, said: str) -> None:
+    write(tmp_path / "a.py", text)
+
+    with pytest.raises(MisconfiguredError, match=said):
+        schema_in(str(tmp_path / place))
+
+
+def test_a_label_may_stand_alone(tmp_path: Path) -> None:
+    schema = write(tmp_path / "a.toml", "[fields]\nnumber = { labels = 'Order no.' }\ntotal = ''\n")
+    labels = write(tmp_path / "labels.toml", "total = 'Sum'")
+
+    assert schema_in(str(schema), labels).labels == {"number": ("Order no.",), "total": ("Sum",)}

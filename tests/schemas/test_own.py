@@ -108,6 +108,11 @@ def test_a_users_schema_may_be_called_like_one_of_ours() -> None:
         ("letter", "'letter' is no type of document"),
         ({"type": "string"}, "must be of an object"),
         ({"type": "object", "properties": {}}, "has no values"),
+        (
+            {"type": "object", "properties": {"a": {"type": "strin"}}},
+            "'a' has the type 'strin'; there are string",
+        ),
+        ({"type": "object", "properties": {"a": {"type": ["null", "nul"]}}}, "'a' has the type 'nul'"),
         ({"type": "object", "properties": {"_secret": {}}}, "cannot be called '_secret'"),
         ({"type": "object", "properties": {"model_dump": {}}}, "cannot be called 'model_dump'"),
         (dict, "dict is no Pydantic model"),
@@ -120,8 +125,10 @@ def test_what_is_no_schema_is_refused(wanted: object, message: str) -> None:
 
 
 def test_a_label_of_a_value_that_is_not_there_is_refused() -> None:
-    with pytest.raises(MisconfiguredError, match="has no total"):
+    with pytest.raises(MisconfiguredError, match=r"has no total; there are .*gross"):
         schema_of(Order, labels={"total": ("Total",)})
+    with pytest.raises(MisconfiguredError, match="has no gros; do you mean 'gross'"):
+        schema_of(Order, labels={"gros": ("Total",)})
 
 
 def test_a_complete_model_is_the_users_own() -> None:

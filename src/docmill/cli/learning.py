@@ -1,12 +1,9 @@
 """`docmill learn`: a model of a user's own schema from documents whose values are known."""
 
 import asyncio
-import csv
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -15,6 +12,7 @@ from docmill.cli.exits import FAILED
 from docmill.cli.printing import MARKS, shown, stderr, stdout
 from docmill.cli.schemas import schema_called
 from docmill.errors import DocmillError, MisconfiguredError
+from docmill.evaluation.truth import known_fields, read_truths
 from docmill.learning.lessons import flat, lesson
 from docmill.learning.teaching import LEAST_DOCUMENTS, Figures, held_out, learned
 from docmill.model import Schema
@@ -24,8 +22,6 @@ from docmill.reading.converter import LocalConverter
 from docmill.understanding.own.learned import Taught, dumps
 
 Truth = Mapping[str, Mapping[str, object]]
-
-_FILE_COLUMN = "file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +41,7 @@ class Lessons:
 def learn(options: Lessons) -> int:
     """Read, learn, compare and write; the exit code."""
     schema = schema_called(options.schema, options.labels, options.config)
-    truth = truth_in(options.truth)
+    truth = truth_in(options.truth, schema)
     refs = [ref for ref in FolderLister(options.folder).list() if _known(ref, truth) is not None]
     if not refs:
         raise MisconfiguredError(f"{str(options.truth)!r} names no file of {str(options.folder)!r}")
@@ -68,24 +64,11 @@ def learn(options: Lessons) -> int:
     return 0
 
 
-def truth_in(path: Path) -> Truth:
-    """The known values by file: JSON `{"file.pdf": {"field": value}}`, or CSV with a column `file`.
-
-    Raises MisconfiguredError.
-    """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        if path.suffix == ".csv":
-            rows = list(csv.DictReader(text.splitlines()))
-            return {row.get(_FILE_COLUMN) or "": dict(row) for row in rows}
-        content: Any = json.loads(text)
-    except OSError as error:
-        raise MisconfiguredError(f"cannot read {str(path)!r}: {error.strerror}") from error
-    except ValueError as error:
-        raise MisconfiguredError(f"{str(path)!r} is neither JSON nor CSV: {error}") from error
-    if not isinstance(content, Mapping):
-        raise MisconfiguredError(f"{str(path)!r} does not give values by file name")
-    return {name: flat(values) for name, values in cast("Mapping[str, Any]", content).items()}
+def truth_in(path: Path, schema: Schema) -> Truth:
+    """The known values by file, in any form that `docmill eval` takes. Raises MisconfiguredError."""
+    truths = read_truths(path)
+    known_fields(truths, {schema.name: schema})
+    return {truth.source: flat(truth.data) for truth in truths}
 
 
 def _known(ref: Ref, truth: Truth) -> Mapping[str, object] | None:

@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docmill.errors import MisconfiguredError
 from docmill.model import Schema
 from docmill.schemas.files import labels_in, schema_in
-from docmill.schemas.own import schema_of
+from docmill.schemas.own import nearest, schema_of
 from docmill.schemas.registry import REGISTRY
 from docmill.service.sources import are_given
 
@@ -18,7 +19,11 @@ def schema_called(name: str, labels: Path | None = None, config: Path | None = N
 
     labels: a file with words beside each field's value. Raises MisconfiguredError.
     """
-    known = REGISTRY.get(name) or _of_settings(name, config)
+    own = _own(config)
+    named = {**(own.named if own else {}), **REGISTRY}
+    known = named.get(name)
+    if known is None and not (Path(name).suffix or Path(name).exists()):
+        raise MisconfiguredError(f"there is no schema {name!r}, and no such file{nearest(name, named)}")
     if known is None:
         return schema_in(name, labels)
     return schema_of(known, labels=labels_in(labels)) if labels else known
@@ -28,11 +33,6 @@ def model_of(name: str, config: Path | None = None) -> Path | None:
     """What was learned of the settings' schema of this name. Raises MisconfiguredError."""
     own = _own(config)
     return own.models().get(name) if own is not None and name in own.named else None
-
-
-def _of_settings(name: str, config: Path | None) -> Schema | None:
-    own = _own(config)
-    return own.named.get(name) if own is not None else None
 
 
 def _own(config: Path | None) -> "OwnSchemas | None":

@@ -1,5 +1,6 @@
 """What is true of documents, as a person has written it down."""
 
+import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,15 +8,17 @@ from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
-from rapidfuzz import process
+from rapidfuzz import fuzz, process
 
 from docmill.errors import MisconfiguredError
 from docmill.evaluation.cells import leaf_fields
 from docmill.model import Schema
 from docmill.schemas.outline import Kind, outline
 
+_FILE_COLUMN = "file"
 _KEYS = ("source", "document_type", "data", "group")
 _NEAR = 60
+_OWN = "; for fields of a schema of your own, name it with --schema"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +32,15 @@ class Truth:
 
 
 def read_truths(path: Path) -> list[Truth]:
-    """From a JSON Lines file, or from a folder with one NAME.json per document.
+    """From JSON Lines, a JSON object by file name, a CSV, or a folder with one NAME.json per document.
 
     Raises MisconfiguredError for what cannot be read, says nothing, or speaks of a document twice.
     """
     if not path.exists():
-        raise MisconfiguredError(f"there is no truth {str(path)!r}; give a JSON Lines file or a folder")
-    truths = list(_of_folder(path) if path.is_dir() else _of_lines(path))
+        raise MisconfiguredError(
+            f"there is no truth {str(path)!r}; give a JSON Lines, JSON or CSV file or a folder"
+        )
+    truths = list(_of_folder(path) if path.is_dir() else _of_file(path))
     if not truths:
         raise MisconfiguredError(f"{str(path)!r} holds no truth")
     seen: set[str] = set()
@@ -44,6 +49,54 @@ def read_truths(path: Path) -> list[Truth]:
             raise MisconfiguredError(f"{str(path)!r} speaks of {truth.source!r} twice")
         seen.add(truth.source)
     return truths
+
+
+def _of_file(path: Path) -> Iterator[Truth]:
+    if path.suffix.lower() == ".csv":
+        return _of_table(path)
+    by_file = _by_file(_text(path))
+    if by_file is None:
+        return _of_lines(path)
+    return (Truth(source, _nested(data)) for source, data in by_file.items())
+
+
+def _by_file(text: str) -> dict[str, dict[str, Any]] | None:
+    """What `{"file.pdf": {"field": value}}` says, None if the text is no such object."""
+    try:
+        said: object = json.loads(text, parse_float=_as_written)
+    except ValueError:
+        return None
+    if not isinstance(said, dict) or not said or not all(isinstance(one, dict) for one in said.values()):
+        return None
+    return cast("dict[str, dict[str, Any]]", said)
+
+
+def _of_table(path: Path) -> Iterator[Truth]:
+    """The rows of a CSV with a column `file`; what an empty cell stands for is not judged."""
+    for number, row in enumerate(csv.DictReader(_text(path).splitlines()), 2):
+        source = row.get(_FILE_COLUMN)
+        if not source:
+            raise MisconfiguredError(
+                f'line {number} of {str(path)!r} has no "{_FILE_COLUMN}", the file it speaks of'
+            )
+        yield Truth(
+            source, _nested({name: value for name, value in row.items() if value and name != _FILE_COLUMN})
+        )
+
+
+def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values as the schema has them: `seller.name` is the name within the seller."""
+    found: dict[str, Any] = {}
+    for path, value in values.items():
+        *owners, name = path.split(".")
+        members = found
+        for owner in owners:
+            inner = members.setdefault(owner, {})
+            if not isinstance(inner, dict):
+                raise MisconfiguredError(f"a truth names both {owner!r} and {path!r}")
+            members = cast("dict[str, Any]", inner)
+        members[name] = value
+    return found
 
 
 def _of_lines(path: Path) -> Iterator[Truth]:
@@ -89,10 +142,14 @@ def _text(path: Path) -> str:
         raise MisconfiguredError(f"cannot read {str(path)!r}: it must be a text file in UTF-8") from error
 
 
+def _as_written(number: str) -> str:
+    """An amount as it is written: 119.10 and not 119.1."""
+    return format(Decimal(number), "f")
+
+
 def _parsed(text: str, where: str) -> dict[str, Any]:
     try:
-        # Amounts as they are written: 119.10 and not 119.1.
-        said = json.loads(text, parse_float=lambda number: format(Decimal(number), "f"))
+        said = json.loads(text, parse_float=_as_written)
     except ValueError as error:
         raise MisconfiguredError(f"{where} is no JSON: {error}") from error
     if not isinstance(said, dict):
@@ -131,23 +188,24 @@ def known_fields(truths: Sequence[Truth], schemas: Mapping[str, Schema]) -> Know
             if field in known:
                 spoken.add(field)
             else:
-                meant.append(_within(field, known, truth))
+                meant.append(_within(field, known, truth, _OWN if len(schemas) > 1 else ""))
     # Of an empty list those values that other documents name; all that there can be where none does.
     return Known(every, frozenset(spoken.union(*(within for within in meant if not within & spoken))))
 
 
-def _within(field: str, known: Mapping[str, Kind], truth: Truth) -> set[str]:
-    """The schema's fields in a list or object of which the truth says that there is none."""
+def _within(field: str, known: Mapping[str, Kind], truth: Truth, hint: str) -> set[str]:
+    """The schema's fields in a list or object of which the truth says that there is none. hint: else."""
     within = {path for path in known if path.startswith((f"{field}.", f"{field}[]"))}
     if not within:
         raise MisconfiguredError(
-            f"the truth of {truth.source!r} names a field {field!r} that is not there{_instead(field, known)}"
+            f"the truth of {truth.source!r} names a field {field!r} that is not there"
+            f"{_instead(field, known)}{hint}"
         )
     return within
 
 
 def _instead(name: str, known: Mapping[str, object]) -> str:
-    near = process.extractOne(name, list(known), score_cutoff=_NEAR)
+    near = process.extractOne(name, list(known), scorer=fuzz.ratio, score_cutoff=_NEAR)
     return f"; do you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"
 
 

@@ -3,13 +3,14 @@
 import importlib.util
 import json
 import tomllib
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from docmill.errors import MisconfiguredError
 from docmill.model import Schema
-from docmill.schemas.own import schema_of
+from docmill.schemas.own import schema_of, words_of
 
 _KINDS = {
     "text": {"type": "string"},
@@ -36,6 +37,8 @@ def schema_in(place: str, labels: Path | None = None) -> Schema:
     if colon and name.endswith(".py"):
         return schema_of(_class(Path(name), attribute), labels=more)
     path = Path(place)
+    if path.suffix == ".py":
+        raise MisconfiguredError(f"say which model of {place!r} is meant: {place}:NAME")
     content = _content(path)
     if path.suffix == ".json":
         return schema_of(content, name=None if "title" in content else path.stem, labels=more)
@@ -51,7 +54,7 @@ def schema_from(content: Mapping[str, Any], name: str, more: Labels = NO_LABELS)
     """
     fields = content["fields"]
     members = {path: _table(one) for path, one in cast("Mapping[str, Any]", fields).items()}
-    own = {path: tuple(one["labels"]) for path, one in members.items() if "labels" in one}
+    own = {path: words_of(one["labels"]) for path, one in members.items() if "labels" in one}
     schema = {
         "type": "object",
         "title": content.get("name", name),
@@ -77,7 +80,7 @@ def _property(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
 def labels_in(path: Path) -> dict[str, tuple[str, ...]]:
     """Words that stand beside each field's value, by the field's path. Raises MisconfiguredError."""
     content = _content(path)
-    return {path: (words,) if isinstance(words, str) else tuple(words) for path, words in content.items()}
+    return {path: words_of(words) for path, words in content.items()}
 
 
 def _content(path: Path) -> Mapping[str, Any]:
@@ -98,8 +101,20 @@ def _class(path: Path, name: str) -> Any:  # noqa: ANN401 - checked by schema_of
     if spec is None or spec.loader is None or not path.is_file():
         raise MisconfiguredError(f"there is no Python file {str(path)!r}")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # the user's code may raise anything
+        raise MisconfiguredError(f"{str(path)!r} does not run: {_blame(path, error)}") from error
     found = getattr(module, name, None)
     if found is None:
         raise MisconfiguredError(f"{str(path)!r} has no {name!r}")
     return found
+
+
+def _blame(path: Path, error: Exception) -> str:
+    """The error in one line, with that of the file where it happened."""
+    said = f"{type(error).__name__}: {error}"
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
+    ]
+    return f"line {lines[-1]}: {said}" if lines and not isinstance(error, SyntaxError) else said

@@ -4,8 +4,9 @@ import datetime as dt
 import json
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
+from difflib import get_close_matches
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -26,6 +27,7 @@ _KINDS: Mapping[Kind, type] = {
     "integer": int,
     "boolean": bool,
 }
+_JSON_TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
 _DEEPEST = 8
 
 
@@ -67,10 +69,23 @@ def schema_of(
     paths = {leaf.path for leaf in outline(schema)}
     if not paths:
         raise MisconfiguredError(f"the schema {schema.name!r} has no values to read")
-    unknown = {*schema.critical, *schema.labels} - paths
+    unknown = sorted({*schema.critical, *schema.labels} - paths)
     if unknown:
-        raise MisconfiguredError(f"the schema {schema.name!r} has no {', '.join(sorted(unknown))}")
+        raise MisconfiguredError(
+            f"the schema {schema.name!r} has no {', '.join(unknown)}{nearest(unknown[0], paths)}"
+        )
     return schema
+
+
+def words_of(labels: str | Sequence[str]) -> tuple[str, ...]:
+    """The labels of a field; one may stand alone."""
+    return (labels,) if isinstance(labels, str) else tuple(labels)
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """What was meant by a name that is not known, to be said behind it."""
+    near = get_close_matches(name, known, n=1)
+    return f"; do you mean {near[0]!r}?" if near else f"; there are {', '.join(sorted(known))}"
 
 
 def portable(schema: Schema) -> str:
@@ -138,6 +153,10 @@ def _annotation(node: Node, definitions: Mapping[str, Node], name: str, *, depth
     if node.get("type") == "array":
         item = _annotation(resolved(node.get("items", {}), definitions), definitions, name, depth=depth + 1)
         return tuple[item, ...]
+    kinds = node.get("type", "string")
+    for kind in cast("list[str]", kinds if isinstance(kinds, list) else [kinds]):
+        if kind not in _JSON_TYPES:
+            raise MisconfiguredError(f"{name!r} has the type {kind!r}; there are {', '.join(_JSON_TYPES)}")
     choices = tuple(map(str, node.get("enum", ())))
     return Literal[choices] if choices else _KINDS[kind_of(node)]
 
