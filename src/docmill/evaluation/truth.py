@@ -66,9 +66,8 @@ def _by_file(text: str) -> dict[str, dict[str, Any]] | None:
         said: object = json.loads(text, parse_float=_as_written)
     except ValueError:
         return None
-    if not isinstance(said, dict) or not said or not all(isinstance(one, dict) for one in said.values()):
-        return None
-    return cast("dict[str, dict[str, Any]]", said)
+    by_file = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
+    return by_file if by_file and all(isinstance(one, dict) for one in by_file.values()) else None
 
 
 def _of_table(path: Path) -> Iterator[Truth]:
