@@ -296,3 +296,47 @@ def test_without_earlier_documents_nothing_changes(typeset: Typeset) -> None:
     document = typeset(invoice(1))
 
     assert read(document, INVOICE) == asyncio.run(LearnedExtractor().extract(document, INVOICE))
+
+
+POWER_TEXT = """{name}
+{street}
+50667 Musterstadt
+
+
+Rechnung                                Rechnungsnummer: {number}
+                                        Datum: 05.03.2024
+An: Blue Whale AG   USt-IdNr. DE136695976
+Hafenweg 1, 20095 Hamburg
+
+Strom                                       119.00
+Gesamtbetrag                                119.00 EUR
+"""
+
+
+class TestRecipientsNumbers:
+    """The reader's own VAT identifier stands on papers of everybody who writes to it."""
+
+    @pytest.fixture
+    def before(self, typeset: Typeset) -> tuple[Document, Precedent]:
+        text = POWER_TEXT.format(name="Stadtwerke Köln GmbH", street="Domstrasse 1", number="K-100")
+        return said(typeset(text, source="ocr"), INVOICE, {"seller.name": "Stadtwerke Köln GmbH"})
+
+    @pytest.mark.parametrize("name", ["Stadtwerke Bonn GmbH", "Alpha Software AG"])
+    def test_another_seller_is_not_taken_for_the_known_one(
+        self, name: str, typeset: Typeset, before: tuple[Document, Precedent]
+    ) -> None:
+        text = POWER_TEXT.format(name=name, street="Rheinweg 9", number="B-200")
+
+        found = read(typeset(text, source="ocr"), INVOICE, before)
+
+        assert value(found, "seller.name") == name
+        assert not found.evidence["seller.name"].reason
+
+    def test_a_letter_misread_is_still_put_right(
+        self, typeset: Typeset, before: tuple[Document, Precedent]
+    ) -> None:
+        text = POWER_TEXT.format(name="Stadtwerke Koln GmbH", street="Domstrasse 1", number="K-101")
+
+        found = read(typeset(text, source="ocr"), INVOICE, before)
+
+        assert value(found, "seller.name") == "Stadtwerke Köln GmbH"

@@ -30,7 +30,9 @@ MENDED = 0.97
 _DOUBTED = 0.9
 """Below it a name that was read gives way to one that is printed nowhere, but known by its numbers."""
 _MISREAD = 80
-"""Likeness, in percent, from which a name read on a recognised page is the known one misread."""
+"""Likeness, in percent, from which a name read on a recognised receipt is the known one misread."""
+_MISREAD_NAME, _MISREAD_WORD = 90, 75
+"""The same on other papers, of the whole and of each word: the numbers there may be the recipient's."""
 _NEAR = 0.03
 """Of the page: a value of one layout stands at the same place."""
 _OF_PARTIES = ("seller.", "buyer.", "payment.")
@@ -66,11 +68,11 @@ def with_memory(document: Document, schema: Schema, read: Extraction, memory: Me
     remembered = memory.lookup(marks(document))
     if remembered is None:
         return read
-    page = _Page(document)
+    page = _Page(document, is_receipt=read.document_type == "receipt")
     found: dict[str, Recalled] = {}
     for path, value in _texts_of(schema, read).items():
         known = remembered.values.get(path)
-        better = _remembered(path, known, value, read.evidence.get(path), page) if known else None
+        better = _remembered(path, known, value, read.evidence.get(path), page=page) if known else None
         if better is not None:
             found[path] = better
     return with_values(read, schema, found)
@@ -139,7 +141,7 @@ def _texts_of(schema: Schema, read: Extraction) -> dict[str, str | None]:
 
 
 def _remembered(
-    path: str, known: tuple[Confirmed, ...], value: str | None, proof: Evidence | None, page: "_Page"
+    path: str, known: tuple[Confirmed, ...], value: str | None, proof: Evidence | None, *, page: "_Page"
 ) -> Recalled | None:
     """The known value, at its place: where the same or nearly the same was read, else wherever it stands."""
     own = letters_and_digits(value or "")
@@ -150,14 +152,19 @@ def _remembered(
             return Recalled(one.value, _sure(proof, one, max(BELIEVED, proof.confidence)))
     is_text = path.endswith(_OF_LETTERS)
     if is_text and proof is not None and proof.box is not None and page.is_recognised(proof.page):
-        misread = _misread(path, known, value or "")
+        misread = _misread(path, known, value or "", is_receipt=page.is_receipt)
         if misread is not None:
             return Recalled(misread.value, _sure(proof, misread, MENDED, is_other=True))
     for one in known:
         place = page.anywhere(one.value) if _gives_way(path, value, one) else None
         if place is not None:
             return _taken(one.value, place, one.source)
-    if path == NAME and page.is_recognised(1) and (proof is None or proof.confidence < _DOUBTED):
+    if (
+        path == NAME
+        and page.is_receipt
+        and page.is_recognised(1)
+        and (proof is None or proof.confidence < _DOUBTED)
+    ):
         return Recalled(known[0].value, _nowhere(known[0]))
     return None
 
@@ -171,13 +178,24 @@ def _gives_way(path: str, value: str | None, known: Confirmed) -> bool:
     return not value or known.is_corrected or path == NAME
 
 
-def _misread(path: str, known: tuple[Confirmed, ...], value: str) -> Confirmed | None:
+def _misread(path: str, known: tuple[Confirmed, ...], value: str, *, is_receipt: bool) -> Confirmed | None:
     if path.endswith("address"):
         return nearest(known, value) if value else None
     own = letters_and_digits(value)
     alike = {one: fuzz.ratio(own, letters_and_digits(one.value)) for one in known}
     best = max(alike, key=lambda one: alike[one])
-    return best if alike[best] >= _MISREAD else None
+    if is_receipt:
+        return best if alike[best] >= _MISREAD else None
+    return best if alike[best] >= _MISREAD_NAME and _is_word_by_word(value, best.value) else None
+
+
+def _is_word_by_word(value: str, known: str) -> bool:
+    """Whether the same words stand there but for a letter: `Harbour South` is not `Harbour North`."""
+    one, other = value.split(), known.split()
+    return len(one) == len(other) and all(
+        fuzz.ratio(letters_and_digits(word), letters_and_digits(same)) >= _MISREAD_WORD
+        for word, same in zip(one, other, strict=True)
+    )
 
 
 def _reason(source: str) -> str:
@@ -219,6 +237,7 @@ class _Page:
     """The document as it is searched."""
 
     document: Document
+    is_receipt: bool = False
 
     @cached_property
     def _sheets(self) -> Sheets:
