@@ -4,7 +4,7 @@ from typing import cast
 
 from docmill.model import Document
 from docmill.schemas.registry import REGISTRY
-from docmill.schemas.types import Invoice
+from docmill.schemas.types import Invoice, PurchaseOrder
 from docmill.understanding.extractor import RuleExtractor
 from docmill.understanding.forms import is_pair, is_salutation
 from docmill.understanding.gate import RuleGate
@@ -102,3 +102,43 @@ def test_pairs_and_salutations_are_known_by_their_looks() -> None:
     assert not is_pair("Lieferant GmbH")
     assert is_salutation("Herrn")
     assert not is_salutation("Herrn Max Mustermann")
+
+
+ORDER = """
+BUYER: Mill & Sons                                ORDER CHANGE:        PO4711-C02
+  River Street 4                                  Date:                31/03/2020
+  69001 Lyon                                      PURCHASE ORDER ID:   PO4711
+  ID: BY_9587 - Global ID_GLN: 98765432179
+  Buyer VAT ID: FR 05 987 654 321
+
+SHIP TO: Mill Depot                               SELLER: Grain Trade
+  Quay 9                                          Field Road 8
+  69003 Lyon                                      75001 Paris
+  ID: DEPOT_7                                     Seller VAT ID: FR 32 123 456 789
+  Ship To VAT ID: FR 66 951 632 874
+                                                  SHIP FROM: Grain Depot
+                                                  Barn Lane 1
+                                                  75003 Paris
+                                                  Ship From VAT ID: FR 16 548 963 127
+"""
+
+
+def test_a_form_may_begin_with_the_name_itself(typeset: Typeset) -> None:
+    order = cast(
+        "PurchaseOrder", asyncio.run(RuleExtractor().extract(typeset(ORDER), REGISTRY["purchase_order"])).data
+    )
+
+    assert order.number == "PO4711-C02"
+    assert order.buyer.name == "Mill & Sons"
+    assert order.customer_number == "BY_9587"
+    assert order.buyer.vat_id == "FR05987654321"
+    assert order.seller.name == "Grain Trade"
+    assert order.seller.vat_id == "FR32123456789"
+
+
+def test_the_date_of_a_paper_referred_to_is_not_that_of_this_one(typeset: Typeset) -> None:
+    invoice = read(
+        typeset(FORM.replace("Rechnung gemäß Bestellung", "Rechnung gemäß Betriebskostenrechnung"))
+    )
+
+    assert str(invoice.issue_date) == "2018-03-05"

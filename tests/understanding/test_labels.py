@@ -62,3 +62,10 @@ def test_every_language_has_labels_titles_and_addresses() -> None:
         assert language.labels
         assert language.titles
         assert language.streets
+
+
+def test_a_compound_means_what_its_end_means() -> None:
+    (label,) = LABELS.find("Mietrechnung Nr.")
+
+    assert Concept.INVOICE_NUMBER in label.meanings
+    assert not LABELS.find("Umrechnung")

@@ -97,3 +97,12 @@ def test_a_currency_has_a_code_whether_printed_as_code_or_sign() -> None:
         None,
     ]
     assert currency_spans("all in EUR") == [("EUR", 7, 10)]
+
+
+@pytest.mark.parametrize("text", ["Mo.-Fr. 08.30 - 12.30 Uhr", "Mo - Fr. 8.00", "Fr. 8.00-14.00 Uhr"])
+def test_friday_is_no_swiss_franc(text: str) -> None:
+    assert {amount.currency for amount in find_amounts(text, misread=False)} == {None}
+
+
+def test_a_franc_is_one_before_an_amount() -> None:
+    assert [amount.currency for amount in find_amounts("Total Fr. 12.50", misread=False)] == ["CHF"]

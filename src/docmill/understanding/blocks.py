@@ -13,7 +13,8 @@ from docmill.understanding.layout import Segment, Sheet
 from docmill.understanding.lettering import NOT_LETTERHEAD, Lettering, has_postcode, lettering
 from docmill.understanding.vocabulary import Concept
 
-PARTY_CONCEPTS = (Concept.ADVERTISER, Concept.SELLER, Concept.BUYER, Concept.SHIP_TO)
+PARTY_CONCEPTS = (Concept.ADVERTISER, Concept.SHIP_FROM, Concept.SELLER, Concept.BUYER, Concept.SHIP_TO)
+"""The first that a label means counts."""
 _CONTACTS = (Concept.VAT_NUMBER, Concept.TAX_NUMBER, Concept.PHONE, Concept.IBAN)
 _LONGEST_BLOCK = 7
 _LINE_GAP = 1.4
@@ -104,6 +105,9 @@ class _Reader:
             else:
                 name = self._named(segment, label)
                 block = self._block(name) if name is not None and _is_capital(name.text) else None
+                if block is not None and concept is Concept.BUYER:
+                    found = form(self._candidates, self._sheet, segment, self._beginnings)
+                    block = replace(block, number=found.number)
             if block is not None:
                 yield replace(block, label=concept, quality=label.quality)
 
@@ -116,6 +120,11 @@ class _Reader:
             return None
         block = self._block(found.name)
         return replace(block, address=found.address or block.address, number=found.number)
+
+    @cached_property
+    def _beginnings(self) -> list[Segment]:
+        """All segments that begin with the label of a party, whether or not its name follows."""
+        return [segment for segment in self._sheet.segments if self._party_label(segment) is not None]
 
     @cached_property
     def _headings(self) -> list[Segment]:

@@ -24,6 +24,7 @@ from docmill.understanding.folding import fold
 from docmill.understanding.labels import LABELS, Label
 from docmill.understanding.layout import Layout, Segment, Sheet
 from docmill.understanding.money import WrittenAmount, find_amounts
+from docmill.understanding.terms import Term, find_terms
 from docmill.understanding.vocabulary import Concept
 
 Value = TypeVar("Value", bound=date | Decimal | str)
@@ -108,12 +109,17 @@ class Candidates:
         return [find_dates(segment.text) for segment in self.layout.segments]
 
     @cached_property
+    def _written_terms(self) -> list[list[Term]]:
+        return [list(find_terms(segment.text)) for segment in self.layout.segments]
+
+    @cached_property
     def _written_amounts(self) -> list[list[WrittenAmount]]:
         return [
             [
                 amount
                 for amount in find_amounts(segment.text, misread=self._misread[segment.page_index])
                 if not _within(amount.start, amount.stop, self._written_dates[segment.index])
+                and not _within(amount.start, amount.stop, self._written_terms[segment.index])
             ]
             for segment in self.layout.segments
         ]
@@ -292,7 +298,7 @@ class Candidates:
         return {}
 
 
-def _within(start: int, stop: int, taken: Sequence[WrittenDate] | Sequence[WrittenAmount]) -> bool:
+def _within(start: int, stop: int, taken: Sequence[WrittenDate | WrittenAmount | Term]) -> bool:
     return any(start < other.stop and other.start < stop for other in taken)
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from docmill.model import DocumentType
 from docmill.understanding.candidates import Candidate, Candidates
 from docmill.understanding.findings import Finding, Span, best, found, probabilities
+from docmill.understanding.terms import is_payable_by
 from docmill.understanding.vocabulary import Concept
 from docmill.understanding.weights import DATES, NULL_DATE, issue_date, score
 
@@ -21,6 +22,8 @@ _LINKED = 1.6
 """What being written as one period adds to each of its ends."""
 _LONGEST_PERIOD = timedelta(days=800)
 _IN_PERIOD = -1.5
+_IN_TERMS = 4.0
+"""What it says for a due date to be the end of a sentence on payment."""
 
 
 def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
@@ -33,7 +36,7 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
         chosen["issue_date"] = issued
     for field in ("due_date", "delivery_date"):
         scored = [
-            (candidate, score(candidate.clues, DATES[field]))
+            (candidate, max(score(candidate.clues, DATES[field]), _said(candidate, field)))
             for candidate in candidates.dates
             if not _too_early(field, candidate.value, issued)
         ]
@@ -41,6 +44,12 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
         if finding is not None:
             chosen[field] = finding
     return chosen
+
+
+def _said(candidate: Candidate[date], field: str) -> float:
+    """What a sentence around the date says of it, where no label does."""
+    before = candidate.segment.text[: candidate.start]
+    return _IN_TERMS if field == "due_date" and is_payable_by(before) else 0.0
 
 
 def _too_early(field: str, value: date, issued: Finding | None) -> bool:

@@ -9,6 +9,7 @@ from docmill.understanding.lines.items import NO_ITEMS, Items, items
 from docmill.understanding.lines.tills import till_items
 from docmill.understanding.parties import parties
 from docmill.understanding.references import account_codes, numbers
+from docmill.understanding.settlement import settlement
 from docmill.understanding.shops import shop
 from docmill.understanding.statements import bookings
 from docmill.understanding.studied import candidates_of, once
@@ -75,4 +76,6 @@ def ruled_findings(candidates: Candidates, kind: DocumentType, table: Items = NO
         found.update(time_of_day(candidates, found.get("issue_date")))
     else:
         found = {**parties(candidates, kind), **found}
+    if kind == "invoice":
+        found.update(settlement(candidates, found))
     return found

@@ -1,7 +1,7 @@
 """Parties in forms: a heading such as `Seller`, and below it lines such as `Name: ...`, `Address: ...`."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from docmill.understanding.candidates import Candidates
@@ -13,6 +13,7 @@ from docmill.understanding.vocabulary import NUMBER_WORDS, Concept
 
 _PAIR = re.compile(r"^\W*((?:[^\s:]+\s+){0,4}[^\s:]*[^\W\d_][^\s:]*)\s?:(?!//)\s*")
 """A label of at most five words and a colon."""
+_NEXT_PAIR = re.compile(r"(?:\s+[-\u2013/|]|[,;])\s+[^\W\d_][^:]{1,30}:")
 _MOST_LINES = 10
 _GAP = 3.0
 """Text heights between two lines of one form."""
@@ -72,7 +73,7 @@ def form(candidates: Candidates, sheet: Sheet, heading: Segment, others: Sequenc
         elif name is None and is_name_label(line.label):
             name = line.value
         elif number is None and _is_number(candidates, line.label):
-            number = line.value
+            number = _until_next_pair(line.value)
     return Form(name, tuple(address), number, any(line.label for line in lines))
 
 
@@ -101,11 +102,23 @@ def _lines(sheet: Sheet, heading: Segment, others: Sequence[Segment]) -> Iterato
         if across and heading.middle + heading.height / 2 < segment.middle < stop:
             rows.setdefault(segment.line, []).append(segment)
     bottom = heading.box.y1
-    for row in sorted(rows.values(), key=lambda one: one[0].middle)[:_MOST_LINES]:
+    for row in list(_below_heading(heading, rows.values()))[:_MOST_LINES]:
         if row[0].box.y0 - bottom > _GAP * sheet.text_height:
             return
         bottom = max(segment.box.y1 for segment in row)
-        yield _line(sorted(row, key=lambda one: one.box.x0))
+        yield _line(row)
+
+
+def _below_heading(heading: Segment, rows: Iterable[list[Segment]]) -> Iterator[list[Segment]]:
+    """The rows that begin below the heading or go on with a value: others are of another column."""
+    columns = [heading.box.x0]
+    for row in sorted(rows, key=lambda one: one[0].middle):
+        row.sort(key=lambda one: one.box.x0)
+        if row[0].box.x0 - heading.box.x0 < _FLUSH:
+            columns.extend(segment.box.x0 for segment in row[1:2])
+            yield row
+        elif any(abs(row[0].box.x0 - column) < _BESIDE for column in columns):
+            yield row
 
 
 def _line(row: Sequence[Segment]) -> _Line:
@@ -120,6 +133,12 @@ def _line(row: Sequence[Segment]) -> _Line:
         return _Line(match[1], Span(first, match.end(), len(first.text)))
     value = Span(row[1], 0, len(row[1].text)) if len(row) > 1 else None
     return _Line(match[1], value)
+
+
+def _until_next_pair(value: Span) -> Span:
+    """A value without the next label and its value, as in `ID: 4711 - GLN: 98765`."""
+    match = _NEXT_PAIR.search(value.text)
+    return value if match is None else value._replace(stop=value.start + match.start())
 
 
 def is_name_label(text: str) -> bool:

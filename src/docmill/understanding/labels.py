@@ -79,6 +79,13 @@ class Phrases(Generic[Meaning]):
         return 0
 
 
+def _is_headed(token: str, head: str) -> bool:
+    """Whether a word is a compound that ends in `head`, as `Mietrechnung` is a `Rechnung`."""
+    return (
+        token.endswith(head) and not token.endswith(_OTHER_HEADS) and len(token) >= len(head) + _SHORTEST_PART
+    )
+
+
 def _canonical(token: str) -> str:
     return "#" if token in NUMBER_WORDS else token
 
@@ -90,6 +97,8 @@ def _vocabulary() -> frozenset[str]:
 
 
 _COMMON = frozenset(word for language in LANGUAGES for word in language.common)
+_HEADS = tuple(head for language in LANGUAGES for head in language.heads)
+_OTHER_HEADS = tuple(head for language in LANGUAGES for head in language.other_heads)
 _UNITS_OF_LABELS = frozenset({"no", "nr", "rm", "eur", "usd", "chf"})
 
 
@@ -137,7 +146,7 @@ class Spelling:
         glued = self._split(token) if len(token) <= _LONGEST_GLUED else None
         if glued is not None:
             return tuple((word, len(word), 1.0) for word in glued)
-        near = self._nearest(token)
+        near = self._nearest(token) or next((head for head in _HEADS if _is_headed(token, head)), None)
         return ((near, len(token), _FUZZY_QUALITY),) if near else ((token, len(token), 1.0),)
 
     def _split(self, token: str) -> tuple[str, ...] | None:

@@ -67,6 +67,10 @@ _PRINTED = re.compile(r"(?<![^\W\d_])" + _CURRENCY + r"(?![^\W\d_])")
 _MISREAD_DOLLAR = re.compile(r"(?<![^\W_])S(?=\d{1,6}[.,]\d\d(?!\d))")
 _MISREAD = re.compile(r"(?<![^\W_])\d[\dOoQlI|SB]{0,8}\s?[.,]\s?[\dOoQSBlI|]{2}(?![^\W_])")
 _CENTS = re.compile(r"[.,]\s?\d\d$")
+_WEEKDAY = re.compile(
+    r"(?<![^\W\d_])(?:mo|di|mi|do|sa|so)(?:[a-z]*tag|\.)?\s?[-\u2013+,/]\s?$", re.IGNORECASE
+)
+_HOURS = re.compile(r"(?:\s?[-\u2013]\s?\d{1,2}[.:]\d\d)?\s?(?:uhr|h)\b", re.IGNORECASE)
 _DIGITS = str.maketrans("OoQlI|SB", "00011158")
 
 
@@ -110,6 +114,8 @@ def _found(text: str) -> Iterator[WrittenAmount]:
     while match := _AMOUNT.search(text, at):
         at = match.end()
         symbol = match["before"] or match["after"]
+        if symbol is not None and _is_friday(match):
+            symbol = None
         yield WrittenAmount(
             start=match.start(),
             stop=match.end(),
@@ -121,6 +127,14 @@ def _found(text: str) -> Iterator[WrittenAmount]:
             percent=bool(match["percent"]),
             symbol=symbol,
         )
+
+
+def _is_friday(match: re.Match[str]) -> bool:
+    """Whether `Fr.` stands for the day and not for Swiss francs: `Mo.-Fr. 08.30 - 12.30 Uhr`."""
+    if match["before"] is None or match["before"].upper() != "FR.":
+        return False
+    before, after = match.string[: match.start("before")], match.string[match.end() :]
+    return _WEEKDAY.search(before) is not None or _HOURS.match(after) is not None
 
 
 def currency_code(symbol: str) -> str | None:

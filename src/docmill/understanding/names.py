@@ -15,7 +15,14 @@ from docmill.understanding.lettering import (
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 _COMMON = frozenset(word for language in LANGUAGES for word in language.common)
-_NOT_NAMED = NOT_LETTERHEAD | {Concept.BANK, Concept.SELLER, Concept.BUYER, Concept.SHIP_TO, Concept.ADDRESS}
+_NOT_NAMED = NOT_LETTERHEAD | {
+    Concept.BANK,
+    Concept.SELLER,
+    Concept.BUYER,
+    Concept.SHIP_TO,
+    Concept.SHIP_FROM,
+    Concept.ADDRESS,
+}
 _MOST_OF_IT = 0.75
 _INITIALS = 4
 _SENTENCE_WORDS = 4

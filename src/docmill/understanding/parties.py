@@ -25,6 +25,7 @@ _AS_SELLER = {
     Concept.BUYER: -4.0,
     Concept.ADVERTISER: -6.0,
     Concept.SHIP_TO: -4.0,
+    Concept.SHIP_FROM: 1.0,
     None: 0.0,
 }
 _AS_BUYER = {
@@ -32,6 +33,7 @@ _AS_BUYER = {
     Concept.BUYER: 4.0,
     Concept.ADVERTISER: 8.0,
     Concept.SHIP_TO: -0.5,
+    Concept.SHIP_FROM: -4.0,
     None: 0.0,
 }
 """An advertiser is the customer, whoever buys the air time for it."""
@@ -46,6 +48,8 @@ _SHORTEST_DOMAIN = 4
 _LONELY = 1.5
 _LARGE = 1.3
 """Print this many times as high as the page's usual text is large."""
+_CLEARLY = 0.3
+"""By so much must a label say more of one party than of the other."""
 _OWN = 0.12
 """How far below a party's name, in pages, an identifier is still its own."""
 
@@ -229,7 +233,8 @@ def _vat_ids(
     for by_value, sure in ((doubtful, _DOUBTFUL), (known, 0.9)):
         owners: dict[str, list[Candidate[str]]] = {}
         for one in reversed(by_value.values()):
-            owners.setdefault(_owner(one, seller, buyer) or writer, []).append(one)
+            if not _is_strangers(one):
+                owners.setdefault(_owner(one, seller, buyer) or writer, []).append(one)
         for role in ("seller", "buyer"):
             if role in owners:
                 yield f"{role}.vat_id", found(owners[role][0], sure / len(owners[role]))
@@ -237,9 +242,10 @@ def _vat_ids(
 
 def _owner(vat_id: Candidate[str], seller: Block | None, buyer: Block | None) -> str | None:
     """Whose it is said to be, or below whose name it stands; None if neither tells."""
-    buyers = vat_id.clues.get(Concept.BUYER) or vat_id.clues.get(Concept.CUSTOMER_NUMBER)
-    if bool(buyers) != bool(vat_id.clues.get(Concept.SELLER)):
-        return "buyer" if buyers else "seller"
+    buyers = _said(vat_id, Concept.BUYER, Concept.CUSTOMER_NUMBER)
+    sellers = _said(vat_id, Concept.SELLER)
+    if abs(buyers - sellers) > _CLEARLY:
+        return "buyer" if buyers > sellers else "seller"
     near = [
         (_distance(vat_id, block), role)
         for role, block in (("buyer", buyer), ("seller", seller))
@@ -247,6 +253,16 @@ def _owner(vat_id: Candidate[str], seller: Block | None, buyer: Block | None) ->
     ]
     distance, role = min(near, default=(1.0, ""))
     return role if distance < _OWN else None
+
+
+def _is_strangers(vat_id: Candidate[str]) -> bool:
+    """Whether it is said to be that of a place which goods go to or come from."""
+    places = _said(vat_id, Concept.SHIP_TO, Concept.SHIP_FROM)
+    return places > _CLEARLY and places >= _said(vat_id, Concept.SELLER, Concept.BUYER)
+
+
+def _said(vat_id: Candidate[str], *concepts: Concept) -> float:
+    return max(vat_id.clues.get(concept, 0.0) for concept in concepts)
 
 
 def _distance(vat_id: Candidate[str], block: Block) -> float:

@@ -61,6 +61,7 @@ OWN_NUMBER: Mapping[DocumentType, Weights] = {
         {
             Concept.ORDER_NUMBER: 3.8,
             Concept.PURCHASE_ORDER_NUMBER: 4,
+            Concept.CONFIRMATION_NUMBER: 0.6,
             Concept.DOCUMENT_NUMBER: 2,
             Concept.CONTRACT_NUMBER: 3.4,
         },
@@ -128,6 +129,7 @@ def issue_date(document_type: DocumentType) -> Weights:
     }
     if document_type == "invoice":
         weights |= dict.fromkeys(_OTHER_PAPERS, -1.5)
+        weights[Concept.REFERRED] = -2.5
     own = _ISSUED.get(document_type)
     if own is not None:
         weights[own] = 4 if document_type != "delivery_note" else 0.5

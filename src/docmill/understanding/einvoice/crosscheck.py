@@ -135,8 +135,10 @@ def _seller(values: _Values, shown: _Shown, printed: Printed) -> Iterator[Failur
 
 
 def _rival(shown: _Shown, path: str) -> Finding | None:
+    """What is printed, not what follows from it, and believed."""
     found = shown.get(path)
-    return found if found is not None and found.probability >= LEAST_SURE else None
+    is_read = found is not None and bool(found.spans) and found.probability >= LEAST_SURE
+    return found if is_read else None
 
 
 def _not_shown(path: str, said: object) -> Failure:

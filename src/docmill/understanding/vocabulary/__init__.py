@@ -16,6 +16,23 @@ NUMBER_WORDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """How a language says when to pay. Stems, but for days, month_end, settled and until.
+
+    days: words for days. payment: words of paying. other: words of discounts, arrears and other terms than
+    those of payment. month_end: that the end of the month is meant. settled: that nothing is left to pay.
+    until: what stands before the last day.
+    """
+
+    days: tuple[str, ...]
+    payment: tuple[str, ...]
+    other: tuple[str, ...]
+    month_end: tuple[str, ...]
+    settled: tuple[str, ...]
+    until: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Language:
     """What we know of one language.
 
@@ -26,7 +43,8 @@ class Language:
     the next. names: what stands before a party's name in a form. salutations: lines before a name that are
     not of it. bookings: kinds of bookings of an account. streets: words of addresses; `-weg` is the end of a
     longer word. regions: countries and regions that end an address. legal: legal forms. firms: words of
-    firms' names.
+    firms' names. terms: how it says when to pay. heads: words of labels that end longer ones, which mean the
+    same. other_heads: ends of words that mean something else.
     """
 
     code: str
@@ -43,6 +61,9 @@ class Language:
     regions: tuple[str, ...]
     legal: tuple[str, ...]
     firms: tuple[str, ...]
+    terms: Terms
+    heads: tuple[str, ...]
+    other_heads: tuple[str, ...]
 
 
 def _language(code: str) -> Language:
@@ -62,9 +83,12 @@ def _language(code: str) -> Language:
         regions=tuple(table["regions"]),
         legal=tuple(table["legal"]),
         firms=tuple(table["firms"]),
+        heads=tuple(table.get("heads", ())),
+        other_heads=tuple(table.get("other_heads", ())),
+        terms=Terms(**{name: tuple(words) for name, words in table["terms"].items()}),
     )
 
 
 LANGUAGES: tuple[Language, ...] = tuple(map(_language, CODES))
 
-__all__ = ["CODES", "LANGUAGES", "NUMBER_WORDS", "Column", "Concept", "Language"]
+__all__ = ["CODES", "LANGUAGES", "NUMBER_WORDS", "Column", "Concept", "Language", "Terms"]
