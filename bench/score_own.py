@@ -115,9 +115,8 @@ def told(one: Case, weights: Mapping[str, Weights]) -> dict[str, bool]:
     """Whether the best candidate of each field is right."""
     hits: dict[str, bool] = {}
     for path, lesson in one.taught.lessons.items():
-        known = weights.get(path, Weights.none())
-        scores = known.scale * lesson.scores + known.of(lesson.rows)
-        hits[path] = bool(len(scores) and one.right[path][int(scores.argmax())])
+        best = lesson.best(weights.get(path, Weights.none()))
+        hits[path] = best >= 0 and bool(one.right[path][best])
     return hits
 
 

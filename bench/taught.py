@@ -1,7 +1,7 @@
 """What one, three and five reviewed documents of a layout teach about the others, as workers hear it.
 
 Usage: python bench/taught.py samples  # made-up papers, each in several versions, born digital
-       python bench/taught.py orders [--cache FOLDER] [--seeds 3]  # ../shared/data/adbuy, one's own schema
+       python bench/taught.py orders [--cache FOLDER] [--seeds 5]  # ../shared/data/adbuy, one's own schema
 
 samples: every made-up letter and receipt with other numbers, dates and amounts; a person says all header
 fields of the first ones. orders: names and one-line descriptions only; the layouts of bench/score_own.py.
@@ -19,7 +19,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel
@@ -32,6 +32,7 @@ from docmill.samples.catalogue import plans
 from docmill.samples.layouts.families import draw
 from docmill.samples.letter import Letter
 from docmill.samples.plan import Plan
+from docmill.schemas.filling import filled
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.evidence import located
 from docmill.understanding.evidence import values as leaves
@@ -40,7 +41,7 @@ from docmill.understanding.own.extractor import OwnExtractor
 from docmill.understanding.taught.extractor import heeded
 from docmill.understanding.taught.precedents import Precedents
 from order_documents import documents, labels
-from score_own import FIELDS, SMALL, Case, case, clusters, own_schema, right
+from score_own import FIELDS, SMALL, case, clusters, own_schema, right
 from scorer import load_scorer
 
 NOT_READ = ("lines", "transactions", "payment.terms", "payment.method")
@@ -164,44 +165,84 @@ def _shown(
     return Shown(document, precedent(document, Said("earlier.pdf", values, places), read))
 
 
+class Paper(NamedTuple):
+    """An order as it is read with nothing learned, what is true of it, and what a person says of it."""
+
+    document: Document
+    truth: Mapping[str, Any]
+    read: Extraction
+    shown: Shown
+
+
 def orders(cache: Path, seeds: int) -> None:
     score = load_scorer()
     loaded = dict(documents(cache))
     truth = {entry["id"]: entry["gold"] for entry in labels() if entry["id"] in loaded}
     schema = own_schema({})
-    names = list(loaded)
-    cases = [case(loaded[name], schema, truth[name], score) for name in names]
-    read = [asyncio.run(OwnExtractor().extract(loaded[name], schema)) for name in names]
-    shown = [
-        _order(loaded[name], truth[name], one, found, score)
-        for name, one, found in zip(names, cases, read, strict=True)
-    ]
-    layouts = [layout for layout in clusters(cases) if len(layout) >= SMALL]
+    papers: list[Paper] = []
+    for name, document in loaded.items():
+        read = asyncio.run(OwnExtractor().extract(document, schema))
+        papers.append(Paper(document, truth[name], read, _order(document, schema, truth[name], read, score)))
+    cases = [case(one.document, schema, one.truth, score) for one in papers]
+    layouts = [[papers[index] for index in layout] for layout in clusters(cases) if len(layout) >= SMALL]
     for count in CORRECTED:
-        hits: dict[str, dict[str, list[bool]]] = {"untaught": defaultdict(list), "taught": defaultdict(list)}
+        outcomes: list[tuple[str, str, bool, bool]] = []
         for seed in range(seeds):
             rng = np.random.default_rng(100 + seed)
             for layout in layouts:
                 places: list[int] = rng.permutation(len(layout)).tolist()
                 order = [layout[place] for place in places]
-                precedents = taught(schema, [shown[index] for index in order[:count]][::-1])
-                for index in order[count:]:
-                    found = heeded(loaded[names[index]], schema, read[index], precedents)
-                    for how, extraction in (("untaught", read[index]), ("taught", found)):
-                        data = extraction.data.model_dump()
-                        for field in FIELDS:
-                            good = right(field, data[field], truth[names[index]].get(field), score)
-                            hits[how][field].append(good)
-        for how, of_fields in hits.items():
-            each = " ".join(f"{field} {np.mean(found):.3f}" for field, found in of_fields.items())
-            mean = np.mean([np.mean(found) for found in of_fields.values()])
-            n = sum(map(len, of_fields.values())) // seeds
-            print(
-                f"{count} of the layout reviewed, the others {how}: {mean:.3f} (n={n}) | {each}", flush=True
-            )
+                precedents = taught(schema, [one.shown for one in order[:count]][::-1])
+                for one in order[count:]:
+                    outcomes.extend(_read_again(one, schema, precedents, score))
+        _tell(count, outcomes, seeds)
 
 
-def _order(document: Document, truth: Mapping[str, Any], one: Case, read: Extraction, score: Any) -> Shown:
+def _read_again(
+    one: Paper, schema: Schema, precedents: Precedents, score: Any
+) -> Iterator[tuple[str, str, bool, bool]]:
+    """Document, field, and whether it is right untaught and taught."""
+    before = one.read.data.model_dump()
+    after = heeded(one.document, schema, one.read, precedents).data.model_dump()
+    for field in FIELDS:
+        wanted = one.truth.get(field)
+        good = right(field, before[field], wanted, score)
+        yield one.document.content_hash, field, good, right(field, after[field], wanted, score)
+
+
+def _tell(count: int, outcomes: Sequence[tuple[str, str, bool, bool]], seeds: int) -> None:
+    print(f"{count} of the layout reviewed, the others (n={len(outcomes) // seeds}, {seeds} draws):")
+    means: list[tuple[float, float]] = []
+    for field in FIELDS:
+        found = [(before, after) for _, path, before, after in outcomes if path == field]
+        means.append((np.mean([one for one, _ in found]).item(), np.mean([one for _, one in found]).item()))
+        mended = sum(after and not before for before, after in found)
+        broken = sum(before and not after for before, after in found)
+        print(f"   {field}: {means[-1][0]:.3f} to {means[-1][1]:.3f}, mended {mended}, broken {broken}")
+    before, after = (float(np.mean(one)) for one in zip(*means, strict=True))
+    low, high = _gained(outcomes)
+    print(
+        f"   all: untaught {100 * before:.1f}, taught {100 * after:.1f},"
+        f" gained {100 * (after - before):+.2f} (95 %: {100 * low:+.2f} to {100 * high:+.2f})",
+        flush=True,
+    )
+
+
+def _gained(outcomes: Sequence[tuple[str, str, bool, bool]]) -> tuple[float, float]:
+    """The interval of what is gained, by drawing documents with all that was asked of each."""
+    gains: dict[str, list[int]] = defaultdict(list)
+    for name, _, before, after in outcomes:
+        gains[name].append(after - before)
+    sums = np.array([sum(found) for found in gains.values()])
+    sizes = np.array([len(found) for found in gains.values()])
+    drawn = np.random.default_rng(0).integers(0, len(sums), (2000, len(sums)))
+    low, high = np.quantile(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _order(
+    document: Document, schema: Schema, truth: Mapping[str, Any], read: Extraction, score: Any
+) -> Shown:
     """What a person says of an order: every field, as data."""
     before = read.data.model_dump()
     values: dict[str, object] = {}
@@ -210,8 +251,14 @@ def _order(document: Document, truth: Mapping[str, Any], one: Case, read: Extrac
             values[field] = before[field]
         elif truth.get(field):
             values[field] = _typed(field, str(truth[field]), score)
-    del one
-    return Shown(document, precedent(document, Said("earlier.pdf", values, {}), read))
+    said = {path: proof for path, proof in read.evidence.items() if values.get(path) == before[path]}
+    corrected = located(document, filled(schema.fields, values), schema)
+    places = {
+        path: (proof.page, proof.box)
+        for path, proof in {**corrected, **said}.items()
+        if proof.page is not None and proof.box is not None
+    }
+    return Shown(document, precedent(document, Said("earlier.pdf", values, places), read))
 
 
 def _typed(field: str, printed: str, score: Any) -> str:
@@ -226,7 +273,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("what", choices=("samples", "orders"))
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "docmill-bench-orders")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5)
     arguments = parser.parse_args()
     if arguments.what == "samples":
         samples()

@@ -15,7 +15,16 @@ from docmill.understanding.dates import find_dates
 from docmill.understanding.money import find_amounts
 from docmill.understanding.own.candidates import Value
 from docmill.understanding.own.features import looked_at, signature
-from docmill.understanding.own.learned import ALIKE, Known, Lesson, Model, Taught, Weights, nearest
+from docmill.understanding.own.learned import (
+    ALIKE,
+    Known,
+    Lesson,
+    Model,
+    Taught,
+    Weights,
+    is_cut_otherwise,
+    nearest,
+)
 from docmill.understanding.own.scoring import Scored
 
 Truth = Mapping[str, object]
@@ -25,6 +34,8 @@ LEAST_DOCUMENTS = 5
 _STIFFNESS = 3.0
 _STIFFNESS_OF_LAYOUT = 1.0
 _FOLDS = 4
+_RULE = 2
+"""Documents read right anyway that make one read otherwise an exception, until there is another like it."""
 
 
 def lesson_of(field: Scored, truth: object, writes: Conventions, page_count: int) -> Lesson:
@@ -32,14 +43,17 @@ def lesson_of(field: Scored, truth: object, writes: Conventions, page_count: int
     looked = looked_at(field, page_count)
     chosen: list[int] = looked.indices.tolist()
     candidates = [field.candidates[index] for index in chosen]
+    scores = field.scores[looked.indices]
+    before = candidates[int(scores.argmax())].key if candidates else ""
     keys: dict[Value, int] = {}
     wanted = None if truth in (None, "") else as_key(truth, field, writes)
     return Lesson(
         looked.rows,
-        field.scores[looked.indices],
+        scores,
         np.array([keys.setdefault(one.key, len(keys)) for one in candidates], np.int32),
         np.array([wanted is not None and one.key == wanted for one in candidates], np.bool_),
         is_known=wanted is not None,
+        cuts=frozenset(index for index, one in enumerate(candidates) if is_cut_otherwise(one.key, before)),
     )
 
 
@@ -180,19 +194,50 @@ def _fit(path: str, taught: Iterable[Taught]) -> Weights:
 
 
 def of_layout(lessons: Sequence[Lesson], general: Weights) -> Weights | None:
-    """The layout's own weights; None where its documents, each left out in turn, are read better without."""
-    if len(lessons) > 1:
-        own = sum(
-            hit(lesson, _own([*lessons[:index], *lessons[index + 1 :]], general))
-            for index, lesson in enumerate(lessons)
-        )
-        if own < sum(hit(lesson, general) for lesson in lessons):
-            return None
-    return _own(lessons, general)
+    """The layout's own weights; None where its documents, each left out in turn, are read better without.
+
+    Where nothing general is known, they tell another place of a value, and where it is cut only if that
+    is right for documents left out and wrong for none: people do not always copy a name to the same word.
+    """
+    lessons = _without_exceptions(lessons, general)
+    if len(lessons) == 1:
+        return _own(lessons, general, cuts=_is_learned(general))
+    left_out = [_own([*lessons[:index], *lessons[index + 1 :]], general) for index in range(len(lessons))]
+    cuts = _is_learned(general) or _cut_better(lessons, left_out)
+    own = sum(
+        hit(lesson, replace(weights, cuts=cuts)) for lesson, weights in zip(lessons, left_out, strict=True)
+    )
+    if own < sum(hit(lesson, general) for lesson in lessons):
+        return None
+    return _own(lessons, general, cuts=cuts)
 
 
-def _own(lessons: Sequence[Lesson], general: Weights) -> Weights:
-    return fitted(lessons, prior=general, stiffness=_STIFFNESS_OF_LAYOUT)
+def _without_exceptions(lessons: Sequence[Lesson], general: Weights) -> Sequence[Lesson]:
+    """Those that are read right anyway, or by what the others teach, if two or more are read right anyway."""
+    right = [hit(lesson, general) for lesson in lessons]
+    if sum(right) < _RULE or all(right):
+        return lessons
+    return [
+        lesson
+        for index, lesson in enumerate(lessons)
+        if right[index] or hit(lesson, _own([*lessons[:index], *lessons[index + 1 :]], general))
+    ]
+
+
+def _cut_better(lessons: Sequence[Lesson], weights: Sequence[Weights]) -> bool:
+    """Whether cutting values as the weights say makes some right, and none wrong."""
+    pairs = list(zip(lessons, weights, strict=True))
+    cut = [hit(lesson, one) for lesson, one in pairs]
+    kept = [hit(lesson, replace(one, cuts=False)) for lesson, one in pairs]
+    return cut != kept and all(one or not other for one, other in zip(cut, kept, strict=True))
+
+
+def _is_learned(weights: Weights) -> bool:
+    return len(weights.indices) > 0
+
+
+def _own(lessons: Sequence[Lesson], general: Weights, *, cuts: bool = True) -> Weights:
+    return replace(fitted(lessons, prior=general, stiffness=_STIFFNESS_OF_LAYOUT), cuts=cuts)
 
 
 def _wins(path: str, taught: Sequence[Taught], groups: Sequence[Sequence[int]]) -> bool:
@@ -209,7 +254,5 @@ def _wins(path: str, taught: Sequence[Taught], groups: Sequence[Sequence[int]]) 
 
 def hit(lesson: Lesson, weights: Weights) -> bool:
     """Whether the best candidate is the value."""
-    if not lesson.rows:
-        return False
-    scores = weights.scale * lesson.scores + weights.of(lesson.rows)
-    return bool(lesson.right[int(scores.argmax())])
+    best = lesson.best(weights)
+    return best >= 0 and bool(lesson.right[best])

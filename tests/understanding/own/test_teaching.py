@@ -68,6 +68,63 @@ def test_corrections_that_do_not_agree_change_nothing(typeset: Typeset, lesson: 
     assert read(typeset(ticket(9)), model) == "40009"
 
 
+def with_repair(number: int) -> str:
+    """The job number goes on with the number of the repair, which its owner may or may not count as his."""
+    return ticket(number).replace(f"{number + 40000}", f"{number + 40000}/7")
+
+
+def test_a_value_that_is_cut_otherwise_once_is_an_exception(typeset: Typeset, lesson: Lessons) -> None:
+    assert read(typeset(with_repair(5))) == "40005"
+
+    model = corrected(Model("job"), lesson(typeset(with_repair(1)), WANTED, job_number="40001/7"))
+
+    assert read(typeset(with_repair(5)), model) == "40005"
+
+
+def test_a_value_is_cut_as_people_cut_it_again_and_again(typeset: Typeset, lesson: Lessons) -> None:
+    taught = [
+        lesson(typeset(with_repair(number)), WANTED, job_number=f"{number + 40000}/7") for number in (1, 2)
+    ]
+
+    model = loads(dumps(learned("job", taught)))
+
+    assert read(typeset(with_repair(5)), model) == "40005/7"
+
+
+def test_a_value_that_people_cut_now_so_now_otherwise_is_read_as_before(
+    typeset: Typeset, lesson: Lessons
+) -> None:
+    taught = [
+        lesson(
+            typeset(with_repair(number)), WANTED, job_number=f"{number + 40000}{'/7' if number < 3 else ''}"
+        )
+        for number in (1, 2, 3, 4)
+    ]
+
+    assert read(typeset(with_repair(5)), learned("job", taught)) == "40005"
+
+
+def test_a_second_correction_makes_a_rule_of_an_exception(typeset: Typeset, lesson: Lessons) -> None:
+    def model_of(*corrections: int) -> Model:
+        return learned(
+            "job",
+            [
+                lesson(
+                    typeset(ticket(number).replace("Job number", "Job nr.") if other else ticket(number)),
+                    WANTED,
+                    job_number=f"KN{number:05}" if other else str(number + 40000),
+                )
+                for number in (1, 2, 3, 4)
+                for other in [number in corrections]
+            ],
+        )
+
+    new = typeset(ticket(9).replace("Job number", "Job nr."))
+
+    assert read(new, model_of(1)) == "40009"
+    assert read(new, model_of(1, 2)) == "KN00009"
+
+
 def test_many_documents_teach_layouts_not_seen(typeset: Typeset, lesson: Lessons) -> None:
     words = (
         "alpha beta gamma delta",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from docmill.errors import MisconfiguredError
 from docmill.model import Document
+from docmill.understanding.own.candidates import Value
 from docmill.understanding.own.features import Looked, Rows, looked_at, signature
 from docmill.understanding.own.scoring import Scored
 
@@ -25,11 +26,15 @@ _NEVER = -1e3
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What a field's features are worth. scale: of the untaught score."""
+    """What a field's features are worth. scale: of the untaught score.
+
+    cuts: whether they also tell where in its text a value begins and ends.
+    """
 
     indices: NDArray[np.int32]
     values: NDArray[np.float64]
     scale: float = 1.0
+    cuts: bool = True
 
     @classmethod
     def none(cls) -> "Weights":
@@ -50,7 +55,12 @@ class Weights:
     def content(self) -> dict[str, Any]:
         """As JSON."""
         values = [round(value, _PRECISION) for value in self.values.tolist()]
-        return {"scale": round(self.scale, _PRECISION), "indices": self.indices.tolist(), "values": values}
+        return {
+            "scale": round(self.scale, _PRECISION),
+            "indices": self.indices.tolist(),
+            "values": values,
+            "cuts": self.cuts,
+        }
 
     @classmethod
     def of_content(cls, content: Mapping[str, Any]) -> "Weights":
@@ -59,6 +69,7 @@ class Weights:
             np.array(content["indices"], np.int32),
             np.array(content["values"], np.float64),
             float(content["scale"]),
+            bool(content.get("cuts", True)),
         )
 
 
@@ -67,7 +78,7 @@ class Lesson:
     """One field of a document whose value is known.
 
     scores: untaught. keys: equal for equal values. right: which candidates are the value. is_known: whether
-    there is one to be found.
+    there is one to be found. cuts: which candidates are the best untaught one, cut otherwise; none if empty.
     """
 
     rows: Rows
@@ -75,6 +86,14 @@ class Lesson:
     keys: NDArray[np.int32]
     right: NDArray[np.bool_]
     is_known: bool = True
+    cuts: frozenset[int] = frozenset()
+
+    def best(self, weights: Weights) -> int:
+        """The index of the candidate that these weights choose; -1 if there is none."""
+        if not self.rows:
+            return -1
+        best = int((weights.scale * self.scores + weights.of(self.rows)).argmax())
+        return best if weights.cuts or best not in self.cuts else int(self.scores.argmax())
 
     def content(self) -> dict[str, Any]:
         """As JSON."""
@@ -86,6 +105,7 @@ class Lesson:
             "keys": self.keys.tolist(),
             "right": np.flatnonzero(self.right).tolist(),
             "is_known": self.is_known,
+            "cuts": sorted(self.cuts),
         }
 
     @classmethod
@@ -100,6 +120,7 @@ class Lesson:
             np.array(content["keys"], np.int32),
             right,
             bool(content["is_known"]),
+            frozenset(content.get("cuts", ())),
         )
 
 
@@ -154,7 +175,27 @@ def taught_scores(one: Scored, weights: Weights, looked: Looked) -> Scored:
     """The field with the scores of its best candidates as learned; the others are out."""
     scores = np.full(len(one.candidates), _NEVER)
     scores[looked.indices] = weights.scale * one.scores[looked.indices] + weights.of(looked.rows)
+    if not weights.cuts and len(scores):
+        _keep_cut(one, scores)
     return replace(one, scores=scores, is_taught=True)
+
+
+def _keep_cut(one: Scored, scores: NDArray[np.float64]) -> None:
+    """Let the best untaught candidate stand for the best, if that is the same but for where it is cut."""
+    best, before = int(scores.argmax()), int(one.scores.argmax())
+    key = one.candidates[best].key
+    if is_cut_otherwise(key, one.candidates[before].key):
+        ahead = scores[best] - scores[before]
+        scores[[other.key == key for other in one.candidates]] -= ahead
+        scores[before] += ahead
+
+
+def is_cut_otherwise(one: Value, other: Value) -> bool:
+    """Whether two texts are the same but for where they begin or end."""
+    if not isinstance(one, str) or not isinstance(other, str) or one == other:
+        return False
+    short, long = sorted((one, other), key=len)
+    return long.startswith(short) or long.endswith(short)
 
 
 def nearest(words: frozenset[str], pages: Sequence[frozenset[str]]) -> float:
