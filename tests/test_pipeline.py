@@ -97,6 +97,20 @@ def steps(tmp_path: Path, make_document: Callable[..., Document]) -> Steps:
     )
 
 
+class Naming:
+    def named(
+        self, document: Document, classification: Classification, extraction: Extraction
+    ) -> Classification:
+        assert document.find("12.50")
+        return classification.model_copy(update={"title": f"{extraction.document_type}, named"})
+
+
+async def test_a_document_is_named_by_its_fields(steps: Steps) -> None:
+    result = await process(REF, replace(steps, namer=Naming()), MemoryJournal())
+
+    assert result.classification.title == f"{result.classification.document_type}, named"
+
+
 async def test_a_document_goes_from_its_source_to_its_export(steps: Steps) -> None:
     exporter = MemoryExporter()
 

@@ -21,6 +21,7 @@ from docmill.reading.originals import Originals
 from docmill.reading.pool import Pool
 from docmill.reading.unpacker import PooledUnpacker
 from docmill.understanding.gate import RuleGate
+from docmill.understanding.kinds.retelling import FieldNamer
 from docmill.understanding.own.learned import dumps, loads
 from docmill.understanding.router import Router
 from docmill.understanding.second_look import SecondLook
@@ -64,6 +65,7 @@ def offline_steps(
         limits=limits,
         unpacker=PooledUnpacker(pool, reading),
         schema=schema,
+        namer=FieldNamer(),
     )
 
 

@@ -24,6 +24,7 @@ from docmill.ports import (
     Extractor,
     Gate,
     Journal,
+    Namer,
     Observer,
     Original,
     PartFile,
@@ -82,7 +83,7 @@ class Steps:
 
     schemas: by document type. schema: the one to read whatever the document is; None for that of its type.
     tags: asked for those in use where the documents belong, the most used first.
-    teacher: who is heard before fields are read.
+    teacher: who is heard before fields are read. namer: who makes title and fields say the same.
     """
 
     reader: Reader
@@ -98,6 +99,7 @@ class Steps:
     schema: Schema | None = None
     tags: Callable[[], Awaitable[Sequence[str]]] | None = None
     teacher: Teacher | None = None
+    namer: Namer | None = None
 
     def schema_for(self, classification: Classification) -> Schema:
         """What is to be read from a document of this kind."""
@@ -170,9 +172,6 @@ async def _understood(
     ref: Ref, original: Original, document: Document, steps: Steps, clock: "_Clock"
 ) -> Result:
     classification = await _classification(document, steps, clock)
-    # What it holds is what a person looks for; what it surely is needs no person, only a name.
-    if classification.title is None and (document.parts or classification.confidence >= SURE):
-        classification = classification.model_copy(update={"title": ref.name})
     schema = steps.schema_for(classification)
     asked = document
     if classification.usage.cost:  # of the same budget
@@ -180,6 +179,11 @@ async def _understood(
     async with clock.step("extract", steps.limits.extract_s):
         taught = await steps.teacher.taught(document, schema) if steps.teacher else schema
         extraction = await steps.extractor.extract(asked, taught)
+    if steps.namer:
+        classification = steps.namer.named(document, classification, extraction)
+    # What it holds is what a person looks for; what it surely is needs no person, only a name.
+    if classification.title is None and (document.parts or classification.confidence >= SURE):
+        classification = classification.model_copy(update={"title": ref.name})
     return Result(
         content_hash=original.content_hash,
         media_type=document.media_type,

@@ -118,6 +118,16 @@ class Extractor(Protocol):
         ...
 
 
+class Namer(Protocol):
+    """Tells what a document is once more, by the fields it was given in the end."""
+
+    def named(
+        self, document: Document, classification: Classification, extraction: Extraction
+    ) -> Classification:
+        """Title, summary, day and tags that say what the fields say; the type stays. Raises nothing."""
+        ...
+
+
 class Gate(Protocol):
     """Decides by rule whether to believe an extraction."""
 

@@ -28,6 +28,7 @@ from docmill.service.signals import stop_signals
 from docmill.service.stack import Service, open_service
 from docmill.service.worker import run_worker
 from docmill.understanding.gate import RuleGate
+from docmill.understanding.kinds.retelling import FieldNamer
 from docmill.understanding.router import Router
 from docmill.understanding.second_look import SecondLook
 from docmill.web.app import create_app
@@ -196,6 +197,7 @@ def stages(pool: Pool, options: ReadingOptions, readers: Sequence[PageReader], s
         originals,
         PooledLessons(pool, models),
         settings.own.by_type,
+        FieldNamer(),
     )
 
 

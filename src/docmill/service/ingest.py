@@ -13,7 +13,7 @@ from docmill.breaker import Breaker, guarded
 from docmill.errors import CorruptError, DocmillError
 from docmill.model import Document, Result, Schema
 from docmill.pipeline import PartLimits, Steps, TimeLimits, process
-from docmill.ports import Classifier, Converter, Extractor, Gate, Original, Ref, Unpacker
+from docmill.ports import Classifier, Converter, Extractor, Gate, Namer, Original, Ref, Unpacker
 from docmill.reading.originals import Originals
 from docmill.reading.turns import on_account_of
 from docmill.schemas.registry import REGISTRY
@@ -48,6 +48,7 @@ class Stages:
     originals: Originals | None = None
     lessons: LessonMaker | None = None
     schemas: Mapping[str, Schema] = field(default_factory=lambda: REGISTRY)
+    namer: Namer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class Workshop:
                 classifier=stages.classifier,
                 extractor=stages.extractor,
                 gate=stages.gate,
+                namer=stages.namer,
                 exporter=LeaseExporter(lease, self.fingerprint),
                 limits=self.limits,
                 unpacker=stages.unpacker,

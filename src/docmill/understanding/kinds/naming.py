@@ -21,6 +21,8 @@ NAMES: Mapping[DocumentType, str] = {
     "other": "Document",
 }
 MAILS = frozenset({"message/rfc822", "application/vnd.ms-outlook", "application/ms-tnef"})
+DAYS = ("issue_date", "period_end", "delivery_date")
+"""The dates of which one is that of the document, the first that is there."""
 LONGEST_TITLE = 120
 _SUBJECT, _DATE = "Subject:", "Date:"
 _HEADS = ("From:", "To:", "Cc:", "Bcc:", _DATE, _SUBJECT)
@@ -41,9 +43,14 @@ _HEAD = 12
 def title_of(
     document: Document, layout: Layout, kind: DocumentType, found: Mapping[str, Finding]
 ) -> str | None:
-    """Type, number and counterparty; what is of no type is called by its subject or heading."""
+    """As `named`; what is of no type is called by its subject or heading."""
     if kind == "other":
         return one_line(subject(document) or heading(layout) or "", LONGEST_TITLE)
+    return named(kind, found)
+
+
+def named(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
+    """Type, number and counterparty."""
     parts = [NAMES[kind]]
     if "number" in found:
         parts[0] += f" {found['number'].value}"
@@ -126,7 +133,7 @@ def _of_account(facts: Mapping[str, str]) -> Iterator[str]:
 
 def day_of(candidates: Candidates, kind: DocumentType, found: Mapping[str, Finding]) -> date | None:
     """When it was made out; of what is of no type, the one date at its head."""
-    for path in ("issue_date", "period_end", "delivery_date"):
+    for path in DAYS:
         finding = found.get(path)
         if finding is not None and isinstance(finding.value, date):
             return finding.value
