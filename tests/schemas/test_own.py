@@ -1,11 +1,12 @@
 import datetime as dt
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Self, cast
 
 import pytest
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from docmill.errors import MisconfiguredError
 from docmill.schemas.filling import filled
@@ -164,3 +165,131 @@ def test_a_model_whose_own_rules_refuse_what_was_read_is_filled_all_the_same() -
     data = filled(Strict, {"low": 3, "high": 1})
 
     assert (data.low, data.high) == (3, 1)
+
+
+class _Shouting(BaseModel):
+    name: str
+    total: Decimal | None = None
+
+    @model_validator(mode="after")
+    def _shout(self) -> "_Shouting":
+        self.name.upper()  # fails over a null, which the class does not allow
+        return self
+
+
+def test_a_rule_that_fails_over_a_missing_value_is_not_applied() -> None:
+    found = filled(_Shouting, {"total": "2.50"})
+
+    assert isinstance(found, _Shouting)
+    assert (found.name, found.total) == (None, Decimal("2.50"))
+
+
+def test_a_rule_that_always_fails_leaves_what_was_read() -> None:
+    class Never(_Shouting):
+        @field_validator("name")
+        @classmethod
+        def _never(cls, value: str) -> str:
+            raise RuntimeError(value)
+
+    found = filled(Never, {"name": "a", "total": "2.50"})
+
+    assert (found.name, found.total) == ("a", Decimal("2.50"))
+
+
+TEXT = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"properties": {"a": "string"}}, "'a' must be an object"),
+        ({"properties": {"a": True}}, "'a' must be an object"),
+        ({"properties": ["a"]}, "'properties' of the schema must be an object"),
+        ({"properties": {"a.b": TEXT}}, "cannot be called 'a.b'"),
+        ({"properties": {"": TEXT}}, "cannot be called ''"),
+        ({"properties": {"a": {"type": "array", "items": True}}}, "'items' of 'a' must be an object"),
+        ({"properties": {"a": {"anyOf": 5}}}, "'anyOf' of 'a' must be a list"),
+        ({"properties": {"a": {"anyOf": ["string"]}}}, "'anyOf' of 'a' must be an object"),
+        ({"properties": {"a": {"enum": 5}}}, "'enum' of 'a'"),
+        ({"properties": {"a": {"type": [["string"]]}}}, "the type of 'a'"),
+        ({"properties": {"a": {"format": ["date"]}}}, "'format' of 'a' must be a text"),
+        ({"properties": {"a": {"$ref": "#/$defs/B"}}}, "refers to '#/$defs/B'"),
+        ({"required": 5}, "'required' of the schema"),
+        ({"required": ["b"]}, "requires b, which it does not have"),
+        ({"$defs": []}, "'$defs' of the schema must be an object"),
+        (
+            {
+                "$defs": {"A": {"anyOf": [{"$ref": "#/$defs/B"}]}, "B": {"$ref": "#/$defs/A"}},
+                "properties": {"a": {"$ref": "#/$defs/A"}},
+            },
+            "refers to itself and says nothing",
+        ),
+    ],
+)
+def test_a_json_schema_of_another_shape_is_refused_by_its_place(
+    changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(MisconfiguredError, match=re.escape(message)):
+        schema_of({"type": "object", "properties": {"a": TEXT}, **changes})
+
+
+def test_objects_and_lists_may_be_required() -> None:
+    seller = {"type": "object", "properties": {"name": TEXT, "city": TEXT}, "required": ["name"]}
+    lines = {"type": "array", "items": seller}
+
+    schema = schema_of({"properties": {"seller": seller, "lines": lines}, "required": ["seller", "lines"]})
+
+    assert schema.critical == ("seller.name",)
+
+
+def test_objects_given_together_are_one_and_null_is_no_type() -> None:
+    one, other = {"properties": {"a": TEXT}, "required": ["a"]}, {"properties": {"b": {"const": "x"}}}
+
+    schema = schema_of(
+        {
+            "allOf": [one, other],
+            "properties": {
+                "either": {"oneOf": [one, other]},
+                "many": {"type": ["array", "null"], "items": {"enum": ["p", None]}},
+            },
+        }
+    )
+
+    assert [(leaf.path, leaf.choices) for leaf in outline(schema)] == [
+        ("a", ()),
+        ("b", ("x",)),
+        ("either.a", ()),
+        ("either.b", ("x",)),
+        ("many[]", ("p",)),
+    ]
+    assert outline(unpacked(portable(schema))) == outline(schema)
+    assert schema.critical == ("a",)
+
+
+class _Tree(BaseModel):
+    name: str | None = None
+    one: "_Tree | None" = None
+    two: "_Tree | None" = None
+    three: "_Tree | None" = None
+    four: "_Tree | None" = None
+
+
+class _Unsaid(BaseModel):
+    name: "Nobody | None" = None  # type: ignore[name-defined]  # noqa: F821
+
+
+class _Deed(BaseModel):
+    done: Callable[[], int] | None = None
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (_Tree, "more than 4000 values"),
+        (_Unsaid, "cannot be a schema: `_Unsaid` is not fully defined"),
+        (_Deed, "cannot be a schema"),
+    ],
+)
+def test_a_model_that_is_no_form_is_refused(model: type[BaseModel], message: str) -> None:
+    with pytest.raises(MisconfiguredError, match=re.escape(message)):
+        schema_of(model)

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, model_validator
 
 from docmill.model import Document, Embedded, Evidence, Extraction, Failure, Verdict
 from docmill.schemas.fields import Fields, Line, Party, Payment
@@ -222,3 +222,24 @@ def test_the_lists_of_a_users_class_are_judged_item_by_item(document: Document) 
 
 def test_a_default_of_a_users_class_is_not_looked_for_on_the_page(document: Document) -> None:
     assert _own(document, _Order()) == []
+
+
+class _Ruled(_Order):
+    @model_validator(mode="after")
+    def _add_up(self) -> "_Ruled":
+        raise KeyError(self.currency)
+
+
+def test_a_users_rule_that_fails_is_a_failed_check(document: Document) -> None:
+    schema = schema_of(_Ruled)
+    extraction = Extraction(document_type=schema.name, data=_Ruled.model_construct(), evidence={})
+
+    verdict = RuleGate().judge(document, extraction, schema)
+
+    assert [one.message for one in verdict.failures] == ["A rule of the schema itself fails on these values."]
+
+
+def test_a_value_of_another_form_is_named_by_its_path(document: Document) -> None:
+    order = _Order.model_construct(items=[_Item.model_construct(amount="much")])
+
+    assert _own(document, order) == [("schema", ("items[0].amount",))]

@@ -1,10 +1,16 @@
 """From values that were read to the user's model, as far as they go."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from types import UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError, create_model
+
+from docmill.schemas.outline import json_schema
+from docmill.schemas.own import OwnFields, model_of
+
+log = logging.getLogger(__name__)
 
 Model = TypeVar("Model", bound=BaseModel)
 Place = Sequence[int | str]
@@ -14,7 +20,8 @@ def filled(fields: type[Model], data: Mapping[str, Any]) -> Model:
     """The model with these values; one that it does not take is left out, one that it lacks is null.
 
     data: as JSON, with the model's names or aliases. Where the model cannot do without a missing value, the
-    result is of a subclass of it in which every value may be null.
+    result is of a subclass of it in which every value may be null. Where its own rules refuse what was read,
+    or fail over a value that is not there, it is made without them.
     """
     for attempt in range(4):
         kind = fields if attempt < 2 else _relaxed(fields)  # noqa: PLR2004
@@ -23,8 +30,18 @@ def filled(fields: type[Model], data: Mapping[str, Any]) -> Model:
         except ValidationError as error:
             bad = [detail["loc"] for detail in error.errors() if detail["type"] != "missing"]
             data = cast("Mapping[str, Any]", _without(data, bad))
+        except Exception as error:  # noqa: BLE001 - a user's rule may raise anything, over a null above all
+            log.warning("a rule of a model failed", extra={"error": type(error).__name__})
+    return _without_rules(fields, data)
+
+
+def _without_rules(fields: type[Model], data: Mapping[str, Any]) -> Model:
+    """The model with values of the right kinds, and none of its own rules applied."""
     empty = dict.fromkeys(fields.model_fields)
-    return fields.model_construct(**{**empty, **data})  # the model's own rules refuse what was read
+    if issubclass(fields, OwnFields):  # it has no rules: the values are of no kind at all
+        return fields.model_construct(**empty)
+    typed = filled(model_of(json_schema(fields)), data)
+    return fields.model_construct(**{name: getattr(typed, name, None) for name in empty})
 
 
 def _without(value: object, places: Sequence[Place]) -> object:

@@ -1,12 +1,14 @@
 """A schema as a list of its values: what each is called, what kind it is, what is said of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Literal, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, PydanticUserError
 
+from docmill.errors import MisconfiguredError
 from docmill.model import Schema
 
 Kind = Literal["text", "date", "time", "datetime", "decimal", "integer", "boolean"]
@@ -20,6 +22,8 @@ _TYPES: Mapping[str, Kind] = {
 }
 _DEEPEST = 8
 """Models may hold themselves; deeper values are not asked for."""
+MOST_VALUES = 4000
+"""Of one schema: more are no form that anybody fills in."""
 
 Node = Mapping[str, Any]
 
@@ -58,7 +62,7 @@ def outline(schema: Schema) -> tuple[FieldOutline, ...]:
             kind=kind_of(node),
             description=node.get("description", ""),
             is_required=required,
-            choices=tuple(map(str, node.get("enum", [node["const"]] if "const" in node else []))),
+            choices=choices_of(node),
             labels=tuple(schema.labels.get(path, ())),
         )
         for path, node, required in _of_model(schema.fields)
@@ -67,19 +71,52 @@ def outline(schema: Schema) -> tuple[FieldOutline, ...]:
 
 @lru_cache(maxsize=64)
 def _of_model(fields: type[BaseModel]) -> tuple[tuple[str, Node, bool], ...]:
-    root = json_schema(fields)
-    return tuple(_leaves(root, root.get("$defs", {}), "", required=True, depth=0))
+    return _of_schema(json_schema(fields))
 
 
 @lru_cache(maxsize=64)
 def json_schema(fields: type[BaseModel]) -> Node:
     """The model as JSON Schema, by the names of its values. To write it takes milliseconds: it is kept."""
-    return fields.model_json_schema(by_alias=False)
+    try:
+        return fields.model_json_schema(by_alias=False)
+    except PydanticUserError as error:
+        said = error.message.partition("\n")[0]
+        raise MisconfiguredError(f"the model {fields.__name__!r} cannot be a schema: {said}") from error
+
+
+def _of_schema(root: Node) -> tuple[tuple[str, Node, bool], ...]:
+    found = tuple(islice(_leaves(root, definitions_of(root), "", required=True, depth=0), MOST_VALUES + 1))
+    if len(found) > MOST_VALUES:
+        raise MisconfiguredError(
+            f"the schema has more than {MOST_VALUES} values; leave out fields in which a model holds itself"
+        )
+    return found
 
 
 def required(fields: type[BaseModel]) -> tuple[str, ...]:
     """Paths of the values that the model cannot be made without; no members of lists."""
     return tuple(leaf.path for leaf in outline(Schema("", fields)) if leaf.is_required and not leaf.is_listed)
+
+
+def required_of(root: Node) -> tuple[str, ...]:
+    """The same of a JSON Schema."""
+    return tuple(path for path, _, must in _of_schema(root) if must and "[]" not in path)
+
+
+def definitions_of(root: Node) -> Mapping[str, Node]:
+    """What the references of a JSON Schema stand for, by name."""
+    return {**root.get("definitions", {}), **root.get("$defs", {})}
+
+
+def resolved_root(root: Node) -> Node:
+    """See `resolved`."""
+    return resolved(root, definitions_of(root))
+
+
+def choices_of(node: Node) -> tuple[str, ...]:
+    """The only values that a node allows; none for any."""
+    given = node.get("enum", [node["const"]] if "const" in node else [])
+    return tuple(str(one) for one in given if one is not None)
 
 
 def kind_of(node: Node) -> Kind:
@@ -105,11 +142,27 @@ def resolved(node: Node, definitions: Mapping[str, Node]) -> Node:
         return {**resolved(definitions.get(node["$ref"].rpartition("/")[2], {}), definitions), **own}
     for key in ("allOf", "anyOf", "oneOf"):
         options = [option for option in node.get(key, ()) if option.get("type") != "null"]
-        if len(options) == 1:
+        if len(options) == 1 and "properties" not in own:
             return {**resolved(options[0], definitions), **own}
         if options:
-            return {**own, "anyOf": [resolved(option, definitions) for option in options]}
+            return _together(
+                [resolved(option, definitions) for option in options], own, is_all=key == "allOf"
+            )
+    kinds = node.get("type")
+    if isinstance(kinds, list):
+        others = [kind for kind in cast("list[str]", kinds) if kind != "null"]
+        return {**node, "type": others[0]} if len(others) == 1 else node
     return node
+
+
+def _together(options: Sequence[Node], own: Node, *, is_all: bool) -> Node:
+    """Objects as one, with the values of all of them; is_all: what one requires is required."""
+    objects = [*options, own] if "properties" in own else options
+    if not all("properties" in one for one in objects):
+        return {**own, "anyOf": list(options)}
+    members = {name: child for one in objects for name, child in one["properties"].items()}
+    must = [name for one in objects for name in one.get("required", ()) if is_all or one is own]
+    return {**own, "type": "object", "properties": members, "required": must}
 
 
 def _leaves(

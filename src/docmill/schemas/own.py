@@ -13,10 +13,21 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from docmill.errors import MisconfiguredError
 from docmill.model import Schema
-from docmill.schemas.outline import Kind, Node, json_schema, kind_of, outline, required, resolved
+from docmill.schemas.outline import (
+    Kind,
+    Node,
+    choices_of,
+    definitions_of,
+    json_schema,
+    kind_of,
+    outline,
+    required,
+    required_of,
+    resolved,
+    resolved_root,
+)
 from docmill.schemas.registry import REGISTRY
-
-JsonSchema = Mapping[str, Any]
+from docmill.schemas.shape import JsonSchema, checked
 
 _KINDS: Mapping[Kind, type] = {
     "text": str,
@@ -116,10 +127,10 @@ def unpacked(text: str) -> Schema:
 
 def model_of(schema: JsonSchema) -> type[BaseModel]:
     """A model with the values of a JSON Schema. Raises MisconfiguredError if it is not one of an object."""
-    root = resolved(schema, schema.get("$defs", schema.get("definitions", {})))
+    root = resolved_root(schema)
     if not isinstance(root.get("properties"), Mapping):
         raise MisconfiguredError('a JSON Schema must be of an object with "properties"')
-    return _model(root, root.get("$defs", root.get("definitions", {})), root.get("title", "Fields"), depth=0)
+    return _model(root, definitions_of(schema), root.get("title", "Fields"), depth=0)
 
 
 def _fields(wanted: type[BaseModel] | JsonSchema) -> tuple[type[BaseModel], tuple[str, ...]]:
@@ -129,7 +140,12 @@ def _fields(wanted: type[BaseModel] | JsonSchema) -> tuple[type[BaseModel], tupl
         return wanted, required(wanted)
     if not isinstance(wanted, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise MisconfiguredError("a schema is a Pydantic model or a JSON Schema")
-    return model_of(wanted), tuple(map(str, wanted.get("required", ())))
+    checked(wanted)
+    unknown = set(wanted.get("required", ())) - set(resolved_root(wanted).get("properties", {}))
+    if unknown:
+        raise MisconfiguredError(f"the schema requires {', '.join(sorted(unknown))}, which it does not have")
+    must = required_of(wanted)  # and too many values are refused before a model is made of them
+    return model_of(wanted), must
 
 
 def _model(node: Node, definitions: Mapping[str, Node], title: str, *, depth: int) -> type[BaseModel]:
@@ -157,7 +173,7 @@ def _annotation(node: Node, definitions: Mapping[str, Node], name: str, *, depth
     for kind in cast("list[str]", kinds if isinstance(kinds, list) else [kinds]):
         if kind not in _JSON_TYPES:
             raise MisconfiguredError(f"{name!r} has the type {kind!r}; there are {', '.join(_JSON_TYPES)}")
-    choices = tuple(map(str, node.get("enum", ())))
+    choices = choices_of(node)
     return Literal[choices] if choices else _KINDS[kind_of(node)]
 
 

@@ -1,6 +1,6 @@
 """The rules by which an extraction is believed or shown to a person."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -68,14 +68,22 @@ class _Case(NamedTuple):
 def _schema(case: _Case) -> Iterator[Failure]:
     """Critical values that are not there are said by name, and not here."""
     try:
-        case.schema.fields.model_validate(case.extraction.data.model_dump(), by_alias=True, by_name=True)
+        case.schema.fields.model_validate(
+            case.extraction.data.model_dump(warnings=False), by_alias=True, by_name=True
+        )
     except ValidationError as error:
-        paths = (".".join(map(str, detail["loc"])) for detail in error.errors())
+        paths = (_path(detail["loc"]) for detail in error.errors())
         bad = tuple(path for path in paths if path in case.values or path not in case.schema.critical)
         if bad:
             yield Failure(
                 check="schema", message="Some fields do not have the form they must have.", fields=bad
             )
+    except Exception:  # noqa: BLE001 - a user's rule may raise anything, over a null above all
+        yield Failure(check="schema", message="A rule of the schema itself fails on these values.")
+
+
+def _path(steps: Sequence[int | str]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
 
 
 def _critical(case: _Case) -> Iterator[Failure]:
