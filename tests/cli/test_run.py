@@ -58,7 +58,7 @@ def test_a_folder_becomes_one_record_per_document(folder: Path, tmp_path: Path) 
     assert records["film.mp4"]["error"]["code"] == "unsupported_file_type"
     assert records["film.mp4"]["status"] == "completed"
     assert records["broken.pdf"]["error"]["code"] == "corrupt"
-    assert "3 documents (1 pages)" in done.stdout
+    assert "3 documents (1 page)" in done.stdout
     assert "1 completed, 1 failed, 1 not read" in done.stdout
     assert "1 x corrupt" in done.stdout
 

@@ -1,4 +1,5 @@
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from collections.abc import Callable, Iterator
 from email.message import EmailMessage
 from pathlib import Path
 
+import httpx
 import pytest
 
 from docmill.cli.vault import load_settings
@@ -37,6 +39,13 @@ def vault() -> Iterator[Vault]:
         yield Vault(Path(folder))
 
 
+def correct(reviews: str, path: str, value: str) -> None:
+    """Say through the API what a value is. reviews: the document's address of them."""
+    seen = httpx.get(reviews).raise_for_status().json()
+    said = {"path": path, "action": "correct", "value": value}
+    httpx.post(reviews, json={"ingestion_id": seen["ingestion_id"], "reviews": [said]}).raise_for_status()
+
+
 def test_a_document_goes_through_a_vault_from_add_to_show(
     vault: Vault, tmp_path: Path, write_pdf: WritePdf
 ) -> None:
@@ -52,8 +61,11 @@ def test_a_document_goes_through_a_vault_from_add_to_show(
             shown = vault("show", document_id)
             by_name = vault("show", "Invoice.pdf")
             by_end = vault("show", document_id[-6:])
+            by_beginning = vault("show", "inv")
             nobody = vault("show", "nobody.pdf")
             content = vault("show", document_id, "--json")
+            correct(f"{address.split()[-1]}api/v1/documents/{document_id}/reviews", "number", "INV-105")
+            corrected = vault("show", document_id)
             second = vault("up", "--port", "0")
             status = vault("status")
         finally:
@@ -69,9 +81,10 @@ def test_a_document_goes_through_a_vault_from_add_to_show(
     assert "INV-104" in added.stdout
     assert "already here" in again.stdout
     assert "119.00" in shown.stdout
-    assert by_name.stdout == by_end.stdout == shown.stdout
+    assert by_name.stdout == by_end.stdout == by_beginning.stdout == shown.stdout
+    assert re.search(r"number +INV-105 .* corrected$", corrected.stdout, re.MULTILINE)
     assert nobody.returncode == 2
-    assert "no document has the file name 'nobody.pdf'" in nobody.stderr
+    assert "no document has a file name that begins with 'nobody.pdf'" in nobody.stderr
     assert json.loads(content.stdout)["structured_data"]["gross_total"] == "119.00"
     assert address.split()[-1] in status.stdout
     assert "documents: 1" in status.stdout
@@ -124,7 +137,7 @@ def test_a_file_added_while_no_vault_runs_waits_for_one(
     assert "not running" in status.stdout
     assert "queue: 1 due" in status.stdout
     assert shown.returncode == 2
-    assert "no document has the file name 'ffffffff' or an id that begins or ends so" in shown.stderr
+    assert "no document has a file name that begins with 'ffffffff', or such an id" in shown.stderr
 
 
 def test_a_vault_does_not_open_itself_to_other_machines(vault: Vault, tmp_path: Path) -> None:

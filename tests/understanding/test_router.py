@@ -265,7 +265,7 @@ async def test_a_model_that_fails_leaves_what_there_is_to_the_next(
 
     assert isinstance(found.data, Invoice)
     assert found.data.number == "R-1"
-    assert f"asked small model for number: it failed ({error.code})" in found.reason
+    assert f"asked small model for number: it failed ({error.code}): {error.message}" in found.reason
     assert found.usage == COST.plus(COST)
 
 

@@ -18,6 +18,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # its tracebacks show locals, and those hold document text
     context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode="markdown",  # the other one keeps the line ends of docstrings, and eats [names]
 )
 
 dead = typer.Typer(
@@ -197,7 +198,7 @@ def run(
 def evaluate(
     folder: Annotated[Path, typer.Argument(help="A folder, read with its subfolders, or one file.")],
     truth: Annotated[
-        Path, typer.Option(help="What is true: a JSON Lines file, or a folder with a NAME.json per document.")
+        Path, typer.Option(help="What is true: JSON Lines, JSON or CSV by file, or a folder of NAME.json.")
     ],
     schema: Annotated[
         str | None,
@@ -294,9 +295,7 @@ def learn(
     ] = None,
     truth: Annotated[
         Path | None,
-        typer.Option(
-            help='JSON {"file.pdf": {"field": value}}, or CSV with a column "file".', dir_okay=False
-        ),
+        typer.Option(help='JSON {"file.pdf": {"field": value}}, CSV with a column "file", or JSON Lines.'),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where the model goes.", dir_okay=False)
@@ -432,7 +431,9 @@ def add(
 
 @app.command()
 def show(
-    document: Annotated[str, typer.Argument(help="Its file name, its id, or the beginning or end of that.")],
+    document: Annotated[
+        str, typer.Argument(help="The beginning of its file name, or the beginning or end of its id.")
+    ],
     config: SettingsFile = None,
     data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
     *,

@@ -6,7 +6,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from docmill.cli.printing import shown, stdout
+from docmill.cli.printing import counted, shown, stdout
 from docmill.evaluation.report import Report
 
 
@@ -15,7 +15,7 @@ def print_report(report: Report) -> None:
     figures: Mapping[str, Any] = report["figures"]
     told = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in report["statuses"].items())
     failed = ", ".join(f"{count} x {code}" for code, count in report["errors"].items())
-    stdout.print(f"{len(report['documents'])} documents: {told}{f' ({failed})' if failed else ''}")
+    stdout.print(f"{counted(len(report['documents']), 'document')}: {told}{f' ({failed})' if failed else ''}")
     if figures["documents"]:
         _print_tiers(figures)
         _print_fields(figures)
@@ -24,8 +24,8 @@ def print_report(report: Report) -> None:
     if report["confidence"]:
         sure = report["confidence"]
         stdout.print(
-            f"confidence: {_percent(sure['coverage'])} of the values could be taken unseen,"
-            f" {_percent(sure['precision'])} of them right (wanted {sure['precision_wanted']:.0%});"
+            f"confidence: {_percent(sure['coverage'])} % of the values could be taken unseen,"
+            f" {_percent(sure['precision'])} % of them right (wanted {sure['precision_wanted']:.0%});"
             f" calibration error {sure['ece']:.3f}"
         )
 

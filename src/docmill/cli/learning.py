@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from docmill.batch.folder import FolderLister, FolderReader
 from docmill.cli.exits import FAILED
-from docmill.cli.printing import MARKS, shown, stderr, stdout
+from docmill.cli.printing import MARKS, counted, shown, stderr, stdout
 from docmill.cli.schemas import schema_called
 from docmill.errors import DocmillError, MisconfiguredError
 from docmill.evaluation.truth import known_fields, read_truths
@@ -96,7 +96,8 @@ async def _taught(options: Lessons, schema: Schema, refs: Sequence[Ref], truth: 
 
 
 def _tell(figures: Figures, documents: int) -> None:
-    stdout.print(f"{figures.values} known values of {documents} documents; read right")
+    values = counted(figures.values, "known value")
+    stdout.print(f"{values} of {counted(documents, 'document')}; read right")
     stdout.print(f"  with nothing learned: {figures.untaught}")
     stdout.print(f"  by what documents of other layouts teach: {figures.unseen}")
     stdout.print(f"  by what all other documents teach: {figures.corrected}")

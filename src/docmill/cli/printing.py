@@ -25,6 +25,11 @@ MARKS = {
 """A document's outcome or state, told by shape and colour."""
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 page`, `2 pages`. many: where an s is not enough."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
 def shown(name: str) -> str:
     """`name` on one line, without what a terminal would obey."""
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in name)

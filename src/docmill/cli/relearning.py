@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from docmill import transcription
 from docmill.cli.exits import FAILED
-from docmill.cli.printing import stdout
+from docmill.cli.printing import counted, stdout
 from docmill.cli.vault import existing_service, load_settings
 from docmill.errors import CorruptError, MisconfiguredError
 from docmill.learning.lessons import flat, lesson
@@ -115,7 +115,8 @@ async def _example(service: Service, row: ReviewedRow, schema: Schema) -> Exampl
 
 
 def _tell(found: Comparison, *, has_before: bool) -> None:
-    stdout.print(f"{found.values} known values of {found.documents} reviewed documents,")
+    values = counted(found.values, "known value")
+    stdout.print(f"{values} of {counted(found.documents, 'reviewed document')},")
     stdout.print(f"each of {found.groups} counterparties and layouts left out in turn; read right")
     stdout.print(f"  with nothing learned: {found.untaught}")
     if has_before:

@@ -24,7 +24,7 @@ from docmill.batch.runner import Done, Policy, Report, Runner
 from docmill.cli.exits import FAILED, INTERRUPTED
 from docmill.cli.leaving import tell_leaving
 from docmill.cli.means import Means, means_of
-from docmill.cli.printing import MARKS, PlacesFormatter, shown, stderr, stdout
+from docmill.cli.printing import MARKS, PlacesFormatter, counted, shown, stderr, stdout
 from docmill.errors import DocmillError
 from docmill.model import Schema
 from docmill.offline import offline_steps, reading_pool
@@ -64,6 +64,8 @@ def run_folder(options: Options) -> int:
     out = options.out.resolve()
     lister = FolderLister(options.folder)
     refs = [ref for ref in lister.list() if (options.folder / ref.key).resolve() != out]
+    if not refs:
+        stderr.print(f"there is no document in {options.folder}", markup=False)
     if lister.passed_by:
         files = "file" if lister.passed_by == 1 else "files"
         stderr.print(f"passed by: {lister.passed_by} {files} that programs leave behind")
@@ -104,7 +106,9 @@ def _tell_plan(options: Options, refs: Sequence[Ref], means: Means) -> None:
     for ref in waiting:
         stdout.print(shown(ref.key), markup=False)
     done = len(refs) - len(waiting)
-    stdout.print(f"{len(refs)} documents: {done} done before, {len(waiting)} to do; nothing was written")
+    stdout.print(
+        f"{counted(len(refs), 'document')}: {done} done before, {len(waiting)} to do; nothing was written"
+    )
     _tell_failed(known)
 
 
@@ -202,9 +206,8 @@ def _summarise(report: Report) -> None:
         f"{count} {status.replace('_', ' ')}" for status, count in sorted(report.by_status.items())
     )
     pace = f", {60 * report.total / report.seconds:.0f} a minute" if report.seconds else ""
-    stdout.print(
-        f"{report.total} documents ({report.pages} pages) in {report.seconds:.1f} s{pace}: {counts or 'none'}"
-    )
+    what = f"{counted(report.total, 'document')} ({counted(report.pages, 'page')})"
+    stdout.print(f"{what} in {report.seconds:.1f} s{pace}: {counts or 'none'}")
     for code, count in report.by_error.most_common():
         stdout.print(f"  {count} x {code}{_REMEDIES.get(code, '')}", markup=False)
 

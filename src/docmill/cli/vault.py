@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -21,13 +21,15 @@ from docmill.litter import is_litter
 from docmill.ports import Depth
 from docmill.reading.pool import Pool
 from docmill.reading.unlocker import PooledUnlocker
+from docmill.service.case import failures_in
 from docmill.service.protection import already_readable, unlocking
 from docmill.service.settings import Settings
 from docmill.service.stack import Service, open_service
-from docmill.service.store import documents, ingestions, parts
+from docmill.service.store import documents, ingestions, parts, reviews
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.parts import Links
+from docmill.service.store.reviews import CurrentReview
 
 UNFINISHED = ("processing", "stale")
 
@@ -118,7 +120,7 @@ async def file_chunks(file: Path) -> AsyncIterator[bytes]:
 
 def show(settings: Settings, document: str, *, as_json: bool) -> int:
     """Print what is known about a document; the exit code."""
-    row, history, links = asyncio.run(_known(settings, document))
+    row, history, links, said = asyncio.run(_known(settings, document))
     if as_json:
         content = {
             **asdict(row),
@@ -128,39 +130,47 @@ def show(settings: Settings, document: str, *, as_json: bool) -> int:
         }
         stdout.print_json(json.dumps(content, default=str, ensure_ascii=False))
         return 0
-    _print_document(row, history)
+    _print_document(row, history, said)
     _print_links(links)
     return 0
 
 
-async def _known(settings: Settings, name: str) -> tuple[DocumentRow, list[IngestionRow], Links]:
+async def _known(
+    settings: Settings, name: str
+) -> tuple[DocumentRow, list[IngestionRow], Links, dict[str, CurrentReview]]:
     async with (
         existing_service(settings) as service,
         service.database.tenant(service.default_tenant_id) as conn,
     ):
         found = await documents.called(conn, name, limit=_CANDIDATES)
+        found = [row for row in found if row.file_name.lower() == name.lower()] or found
         if not found:
-            raise ValidationError(f"no document has the file name {name!r} or an id that begins or ends so")
+            raise ValidationError(f"no document has a file name that begins with {name!r}, or such an id")
         if len(found) > 1:
             candidates = "".join(f"\n  {row.id}  {shown(row.file_name)}" for row in found)
             raise ValidationError(f"{name!r} means more than one document; give the id:{candidates}")
-        document_id = found[0].id
-        return found[0], await ingestions.of_document(conn, document_id), await parts.links(conn, document_id)
+        row = found[0]
+        history, links = await ingestions.of_document(conn, row.id), await parts.links(conn, row.id)
+        return row, history, links, await reviews.current(conn, row.id)
 
 
-def _print_document(row: DocumentRow, history: Sequence[IngestionRow]) -> None:
+def _print_document(
+    row: DocumentRow, history: Sequence[IngestionRow], said: Mapping[str, CurrentReview]
+) -> None:
     stdout.print(f"{MARKS[row.state]} [bold]{escape(row.title or row.file_name)}[/bold]")
     facts = [row.state.replace("_", " "), row.document_type, row.file_name, f"{row.byte_size:,} bytes"]
     stdout.print("  ".join(fact for fact in facts if fact), markup=False, style="dim")
+    if row.tags:
+        stdout.print(", ".join(row.tags), markup=False, style="dim")
     if row.error_message:
         stdout.print(row.error_message, style="red", markup=False)
     result = next((ingestion for ingestion in history if ingestion.status == "completed"), None)
     if result is None:
         return
     if row.structured_data:
-        stdout.print(_fields_table(row.structured_data, result.evidence or {}))
-    for failure in (result.verdict or {}).get("failures", ()):
-        stdout.print(f"! {failure['message']}", style="yellow", markup=False)
+        stdout.print(_fields_table(row.structured_data, result.evidence or {}, said))
+    for failure in failures_in(row.verdict or result.verdict):
+        stdout.print(f"! {failure.message}", style="yellow", markup=False)
 
 
 def _print_links(links: Links) -> None:
@@ -175,20 +185,27 @@ def _print_links(links: Links) -> None:
             stdout.print(f"{MARKS[part.state or '']} {part.child_id}  {escape(part.name)}")
 
 
-def _fields_table(data: dict[str, Any], evidence: dict[str, Any]) -> Table:
+def _fields_table(data: dict[str, Any], evidence: dict[str, Any], said: Mapping[str, CurrentReview]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("field", "value", "read as", "page", "sure"):
         table.add_column(column)
     for path, value in _leaves(data):
-        proof: dict[str, Any] = evidence.get(path, {})
+        review = said.get(path)
+        proof: dict[str, Any] = (review.evidence if review else evidence.get(path)) or {}
         table.add_row(
             path,
             Text(str(value)),
             Text(proof.get("text") or "", style="dim"),
             str(proof.get("page") or ""),
-            f"{proof['confidence']:.0%}" if "confidence" in proof else "",
+            _sure(proof, review),
         )
     return table
+
+
+def _sure(proof: Mapping[str, Any], review: CurrentReview | None) -> str:
+    if review is not None:
+        return "corrected" if review.action == "correct" else "confirmed"
+    return f"{proof['confidence']:.0%}" if "confidence" in proof else ""
 
 
 def _leaves(data: object, path: str = "") -> Iterator[tuple[str, Any]]:

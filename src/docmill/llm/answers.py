@@ -76,15 +76,17 @@ def translated(name: str, what: str, *, otherwise: str) -> Generator[None]:
     except exceptions.UnexpectedModelBehavior as error:
         raise BadModelOutputError(f"the model {name!r} answered with something that is no text") from error
     except exceptions.UserError as error:
-        raise MisconfiguredError(f"the model {name!r} cannot be asked so; look at llm.*") from error
+        raise MisconfiguredError(f"the model {name!r} cannot be asked so; look at its settings") from error
 
 
 def _refused(error: exceptions.ModelAPIError, name: str, what: str, otherwise: str) -> DocmillError | None:
     match error:
         case exceptions.ModelAuthenticationError():
-            return UnauthorizedError(f"the provider of {name!r} refuses the key; set llm.api_key")
+            return UnauthorizedError(
+                f"the provider of {name!r} refuses the key; set this model's api_key in the settings"
+            )
         case exceptions.ModelNotFoundError():
-            return MisconfiguredError(f"there is no model {name!r}; set llm.model")
+            return MisconfiguredError(f"the provider has no model {name!r}; name another in the settings")
         case exceptions.ModelContextWindowExceededError():
             return ContextTooLongError(f"the {what} does not fit the model {name!r}")
         case exceptions.ModelRequestRejectedError():

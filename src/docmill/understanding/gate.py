@@ -36,6 +36,7 @@ THRESHOLD = 0.5
 RECOGNISED_THRESHOLDS = {"seller.name": 0.9, "gross_total": 0.85}
 """The same on recognised pages, where a misread letter is silent. Measured: docs/understanding.md."""
 
+_CAPITALS = {"bic": "BIC", "iban": "IBAN", "vat": "VAT"}
 _CURRENCIES = frozenset(list_currencies())
 
 
@@ -232,4 +233,5 @@ def _amount(values: Values, name: str) -> Decimal | None:
 
 
 def _name(path: str) -> str:
-    return path.replace("_", " ").replace(".", " ").capitalize()
+    words = path.replace("_", " ").replace(".", " ").capitalize().split(" ")
+    return " ".join(_CAPITALS.get(word.lower(), word) for word in words)

@@ -19,6 +19,8 @@ from docmill.understanding.second_look import Other, SecondLook
 
 log = logging.getLogger(__name__)
 
+_NOT_NEEDED = " and no model needed"
+"""What the first says behind its reason; not so once one is asked."""
 _LISTED = 6
 """So many fields are named in a reason."""
 _INDEX = re.compile(r"\[\d+\].*")
@@ -115,13 +117,18 @@ class Router:
         if meter.is_spent:
             state.story.append(f"{model.name} not asked: the budget of ${self._budget} is spent")
             return False
+        state.story[0] = state.story[0].replace(_NOT_NEEDED, "")
         try:
             found = await model.ask(document, schema, meter=meter, only=wanted)
         except (TransientError, DocumentError) as error:
             if isinstance(error, TransientError) and not error.attempted:
                 raise
-            log.warning("a model read no fields", extra={"code": error.code, "model": model.name})
-            state.story.append(f"asked {model.name} for {_named(wanted)}: it failed ({error.code})")
+            log.warning(
+                "a model read no fields: %s", error.message, extra={"code": error.code, "model": model.name}
+            )
+            state.story.append(
+                f"asked {model.name} for {_named(wanted)}: it failed ({error.code}): {error.message}"
+            )
             return True
         merged = _merged(state.best, found, wanted, schema)
         state.consider(merged, self._gate.judge(document, merged, schema), found, asked=wanted)

@@ -81,15 +81,18 @@ async def get(conn: Conn, document_id: UUID) -> DocumentRow | None:
 
 
 async def called(conn: Conn, name: str, *, limit: int) -> list[DocumentRow]:
-    """Up to `limit` documents of this file name, or whose id begins or ends so; newest first."""
+    """Up to `limit` documents whose file name begins so, or whose id begins or ends so.
+
+    Those of just this file name stand first, then the newest.
+    """
     async with conn.cursor(row_factory=class_row(DocumentRow)) as cur:
         await cur.execute(
             _ROWS
             + """
              WHERE starts_with(document.id::text, lower(%(name)s))
                 OR right(document.id::text, length(%(name)s)) = lower(%(name)s)
-                OR lower(file_name) = lower(%(name)s)
-             ORDER BY document.id DESC
+                OR starts_with(lower(file_name), lower(%(name)s))
+             ORDER BY lower(file_name) = lower(%(name)s) DESC, document.id DESC
              LIMIT %(limit)s
             """,
             {"name": storable(name), "limit": limit},
