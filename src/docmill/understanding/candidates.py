@@ -26,6 +26,7 @@ from docmill.understanding.layout import Layout, Segment, Sheet
 from docmill.understanding.money import WrittenAmount, find_amounts
 from docmill.understanding.terms import Term, find_terms
 from docmill.understanding.vocabulary import Concept
+from docmill.understanding.weights import DATE_CONCEPTS
 
 Value = TypeVar("Value", bound=date | Decimal | str)
 Role = Literal["", "start", "end"]
@@ -45,6 +46,12 @@ _MOST_CANDIDATES = 1500
 """More of one kind than any header or total needs; a hostile page must not cost minutes."""
 
 _DIGIT = re.compile(r"\d")
+_SMALL_WORDS = frozenset(
+    "den vom von bis ab an le du au del al da dal van tot aan to from desde".split()  # noqa: SIM905 - a list of words
+)
+"""Labels that are prepositions and articles elsewhere: in a sentence they must stand right before a value."""
+_LONGEST_SMALL_WORD = max(map(len, _SMALL_WORDS))
+
 _PLAIN_LANGUAGES = frozenset({"en", "ms"})
 
 Kind = Literal["date", "money", "code"]
@@ -249,7 +256,8 @@ class Candidates:
         clues = _before(self.labels(segment), segment.text, begin=begin, at=at)
         if not clues:
             clues = {**self._left(segment, kind)}
-        share = _BESIDE_LEFT_LABEL[kind] if clues else 1.0
+        speaks = any(concept in clues for concept in DATE_CONCEPTS) if kind == "date" else bool(clues)
+        share = _BESIDE_LEFT_LABEL[kind] if speaks else 1.0
         for concept, strength in self._above(segment, ignored).items():
             clues[concept] = max(clues.get(concept, 0), strength * share)
         return {concept: strength for concept, strength in clues.items() if strength >= _SMALLEST_CLUE}
@@ -309,10 +317,17 @@ def _before(labels: Sequence[Label[Concept]], text: str, *, begin: int, at: int)
         if label.start < begin or label.stop > at:
             continue
         between = len(text[label.stop : at].split())
+        if between and label.stop - label.start <= _LONGEST_SMALL_WORD and _is_small_word(text, label):
+            continue
         strength = label.quality * _GAP_DECAY ** max(0, between - 1)
         for concept in label.meanings:
             clues[concept] = max(clues.get(concept, 0), strength)
     return clues
+
+
+def _is_small_word(text: str, label: Label[Concept]) -> bool:
+    """Whether a label is one of the words that say something of what follows at once and of nothing else."""
+    return text[label.start : label.stop].casefold() in _SMALL_WORDS
 
 
 def _weighed(clues: Clues, factor: float) -> Clues:

@@ -38,7 +38,7 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
         scored = [
             (candidate, max(score(candidate.clues, DATES[field]), _said(candidate, field)))
             for candidate in candidates.dates
-            if not _too_early(field, candidate.value, issued)
+            if not (_too_early(field, candidate.value, issued) or (field == "due_date" and candidate.role))
         ]
         finding = best(scored, null=NULL_DATE)
         if finding is not None:

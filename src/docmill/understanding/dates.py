@@ -136,7 +136,10 @@ _PATTERNS = tuple(
 )
 _PLAIN = (6, 7)
 """The two patterns without any separator."""
-_UNTIL = r"\s*(?:-|\u2013|\u2014|~|to|thru|through|until|bis|au|al|a|hasta|tot|t/m|tot en met|till)\s*"
+_UNTIL = (
+    r"\s*(?:-|\u2013|\u2014|~|to|thru|through|until|bis|au|al|a|hasta|tot|t/m|tot en met|till|bis zum"
+    r"|bis einschliesslich|al giorno|fino al|hasta el|jusqu.au)\s*"
+)
 _WEEKDAY = (
     r"(?:(?:mon|tue|wed|thu|fri|sat|sun|mo|di|mi|do|fr|sa|so|lun|mar|mer|jeu|ven|sam|dim|mie|jue|vie|sab|dom"
     r"|gio|ma|wo|za|zo)[a-z]{0,7}\.?,?\s*)?"

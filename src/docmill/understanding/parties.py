@@ -10,6 +10,7 @@ from docmill.understanding.blocks import Block, blocks
 from docmill.understanding.candidates import Candidate, Candidates
 from docmill.understanding.findings import Finding, Span, cleaned, found, probabilities
 from docmill.understanding.folding import fold
+from docmill.understanding.layout import Segment
 from docmill.understanding.lettering import lettering
 from docmill.understanding.names import is_name
 from docmill.understanding.shops import trimmed
@@ -50,14 +51,22 @@ _LARGE = 1.3
 """Print this many times as high as the page's usual text is large."""
 _CLEARLY = 0.3
 """By so much must a label say more of one party than of the other."""
+_ADDRESSED = {
+    False: (Concept.BUYER, Concept.ADVERTISER, Concept.SHIP_TO),
+    True: (Concept.SELLER, Concept.SHIP_FROM),
+}
+"""The labels of those who do not write the paper, by whether the buyer writes it."""
+_FLUSH = 0.02
+_CONTACT_LINES = 7
+"""So many lines, with the gaps between them, below an address may say how to reach its owner."""
 _OWN = 0.12
 """How far below a party's name, in pages, an identifier is still its own."""
 
 
 def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
     """Names, addresses and VAT identifiers of seller and buyer."""
-    weigher = _Weigher(candidates, document_type)
     every = [block for block in blocks(candidates) if _speaks(block) and _names(block)]
+    weigher = _Weigher(candidates, document_type, every)
     best: tuple[float, Block | None, Block | None] = (0.0, None, None)
     sellers = [(block, weigher.seller(block)) for block in every]
     buyers = [(block, weigher.buyer(block, every)) for block in every]
@@ -90,7 +99,8 @@ def _names(block: Block) -> bool:
 
 
 def _same(one: Block, other: Block) -> bool:
-    if one.name.segment is other.name.segment:
+    """Whether two blocks are of one party: by name, or since the name of one is a line of the other."""
+    if one.name.segment.index in other.segments or other.name.segment.index in one.segments:
         return True
     return fuzz.ratio(_key(one), _key(other)) >= _SAME_NAME
 
@@ -103,20 +113,32 @@ def _key(block: Block) -> str:
 class _Weigher:
     """Scores of blocks as seller and as buyer."""
 
-    def __init__(self, candidates: Candidates, document_type: DocumentType) -> None:
-        texts = [fold(segment.text) for segment in candidates.layout.segments]
-        self._domains = {
-            part
-            for text in texts
-            for match in _DOMAIN.finditer(text)
-            for part in match[1].split(".")
-            if part not in _PROVIDERS and len(part) >= _SHORTEST_DOMAIN
-        }
+    def __init__(
+        self, candidates: Candidates, document_type: DocumentType, every: Sequence[Block] = ()
+    ) -> None:
+        segments = [(segment, fold(segment.text)) for segment in candidates.layout.segments]
         sheets = candidates.layout.sheets
         self._height = sheets[0].text_height if sheets else 0.01
         # A plain order is written by the buyer; everything else on the writer's own paper is the seller's.
-        confirmed = any(_CONFIRMATION.search(text) for text in texts)
+        confirmed = any(_CONFIRMATION.search(text) for _, text in segments)
         self.buyer_writes = document_type == "purchase_order" and not confirmed
+        addressed = [block for block in every if block.label in _ADDRESSED[self.buyer_writes]]
+        self._domains = {
+            part
+            for segment, text in segments
+            for match in _DOMAIN.finditer(text)
+            if not any(self._stands_with(segment, block) for block in addressed)
+            for part in match[1].split(".")
+            if part not in _PROVIDERS and len(part) >= _SHORTEST_DOMAIN
+        }
+
+    def _stands_with(self, segment: Segment, block: Block) -> bool:
+        """Whether a mail or web address is that of a party: it stands flush below its name and address."""
+        name = block.name.segment
+        if segment.page_index != name.page_index or abs(segment.box.x0 - name.box.x0) > _FLUSH:
+            return False
+        bottom = max((span.segment.box.y1 for span in block.address), default=name.box.y1)
+        return name.box.y0 <= segment.box.y0 < bottom + _CONTACT_LINES * self._height
 
     def seller(self, block: Block) -> float:
         """How far `block` is the seller."""

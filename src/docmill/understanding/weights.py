@@ -82,7 +82,7 @@ REFERENCES: Mapping[str, Weights] = {
 
 NULL_NUMBER = 1.5
 
-_DATE_CONCEPTS = (
+DATE_CONCEPTS = (
     Concept.DATE,
     Concept.INVOICE_DATE,
     Concept.ORDER_DATE,
@@ -97,7 +97,7 @@ _DATE_CONCEPTS = (
 
 
 def _date(own: Weights) -> Weights:
-    return {**dict.fromkeys(_DATE_CONCEPTS, -2.0), **own}
+    return {**dict.fromkeys(DATE_CONCEPTS, -2.0), **own}
 
 
 _ISSUED: Mapping[DocumentType, Concept] = {
