@@ -442,3 +442,44 @@ def test_null_is_no_value_and_lists_are_counted() -> None:
 
 def test_an_empty_document_shows_nothing(typeset: Typeset) -> None:
     assert located(typeset(""), {"value": "x1y2", "other": 5}, ANYTHING)["value"].match == "none"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Total 1 234.00 EUR", Decimal("234.00")),
+        ("Total 1 234,00 EUR", Decimal(1)),
+        ("Number R-17", "17"),
+        ("Number 2024/4711", "4711"),
+        ("Number 12.3456.78", "3456"),
+    ],
+)
+def test_a_part_of_a_longer_number_or_code_is_not_believed(text: str, value: object, found: Found) -> None:
+    assert found(text, value).confidence < 0.5
+
+
+def test_a_code_that_also_stands_alone_is_believed_there(found: Found) -> None:
+    evidence = found("Batch R-4711\nValue 4711", "4711")
+
+    assert (evidence.confidence, evidence.box is not None and evidence.box.y0 > 0.02) == (1.0, True)
+
+
+def test_a_rate_is_no_amount_and_a_month_is_no_day(typeset: Typeset) -> None:
+    document = typeset("Invoice of March 2024\nVAT 19 %")
+    data = {
+        "issue_date": dt.date(2024, 3, 1),
+        "period_start": dt.date(2024, 3, 1),
+        "tax_total": Decimal("0.19"),
+    }
+
+    evidence = located(document, data, REGISTRY["invoice"])
+
+    assert {path: one.match for path, one in evidence.items()} == {
+        "issue_date": "none",
+        "period_start": "normalised",
+        "tax_total": "none",
+    }
+
+
+def test_a_text_out_of_order_is_not_exact(found: Found) -> None:
+    assert found("Limited Harbour", "Harbour Limited").match == "normalised"

@@ -37,6 +37,9 @@ _ORDER = 0.3
 """What it counts to stand first, or last for amounts: totals are below what they are made of."""
 _AMOUNTS = ("gross_total", "amount_due", "net_total", "closing_balance", "amount")
 _INDEX = re.compile(r"\[\d+\]")
+_AMOUNT_WORDS = frozenset(("total", "amount", "sum", "price", "balance", "due", "fee", "tip"))
+_DAY_WORDS = frozenset(("date", "day", "issue", "issued", "due", "delivery", "signed", "booked"))
+_END_WORDS = frozenset(("start", "from", "since", "end", "to", "until", "till", "through", "month", "period"))
 
 
 def located(document: Document, data: BaseModel | Mapping[str, Any], schema: Schema) -> dict[str, Evidence]:
@@ -93,7 +96,10 @@ class _Search:
         self._seen: dict[object, list[Sighting]] = {}
 
     def evidence(self, values: Mapping[str, object]) -> dict[str, Evidence]:
-        places = {path: self._sightings(value) for path, value in values.items()}
+        places = {
+            path: [one for one in self._sightings(value) if _may_be_so(path, one)]
+            for path, value in values.items()
+        }
         chosen = self._rows(places)
         self._singles(places, values, chosen)
         self._repeated(places, chosen)
@@ -181,6 +187,16 @@ class _Search:
                 free = free or among
             if free and not free[0].is_plain and (len(free) == 1 or path.endswith(("]", ".currency"))):
                 chosen[path] = _Choice(free[0], 1.0 if len(free) == 1 else AMONG_SEVERAL)
+
+
+def _may_be_so(path: str, one: Sighting) -> bool:
+    """Whether a value of this name may be printed in this form."""
+    if one.form == "value":
+        return True
+    words = set(re.findall(r"[a-z]+", path.rpartition(".")[2].lower()))
+    if one.form == "percent":
+        return not words & _AMOUNT_WORDS
+    return not words & _DAY_WORDS or bool(words & _END_WORDS)
 
 
 def _is_beside(path: str, one: Sighting, known: str, other: Sighting) -> bool:

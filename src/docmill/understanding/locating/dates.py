@@ -1,6 +1,7 @@
 """Where a date or a time stands."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, time, timedelta
 
 from docmill.understanding.dates import WrittenDate, find_dates
@@ -68,5 +69,6 @@ def _months(sheets: Sheets, value: date) -> list[Sighting]:
     if value.day != 1 and (value + timedelta(days=1)).day != 1:
         return []
     return [
-        sighting(sheet, (span,), None, PARTIAL) for sheet, span, _ in sheets.matches(month_pattern(value))
+        replace(sighting(sheet, (span,), None, PARTIAL), form="month")
+        for sheet, span, _ in sheets.matches(month_pattern(value))
     ]

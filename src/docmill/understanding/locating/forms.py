@@ -92,17 +92,22 @@ def time_pattern(value: time) -> re.Pattern[str]:
 
 
 class WrittenNumber(NamedTuple):
-    """A number at `start` to `stop` of a text, read with a decimal point and with a comma."""
+    """A number at `start` to `stop` of a text, read with a decimal point and with a comma.
+
+    is_part: it may be the thousands or the rest of a longer one.
+    """
 
     start: int
     stop: int
     by_point: Decimal
     by_comma: Decimal
+    is_part: bool
 
 
 def numbers_in(text: str) -> Iterator[WrittenNumber]:
     """Every number. Spaces may part thousands, or two numbers: both are given."""
     seen: set[tuple[int, int]] = set()
+    parted: list[tuple[int, int]] = []
     for pattern in (_GROUPED, _PLAIN):
         for match in pattern.finditer(text):
             start, stop = match.start(), match.start() + len(match[0].rstrip(".,'\u2019 "))
@@ -110,7 +115,10 @@ def numbers_in(text: str) -> Iterator[WrittenNumber]:
                 continue
             seen.add((start, stop))
             digits = text[start:stop]
-            yield WrittenNumber(start, stop, number(digits, "."), number(digits, ","))
+            is_part = any(begin <= start and stop <= end for begin, end in parted)
+            if any(map(str.isspace, digits)):
+                parted.append((start, stop))
+            yield WrittenNumber(start, stop, number(digits, "."), number(digits, ","), is_part)
 
 
 def is_negative(text: str, start: int, stop: int) -> bool:

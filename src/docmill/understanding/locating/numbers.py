@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 
 from docmill.understanding.findings import Span
@@ -16,6 +17,8 @@ OTHER_SIGN = 0.9
 """Credit notes print amounts with either sign."""
 MISREAD = 0.85
 """What a number counts in which a letter stands for a digit."""
+PART = 0.45
+"""What it counts if it may be a part of another whose thousands are parted by blanks: `1 234.00`."""
 LONGEST = 15
 _PLAIN_DIGITS = 4
 _HUNDRED = 100
@@ -30,7 +33,8 @@ def numbers(sheets: Sheets, value: Decimal) -> list[Sighting]:
     found = list(_everywhere(sheets, value))
     if not found and value and abs(value) < 1:
         percent = value * _HUNDRED
-        found = [one for one in _everywhere(sheets, percent) if _is_percent(one.spans[0])]
+        rates = (one for one in _everywhere(sheets, percent) if _is_percent(one.spans[0]))
+        found = [replace(one, form="percent") for one in rates]
     best = max((one.trust for one in found), default=0.0)
     return [one for one in found if one.trust > OTHER_MARK or best <= OTHER_MARK]
 
@@ -49,6 +53,8 @@ def _printed(sheets: Sheets, sheet: Sheet, segment: Segment, value: Decimal) -> 
     for one in numbers_in(text):
         usual, other = (one.by_point, one.by_comma) if mark == "." else (one.by_comma, one.by_point)
         trust = 1.0 if usual == abs(value) else OTHER_MARK if other == abs(value) else 0.0
+        if one.is_part:
+            trust *= PART
         if trust and _stands_alone(text, one.start, one.stop) and (one.start, one.stop) not in taken:
             taken.append((one.start, one.stop))
             yield _number(sheet, Span(segment, one.start, one.stop), value, trust)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
+from typing import Literal
 
 from docmill.model import Box, Document, MatchKind
 from docmill.understanding.conventions import Conventions, conventions
@@ -18,12 +19,16 @@ _MARKS_BEFORE, _MARKS_AFTER = re.compile(r"^[^\w\s]+"), re.compile(r"[^\w\s]+$")
 _LETTERS_AS_DIGITS = str.maketrans("oqilsb|", "0011581")
 
 
+Form = Literal["value", "percent", "month"]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sighting:
     """A place that shows a value.
 
     trust: in [0, 1], how sure it is that the print means the value. recognition: the mean confidence of the
-    words. is_plain: so short that it says little unless something beside it says what it is.
+    words. is_plain: so short that it says little unless something beside it says what it is. form: as what
+    the value is printed; a rate may be per cent, and a period's end its month, but no other value.
     """
 
     sheet: Sheet
@@ -34,6 +39,7 @@ class Sighting:
     trust: float
     recognition: float
     is_plain: bool = False
+    form: Form = "value"
 
     @property
     def segment(self) -> Segment:

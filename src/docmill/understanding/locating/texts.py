@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import time
 from decimal import Decimal
 
@@ -19,11 +20,14 @@ from docmill.understanding.money import find_amounts
 
 IN_PIECES, ALIKE, NEARLY = 0.9, 0.85, 0.65
 """What a text counts that stands there in pieces, with letters misread, or with letters missing."""
+PART = 0.45
+"""What a number or code counts that is a part of a longer one, such as `1` of `R-1`."""
 MOST = 400
 """Places of one value: more tell nothing, and a hostile page must not cost minutes."""
 _PLAIN = 3
 _PLAIN_DIGITS = 4
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?")
+_HELD_BEFORE, _HELD_AFTER = re.compile(r"\w[-/_]$|\d\.$"), re.compile(r"[-/_]\w|\.\d")
 _CURRENCIES = frozenset(list_currencies())
 
 _Find = Callable[[PageText, str], list[Run]]
@@ -50,11 +54,26 @@ def texts(sheets: Sheets, value: str) -> list[Sighting]:
 def _runs(sheets: Sheets, among: Sequence[Sheet], value: str, find: _Find, *, trust: float) -> list[Sighting]:
     letters = letters_and_digits(value)
     plain = len(letters) < (_PLAIN_DIGITS if letters.isdecimal() else _PLAIN)
-    return [
+    is_code = any(map(str.isdecimal, value)) and not value.strip().count(" ")
+    found = [
         sighting(sheet, run.spans, value, trust, is_plain=plain)
         for sheet in among
         for run in find(sheets.text(sheet), value)
-    ][:MOST]
+    ]
+    if is_code:
+        found = [one.believed(PART) if _is_part(one) else one for one in found]
+        whole = max((one.trust for one in found), default=0.0)
+        found = [one for one in found if one.trust == whole]
+    if find is PageText.pieces:
+        found = [replace(one, match="normalised") for one in found]
+    return found[:MOST]
+
+
+def _is_part(one: Sighting) -> bool:
+    """Whether a sign that holds codes together stands between it and more of the same."""
+    first, last = one.spans[0], one.spans[-1]
+    before, after = first.segment.text[: first.start], last.segment.text[last.stop :]
+    return _HELD_BEFORE.search(before) is not None or _HELD_AFTER.match(after) is not None
 
 
 def _currency(sheets: Sheets, value: str) -> list[Sighting]:
