@@ -36,6 +36,16 @@ async def _say(
     return await client.post(f"/docs/{document_id}/reviews", data={**form, **changes})
 
 
+async def _add(client: httpx.AsyncClient, document_id: UUID, path: str, value: str) -> httpx.Response:
+    """Say what a value is that has no form of its own."""
+    (form,) = re.findall(
+        r'<details class="missing">.+?</details>', await _page(client, document_id), re.DOTALL
+    )
+    hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="(.*?)"', form))
+    said = {**hidden, "path": path, "value": value, "action": "say"}
+    return await client.post(f"/docs/{document_id}/reviews", data=said)
+
+
 async def _data(client: httpx.AsyncClient, document_id: UUID) -> dict[str, Any]:
     return (await client.get(f"/api/v1/documents/{document_id}")).json()["data"]
 
@@ -180,3 +190,36 @@ async def test_what_is_missing_can_be_confirmed_or_given(client: httpx.AsyncClie
 
     assert "Confirmed as missing," in page
     assert "Nothing was read here." in page
+
+
+async def test_a_value_that_was_not_read_can_be_added(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+
+    offered = await _page(client, document_id)
+    refused = await _add(client, document_id, "tip", "some")
+    added = await _add(client, document_id, "seller.address", "1 Mill Lane")
+    page = await _page(client, document_id)
+
+    assert '<option value="seller.address">Seller&#39;s address</option>' in offered
+    assert '<option value="seller.name">' not in offered
+    assert refused.status_code == 422
+    assert '<details class="missing" open>' in refused.text
+    assert '<option value="tip" selected>' in refused.text
+    assert 'id="missing-problem" role="alert">' in refused.text
+    assert added.status_code == 303
+    assert (await _data(client, document_id))["seller"]["address"] == "1 Mill Lane"
+    assert '<option value="seller.address">' not in page
+
+
+async def test_the_history_tells_what_people_said(client: httpx.AsyncClient, read: Read) -> None:
+    document_id = await read()
+    await _say(client, document_id, "seller.name", value="Corner <Bakery>")
+    await _say(client, document_id, "lines[0].net_amount", "?field=lines%5B0%5D.net_amount", value="1.50")
+
+    history = (await client.get(f"/docs/{document_id}?tab=history")).text
+
+    told = re.findall(r"<li>(.+?), \d{4}", history)
+    assert told == [
+        "Net amount, row 1: corrected to <q>1.50</q>",
+        "Seller: corrected to <q>Corner &lt;Bakery&gt;</q>",
+    ]

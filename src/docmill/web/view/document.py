@@ -11,7 +11,7 @@ from docmill.service.reviewing import Reviewed
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.web.view.fields import Field, Reading, reading, said_once
-from docmill.web.view.said import said_of
+from docmill.web.view.said import Entry, said_of, told
 
 Tab = Literal["fields", "text", "history", "json"]
 TABS: dict[Tab, str] = {"fields": "Fields", "text": "Text", "history": "History", "json": "JSON"}
@@ -96,6 +96,11 @@ class DocumentView:
         """The checks that a person let pass though they do not hold. To be unsure is over with their word."""
         accepted = self.reviewed.accepted if self.reviewed else []
         return [failure for failure in accepted if failure.check not in _OVER_WHEN_SAID]
+
+    @property
+    def told(self) -> list[tuple[str, Entry]]:
+        """What people said of the document, newest first."""
+        return told(self.reviewed)
 
     @property
     def can_review(self) -> bool:

@@ -10,7 +10,7 @@ from docmill.model import Evidence, Failure, MatchKind, Schema
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 from docmill.web.view.said import Said
-from docmill.web.view.words import FIELDS, NUMERIC_COLUMNS, TABLES, field_name
+from docmill.web.view.words import FIELDS, ITEM, NUMERIC_COLUMNS, TABLES, place_name
 
 SURE = 0.9
 UNSURE = 0.7
@@ -25,8 +25,6 @@ _UNMEASURED: dict[MatchKind, str] = {"computed": "Computed", "embedded": "From t
 _UNSURE = "confidence"
 _SAID_BY: Mapping[str, str] = {"sum": "BR-CO-15"}
 """A check, and the one that tells of the same more exactly."""
-
-_ITEM = re.compile(r"(?P<table>\w+)\[(?P<row>\d+)\]\.(?P<column>\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +98,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Everything that was read in a document."""
+    """Everything that was read in a document. missing: path and name of what else could have been."""
 
     fields: list[Field]
     tables: list[Table]
+    missing: Sequence[tuple[str, str]] = ()
 
     @property
     def every(self) -> list[Field]:
@@ -159,12 +158,14 @@ def reading(
         return _field(path, values.get(path), places.get(path), tuple(problems.get(path, ())), said.get(path))
 
     own = schema is not None and schema is not REGISTRY.get(document_type or "")
-    named = [leaf.path for leaf in outline(schema)] if schema and own else list(FIELDS)
-    wanted = {*values, *critical, *problems, *(path for path in said if not _ITEM.fullmatch(path))}
-    order = dict.fromkeys([*named, *FIELDS, *(path for path in values if not _ITEM.fullmatch(path))])
+    known = [leaf.path for leaf in outline(schema) if not leaf.is_listed] if schema else []
+    named = known if own else list(FIELDS)
+    wanted = {*values, *critical, *problems, *(path for path in said if not ITEM.fullmatch(path))}
+    order = dict.fromkeys([*named, *FIELDS, *(path for path in values if not ITEM.fullmatch(path))])
     shown = [path for path in order if path in wanted]
     tables = [_table(name, data or {}, field) for name in TABLES if (data or {}).get(name)]
-    return Reading([field(path) for path in shown], tables)
+    missing = [(path, place_name(path)) for path in order if path in known and path not in wanted]
+    return Reading([field(path) for path in shown], tables, missing)
 
 
 def _critical(document_type: str | None) -> tuple[str, ...]:
@@ -198,7 +199,7 @@ def _field(
     exact = evidence is not None and evidence.match in _UNMEASURED
     return Field(
         path=path,
-        name=_name(path),
+        name=place_name(path),
         value=value or "",
         certainty=(
             "confirmed"
@@ -218,14 +219,6 @@ def _certainty(confidence: float, *, is_missing: bool, has_problem: bool) -> Cer
     if is_missing or confidence < UNSURE:
         return "low"
     return "sure" if confidence >= SURE else "unsure"
-
-
-def _name(path: str) -> str:
-    item = _ITEM.fullmatch(path)
-    if not item or item["table"] not in TABLES:
-        return field_name(path)
-    _, columns = TABLES[item["table"]]
-    return f"{columns.get(item['column'], item['column'])}, row {int(item['row']) + 1}"
 
 
 def _table(name: str, data: dict[str, Any], field: Callable[[str], Field]) -> Table:

@@ -7,6 +7,7 @@ from datetime import datetime
 from docmill.service.case import shown
 from docmill.service.reviewing import Reviewed
 from docmill.service.store.reviews import WHOLE, Action, CurrentReview, ReviewRow
+from docmill.web.view.words import place_name
 
 _ACTIONS: dict[Action, str] = {
     "confirm": "Confirmed",
@@ -47,6 +48,17 @@ def said_of(reviewed: Reviewed | None) -> dict[str, Said]:
         if review.path != WHOLE:
             past.setdefault(review.path, []).append(_entry(review))
     return {path: _said(reviewed.current.get(path), entries) for path, entries in past.items()}
+
+
+def told(reviewed: Reviewed | None) -> list[tuple[str, Entry]]:
+    """Everything that was said of the document, newest first, each with the name of its value."""
+    if reviewed is None:
+        return []
+    return [(_name(review.path), _entry(review)) for review in reviewed.history]
+
+
+def _name(path: str) -> str:
+    return "The document as a whole" if path == WHOLE else place_name(path)
 
 
 def _entry(review: ReviewRow) -> Entry:

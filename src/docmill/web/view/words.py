@@ -1,5 +1,6 @@
 """What states, types, steps and fields are called in a person's words."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -129,6 +130,9 @@ TABLES = {
     ),
 }
 
+ITEM = re.compile(r"(?P<table>\w+)\[(?P<row>\d+)\]\.(?P<column>\w+)")
+"""The path of a value in a list."""
+
 NUMERIC_COLUMNS = frozenset({"quantity", "unit_price", "net_amount", "tax_rate", "amount"})
 
 
@@ -140,6 +144,15 @@ def type_name(document_type: str | None) -> str:
 def field_name(path: str) -> str:
     """The field's name; for a field we have no word for, its path made readable."""
     return FIELDS.get(path, path.replace("_", " ").replace(".", " ").capitalize())
+
+
+def place_name(path: str) -> str:
+    """What the value at a path is called; one of a list with its row."""
+    item = ITEM.fullmatch(path)
+    if not item or item["table"] not in TABLES:
+        return field_name(path)
+    _, columns = TABLES[item["table"]]
+    return f"{columns.get(item['column'], item['column'])}, row {int(item['row']) + 1}"
 
 
 def sentence(text: str) -> str:
