@@ -1,6 +1,7 @@
 """Words on a page that are meant for a machine: whoever writes them wants wrong values believed."""
 
 import re
+import unicodedata
 
 from docmill.model import Document, Failure
 from docmill.understanding.folding import fold
@@ -9,25 +10,48 @@ CHECK = "injection"
 FAILURE = Failure(
     check=CHECK, message="The page holds orders to a machine that reads it; please look at every value."
 )
-_ABOVE = r"(?:above|previous|prior|earlier|preceding|foregoing|system|other)"
+_IGNORE = r"\b(?:ignore|disregard|forget|override|bypass|do not (?:follow|obey|heed))\W+(?:\w+\W+){0,4}"
+_EARLIER = r"(?:your|these|those|all|any|previous|prior|earlier|above)"
+_MACHINE = r"(?:ai|ki|ia|llms?|gpt|chat ?gpt|chatbots?|(?:ai|language) models?|(?:ai|ki)\W?assistan\w+)"
+_SAY = (
+    r"(?:answer|output|return|report|extract|respond|reply|use|set|put|write|antworte\w*|gib|melde\w*"
+    r"|indique\w*)"
+)
 _ORDERS = re.compile(
-    rf"\b(?:ignore|disregard|forget|override|bypass)\W+(?:\w+\W+){{0,4}}{_ABOVE}\b"
-    r"|\b(?:ignore|disregard|forget|override)\W+(?:\w+\W+){0,4}(?:instructions?|prompts?|rules|directions)\b"
-    r"|\b(?:ignorier\w*|vergiss|missacht\w*)\W+(?:\w+\W+){0,4}(?:anweisung|obige|vorherige|vorstehende)"
-    r"|\b(?:ignore[zr]|oublie[zr]?)\W+(?:\w+\W+){0,4}(?:instructions?|consignes?|precedent|ci-dessus)"
-    r"|\b(?:ignora|olvida|dimentica)\w*\W+(?:\w+\W+){0,4}(?:instrucciones|istruzioni|anterior|precedent)"
-    r"|\b(?:negeer|vergeet)\W+(?:\w+\W+){0,4}(?:instructies|bovenstaande|vorige)"
+    # What is said to whoever has a text before the eyes; those who have paid may ignore what is above, too.
+    rf"{_IGNORE}(?:above|foregoing)\b(?!.{{0,60}}\bpaid\b)"
+    rf"|{_IGNORE}(?:(?:instructions?|prompts?|directions)\b|{_EARLIER}\W+(?:\w+\W+){{0,2}}rules\b)"
+    r"|\b(?:ignore|disregard|forget) (?:everything|anything|all (?:that )?you)\b"
+    r"|\b(?:ignorier\w*|vergiss|missacht\w*)\W+(?:\w+\W+){0,4}"
+    r"(?:anweisung|(?:obige|vorstehende)\w*(?!\W+(?:mahnung|rechnung|zahlung|erinnerung|schreiben)))"
+    r"|\b(?:ignore[zr]|oublie[zr]?)\W+(?:\w+\W+){0,4}(?:instructions?|consignes?|ci-dessus)"
+    r"|\b(?:ignora|olvida|dimentica)\w*\W+(?:\w+\W+){0,4}(?:instrucciones|istruzioni)"
+    r"|\b(?:negeer|vergeet)\W+(?:\w+\W+){0,4}(?:instructies|bovenstaande)"
+    r"|\b(?:игнорируи\w*|забудь\w*)\W+(?:\w+\W+){0,4}(?:инструкц|указан|выше)"
+    r"|(?:忽略|无视|無視|忘记)\W{0,2}\w{0,4}(?:以上|上述|之前|前面|指令|指示)"
+    # What only a machine is told.
     r"|\b(?:you are|act as|as) an? (?:\w+ ){0,3}(?:ai|language model|assistant|llm|chatbot)\b"
-    r"|\b(?:system|developer) (?:prompt|message|instructions?)\b"
-    r"|\b(?:ai|language) models?\b.{0,40}\b(?:must|should|shall|answer|output|return|report|extract)\b"
+    r"|\b(?:system|developer) (?:prompt\b|(?:message|instructions?)\s*:)"
+    rf"|\b{_MACHINE}\W+(?:\w+\W+){{0,3}}(?:must|should|shall|soll\w*|muss\w*|doit|doivent|debe\w*)\b"
+    rf"|\b{_MACHINE}\s?[:,]\s?(?:please |bitte )?(?:\w+ )?{_SAY}\b"
+    rf"|\b(?:note|hinweis|nachricht|message|instructions?) (?:to|for|an|fur|aux?|para) (?:\w+ )?{_MACHINE}\b"
+    rf"|\b{_SAY}\W+(?:\w+\W+){{0,3}}[a-z]+_[a-z_]+\b"
     r"|\b(?:answer|respond|reply|output) (?:only )?(?:with|in) (?:the )?(?:following )?json\b"
     r"|<\|?(?:im_start|im_end|system|endoftext)\|?>"
 )
+_SET_APART = re.compile(r"\b(?:[^\W\d] ){4,}[^\W\d]\b")
+_LOOK_ALIKE = str.maketrans("авеіјкмнорсѕтух", "abeijkmhopcstyx")
+"""Cyrillic letters that look like others."""
 
 
 def orders(document: Document) -> tuple[Failure, ...]:
     """A failure if any page holds such words."""
-    for page in document.pages:
-        if _ORDERS.search(re.sub(r"\s+", " ", fold(page.text))):
-            return (FAILURE,)
-    return ()
+    return (FAILURE,) if any(map(_gives_orders, (page.text for page in document.pages))) else ()
+
+
+def _gives_orders(text: str) -> bool:
+    """Whether there is one, also with letters set apart, in other alphabets, or with hidden signs between."""
+    shown = "".join(one for one in text if one.isascii() or unicodedata.category(one) != "Cf")
+    folded = re.sub(r"\s+", " ", fold(shown))
+    closed = _SET_APART.sub(lambda run: run[0].replace(" ", ""), folded.translate(_LOOK_ALIKE))
+    return _ORDERS.search(folded) is not None or (closed != folded and _ORDERS.search(closed) is not None)
