@@ -59,13 +59,18 @@ class Types:
         return Classification(document_type=self._type, title="A paper", confidence=1)
 
 
-def stages(pool: Pool, document_type: str, schemas: Mapping[str, Schema] = REGISTRY) -> Stages:
+def stages(
+    pool: Pool,
+    document_type: str,
+    schemas: Mapping[str, Schema] = REGISTRY,
+    models: Mapping[str, str] | None = None,
+) -> Stages:
     """What such a worker does."""
     return Stages(
         TextPages(),
         Types(document_type),
-        PooledExtractor(pool),
+        PooledExtractor(pool, models),
         RuleGate(),
-        lessons=PooledLessons(pool),
+        lessons=PooledLessons(pool, models),
         schemas=schemas,
     )

@@ -10,11 +10,12 @@ from pydantic import BaseModel
 from docmill.batch.memory import MemoryExporter, MemoryJournal
 from docmill.errors import UnsupportedFileTypeError
 from docmill.model import Evidence, Result, Schema, Verdict
-from docmill.offline import READING, model_in, offline_steps, reader_of, reading_pool, waited_for
+from docmill.offline import READING, offline_steps, reader_of, reading_pool, waited_for
 from docmill.pipeline import process
 from docmill.ports import Ref
 from docmill.reading.options import ReadingOptions
 from docmill.schemas.own import schema_of, words_of
+from docmill.understanding.own.files import model_in
 
 Model = TypeVar("Model", bound=BaseModel)
 

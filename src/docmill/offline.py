@@ -22,7 +22,6 @@ from docmill.reading.pool import Pool
 from docmill.reading.unpacker import PooledUnpacker
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.kinds.retelling import FieldNamer
-from docmill.understanding.own.learned import dumps, loads
 from docmill.understanding.router import Router
 from docmill.understanding.second_look import SecondLook
 
@@ -52,7 +51,7 @@ def offline_steps(
     """Steps that read in `pool` and understand by rule. readers: see `LocalConverter`.
 
     schema: the one to read whatever a document is. models: what was learned, by the names of schemas, as
-    `model_in` has it.
+    `model_in` of understanding.own.files has it.
     """
     originals, gate = Originals(pool, reading), RuleGate()
     return Steps(
@@ -67,14 +66,6 @@ def offline_steps(
         schema=schema,
         namer=FieldNamer(),
     )
-
-
-def model_in(path: Path) -> str:
-    """What was learned, without the lessons. Raises MisconfiguredError if the file holds no model."""
-    try:
-        return dumps(loads(path.read_text(encoding="utf-8")).worn())
-    except (OSError, UnicodeDecodeError) as error:
-        raise MisconfiguredError(f"cannot read the model {str(path)!r}") from error
 
 
 def waited_for(call: Coroutine[Any, Any, Found], *, instead: str) -> Found:

@@ -32,7 +32,8 @@ class PooledClassifier:
 class PooledExtractor:
     """`Extractor` by rule and by what was learned, in a process of the pool.
 
-    models: what was learned of the user's own schemas, by their names, as text.
+    models: what was learned of the user's own schemas, by their names, as text; asked for each document, in
+    a thread, since it may look at files.
     """
 
     def __init__(self, pool: Pool, models: Mapping[str, str] | None = None) -> None:
@@ -45,7 +46,7 @@ class PooledExtractor:
             _extracted,
             document,
             portable(schema),
-            self._models.get(schema.name),
+            await _model_of(schema, self._models),
             schema.learned,
             limit_s=LIMIT_S,
         )
@@ -76,7 +77,7 @@ class PooledLessons:
             _lesson,
             transcription,
             portable(schema),
-            self._models.get(schema.name),
+            await _model_of(schema, self._models),
             json.dumps(said),
             limit_s=LIMIT_S,
         )
@@ -89,6 +90,10 @@ class PooledLessons:
         """
         packed = [(transcription, json.dumps(content)) for transcription, content in shown]
         return await self._pool.run(_anchors, portable(schema), packed, limit_s=LIMIT_S)
+
+
+async def _model_of(schema: Schema, models: Mapping[str, str]) -> str | None:
+    return await asyncio.to_thread(models.get, schema.name) if models else None
 
 
 # JSON and not objects: what comes out of a process that saw a hostile document is checked before it is used.

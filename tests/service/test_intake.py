@@ -6,7 +6,9 @@ import pytest
 from docmill.errors import CorruptError, ServerError, TooLargeError
 from docmill.ports import Original
 from docmill.service.blobs import Blobs
+from docmill.service.fingerprint import Fingerprint
 from docmill.service.queue.postgres import PostgresQueue
+from docmill.service.settings import Ocr, Settings
 from docmill.service.stack import Service
 from docmill.service.store import documents
 from scripted import Eyes, Running, Script, Upload
@@ -296,7 +298,7 @@ async def test_a_result_of_another_pipeline_is_not_used_again(
     first = await upload()
     async with working():
         await eyes.until(first, "ready")
-    monkeypatch.setattr(service.intake, "_fingerprint", "another")
+    monkeypatch.setattr(service.intake, "_fingerprint", Fingerprint(Settings(ocr=Ocr(languages=("de",)))))
 
     again = await upload()
 

@@ -84,7 +84,7 @@ def finish(service: Service) -> Callable[..., Awaitable[None]]:
             "extraction_reason": None,
             "media_type": "image/png",
             "page_count": 1,
-            "pipeline_fingerprint": service.fingerprint,
+            "pipeline_fingerprint": await service.fingerprint.now(),
             **columns,
         }
         plain = {key: Jsonb(value) if isinstance(value, dict) else value for key, value in values.items()}

@@ -172,7 +172,7 @@ def run(
     """
     from docmill.cli.run import Options, run_folder
     from docmill.cli.schemas import schema_called
-    from docmill.offline import model_in
+    from docmill.understanding.own.files import model_in
 
     if schema is None and (model or labels):
         raise typer.BadParameter("--model and --labels belong to a --schema")
@@ -240,7 +240,7 @@ def evaluate(
     """
     from docmill.cli.eval import Question, evaluate
     from docmill.cli.schemas import schema_called
-    from docmill.offline import model_in
+    from docmill.understanding.own.files import model_in
 
     if schema is None and (model or labels):
         raise typer.BadParameter("--model and --labels belong to a --schema")

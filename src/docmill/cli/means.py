@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docmill.batch.folder import DEFAULT_MAX_BYTES
-from docmill.offline import LIMITS, READING, model_in
+from docmill.offline import LIMITS, READING
 from docmill.pipeline import PartLimits, Steps, TimeLimits
 from docmill.reading.engines.reader import PageReader
 from docmill.reading.options import ReadingOptions
 from docmill.reading.originals import Originals
 from docmill.reading.pool import Pool
 from docmill.service.sources import are_given
+from docmill.understanding.own.files import model_in
 
 if TYPE_CHECKING:
     from docmill.service.settings import Settings

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from docmill.cli.addresses import address_of, announced
 from docmill.errors import DocmillError, MisconfiguredError, first_of
-from docmill.offline import model_in
 from docmill.pooled import PooledClassifier, PooledExtractor, PooledLessons
 from docmill.reading.converter import LocalConverter
 from docmill.reading.engines.reader import PageReader
@@ -21,6 +20,7 @@ from docmill.reading.unlocker import PooledUnlocker
 from docmill.reading.unpacker import PooledUnpacker
 from docmill.service.engines import page_readers, reading_options
 from docmill.service.ingest import Stages
+from docmill.service.learned import LearnedModels
 from docmill.service.models import Understanding
 from docmill.service.probes import Probes
 from docmill.service.settings import Settings
@@ -185,7 +185,7 @@ def stages(pool: Pool, options: ReadingOptions, readers: Sequence[PageReader], s
     readers: of pages without text. Raises MisconfiguredError if a library is not installed.
     """
     originals = Originals(pool, options)
-    models = {name: model_in(path) for name, path in settings.own.models().items()}
+    models = LearnedModels(settings.own.models())
     understanding, gate = Understanding(settings, originals), RuleGate()
     offline = Router(PooledExtractor(pool, models), (), gate, second_look=SecondLook(originals))
     return Stages(

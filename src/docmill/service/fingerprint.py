@@ -1,5 +1,6 @@
 """What a result depends on besides the file."""
 
+import asyncio
 import hashlib
 import json
 from importlib.metadata import version
@@ -8,6 +9,31 @@ from typing import Any
 
 from docmill.schemas.registry import REGISTRY
 from docmill.service.settings import Settings
+
+Stamp = tuple[int, int, int]
+
+
+class Fingerprint:
+    """The fingerprint of the pipeline as it is by now: what was learned may be replaced while it works."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._files = sorted({*settings.own.models().values()})
+        self._stamps: list[Stamp | None] = self._stamped()
+        self._known = pipeline_fingerprint(settings)
+
+    async def now(self) -> str:
+        """See `pipeline_fingerprint`."""
+        return await asyncio.to_thread(self._looked_up) if self._files else self._known
+
+    def _looked_up(self) -> str:
+        stamps = self._stamped()
+        if stamps != self._stamps:
+            self._known, self._stamps = pipeline_fingerprint(self._settings), stamps
+        return self._known
+
+    def _stamped(self) -> list[Stamp | None]:
+        return [stamp(path) for path in self._files]
 
 
 def pipeline_fingerprint(settings: Settings) -> str:
@@ -37,6 +63,15 @@ def pipeline_fingerprint(settings: Settings) -> str:
         learned = {name: _digest(path) for name, path in settings.own.models().items()}
         parts["own"] = [settings.model_dump(mode="json", include={"schemas": True}), learned]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def stamp(path: Path) -> Stamp | None:
+    """Another one whenever the file was replaced or written; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _digest(path: Path) -> str:

@@ -18,6 +18,7 @@ from docmill.reading.originals import Originals
 from docmill.reading.turns import on_account_of
 from docmill.schemas.registry import REGISTRY
 from docmill.service.blobs import Blobs
+from docmill.service.fingerprint import Fingerprint
 from docmill.service.intake import Intake
 from docmill.service.lease import Lease
 from docmill.service.parts import VaultReceiver
@@ -65,7 +66,7 @@ class Workshop:
     stages: Stages
     place: Path
     limits: TimeLimits
-    fingerprint: str
+    fingerprint: Fingerprint
     tags: TagsInUse
     parts: PartLimits = field(default_factory=PartLimits)
     lessons: Lessons | None = None
@@ -90,7 +91,7 @@ class Workshop:
                 extractor=stages.extractor,
                 gate=stages.gate,
                 namer=stages.namer,
-                exporter=LeaseExporter(lease, self.fingerprint),
+                exporter=LeaseExporter(lease, await self.fingerprint.now()),
                 limits=self.limits,
                 unpacker=stages.unpacker,
                 receiver=VaultReceiver(self.intake, self.database, claim, folder, self.parts, self.writes),

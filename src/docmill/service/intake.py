@@ -13,6 +13,7 @@ from docmill.errors import CorruptError, DocmillError
 from docmill.model import Part
 from docmill.service.blobs import Blobs, Stored
 from docmill.service.feed import EventFeed
+from docmill.service.fingerprint import Fingerprint
 from docmill.service.protection import Unlock, already_readable, readable_key
 from docmill.service.protocol import ClaimLostError
 from docmill.service.store import dead_letters, documents, ingestions, parts
@@ -66,7 +67,7 @@ class Intake:
         feed: EventFeed,
         *,
         max_bytes: int,
-        fingerprint: str,
+        fingerprint: Fingerprint,
     ) -> None:
         self._database = database
         self._blobs = blobs
@@ -101,7 +102,7 @@ class Intake:
                 force
                 or opened
                 or is_new
-                or not await ingestions.has_result(conn, document_id, self._fingerprint)
+                or not await ingestions.has_result(conn, document_id, await self._fingerprint.now())
             ):
                 ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by, opened=opened)
             # Last, so that what fails before leaves no file without a row.
@@ -126,7 +127,7 @@ class Intake:
                 raise ClaimLostError
             await parts.link(conn, claim, position, part, child_id=document_id, root=root)
             if is_new or not (
-                await ingestions.has_result(conn, document_id, self._fingerprint)
+                await ingestions.has_result(conn, document_id, await self._fingerprint.now())
                 # One that failed since is not begun again by each turn of a circle and each retry of a whole.
                 or await ingestions.came_with(conn, document_id, root.ingestion_id)
                 # Only its password opens it, and the question for that must not vanish while somebody types.

@@ -14,7 +14,7 @@ from docmill.service.blobs import Blobs
 from docmill.service.dead_letters import DeadLetters
 from docmill.service.embedded import EmbeddedPostgres
 from docmill.service.feed import EventFeed
-from docmill.service.fingerprint import pipeline_fingerprint
+from docmill.service.fingerprint import Fingerprint
 from docmill.service.intake import Intake, Sender
 from docmill.service.notices import Notices
 from docmill.service.outbox import Outbox
@@ -38,7 +38,7 @@ _WATCH_S = 1.0
 class Service:
     """Everything a web or worker process needs.
 
-    sender: into `queue`, within a transaction. fingerprint: of the pipeline, see `pipeline_fingerprint`.
+    sender: into `queue`, within a transaction. fingerprint: of the pipeline, see `Fingerprint`.
     """
 
     settings: Settings
@@ -51,7 +51,7 @@ class Service:
     reviews: Reviews
     notices: Notices
     feed: EventFeed
-    fingerprint: str
+    fingerprint: Fingerprint
     default_tenant_id: UUID = DEFAULT_TENANT_ID
 
 
@@ -118,7 +118,7 @@ async def _parts(settings: Settings, database: Database, notices: Notices) -> As
 
 def _service(settings: Settings, database: Database, notices: Notices, parts: _Parts) -> Service:
     feed = EventFeed(database, notices)
-    fingerprint = pipeline_fingerprint(settings)
+    fingerprint = Fingerprint(settings)
     intake = Intake(
         database,
         parts.blobs,

@@ -1,0 +1,135 @@
+"""Models of own schemas that are replaced while the service runs."""
+
+import logging
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from docmill.errors import MisconfiguredError
+from docmill.learning.lessons import lesson
+from docmill.learning.teaching import learned
+from docmill.model import Document
+from docmill.reading.pool import Pool
+from docmill.service.fingerprint import Fingerprint
+from docmill.service.ingest import Stages
+from docmill.service.learned import LearnedModels
+from docmill.service.schemas import OwnField, OwnSchema
+from docmill.service.settings import Settings
+from docmill.service.stack import Service
+from docmill.understanding.own.learned import Model, dumps
+from scripted import Eyes, Running, Upload
+from teaching import stages as taught_stages
+from teaching import typed_page
+
+TICKET = """
+Riverside Bicycles of the old town
+
+Workshop ticket of the garage by the river
+Please bring this paper along when collecting
+Kennung       KN{number:05}
+Job number    {number}4711
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A model that knows nothing yet."""
+    path = tmp_path / "job.model"
+    path.write_text(dumps(Model("job")))
+    return path
+
+
+@pytest.fixture
+def settings(settings: Settings, place: Path) -> Settings:
+    job = OwnSchema(fields={"job_number": OwnField()}, types=("delivery_note",), model=place)
+    return settings.model_copy(update={"schemas": {"job": job}})
+
+
+@pytest.fixture
+async def pool() -> Pool:
+    return Pool(1)
+
+
+@pytest.fixture
+def stages(pool: Pool, settings: Settings) -> Stages:
+    models = LearnedModels(settings.own.models())
+    return taught_stages(pool, "delivery_note", settings.own.by_type, models)
+
+
+def replace(place: Path, text: str) -> None:
+    """As `docmill learn` does it."""
+    new = place.with_name("new")
+    new.write_text(text)
+    new.replace(place)
+
+
+def knowing(settings: Settings) -> str:
+    """A model that has seen a ticket with what its owner calls the job number."""
+    page = typed_page(TICKET.format(number=8).splitlines())
+    seen = lesson(Document("8", "text/plain", [page]), settings.own.named["job"], {"job_number": "KN00008"})
+    return dumps(learned("job", [seen]))
+
+
+async def test_a_running_worker_takes_a_new_model_for_its_next_document(
+    settings: Settings, place: Path, pool: Pool, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    async def number_of(number: int) -> object:
+        added = await upload(TICKET.format(number=number).encode(), file_name=f"{number}.txt")
+        read = await eyes.when(added, lambda document: document.state in ("ready", "needs_review"))
+        assert read.structured_data is not None
+        return read.structured_data["job_number"]
+
+    async with pool, working():
+        assert await number_of(1) == "14711"
+        replace(place, knowing(settings))
+
+        assert await number_of(2) == "KN00002"
+
+
+async def test_what_the_last_model_read_is_read_again_when_it_is_added_again(
+    settings: Settings,
+    service: Service,
+    place: Path,
+    pool: Pool,
+    upload: Upload,
+    working: Running,
+    eyes: Eyes,
+) -> None:
+    ticket = TICKET.format(number=1).encode()
+    async with pool, working():
+        first = await upload(ticket)
+        await eyes.when(first, lambda document: document.state in ("ready", "needs_review"))
+        assert (await upload(ticket)).ingestion_id is None
+        before = await service.fingerprint.now()
+        replace(place, knowing(settings))
+
+        again = await upload(ticket)
+
+    assert isinstance(again.ingestion_id, UUID)
+    assert await service.fingerprint.now() == await Fingerprint(settings).now() != before
+
+
+@pytest.mark.parametrize("broken", ["no model", None])
+def test_the_last_model_stays_in_use_where_a_new_one_cannot_be_read(
+    place: Path, broken: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    models = LearnedModels({"job": place, "delivery_note": place})
+    before = models["job"]
+    if broken is None:
+        place.unlink()
+    else:
+        replace(place, broken)
+
+    with caplog.at_level(logging.INFO):
+        assert [models["job"], models["delivery_note"], models.get("other")] == [before, before, None]
+
+    assert caplog.messages == ["a new model cannot be read; the last stays"]
+    assert (list(models), len(models)) == (["job", "delivery_note"], 2)
+
+
+def test_no_service_starts_with_what_is_no_model(place: Path) -> None:
+    place.write_text("no model")
+
+    with pytest.raises(MisconfiguredError):
+        LearnedModels({"job": place})
