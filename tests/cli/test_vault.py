@@ -39,10 +39,9 @@ def vault() -> Iterator[Vault]:
         yield Vault(Path(folder))
 
 
-def correct(reviews: str, path: str, value: str) -> None:
-    """Say through the API what a value is. reviews: the document's address of them."""
+def say(reviews: str, said: dict[str, str]) -> None:
+    """Say something of a value through the API. reviews: the document's address of them."""
     seen = httpx.get(reviews).raise_for_status().json()
-    said = {"path": path, "action": "correct", "value": value}
     httpx.post(reviews, json={"ingestion_id": seen["ingestion_id"], "reviews": [said]}).raise_for_status()
 
 
@@ -64,7 +63,9 @@ def test_a_document_goes_through_a_vault_from_add_to_show(
             by_beginning = vault("show", "inv")
             nobody = vault("show", "nobody.pdf")
             content = vault("show", document_id, "--json")
-            correct(f"{address.split()[-1]}api/v1/documents/{document_id}/reviews", "number", "INV-105")
+            reviews = f"{address.split()[-1]}api/v1/documents/{document_id}/reviews"
+            say(reviews, {"path": "number", "action": "correct", "value": "INV-105"})
+            say(reviews, {"path": "gross_total", "action": "confirm"})
             corrected = vault("show", document_id)
             second = vault("up", "--port", "0")
             status = vault("status")
@@ -82,7 +83,8 @@ def test_a_document_goes_through_a_vault_from_add_to_show(
     assert "already here" in again.stdout
     assert "119.00" in shown.stdout
     assert by_name.stdout == by_end.stdout == by_beginning.stdout == shown.stdout
-    assert re.search(r"number +INV-105 .* corrected$", corrected.stdout, re.MULTILINE)
+    assert re.search(r"^number +INV-105 .* corrected$", corrected.stdout, re.MULTILINE)
+    assert re.search(r"^gross_total +119.00 +119.00 .* 1 +confirmed$", corrected.stdout, re.MULTILINE)
     assert nobody.returncode == 2
     assert "no document has a file name that begins with 'nobody.pdf'" in nobody.stderr
     assert json.loads(content.stdout)["structured_data"]["gross_total"] == "119.00"

@@ -60,5 +60,6 @@ def test_the_page_loads_and_runs_nothing() -> None:
 def test_the_curve_says_what_is_risked() -> None:
     page = _page({"name": "<b>Bolts", "number": "8"}, {"name": "<b>Bolts", "number": "7"}, {})
 
-    assert "from 0.0 % of the first 50.0 % of all values to 50.0 % of 100.0 %." in page
+    assert "from 0.0 % of the first 50.0 % of all values to 50.0 % of 100.0 %, at most 50.0 %." in page
+    assert "S2, the figure to quote" in page
     assert '<polyline points="50.0,40.0 100.0,2.0"/>' in page

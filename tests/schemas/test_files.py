@@ -91,3 +91,13 @@ def test_a_label_may_stand_alone(tmp_path: Path) -> None:
     labels = write(tmp_path / "labels.toml", "total = 'Sum'")
 
     assert schema_in(str(schema), labels).labels == {"number": ("Order no.",), "total": ("Sum",)}
+
+
+def test_the_line_of_a_mistake_is_known_from_the_folder_it_stands_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "a.py", "one = 1\ntwo = one / 0\n")
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(MisconfiguredError, match=r"'a.py' does not run: line 2: ZeroDivisionError"):
+        schema_in("a.py:Order")

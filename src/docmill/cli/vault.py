@@ -191,7 +191,10 @@ def _fields_table(data: dict[str, Any], evidence: dict[str, Any], said: Mapping[
         table.add_column(column)
     for path, value in _leaves(data):
         review = said.get(path)
-        proof: dict[str, Any] = (review.evidence if review else evidence.get(path)) or {}
+        is_own = (
+            review is not None and review.action == "correct"
+        )  # what was confirmed stands where it was read
+        proof: dict[str, Any] = (review.evidence if is_own and review else evidence.get(path)) or {}
         table.add_row(
             path,
             Text(str(value)),

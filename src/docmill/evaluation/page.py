@@ -37,6 +37,12 @@ polyline { fill: none; stroke: var(--true); stroke-width: 1.5; vector-effect: no
 """
 
 
+_TIERS = (
+    "Right in S0: the same letters. S1: without space and case. S2, the figure to quote: digits and letters"
+    " alone, the same day, equal to the cent. S3: nine letters of ten."
+)
+
+
 def page_of(report: Mapping[str, Any], documents: Sequence[Judged], pictures: Pictures) -> str:
     """The page. It loads nothing and runs nothing."""
     wrong = [document for document in documents if not document.is_right]
@@ -58,7 +64,8 @@ def _tiers(figures: Mapping[str, Any]) -> str:
         (tier, *(_percent(row[key]) for key in ("precision", "recall", "f1", "documents_right")))
         for tier, row in figures["tiers"].items()
     ]
-    return _table(("", "precision", "recall", "F1", "documents all right"), rows)
+    table = _table(("", "precision", "recall", "F1", "documents all right"), rows)
+    return f'{table}<p class="quiet">{_TIERS}</p>'
 
 
 def _fields(figures: Mapping[str, Any]) -> str:
@@ -74,15 +81,15 @@ def _curve(confidence: Mapping[str, Any] | None) -> str:
     points: Sequence[Mapping[str, float]] = (confidence or {}).get("curve", ())
     if not points:
         return ""
-    highest = max(point["risk"] for point in points) or 1.0
+    highest = max(point["risk"] for point in points)
     line = " ".join(
-        f"{100 * point['coverage']:.1f},{40 - 38 * point['risk'] / highest:.1f}" for point in points
+        f"{100 * point['coverage']:.1f},{40 - 38 * point['risk'] / (highest or 1):.1f}" for point in points
     )
     last = points[-1]
     said = (
         "Wrong values among those taken unseen, the surest first: from"
         f" {_percent(points[0]['risk'])} % of the first {_percent(points[0]['coverage'])} % of all values"
-        f" to {_percent(last['risk'])} % of {_percent(last['coverage'])} %."
+        f" to {_percent(last['risk'])} % of {_percent(last['coverage'])} %, at most {_percent(highest)} %."
     )
     return (
         '<figure><svg viewBox="-1 -1 102 42" preserveAspectRatio="none" role="img"'

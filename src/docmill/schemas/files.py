@@ -115,6 +115,8 @@ def _blame(path: Path, error: Exception) -> str:
     """The error in one line, with that of the file where it happened."""
     said = f"{type(error).__name__}: {error}"
     lines = [
-        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).resolve() == path.resolve()
     ]
     return f"line {lines[-1]}: {said}" if lines and not isinstance(error, SyntaxError) else said
