@@ -124,32 +124,40 @@ def later(found: Sequence[HeldOut]) -> dict[str, dict[str, str]]:
     return said
 
 
-def report_confidence(found: Sequence[HeldOut]) -> None:
-    """Per field: calibration by the other folds, and the threshold of the other folds carried over."""
+def report_confidence(found: Sequence[HeldOut], judged: Callable[[HeldOut], bool] = lambda _: True) -> None:
+    """Per field: calibration by the other folds, and the threshold of the other folds carried over.
+
+    judged: the readings that are judged, and that thresholds come from; curves come from all, as those that
+    are shipped.
+    """
     for path in PATHS.values():
         labelled = [one for one in found if path in one.right]
         signs = np.array([one.answers[path].signs for one in labelled])
         right = np.array([one.right[path] for one in labelled], np.bool_)
         fold = np.array([one.fold for one in labelled])
-        weights = np.array([one.document.weight for one in labelled])
         belief = np.zeros(len(labelled))
-        taken = hits = 0
         for own in range(FOLDS):
             rest = fold != own
-            curve = calibrated(signs[rest], right[rest], weights[rest])
+            curve = calibrated(signs[rest], right[rest])
             belief[~rest] = [curve.confidence(row) for row in signs[~rest]]
-        for own in range(FOLDS):
-            least = _threshold(belief[fold != own], right[fold != own])
-            sure = (fold == own) & (belief >= least)
-            taken, hits = taken + int(sure.sum()), hits + int(right[sure].sum())
-        best = _threshold(belief, right)
-        print(
-            f"  {FIELD_OF[path]:8} right {right.mean():.3f} ECE {_ece(belief, right):.3f} |"
-            f" threshold carried over:"
-            f" coverage {taken / len(labelled):.3f} at precision {hits / max(1, taken):.3f} |"
-            f" in hindsight {(belief >= best).mean():.3f} from {best:.3f}",
-            flush=True,
-        )
+        some = np.array([judged(one) for one in labelled])
+        _show_confidence(path, belief[some], right[some], fold[some])
+
+
+def _show_confidence(path: str, belief: np.ndarray, right: np.ndarray, fold: np.ndarray) -> None:
+    taken = hits = 0
+    for own in range(FOLDS):
+        least = _threshold(belief[fold != own], right[fold != own])
+        sure = (fold == own) & (belief >= least)
+        taken, hits = taken + int(sure.sum()), hits + int(right[sure].sum())
+    best = _threshold(belief, right)
+    print(
+        f"  {FIELD_OF[path]:8} n={len(right)} right {right.mean():.3f} ECE {_ece(belief, right):.3f} |"
+        f" threshold carried over:"
+        f" coverage {taken / len(right):.3f} at precision {hits / max(1, taken):.3f} |"
+        f" in hindsight {(belief >= best).mean():.3f} from {best:.3f}",
+        flush=True,
+    )
 
 
 def _threshold(belief: np.ndarray, right: np.ndarray) -> float:
@@ -215,7 +223,7 @@ def main() -> None:
     def unseen(reader: str, some: list[HeldOut]) -> None:
         show(f"{reader}, unseen vendors", score, {_key(one): given(one) for one in some}, truth, groups)
         show(f"{reader}, second and later of a vendor", score, later(some), truth, groups)
-        report_confidence(some)
+        report_confidence(found, lambda one: reader_of[id(one.document)] == reader)
 
     each(unseen, found)
     print("all readings")

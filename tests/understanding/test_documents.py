@@ -177,6 +177,28 @@ Cash                            20.00
 Change                           0.90
      THANK YOU, PLEASE COME AGAIN
 """
+TWO_RATES = """
+       BLUE BAKERY SDN BHD
+Receipt No: 881   Date: 25/12/2018
+Buns              4   5.00      20.00
+Bread             2   4.65       9.30
+Total 5% goods (excl. tax):     20.00
+Tax:                             1.00
+Total 5% goods (incl. tax):     21.00
+Total 0% goods:                  9.30
+Total Payable:                  30.30
+     THANK YOU, PLEASE COME AGAIN
+"""
+ROUNDED = """
+       CORNER SHOP SDN BHD
+Receipt No: 882   Date: 25/12/2018
+Soap              2   5.99      11.98
+Rice              1  20.00      20.00
+Total Sales (inclusive tax) RM  31.98
+Rounding RM                     32.00
+Credit RM                       32.00
+     THANK YOU, PLEASE COME AGAIN
+"""
 
 EXPECTED: list[tuple[str, str, str | None, dict[str, str]]] = [
     (
@@ -328,8 +350,13 @@ EXPECTED: list[tuple[str, str, str | None, dict[str, str]]] = [
             "gross_total": "19.10",
         },
     ),
+    (TWO_RATES, "receipt", "en", {"issue_date": "2018-12-25", "gross_total": "30.30"}),
+    (ROUNDED, "receipt", "en", {"issue_date": "2018-12-25", "gross_total": "32.00"}),
 ]
-IDS = ["german", "british", "french", "italian", "spanish", "order", "statement", "delivery", "receipt"]
+IDS = [
+    *("german", "british", "french", "italian", "spanish", "order", "statement", "delivery", "receipt"),
+    *("two rates", "rounded"),
+]
 
 
 @pytest.mark.parametrize(("text", "kind", "language", "expected"), EXPECTED, ids=IDS)

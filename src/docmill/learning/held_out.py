@@ -69,7 +69,6 @@ def calibrations(found: Sequence[HeldOut]) -> dict[str, Calibration]:
         result[path] = calibrated(
             np.array([one.answers[path].signs for one in labelled]),
             np.array([one.right[path] for one in labelled], np.bool_),
-            np.array([one.document.weight for one in labelled]),
         )
     return result
 

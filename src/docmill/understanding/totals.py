@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import product
+from itertools import combinations, product
 from typing import NamedTuple
 
 from docmill.model import DocumentType
@@ -18,6 +18,7 @@ _BEST = 7
 """Candidates per field that are tried together."""
 _CENT = Decimal("0.01")
 _CASH_ROUNDING = Decimal("0.05")
+_ROUNDED_BY = tuple(_CENT * cents for cents in range(-4, 5) if cents)
 _ADDS_UP = 3.0
 _DOES_NOT_ADD_UP = -4.0
 _KNOWN_RATE = 1.0
@@ -33,8 +34,14 @@ _KEPT = 2.0
 """Cash less change."""
 _TOTALS = frozenset({Concept.TOTAL, Concept.NET, Concept.GROSS, Concept.DUE, Concept.GRAND})
 _ROUNDED = 1.6
+_TILL_TOTALS = frozenset({Concept.TOTAL, Concept.DUE})
+_HANDED = frozenset({Concept.PAID, Concept.CHANGE, Concept.TAX})
+_MOST_ADDED = 20
 _MADE = (1.0, 0.0, 0.3)
 """What it says for net, tax and gross total that the items make it."""
+_UNROUNDED = -1.2
+_ADDED, _PART = 5.0, -2.0
+"""What it says for a total that it is the sum of two others, or one of two."""
 _PAID = 0.6
 _SURELY = 0.5
 
@@ -172,14 +179,25 @@ class _Till:
         self._paid = set(paid)
         self._kept = {given - back for given in paid for back in change if given > back}
         rounding = {abs(value) for value in _said(amounts, Concept.ROUNDING)}
-        totals = _said(amounts, Concept.TOTAL) + _said(amounts, Concept.DUE)
-        self._rounded = {
-            total + sign * by
+        totals = {*_said(amounts, Concept.TOTAL), *_said(amounts, Concept.DUE)}
+        printed = {abs(amount.value) for amount in amounts}
+        rounded = {
+            total + sign * by: total
             for total in totals
             for by in rounding
             for sign in (1, -1)
             if 0 < by <= _CASH_ROUNDING and (total + sign * by) % _CASH_ROUNDING == 0
         }
+        rounded |= {
+            after: after - by
+            for after in rounding
+            for by in _ROUNDED_BY
+            if after > _CASH_ROUNDING and after % _CASH_ROUNDING == 0 and after - by in totals
+        }
+        self._rounded = set(rounded)
+        self._unrounded = {total for after, total in rounded.items() if after in printed}
+        wholes, self._parts = _added(amounts)
+        self._wholes = wholes - self._unrounded
 
     def score(self, amount: Amount | None) -> float:
         """How far what was paid agrees with `amount` being the total."""
@@ -187,7 +205,24 @@ class _Till:
             return 0.0
         value = _KEPT * (amount.value in self._kept)
         value += _ROUNDED * (amount.value in self._rounded)
+        value += _UNROUNDED * (amount.value in self._unrounded)
+        value += _ADDED * (amount.value in self._wholes) + _PART * (amount.value in self._parts)
         return value + _PAID * (amount.value in self._paid)
+
+
+def _added(amounts: Sequence[Amount]) -> tuple[set[Decimal], set[Decimal]]:
+    """Totals that are the sum of two others, as of two rates of tax, and these two.
+
+    Not what was handed over, which is the total and the change.
+    """
+    totals = {
+        amount.value
+        for amount in amounts
+        if _TILL_TOTALS & amount.clues.keys() and not _HANDED.intersection(amount.clues) and not amount.plain
+    }
+    largest = sorted((total for total in totals if total > 0), reverse=True)[:_MOST_ADDED]
+    pairs = [pair for pair in combinations(largest, 2) if sum(pair) in totals]
+    return {sum(pair, Decimal(0)) for pair in pairs}, {part for pair in pairs for part in pair}
 
 
 def _said(amounts: Sequence[Amount], concept: Concept) -> list[Decimal]:

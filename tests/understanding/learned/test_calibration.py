@@ -14,7 +14,7 @@ def curve() -> Calibration:
     draw = np.random.default_rng(3)
     scores = draw.uniform(0.02, 0.98, 1500)
     right = draw.uniform(size=1500) < scores**2
-    return calibrated(np.array([_signs(score) for score in scores]), right, np.ones(1500))
+    return calibrated(np.array([_signs(score) for score in scores]), right)
 
 
 @pytest.mark.parametrize("score", [0.2, 0.5, 0.8, 0.95])

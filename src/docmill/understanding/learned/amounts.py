@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ _GROSS = {
 }  # fmt: skip
 _SURE = 0.5
 _SLACK = Decimal("0.05")
+_ROUNDED_BY = tuple(Decimal(cents) / 100 for cents in range(-4, 5) if cents)
 _PAIRS, _ITEMS = 25, 40
 """The largest values that are added to each other, and the lines of goods."""
 _MOST = 60
@@ -66,9 +68,11 @@ def amounts(candidates: Candidates, ruled: Mapping[str, Finding]) -> Amounts:
         (one.segment.page_index, one.segment.line) for one in candidates.amounts if not one.plain
     )
     found = {one.segment.index for one in candidates.amounts if not one.plain}
+    contexts = [[context(candidates, amount, found) for amount in by_value[value]] for value in values]
     rows = [
         [
             *_labels(by_value[value]),
+            all("%" in text for text in texts),
             *_position(candidates, by_value[value], order),
             *_place(by_value[value][0], order, beside),
             *_place(by_value[value][-1], order, beside),
@@ -76,9 +80,8 @@ def amounts(candidates: Candidates, ruled: Mapping[str, Finding]) -> Amounts:
             *till.signs(value),
             *_ruled(value, ruled),
         ]
-        for value in values
+        for value, texts in zip(values, contexts, strict=True)
     ]
-    contexts = [[context(candidates, amount, found) for amount in by_value[value]] for value in values]
     fixed = np.array(rows, np.float32) if rows else np.zeros((0, 0), np.float32)
     return Amounts(values, [by_value[value] for value in values], contexts, fixed)
 
@@ -100,9 +103,10 @@ def _labels(places: Sequence[Amount]) -> list[float]:
         for one in places
     )
     grand = max(one.clues.get(Concept.TOTAL, 0) * one.clues.get(Concept.GRAND, 0) for one in places)
+    due = max(one.clues.get(Concept.TOTAL, 0) * one.clues.get(Concept.DUE, 0) for one in places)
     unlabelled = sum(not one.clues for one in places)
     totals = sum(one.clues.get(Concept.TOTAL, 0) > _SURE for one in places)
-    return [*said, alone, grand, unlabelled, totals, _label(places)]
+    return [*said, alone, grand, due, unlabelled, totals, _label(places)]
 
 
 def _position(candidates: Candidates, places: Sequence[Amount], order: Mapping[int, int]) -> list[float]:
@@ -187,6 +191,15 @@ class _Till:
         self._reduced = {net - by for net in nets for by in reduced if by}
         self._items = self._sums(real)
         self._totals = self._said(real, Concept.TOTAL) | self._said(real, Concept.DUE)
+        pairs = [pair for pair in combinations(sorted(self._totals, reverse=True)[:_PAIRS], 2) if all(pair)]
+        self._added = {sum(pair, ZERO) for pair in pairs}
+        self._summands = {part for pair in pairs if sum(pair, ZERO) in self._totals for part in pair}
+        meant = (Concept.PAID, Concept.ROUNDING, Concept.AMOUNT)
+        said = self._totals.union(*(self._said(real, concept) for concept in meant))
+        self._even = {
+            value for value in said if value and not value % _SLACK and _beside(value, self._totals)
+        }
+        self._uneven = {value for value in self._totals if value % _SLACK and _beside(value, self._even)}
         self._labelled = {abs(one.value) for one in real if one.clues}
         largest = sorted(self._values, reverse=True)[:_PAIRS]
         self._whole = Counter(
@@ -235,6 +248,10 @@ class _Till:
             self._differences[value],
             self._whole[value],
             value in self._parts,
+            value in self._added,
+            value in self._summands,
+            value in self._even,
+            value in self._uneven,
             value in self._totals,
             sum(other > value for other in self._totals),
             sum(other < value for other in self._totals),
@@ -246,6 +263,11 @@ class _Till:
     @staticmethod
     def _near(value: Decimal, others: set[Decimal]) -> bool:
         return any(abs(value - other) <= _SLACK for other in others)
+
+
+def _beside(value: Decimal, others: set[Decimal]) -> bool:
+    """Whether one of the others is what a till rounds `value` to, or from."""
+    return any(value + by in others for by in _ROUNDED_BY)
 
 
 def context(candidates: Candidates, amount: Amount, with_amounts: set[int]) -> str:

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.model import letters_and_digits
+from docmill.model import Page, letters_and_digits
 from docmill.understanding.candidates import Candidates
 from docmill.understanding.dates import find_dates
 from docmill.understanding.layout import Segment
@@ -24,6 +25,10 @@ TAGS = ("other", "name", "address")
 _ABSENT = -1.0
 _SAME = 6
 """Letters a text must have for its repetition to mean something."""
+_JOINED = 2.5
+"""Heights of the text between two stretches on a line up to which neither is cut off from the other."""
+_SAME_SIZE = 0.8
+"""Share of the larger's height from which on two stretches are of one size."""
 _GROUPS: tuple[frozenset[Concept], ...] = (
     frozenset({Concept.PHONE}),
     frozenset({Concept.TAX_NUMBER, Concept.VAT_NUMBER}),
@@ -41,15 +46,20 @@ _PLACES = (
 )  # fmt: skip
 OWN = (*_PLACES, "label", "date", "amount", *(f"says{index}" for index in range(len(_GROUPS))), *LOOKS)
 """The columns of `Head.own`."""
+_TELLING = [OWN.index(name) for name in ("label", "date", "amount", "registration", "phone")]
 
 
 @dataclass(frozen=True)
 class Head:
-    """The first stretches of a document's first page. own: a row of `OWN` for each."""
+    """The first stretches of a document's first page. own: a row of `OWN` for each.
+
+    joined: of each whether it and the next are parts of one line of text, set apart by wide spaces.
+    """
 
     segments: Sequence[Segment]
     own: NDArray[np.float32]
     text: str
+    joined: NDArray[np.bool_]
 
     @property
     def texts(self) -> list[str]:
@@ -82,7 +92,20 @@ def head(candidates: Candidates) -> Head:
     own[:, : len(_PLACES)] = _places(segments, sheet.text_height, text)
     for row, segment in enumerate(segments):
         own[row, len(_PLACES) :] = np.concatenate([_said(candidates, segment), look(segment.text)])
-    return Head(segments, own, text)
+    return Head(segments, own, text, _joined(segments, own, sheet.page))
+
+
+def _joined(segments: Sequence[Segment], own: NDArray[np.float32], page: Page) -> NDArray[np.bool_]:
+    """What has a label, a date, an amount or a number of its own is not joined to others."""
+    telling: list[bool] = [bool(row.any()) for row in own[:, _TELLING]]
+    found = np.zeros(len(segments), np.bool_)
+    for at, (one, other) in enumerate(pairwise(segments)):
+        if one.line != other.line or telling[at] or telling[at + 1]:
+            continue
+        small, large = sorted((one.height, other.height))
+        gap = (other.box.x0 - one.box.x1) * page.width_pt
+        found[at] = small >= _SAME_SIZE * large and gap <= _JOINED * large * page.height_pt
+    return found
 
 
 def _places(segments: Sequence[Segment], text_height: float, text: str) -> NDArray[np.float32]:

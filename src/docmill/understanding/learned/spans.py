@@ -22,7 +22,7 @@ _LEAST_FIRST, _LEAST_LAST = 0.01, 0.003
 _BEST_FIRST, _BEST_LAST = 4, 7
 _CLIP = 1e-4
 _GREETING = re.compile(
-    r"^(?:.*\b(?:operated by|owned? by|managed by|trading as|shopping at|welcome to|dimiliki oleh|"
+    r"^(?:.*\b(?:operated by|owned? by|managed by|trading as|shopping at|welcome to|dimiliki(?: oleh)?|"
     r"willkommen bei|bienvenue (?:chez|a)|from|name)\s*[:.]?|#?\d{4,}|m/s|\W+)\s*(?=\S)",
     re.IGNORECASE,
 )
@@ -129,14 +129,16 @@ def enumerated(head: Head, field: Field, shares: NDArray[np.float64] | None = No
     count = len(head.segments)
     begins = [heads(text, field) for text in head.texts]
     ends = [tails(text, field) for text in head.texts]
-    may_begin, may_end = _allowed(shares, count, field)
+    may_begin, may_end = _allowed(shares, head, field)
     choices: list[Choice] = []
     for first in range(count):
-        if not may_begin[first]:
+        if not may_begin[first] or head.joined[first - 1 : first].any():
             continue
         for stop in range(first + 1, min(count, first + LONGEST[field]) + 1):
             if stop - 1 > first and not may_end[stop - 1]:
                 break
+            if head.joined[stop - 1]:
+                continue
             choices.extend(
                 Choice(first, stop, begin, end)
                 for begin in begins[first]
@@ -148,7 +150,7 @@ def enumerated(head: Head, field: Field, shares: NDArray[np.float64] | None = No
 
 def kept(head: Head, choices: Choices, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which spans of all `enumerated` would be if it knew the tags."""
-    may_begin, may_end = _allowed(shares, len(head.segments), choices.field)
+    may_begin, may_end = _allowed(shares, head, choices.field)
     return np.array(
         [
             may_begin[choice.first] and all(may_end[at] for at in range(choice.first + 1, choice.stop))
@@ -159,12 +161,16 @@ def kept(head: Head, choices: Choices, shares: NDArray[np.float64]) -> NDArray[n
 
 
 def _allowed(
-    shares: NDArray[np.float64] | None, count: int, field: Field
+    shares: NDArray[np.float64] | None, head: Head, field: Field
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     if shares is None:
-        every = np.ones(count, np.bool_)
+        every = np.ones(len(head.segments), np.bool_)
         return every, every
-    own = shares[:, 1 if field == "name" else 2]
+    own = shares[:, 1 if field == "name" else 2].copy()
+    for at in np.flatnonzero(head.joined):
+        own[at + 1] = max(own[at : at + 2])
+    for at in np.flatnonzero(head.joined)[::-1]:
+        own[at] = max(own[at : at + 2])
     rank = np.argsort(np.argsort(-own, kind="stable"), kind="stable")
     return (own >= _LEAST_FIRST) | (rank < _BEST_FIRST), (own >= _LEAST_LAST) | (rank < _BEST_LAST)
 
