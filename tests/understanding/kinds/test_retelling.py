@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from pydantic import BaseModel
 
 from docmill.model import Classification, Document, Embedded, Evidence, Extraction, Usage
 from docmill.schemas.fields import Party
@@ -91,3 +92,13 @@ def test_an_e_invoice_is_named_by_its_xml(paper: Document) -> None:
     carrying = replace(paper, embedded=(Embedded("factur-x.xml", "text/xml", b"<x/>"),))
 
     assert FieldNamer().named(carrying, READ, extraction(PUT_RIGHT)) is READ
+
+
+def test_what_a_schema_of_ones_own_reads_tells_nothing(paper: Document) -> None:
+    class Airtime(BaseModel):
+        number: str = "7"
+        issue_date: dt.date = dt.date(2026, 5, 5)
+
+    own = Extraction(document_type="invoice", data=Airtime(), evidence={})
+
+    assert FieldNamer().named(paper, READ, own) == READ

@@ -4,6 +4,7 @@ from datetime import date
 from decimal import Decimal
 
 from docmill.model import Classification, Document, DocumentType, Extraction, known_type
+from docmill.schemas.registry import REGISTRY
 from docmill.understanding.evidence import values
 from docmill.understanding.findings import Finding
 from docmill.understanding.kinds.naming import DAYS, counterparty, named, summary_of
@@ -26,6 +27,8 @@ class FieldNamer:
         told = classification.title is not None and classification.usage.model is None
         if kind not in _TRADE or kind != classification.document_type or not told or document.embedded:
             return classification
+        if not isinstance(extraction.data, REGISTRY[kind].fields):
+            return classification  # a schema of the user's own has other fields
         found = {
             path: Finding(value, (), _confidence(extraction, path))
             for path, value in values(extraction.data)
