@@ -94,3 +94,61 @@ def test_sentences_do_not_take_dates_for_another_field(
     found = getattr(invoice, field)
 
     assert (found and str(found)) == value
+
+
+ADDRESSED = """
+Studio Lotte                                Invoice
+Molenpad 9
+3599 AB Utrecht
+hello@studiolotte.nl
+
+Invoice No. 014                             Gipfel Werbeagentur GmbH
+Date 21 Aug 2026                            Bergisel 5/2
+                                            6099 Innsbruck
+                                            VAT No. ATU61283747
+"""
+ACCOUNTS = """
+Fjordly Freight Inc.                        Invoice Number   88213
+4800 Imaginary Pkwy, Portland, OR 97299     Account No.      {number}
+"""
+CREDIT = """
+Gutschrift Nr.      Datum
+GS-2026-021         7.9.2026
+
+Zu unserer Rechnung RE-2026-188 vom 17.8.2026 schreiben wir Ihnen gut:
+"""
+
+
+def test_a_tax_identifier_below_an_address_speaks_for_no_writer(typeset: Typeset) -> None:
+    assert read(typeset(ADDRESSED)).buyer.name == "Gipfel Werbeagentur GmbH"
+
+
+def test_an_account_is_the_customers_unless_a_bank_is_near(typeset: Typeset) -> None:
+    customers = ACCOUNTS.replace("{number}", "TUMBLE-04")
+    banks = ACCOUNTS.replace("{number}", "31926819\n" + " " * 44 + "Sort code        601613")
+
+    assert read(typeset(customers)).customer_number == "TUMBLE-04"
+    assert read(typeset(banks)).customer_number is None
+
+
+def test_a_paper_referred_to_lends_neither_number_nor_date(typeset: Typeset) -> None:
+    credit = read(typeset(CREDIT))
+
+    assert credit.number == "GS-2026-021"
+    assert str(credit.issue_date) == "2026-09-07"
+
+
+ACCOUNT = """
+Rechnung Nr. 471102      Datum 05.03.2018
+
+Überweisen Sie bitte auf folgende Bankverbindung:
+DE75123456780000001234{bic}, Sparkasse Musterstadt
+"""
+
+
+def test_a_misread_account_is_known_by_the_bic_behind_it(typeset: Typeset) -> None:
+    known = read(typeset(ACCOUNT.replace("{bic}", ", BIC WELADED1MST")))
+    unknown = read(typeset(ACCOUNT.replace("{bic}", "")))
+
+    assert known.payment.iban == "DE75123456780000001234"
+    assert unknown.payment.iban is None

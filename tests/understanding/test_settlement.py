@@ -96,3 +96,19 @@ def test_a_printed_last_day_comes_before_a_computed_one(typeset: Typeset) -> Non
 
 def test_days_are_no_amount(typeset: Typeset) -> None:
     assert str(read(typeset, "\nNet 30").net_total) == "100.00"
+
+
+@pytest.mark.parametrize(
+    ("more", "due"),
+    [
+        ("\nDer Betrag ist am 06.02.2024 fällig.", "2024-02-06"),
+        ("\nDer Betrag ist am 06.02.2024 an uns fällig.", None),
+        ("\n06.02.2024 Vencimiento: morgen", None),
+    ],
+)
+def test_the_word_right_after_a_date_may_say_that_it_is_the_last(
+    typeset: Typeset, more: str, due: str | None
+) -> None:
+    found = read(typeset, more).due_date
+
+    assert (found and str(found)) == due

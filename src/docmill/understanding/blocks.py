@@ -15,7 +15,9 @@ from docmill.understanding.vocabulary import Concept
 
 PARTY_CONCEPTS = (Concept.ADVERTISER, Concept.SHIP_FROM, Concept.SELLER, Concept.BUYER, Concept.SHIP_TO)
 """The first that a label means counts."""
-_CONTACTS = (Concept.VAT_NUMBER, Concept.TAX_NUMBER, Concept.PHONE, Concept.IBAN)
+_CONTACTS = (Concept.PHONE, Concept.IBAN)
+_TAXES = (Concept.VAT_NUMBER, Concept.TAX_NUMBER)
+"""What stands below the address of either party, but mostly of the one who writes."""
 _LONGEST_BLOCK = 7
 _LINE_GAP = 1.4
 """Lines of a block are no farther apart than this many line heights."""
@@ -40,7 +42,8 @@ class Block:
 
     number: what a form below the label says of it: the customer's, if it is a buyer's.
 
-    contact: a telephone, mail or tax identifier stands with it. legal: the name has a legal form.
+    contact: a telephone, mail or account stands with it. taxed: a tax identifier does. legal: the name has
+    a legal form.
     """
 
     name: Span
@@ -49,6 +52,7 @@ class Block:
     quality: float = 0.0
     sender: bool = False
     contact: bool = False
+    taxed: bool = False
     legal: bool = False
     firm: bool = False
     continued: tuple[Span, ...] = field(default=())
@@ -285,7 +289,7 @@ class _Reader:
             name = Span(person, 0, len(person.text)) if person is not None else name
         look = self._look(name.segment)
         address: list[Span] = []
-        contact = False
+        contact = taxed = False
         last = name.segment
         complete = False
         for _ in range(_LONGEST_BLOCK):
@@ -294,13 +298,16 @@ class _Reader:
                 break
             if not self._belongs(below):
                 contact = self._look(below).contact or self._speaks_of(below, *_CONTACTS)
+                taxed = self._speaks_of(below, *_TAXES)
                 break
             if complete and not self._look(below).region:
                 break
             address.append(Span(below, 0, len(below.text)))
             complete = complete or self._look(below).ends_address
             last = below
-        block = Block(name, tuple(address), contact=contact, legal=bool(look.legal), firm=look.firm)
+        block = Block(
+            name, tuple(address), contact=contact, taxed=taxed, legal=bool(look.legal), firm=look.firm
+        )
         return block if complete else replace(block, address=_only_addresses(address, self._look))
 
     def _speaks_of(self, segment: Segment, *concepts: Concept) -> bool:

@@ -228,7 +228,14 @@ class Candidates:
     @cached_property
     def doubtful_ibans(self) -> list[Candidate[str]]:
         """What is labelled as an IBAN and has its form, though the checksum does not hold."""
-        return [one for one in self._codes(find_doubtful_ibans) if one.clues.get(Concept.IBAN)]
+        return [one for one in self._codes(find_doubtful_ibans) if self._is_called_iban(one)]
+
+    def _is_called_iban(self, code: Candidate[str]) -> bool:
+        """Whether its label says so, or a BIC follows."""
+        if code.clues.get(Concept.IBAN):
+            return True
+        after = (label for label in self.labels(code.segment) if label.start >= code.stop)
+        return any(Concept.BIC in label.meanings for label in after)
 
     def _codes(self, find: Callable[[str], Iterator[Code]]) -> list[Candidate[str]]:
         return [

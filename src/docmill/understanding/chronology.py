@@ -12,7 +12,11 @@ from docmill.understanding.terms import is_payable_by
 from docmill.understanding.vocabulary import Concept
 from docmill.understanding.weights import DATES, NULL_DATE, issue_date, score
 
-_TIME = re.compile(r"(?<![\d.,/])([01]?\d|2[0-3])[:.]([0-5]\d)(?::([0-5]\d))?\s*([AaPp]\.?[Mm])?(?![\d%])")
+_TIME = re.compile(
+    r"(?<![\d.,/])(?<!\d[:;])(?<!\d\s[:;])([01]?\d|2[0-3])(?:[:.;]|\s:)([0-5]\d)(?:[:;]([0-5]\d))?"
+    r"\s*([AaPp]\.?[Mm])?(?![\d%])"
+)
+"""A colon may be read as a semicolon; what follows hours and a colon is no hour."""
 _NOON = 12
 _UNLABELLED = {"receipt": 2.2, "invoice": 1.2, "purchase_order": 1.2, "delivery_note": 1.2}
 """What a date without any label is worth as the issue date, at the top of the first page."""
@@ -36,7 +40,7 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
         chosen["issue_date"] = issued
     for field in ("due_date", "delivery_date"):
         scored = [
-            (candidate, max(score(candidate.clues, DATES[field]), _said(candidate, field)))
+            (candidate, max(score(candidate.clues, DATES[field]), _said(candidates, candidate, field)))
             for candidate in candidates.dates
             if not (_too_early(field, candidate.value, issued) or (field == "due_date" and candidate.role))
         ]
@@ -46,10 +50,22 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
     return chosen
 
 
-def _said(candidate: Candidate[date], field: str) -> float:
-    """What a sentence around the date says of it, where no label does."""
+def _said(candidates: Candidates, candidate: Candidate[date], field: str) -> float:
+    """What a sentence around the date says of it, where no label before it does."""
+    if field != "due_date":
+        return 0.0
     before = candidate.segment.text[: candidate.start]
-    return _IN_TERMS if field == "due_date" and is_payable_by(before) else 0.0
+    return _IN_TERMS if is_payable_by(before) or _is_due_after(candidates, candidate) else 0.0
+
+
+def _is_due_after(candidates: Candidates, candidate: Candidate[date]) -> bool:
+    """Whether the next word says it, and ends the line: `ist am 06.12.2013 fällig`."""
+    text, at = candidate.segment.text, candidate.stop
+    labels = [label for label in candidates.labels(candidate.segment) if label.start >= at]
+    if not labels or Concept.DUE_DATE not in labels[0].meanings:
+        return False
+    rest = text[at : labels[0].start] + text[labels[0].stop :]
+    return not any(map(str.isalnum, rest)) and ":" not in rest
 
 
 def _too_early(field: str, value: date, issued: Finding | None) -> bool:
@@ -134,9 +150,9 @@ def time_of_day(candidates: Candidates, issued: Finding | None) -> Iterator[tupl
         if abs(other.line - segment.line) <= 2 and other is not segment  # noqa: PLR2004 - lines around the date
     ]
     for rank, span in enumerate([*near, *labelled]):
-        match = _TIME.search(span.segment.text, span.start)
+        match = _TIME.search(span.text)  # what stands before it, as in `201818:08:38`, is the date's
         if match and (":" in match[0] or rank < len(near)):
-            where = Span(span.segment, match.start(), match.end())
+            where = Span(span.segment, span.start + match.start(), span.start + match.end())
             yield "time", Finding(_clock(match), (where,), 0.95 if rank < len(near) else 0.8)
             return
 

@@ -163,7 +163,9 @@ class _Weigher:
     def _writer(self, block: Block) -> float:
         """Signs of the paper's owner: letterhead, sender line, footer, domain."""
         size = block.name.segment.height / self._height
-        score = 2.0 * block.sender + 0.8 * block.legal + 0.4 * block.firm + 0.9 * block.contact
+        score = (
+            2.0 * block.sender + 0.8 * block.legal + 0.4 * block.firm + 0.9 * (block.contact or block.taxed)
+        )
         score += (
             0.9 * (1 - block.top)
             + 0.5 * (block.top > _BOTTOM)

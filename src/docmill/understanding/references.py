@@ -1,7 +1,7 @@
 """The document's own number and the numbers it refers to; account and tax identifiers."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from docmill.model import DocumentType
 from docmill.understanding.candidates import Candidate, Candidates
@@ -14,14 +14,18 @@ _ASIDE = 2.0
 _DOUBTFUL = 0.4
 """How far a code is believed whose checksum does not hold; the gate shows it to a person."""
 _ALONE_MUST_SAY = 0.5
+_OF_BANKS = frozenset({Concept.BANK, Concept.IBAN, Concept.BIC, Concept.ACCOUNT})
+_BANK_LINES = 5
+"""So many text heights around a number of an account may say that a bank keeps it."""
 
 
 def numbers(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
     """`number` and the references. A place serves the field it fits best and no other."""
     tables = {"number": OWN_NUMBER[document_type], **_references(document_type)}
     scores = [
-        (candidate, {field: _score(candidate, weights) for field, weights in tables.items()})
+        (candidate, {field: _score(clues, candidate, weights) for field, weights in tables.items()})
         for candidate in candidates.identifiers
+        for clues in [_customers(candidate, candidates)]
     ]
     chosen: dict[str, Finding] = {}
     for field in tables:
@@ -38,9 +42,29 @@ def _references(document_type: DocumentType) -> dict[str, Weights]:
     return {field: weights for field, weights in REFERENCES.items() if field != own}
 
 
-def _score(candidate: Candidate[str], weights: Weights) -> float:
+def _customers(candidate: Candidate[str], candidates: Candidates) -> Mapping[Concept, float]:
+    """The clues; `Account No.` says that it is the customer's unless something near speaks of a bank."""
+    clues = candidate.clues
+    if not (clues.get(Concept.ACCOUNT) and clues.get(Concept.CUSTOMER_NUMBER)):
+        return clues
+    sheet = candidates.layout.sheet(candidate.segment)
+    near = _BANK_LINES * sheet.text_height
+    said = (
+        meaning
+        for other in sheet.segments
+        if abs(other.middle - candidate.segment.middle) < near
+        for label in candidates.labels(other)
+        if Concept.CUSTOMER_NUMBER not in label.meanings
+        for meaning in label.meanings
+    )
+    if not _OF_BANKS.isdisjoint(said):
+        return clues
+    return {concept: strength for concept, strength in clues.items() if concept is not Concept.ACCOUNT}
+
+
+def _score(clues: Mapping[Concept, float], candidate: Candidate[str], weights: Weights) -> float:
     """The labels' words, and a little for place and shape where labels say something."""
-    said = score(candidate.clues, weights)
+    said = score(clues, weights)
     if said < _ALONE_MUST_SAY:
         return said
     value = candidate.value

@@ -48,7 +48,7 @@ _NUMBER_CONCEPTS = (
     Concept.STATEMENT_NUMBER,
 )
 
-OWN_NUMBER: Mapping[DocumentType, Weights] = {
+_OWN_NUMBER: Mapping[DocumentType, Weights] = {
     "invoice": _number(
         {Concept.INVOICE_NUMBER: 4, Concept.DOCUMENT_NUMBER: 2.2, Concept.RECEIPT_NUMBER: 2},
         *_NUMBER_CONCEPTS,
@@ -72,6 +72,10 @@ OWN_NUMBER: Mapping[DocumentType, Weights] = {
     ),
     "bank_statement": _number({Concept.STATEMENT_NUMBER: 4, Concept.DOCUMENT_NUMBER: 2}, *_NUMBER_CONCEPTS),
     "other": {},
+}
+
+OWN_NUMBER: Mapping[DocumentType, Weights] = {
+    kind: {**weights, Concept.REFERRED: -2.5} for kind, weights in _OWN_NUMBER.items()
 }
 """The document's own number, by the document's type."""
 
