@@ -18,7 +18,10 @@ from docmill.understanding.own.learned import Model
 from docmill.understanding.own.lists import rows_of
 from docmill.understanding.own.meaning import Meaning, meaning_of
 from docmill.understanding.own.scoring import Scored, scored
+from docmill.understanding.studied import candidates_of
 
+_KEPT = 2
+"""Layouts, as many as `candidates_of` keeps documents."""
 REASON = "labels and layout: no embedded data and no model needed"
 
 
@@ -35,7 +38,7 @@ class OwnExtractor:
                 document_type=schema.name, data=filled(schema.fields, {}), evidence={}, reason=REASON
             )
         meanings = meanings_of(outline(schema))
-        layout = Layout(document)
+        layout = layout_of(document)
         data: dict[str, Any] = {}
         evidence: dict[str, Evidence] = {}
         for path, finding in findings(layout, meanings, self._model).items():
@@ -80,8 +83,32 @@ def untaught(layout: Layout, meanings: Mapping[str, Meaning]) -> dict[str, Score
 
 def fields_of(layout: Layout, meanings: Mapping[str, Meaning]) -> dict[str, Scored]:
     """The candidates of each field, scored by themselves."""
-    all_of = Candidates(layout)
-    return {path: scored(meaning, all_of) for path, meaning in meanings.items()}
+    look = _look(layout)
+    return {path: look.scored(meaning) for path, meaning in meanings.items()}
+
+
+def layout_of(document: Document) -> Layout:
+    """Its layout; that of its copy if that was looked through just before."""
+    return candidates_of(document).layout
+
+
+class _Look:
+    """What was found in one layout, kept: what people said of its like asks for the same once more."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._all_of = Candidates(layout)
+        self._found: dict[int, Scored] = {}
+
+    def scored(self, meaning: Meaning) -> Scored:
+        """See `scored`."""
+        found = self._found.get(id(meaning))
+        if found is None:
+            # What is found holds the meaning, and so its id.
+            found = self._found[id(meaning)] = scored(meaning, self._all_of)
+        return found
+
+
+_look = lru_cache(maxsize=_KEPT)(_Look)
 
 
 def together(fields: Mapping[str, Scored], pairs: Mapping[str, str]) -> dict[str, Scored]:

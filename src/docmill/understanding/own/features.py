@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ SIZE = 1 << 17
 MOST = 120
 """Candidates of a field that are looked at, the best by the untaught score."""
 _SHORTEST_WORD = 3
+_TEXTS = 4096
+"""Kept, of one document and a few fields: many candidates have the same around them."""
 _GRID = 40
 
 Rows = list[NDArray[np.int32]]
@@ -67,9 +70,10 @@ def hashed(features: Iterable[str]) -> NDArray[np.int32]:
     return np.unique(np.array([zlib.crc32(one.encode()) % SIZE for one in features], np.int32))
 
 
-def _last_words(text: str, count: int) -> list[str]:
+@lru_cache(maxsize=_TEXTS)
+def _last_words(text: str, count: int) -> tuple[str, ...]:
     """The last words of a text; digits all look the same."""
-    return re.findall(r"[^\W\d_]+|#|\$|0+", re.sub(r"\d", "0", fold(text)))[-count:]
+    return tuple(re.findall(r"[^\W\d_]+|#|\$|0+", re.sub(r"\d", "0", fold(text)))[-count:])
 
 
 def _surrounding(one: Candidate) -> Iterator[str]:

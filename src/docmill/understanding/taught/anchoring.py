@@ -7,7 +7,7 @@ from docmill.schemas.outline import outline
 from docmill.understanding.evidence import values
 from docmill.understanding.findings import Finding, evidence_of
 from docmill.understanding.layout import Layout
-from docmill.understanding.own.extractor import findings, meanings_of, written
+from docmill.understanding.own.extractor import findings, layout_of, meanings_of, written
 from docmill.understanding.own.features import signature
 from docmill.understanding.own.meaning import Meaning
 from docmill.understanding.taught.precedents import Precedents
@@ -27,7 +27,7 @@ def with_anchors(document: Document, schema: Schema, read: Extraction, precedent
     if precedents.model is None or known is None:
         return read
     meanings = {path: one for path, one in meanings_of(outline(schema)).items() if path in known.weights}
-    layout = Layout(document)
+    layout = layout_of(document)
     before = dict(values(read.data))
     found = {
         path: _anchored(finding, meanings[path], layout, precedents.sources.get(path, ""))
