@@ -120,6 +120,11 @@ def test_an_amount_is_found_whatever_parts_its_digits(printed: str, value: str, 
     assert evidence.confidence == 1
 
 
+def test_a_part_of_an_account_is_nothing_else(found: Found) -> None:
+    assert found("IBAN DE89 3704 0044 0532 0130 00", "3704").match == "none"
+    assert found("IBAN DE89 3704 0044 0532 0130 00", "DE89370400440532013000").confidence == 1
+
+
 def test_an_amount_of_the_other_sign_is_believed_less(found: Found) -> None:
     assert found("Total 12.50", Decimal("-12.50")).confidence == pytest.approx(0.9)
 

@@ -10,6 +10,7 @@ from docmill.understanding.money import (
     currency_spans,
     decimal_mark,
     find_amounts,
+    in_thousandths,
     number,
 )
 
@@ -106,3 +107,13 @@ def test_friday_is_no_swiss_franc(text: str) -> None:
 
 def test_a_franc_is_one_before_an_amount() -> None:
     assert [amount.currency for amount in find_amounts("Total Fr. 12.50", misread=False)] == ["CHF"]
+
+
+def test_currencies_of_thousandths_have_three_decimals() -> None:
+    assert in_thousandths("KWD")
+    assert not in_thousandths("EUR")
+    assert not in_thousandths(None)
+    assert decimal_mark(["100.500", "110.550"], default=",", thousandths=True) == "."
+    assert decimal_mark(["1,100.500", "110.550"], default=",", thousandths=True) == "."
+    (amount,) = find_amounts("Total 1,100.500 KWD", misread=False)
+    assert amount.value(".") == Decimal("1100.5")

@@ -1,5 +1,6 @@
 """What a document is: by rule alone, and by rule and what was learned."""
 
+import unicodedata
 from collections.abc import Callable, Mapping
 
 from docmill.model import DOCUMENT_TYPES, Classification, Document, DocumentType
@@ -15,6 +16,10 @@ from docmill.understanding.studied import candidates_of
 
 SURE = 0.5
 """A type less likely than that is not told: a person should say."""
+_FOREIGN = 0.4
+"""As sure as one can be, at most, that a paper is none of these which nobody here can read."""
+_TELLING = 5000
+"""Characters that tell the script."""
 _Shares = Mapping[DocumentType, float]
 _NULL = 2.0
 """The score a document of no known type is given."""
@@ -64,6 +69,8 @@ def _classified(
     shares = weighed(candidates, spoken(layout))
     kind = max(shares, key=lambda one: shares[one])
     confidence = shares[kind]
+    if kind == "other" and _is_foreign(document):
+        confidence = min(confidence, _FOREIGN)
     if confidence < SURE:
         kind = "other"
     found: Findings = read(candidates, kind) if kind != "other" else {}
@@ -93,6 +100,13 @@ def rule_shares(candidates: Candidates, said: Mapping[DocumentType, Spoken]) -> 
     scores["receipt"] += _NARROW * is_narrow(candidates.layout)
     scores["other"] = _NULL
     return dict(zip(scores, probabilities(list(scores.values()), null=0), strict=True))
+
+
+def _is_foreign(document: Document) -> bool:
+    """Whether most letters are of a script that no language of the vocabulary is written in."""
+    letters = [one for one in document.text[:_TELLING] if one.isalpha()]
+    foreign = sum(not unicodedata.name(one, "").startswith("LATIN") for one in letters if not one.isascii())
+    return foreign > len(letters) / 2
 
 
 def _only_speaks(document: Document, kind: DocumentType, found: Findings) -> bool:

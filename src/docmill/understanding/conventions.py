@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from docmill.understanding.dates import WrittenDate, find_dates
 from docmill.understanding.folding import tokens
 from docmill.understanding.layout import Layout
-from docmill.understanding.money import Mark, WrittenAmount, decimal_mark, find_amounts, find_currencies
+from docmill.understanding.money import (
+    Mark,
+    WrittenAmount,
+    decimal_mark,
+    find_amounts,
+    find_currencies,
+    in_thousandths,
+)
 from docmill.understanding.vocabulary import LANGUAGES
 
 _LEAST_LANGUAGE_SCORE = 2.5
@@ -54,7 +61,9 @@ def decided(
     return Conventions(
         language=language,
         day_first=_day_first(dates, american=_american(text, currency)),
-        mark=decimal_mark([amount.digits for amount in amounts], default=default),
+        mark=decimal_mark(
+            [amount.digits for amount in amounts], default=default, thousandths=in_thousandths(currency)
+        ),
         currency=currency,
     )
 

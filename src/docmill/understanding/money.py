@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from babel.numbers import list_currencies
+from babel.numbers import get_currency_precision, list_currencies
 
 from docmill.understanding.remembering import remembered
 
 Mark = Literal[".", ","]
 
+_THREE = 3
 CENTS = Decimal("0.01")
 _CODES = frozenset(list_currencies())
 SYMBOLS = {
@@ -44,14 +45,16 @@ SYMBOLS = {
 _COMMON_CODES = (
     "EUR", "USD", "GBP", "CHF", "MYR", "SGD", "AUD", "CAD", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN",
     "CZK", "HUF", "RON", "BGN", "BRL", "MXN", "ZAR", "TRY", "THB", "HKD", "IDR", "NZD", "AED",
+    "KWD", "OMR", "JOD", "TND", "LYD", "IQD",
 )  # fmt: skip
+"""Not BHD, the dinar of Bahrain: in Malaysia it is the legal form of a firm, `Sdn Bhd`."""
 _CURRENCY = (
     "(?:"
     + "|".join(re.escape(symbol) for symbol in sorted([*SYMBOLS, *_COMMON_CODES], key=len, reverse=True))
     + ")"
 )
 _NUMBER = (
-    r"(?:\d{1,3}(?:(?P<group>[.,'\u2019 \u00a0\u202f])\d{3})(?:(?P=group)\d{3})*(?:\s?[.,]\s?\d{1,2}(?!\d))?"
+    r"(?:\d{1,3}(?:(?P<group>[.,'\u2019 \u00a0\u202f])\d{3})(?:(?P=group)\d{3})*(?:\s?[.,]\s?\d{1,3}(?!\d))?"
     r"|\d+(?:\s?[.,]\s?\d{1,4})?)"
 )
 _AMOUNT = re.compile(
@@ -175,11 +178,22 @@ def number(digits: str, mark: Mark) -> Decimal:
     return Decimal(compact)
 
 
-def decimal_mark(numbers: list[str], *, default: Mark) -> Mark:
-    """The mark that parts decimals in these numbers, by vote; `default` if they do not tell."""
+def in_thousandths(currency: str | None) -> bool:
+    """Whether a currency is written with three decimals, as the dinars of Kuwait and Tunisia."""
+    return currency is not None and get_currency_precision(currency) == _THREE
+
+
+def decimal_mark(numbers: list[str], *, default: Mark, thousandths: bool = False) -> Mark:
+    """The mark that parts decimals in these numbers, by vote; `default` if they do not tell.
+
+    thousandths: three digits after a mark are decimals.
+    """
     votes = {".": 0, ",": 0}
     for digits in numbers:
         compact = re.sub(r"\s", "", digits)
+        if thousandths and (last := re.search(r"\d([.,])\d{3}$", compact)):
+            votes[last[1]] += 2
+            continue
         both = re.search(r"[.,'\u2019]\d{3}([.,])\d{1,2}$", compact)
         cents = re.search(r"\d([.,])\d\d$", compact)
         if both:

@@ -306,3 +306,17 @@ async def test_a_vat_identifier_is_no_account(sample: Sample, carrying: Carrying
     assert [failure.fields for failure in await _mismatches(carrying(page, sample("cii")))] == [
         ("seller.vat_id",)
     ]
+
+
+async def test_two_that_do_not_say_the_same_are_told(sample: Sample, carrying: Carrying) -> None:
+    first = sample("cii")
+    other = first.replace(b"R-2026-17", b"OTHER-9")
+    assert other != first
+
+    same = await EInvoiceExtractor(RuleExtractor()).extract(carrying(PAGE, first, first), INVOICE)
+    told = await EInvoiceExtractor(RuleExtractor()).extract(carrying(PAGE, first, other), INVOICE)
+
+    assert "xml_contradicts" not in [failure.check for failure in same.failures]
+    (failure,) = [failure for failure in told.failures if failure.check == "xml_contradicts"]
+    assert "number" in failure.fields
+    assert "do not say the same: number" in failure.message

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from docmill.model import Classification, Document, Page, Words
-from docmill.understanding.classifier import LearnedClassifier
+from docmill.understanding.classifier import SURE, LearnedClassifier
 from docmill.understanding.kinds.model import Kinds, shipped
 
 Typeset = Callable[..., Document]
@@ -99,6 +99,24 @@ async def test_a_type_that_is_not_likely_is_left_to_a_person(typeset: Typeset) -
     found = await LearnedClassifier(unsure).classify(typeset(SLIP))
 
     assert (found.document_type, found.title, found.summary) == ("other", None, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Счёт № 17\nПродавец ООО Ромашка\nПокупатель ИП Иванов\nИтого 5 000,00 руб.",  # noqa: RUF001 - Cyrillic
+        "Τιμολόγιο 17\nΠωλητής Άλφα\nΣύνολο 50,00 €",  # noqa: RUF001 - Greek
+        "请款单 17\n卖方 某某有限公司\n合计 500.00 元",
+    ],
+    ids=["Russian", "Greek", "Chinese"],
+)
+async def test_nobody_is_sure_of_what_cannot_be_read(
+    text: str, make_document: Callable[..., Document]
+) -> None:
+    found = await LearnedClassifier().classify(make_document(text))
+
+    assert found.title is None
+    assert found.confidence < SURE
     assert found.confidence < 0.5
 
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from babel.numbers import list_currencies
 
 from docmill.model import letters_and_digits
+from docmill.understanding.codes import find_ibans
 from docmill.understanding.findings import Span
 from docmill.understanding.layout import Sheet
 from docmill.understanding.locating.dates import dates, times
@@ -46,7 +47,7 @@ def texts(sheets: Sheets, value: str) -> list[Sighting]:
         lambda: _runs(sheets, sheets.recognised, value, PageText.nearly, trust=NEARLY),
     )
     for way in ways:
-        if found := way():
+        if found := [one for one in way() if not _is_part_of_account(one)]:
             return found
     return []
 
@@ -74,6 +75,17 @@ def _is_part(one: Sighting) -> bool:
     first, last = one.spans[0], one.spans[-1]
     before, after = first.segment.text[: first.start], last.segment.text[last.stop :]
     return _HELD_BEFORE.search(before) is not None or _HELD_AFTER.match(after) is not None
+
+
+def _is_part_of_account(one: Sighting) -> bool:
+    """Whether it stands within an IBAN, and is not all of it."""
+    span = one.spans[0]
+    return any(
+        code.start <= span.start
+        and span.stop <= code.stop
+        and span.stop - span.start < code.stop - code.start
+        for code in find_ibans(span.segment.text)
+    )
 
 
 def _currency(sheets: Sheets, value: str) -> list[Sighting]:
