@@ -149,3 +149,21 @@ def test_a_source_may_leave_out_the_ending() -> None:
 def test_a_source_that_two_files_have_is_refused() -> None:
     with pytest.raises(MisconfiguredError, match=r"'a.jpg' or 'a.pdf'; give the ending"):
         sources_of([Truth("a", {})], ["a.jpg", "a.pdf"])
+
+
+def test_lines_and_cells_end_where_their_file_says(tmp_path: Path) -> None:
+    lines = tmp_path / "truth.jsonl"
+    lines.write_text('{"source": "a.pdf", "data": {"number": "1\u2028x"}}\n', encoding="utf-8")
+    table = tmp_path / "truth.csv"
+    table.write_text('file,seller.address\na.pdf,"1 Street\nTown"\n', encoding="utf-8")
+
+    assert read_truths(lines)[0].data == {"number": "1\u2028x"}
+    assert read_truths(table)[0].data == {"seller": {"address": "1 Street\nTown"}}
+
+
+def test_a_type_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    lines = tmp_path / "truth.jsonl"
+    lines.write_text('{"source": "a.pdf", "document_type": [], "data": {}}\n')
+
+    with pytest.raises(MisconfiguredError, match="document_type"):
+        read_truths(lines)

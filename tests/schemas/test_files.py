@@ -101,3 +101,24 @@ def test_the_line_of_a_mistake_is_known_from_the_folder_it_stands_in(
 
     with pytest.raises(MisconfiguredError, match=r"'a.py' does not run: line 2: ZeroDivisionError"):
         schema_in("a.py:Order")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[fields]\nnumber = { lables = ['No.'] }\n", "no key 'lables'; do you mean 'labels'"),
+        ("titel = 'order'\n[fields]\nnumber = ''\n", "no key 'titel'"),
+        ("[fields]\nnumber = 5\n", "and not 5"),
+    ],
+)
+def test_what_a_schema_does_not_know_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    file = write(tmp_path / "a.toml", text)
+
+    with pytest.raises(MisconfiguredError, match=said):
+        schema_in(str(file))
+
+
+def test_one_critical_field_may_stand_alone(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.toml", "critical = 'number'\n[fields]\nnumber = ''\n")
+
+    assert schema_in(str(file)).critical == ("number",)

@@ -243,3 +243,11 @@ def test_a_value_of_another_form_is_named_by_its_path(document: Document) -> Non
     order = _Order.model_construct(items=[_Item.model_construct(amount="much")])
 
     assert _own(document, order) == [("schema", ("items[0].amount",))]
+
+
+def test_an_amount_beyond_all_money_is_not_believed(document: Document) -> None:
+    huge = Decimal("9" * 44)
+
+    assert _failed(document, net_total=None, tax_total=None, gross_total=huge) == [
+        ("amount_range", ("gross_total",))
+    ]

@@ -16,6 +16,7 @@ from docmill.cli.leaving import tell_leaving
 from docmill.cli.means import means_of
 from docmill.cli.printing import stderr, stdout
 from docmill.cli.run import Options, progress, read_all
+from docmill.cli.writing import put
 from docmill.errors import MisconfiguredError
 from docmill.evaluation.cells import Judge
 from docmill.evaluation.comparison import compared
@@ -148,18 +149,10 @@ def _tell_left_out(truths: Sequence[Truth], wanted: Mapping[str, Truth]) -> None
 
 def _write(question: Question, report: Report, documents: Sequence[Judged]) -> None:
     if question.out:
-        _put(question.out, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
+        put(question.out, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
         stdout.print(f"report: {question.out}", markup=False)
     if question.html:
         reading = means_of(question.config, max_bytes=None, time_limit_s=None, passwords=()).reading
         pictures = error_pictures(question.folder, documents, jobs=question.jobs, reading=reading)
-        _put(question.html, page_of(report, documents, pictures))
+        put(question.html, page_of(report, documents, pictures))
         stdout.print(f"errors: {question.html}", markup=False)
-
-
-def _put(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise MisconfiguredError(f"cannot write {str(path)!r}: {error.strerror}") from error

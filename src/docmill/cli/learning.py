@@ -11,6 +11,7 @@ from docmill.batch.folder import FolderLister, FolderReader
 from docmill.cli.exits import FAILED
 from docmill.cli.printing import MARKS, counted, shown, stderr, stdout
 from docmill.cli.schemas import schema_called
+from docmill.cli.writing import put
 from docmill.errors import DocmillError, MisconfiguredError
 from docmill.evaluation.truth import known_fields, read_truths
 from docmill.learning.lessons import flat, lesson
@@ -59,7 +60,7 @@ def learn(options: Lessons) -> int:
     if options.dry_run:
         stdout.print("a dry run: nothing was written")
         return 0
-    options.out.write_text(dumps(learned(schema.name, taught)), encoding="utf-8")
+    put(options.out, dumps(learned(schema.name, taught)))
     stdout.print(f"model: {options.out}", markup=False)
     return 0
 

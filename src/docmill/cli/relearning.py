@@ -10,6 +10,7 @@ from docmill import transcription
 from docmill.cli.exits import FAILED
 from docmill.cli.printing import counted, stdout
 from docmill.cli.vault import existing_service, load_settings
+from docmill.cli.writing import put
 from docmill.errors import CorruptError, MisconfiguredError
 from docmill.learning.lessons import flat, lesson
 from docmill.learning.retraining import Comparison, Example, compared, retrained
@@ -59,7 +60,7 @@ def relearn(options: Relearning) -> int:
     if options.dry_run:
         stdout.print("a dry run: nothing was written")
         return 0
-    _replace(place, dumps(retrained(before, examples)))
+    put(place, dumps(retrained(before, examples)))
     stdout.print(f"model: {place}", markup=False)
     return 0
 
@@ -122,10 +123,3 @@ def _tell(found: Comparison, *, has_before: bool) -> None:
     if has_before:
         stdout.print(f"  by the model in use: {found.before}")
     stdout.print(f"  by the new model: {found.after}")
-
-
-def _replace(place: Path, text: str) -> None:
-    """All of it or nothing: a worker may be reading it."""
-    new = place.with_name(f"{place.name}.new")
-    new.write_text(text, encoding="utf-8")
-    new.replace(place)

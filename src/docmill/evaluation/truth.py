@@ -1,6 +1,7 @@
 """What is true of documents, as a person has written it down."""
 
 import csv
+import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,7 +73,7 @@ def _by_file(text: str) -> dict[str, dict[str, Any]] | None:
 
 def _of_table(path: Path) -> Iterator[Truth]:
     """The rows of a CSV with a column `file`; what an empty cell stands for is not judged."""
-    for number, row in enumerate(csv.DictReader(_text(path).splitlines()), 2):
+    for number, row in enumerate(csv.DictReader(io.StringIO(_text(path), newline="")), 2):
         source = row.get(_FILE_COLUMN)
         if not source:
             raise MisconfiguredError(
@@ -99,7 +100,7 @@ def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_lines(path: Path) -> Iterator[Truth]:
-    for number, line in enumerate(_text(path).splitlines(), 1):
+    for number, line in enumerate(_text(path).split("\n"), 1):
         if line.strip():
             where = f"line {number} of {str(path)!r}"
             said = _parsed(line, where)
@@ -125,6 +126,8 @@ def _truth(said: Mapping[str, Any], source: str, where: str) -> Truth:
     data: object = said.get("data") or {}
     if not isinstance(data, Mapping):
         raise MisconfiguredError(f'the "data" of {where} must be an object of fields')
+    if not isinstance(said.get("document_type"), str | None):
+        raise MisconfiguredError(f'the "document_type" of {where} must be a text')
     group = said.get("group")
     return Truth(
         source,

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from docmill.errors import MisconfiguredError
 from docmill.model import Schema
-from docmill.schemas.own import schema_of, words_of
+from docmill.schemas.own import nearest, schema_of, words_of
 
 _KINDS = {
     "text": {"type": "string"},
@@ -21,6 +21,9 @@ _KINDS = {
     "integer": {"type": "integer"},
     "boolean": {"type": "boolean"},
 }
+
+_OF_SCHEMAS = ("name", "critical", "fields")
+_OF_FIELDS = ("kind", "description", "labels", "choices")
 
 Labels = Mapping[str, tuple[str, ...]]
 NO_LABELS: Labels = {}
@@ -52,6 +55,7 @@ def schema_from(content: Mapping[str, Any], name: str, more: Labels = NO_LABELS)
 
     more: labels by path. Raises MisconfiguredError.
     """
+    _refuse_unknown(content, _OF_SCHEMAS)
     fields = content["fields"]
     members = {path: _table(one) for path, one in cast("Mapping[str, Any]", fields).items()}
     own = {path: words_of(one["labels"]) for path, one in members.items() if "labels" in one}
@@ -60,13 +64,24 @@ def schema_from(content: Mapping[str, Any], name: str, more: Labels = NO_LABELS)
         "title": content.get("name", name),
         "properties": {path: _property(path, one) for path, one in members.items()},
     }
-    critical = tuple(map(str, content.get("critical", ())))
+    critical = words_of(content.get("critical", ()))
     return schema_of(schema, name=str(content.get("name", name)), critical=critical, labels={**own, **more})
 
 
 def _table(one: Any) -> Mapping[str, Any]:  # noqa: ANN401 - TOML
-    """`"description"`, or a table with kind, description, choices, labels."""
-    return {"description": one} if isinstance(one, str) else one
+    """`"description"`, or a table with kind, description, choices, labels. Raises MisconfiguredError."""
+    if isinstance(one, str):
+        return {"description": one}
+    if not isinstance(one, Mapping):
+        raise MisconfiguredError(f"a field is a description or a table, and not {one!r}")
+    _refuse_unknown(cast("Mapping[str, Any]", one), _OF_FIELDS)
+    return cast("Mapping[str, Any]", one)
+
+
+def _refuse_unknown(table: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    unknown = [key for key in table if key not in known]
+    if unknown:
+        raise MisconfiguredError(f"a schema has no key {unknown[0]!r}{nearest(unknown[0], known)}")
 
 
 def _property(name: str, table: Mapping[str, Any]) -> dict[str, Any]:

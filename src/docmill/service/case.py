@@ -19,7 +19,8 @@ from docmill.service.store.reviews import WHOLE, Action, CurrentReview, NewRevie
 from docmill.service.typed import sent, typed
 from docmill.understanding.evidence import located, values
 
-_INDEX = re.compile(r"\[(\d{1,4})\]")
+_INDEX = re.compile(r"\[(0|[1-9][0-9]{0,3})\]")
+"""In one form only: what is said of `[01]` would not be said of `[1]`."""
 
 
 class RefusedError(ValidationError):

@@ -12,8 +12,8 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 log = logging.getLogger(__name__)
 
-_TALKATIVE = ("aiobotocore", "alembic", "botocore", "uvicorn")
-"""Libraries that tell at level INFO what concerns their own developers."""
+_TALKATIVE = ("aiobotocore", "alembic", "botocore", "httpx", "httpx2", "uvicorn")
+"""Libraries that tell at level INFO what concerns their own developers, addresses with passwords among it."""
 
 
 def configure_logs(*, level: str = "INFO", stream: TextIO = sys.stderr) -> None:

@@ -30,6 +30,8 @@ CASH_ROUNDING = Decimal("0.05")
 """The most a till rounds: to the nearest 0.05 or 0.10, by at most half of it."""
 LONGEST_CREDIT = timedelta(days=366)
 LONGEST_PERIOD = timedelta(days=5 * 366)
+LARGEST = Decimal(10) ** 15
+"""No document is about as much, in any currency."""
 EARLIEST, LATEST = date(1990, 1, 1), date(2079, 12, 31)
 THRESHOLD = 0.5
 """Least confidence of a critical field."""
@@ -123,6 +125,14 @@ def _amount_due(case: _Case) -> Iterator[Failure]:
             message=f"The amount due {due} is more than the total {gross}.",
             fields=("amount_due", "gross_total"),
         )
+
+
+def _amounts(case: _Case) -> Iterator[Failure]:
+    for path, value in case.values.items():
+        if isinstance(value, Decimal) and not abs(value) < LARGEST:
+            yield Failure(
+                check="amount_range", message=f"{_name(path)} is too large to be true.", fields=(path,)
+            )
 
 
 def _dates(case: _Case) -> Iterator[Failure]:
@@ -224,7 +234,7 @@ def _lists(case: _Case) -> Iterator[Failure]:
     yield from itemised.failures(case.document, case.values)
 
 
-_CHECKS = (_schema, _critical, _sums, _amount_due, _lists, _dates, _codes, _evidence, _confidence)
+_CHECKS = (_schema, _critical, _sums, _amount_due, _amounts, _lists, _dates, _codes, _evidence, _confidence)
 
 
 def _amount(values: Values, name: str) -> Decimal | None:

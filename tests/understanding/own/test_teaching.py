@@ -161,7 +161,17 @@ def test_a_model_is_stored_with_all_it_was_learned_from(typeset: Typeset, lesson
     assert not again.worn().taught
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"format": 2}', '{"format": 1, "schema": "a"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"format": 2}',
+        '{"format": 1, "schema": "a"}',
+        '{"format": 1, "schema": "a", "general": [], "layouts": [], "taught": []}',
+        "[" * 100_000,
+    ],
+)
 def test_what_is_no_model_is_refused(text: str) -> None:
     with pytest.raises(MisconfiguredError):
         loads(text)

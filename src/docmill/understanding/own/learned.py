@@ -22,6 +22,8 @@ ALIKE = 0.55
 """Cosine of two first pages' words from which on they are of one layout."""
 _PRECISION = 4
 _NEVER = -1e3
+_BROKEN = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, zlib.error)
+"""What reading a file raises that is no model, or half of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +248,7 @@ def loads(text: str) -> Model:
             tuple(Known(_pages(one["pages"]), _weights(one["weights"])) for one in content["layouts"]),
             tuple(_taught(one) for one in content["taught"]),
         )
-    except (ValueError, KeyError, TypeError, zlib.error) as error:
+    except _BROKEN as error:
         raise MisconfiguredError("this is no model that docmill learned") from error
 
 
