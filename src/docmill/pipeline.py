@@ -15,6 +15,7 @@ from docmill.errors import (
     TransientError,
     UnsupportedFileTypeError,
 )
+from docmill.judging import judged
 from docmill.limits import TimeLimit
 from docmill.model import Classification, Document, Part, Result, Schema
 from docmill.ports import (
@@ -190,7 +191,7 @@ async def _understood(
         classification=classification,
         document=document,
         extraction=extraction,
-        verdict=steps.gate.judge(document, extraction, schema),
+        verdict=await judged(steps.gate, document, extraction, schema),
     )
 
 

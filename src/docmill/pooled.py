@@ -15,6 +15,8 @@ from docmill.schemas.registry import REGISTRY
 from docmill.transcription import loads
 
 LIMIT_S = 60.0
+_LARGE = 200_000
+"""Characters of an answer that takes so long to check (more than 10 ms) that it belongs into a thread."""
 
 
 class PooledClassifier:
@@ -50,15 +52,9 @@ class PooledExtractor:
             schema.learned,
             limit_s=LIMIT_S,
         )
-        content = json.loads(text)
-        return Extraction(
-            document_type=schema.name,
-            data=filled(schema.fields, content["data"]),
-            evidence={path: Evidence.model_validate(proof) for path, proof in content["evidence"].items()},
-            usage=Usage.model_validate(content["usage"]),
-            reason=content["reason"],
-            failures=tuple(Failure.model_validate(failure) for failure in content["failures"]),
-        )
+        if len(text) > _LARGE:
+            return await asyncio.to_thread(_extraction, text, schema)
+        return _extraction(text, schema)
 
 
 class PooledLessons:
@@ -98,6 +94,18 @@ async def _model_of(schema: Schema, models: Mapping[str, str]) -> str | None:
 
 # JSON and not objects: what comes out of a process that saw a hostile document is checked before it is used.
 # The rules' vocabularies take a second to load, which only the processes that use them should spend.
+
+
+def _extraction(text: str, schema: Schema) -> Extraction:
+    content = json.loads(text)
+    return Extraction(
+        document_type=schema.name,
+        data=filled(schema.fields, content["data"]),
+        evidence={path: Evidence.model_validate(proof) for path, proof in content["evidence"].items()},
+        usage=Usage.model_validate(content["usage"]),
+        reason=content["reason"],
+        failures=tuple(Failure.model_validate(failure) for failure in content["failures"]),
+    )
 
 
 def _classified(document: Document) -> str:

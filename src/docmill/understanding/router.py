@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any, NamedTuple, Protocol, cast
 
 from docmill.errors import DocumentError, TransientError
+from docmill.judging import judged
 from docmill.limits import TimeLimit
 from docmill.model import Document, Evidence, Extraction, Failure, Schema, Verdict, letters_and_digits
 from docmill.ports import Extractor, Gate
@@ -72,7 +73,7 @@ class Router:
         provider is left alone, documents wait for it.
         """
         first = await self._first.extract(document, schema)
-        state = _State(first, self._gate.judge(document, first, schema), [first.reason])
+        state = _State(first, await judged(self._gate, document, first, schema), [first.reason])
         if self._second_look is not None and state.doubted:
             await self._looked_again(self._second_look, state, document, schema)
         meter = Meter(self._budget, document.usage)
@@ -96,10 +97,10 @@ class Router:
         if not looked.alike and not looked.unlike:
             return
         state.best = looked.extraction
-        state.verdict = self._gate.judge(document, state.best, schema)
+        state.verdict = await judged(self._gate, document, state.best, schema)
         for paths in _choices(looked.others):
             other = _with_amounts(state.best, {path: looked.others[path] for path in paths}, schema)
-            verdict = self._gate.judge(document, other, schema)
+            verdict = await judged(self._gate, document, other, schema)
             if len(_State(other, verdict).doubted) < len(state.doubted):
                 state.best, state.verdict = other, verdict
                 break
@@ -131,7 +132,8 @@ class Router:
             )
             return True
         merged = _merged(state.best, found, wanted, schema)
-        state.consider(merged, self._gate.judge(document, merged, schema), found, asked=wanted)
+        verdict = await judged(self._gate, document, merged, schema)
+        state.consider(merged, verdict, found, asked=wanted)
         return True
 
 

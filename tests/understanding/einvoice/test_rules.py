@@ -236,3 +236,18 @@ def test_a_total_without_the_sum_of_its_lines_is_not_judged_by_it(sample: Sample
 
     assert ("BR-13", ("net_total",)) in failed
     assert "BR-CO-13" not in [check for check, _ in failed]
+
+
+def test_a_rule_that_many_lines_break_is_told_a_few_times(sample: Sample) -> None:
+    content = sample("cii")
+    start = content.index(b"<ram:IncludedSupplyChainTradeLineItem>")
+    end = b"</ram:IncludedSupplyChainTradeLineItem>"
+    line = content[start : content.index(end) + len(end)]
+    bare = line.replace(b"<ram:Name>Oak planks</ram:Name>", b"")
+    assert bare != line
+    many = content.replace(line, bare * 1000)
+
+    told = [failure for failure in einvoice(many).failures if failure.check == "BR-25"]
+
+    assert len(told) == 21
+    assert told[-1].message == "The same is wrong 980 more times."

@@ -1,7 +1,8 @@
 """The business rules of EN 16931 on what we map, as failures in a person's words."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -66,6 +67,10 @@ _REQUIRED_IN_LINES = (
 )
 
 
+_TOLD = 20
+"""Failures of one rule that are told one by one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
     """What the rules look at."""
@@ -81,7 +86,22 @@ def failures(terms: Terms, kind: EInvoiceKind, profile: Profile | None) -> tuple
     checked = Checked(terms, kind, profile)
     checks = _CHECKS.get(level, ())
     found = [*_malformed(checked), *(failure for check in checks for failure in check(checked, level))]
-    return (*_named(terms, profile), *found)
+    return (*_named(terms, profile), *_summed_up(found))
+
+
+def _summed_up(found: Iterable[Failure]) -> Iterator[Failure]:
+    """Of a rule that many lines break the first lines, and how many more there are."""
+    counts: Counter[str] = Counter()
+    more: dict[str, list[Failure]] = {}
+    for failure in found:
+        counts[failure.check] += 1
+        if counts[failure.check] <= _TOLD:
+            yield failure
+        else:
+            more.setdefault(failure.check, []).append(failure)
+    for check, others in more.items():
+        fields = tuple(path for failure in others[:_TOLD] for path in failure.fields)
+        yield Failure(check=check, message=f"The same is wrong {len(others)} more times.", fields=fields)
 
 
 def _named(terms: Terms, profile: Profile | None) -> Iterator[Failure]:
