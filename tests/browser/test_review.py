@@ -72,3 +72,10 @@ async def test_values_are_corrected_confirmed_and_taken_back_with_the_keyboard(
     await expect(page.locator("#confirm-all")).to_be_visible()
     await page.get_by_role("button", name="Undo Total").click()
     await expect(total).to_have_value("12.90")
+
+    # What was not read gets a field of its own.
+    await page.get_by_text("Add a value that was not read").click()
+    await page.get_by_label("Which value").select_option("Order number")
+    await page.get_by_label("Value", exact=True).fill("PO-7")
+    await page.get_by_label("Value", exact=True).press("Enter")
+    await expect(page.get_by_label("Order number", exact=True)).to_have_value("PO-7")

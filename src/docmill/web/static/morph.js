@@ -24,16 +24,23 @@ function morph(old, fresh) {
     if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
     return;
   }
-  const wasShown = old.defaultValue;
+  const wasShown = shownBy(old);
   const isTyped = wasShown !== undefined && old.type !== "hidden" && old.value !== wasShown;
   morphAttributes(old, fresh);
   morphChildren(old, fresh);
-  if (!isTyped || old.defaultValue !== wasShown) morphValue(old, fresh);
+  if (!isTyped || shownBy(old) !== wasShown) morphValue(old, fresh);
+}
+
+/** The value that a control has in the page as it came; undefined for what is no control. */
+function shownBy(control) {
+  if (control.nodeName !== "SELECT") return control.defaultValue;
+  return ([...control.options].find((option) => option.defaultSelected) ?? control.options[0])?.value;
 }
 
 function morphAttributes(old, fresh) {
   for (const { name } of [...old.attributes]) {
-    if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+    const isOpened = name === "open" && old.nodeName === "DETAILS"; // what a person opened stays open
+    if (!fresh.hasAttribute(name) && !isOpened) old.removeAttribute(name);
   }
   for (const { name, value } of fresh.attributes) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
