@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from docmill.understanding.candidates import Candidates
 from docmill.understanding.findings import Finding, Span, cleaned, probabilities
+from docmill.understanding.kinds.titles import is_title
 from docmill.understanding.lettering import Lettering, legal_form_end, lettering
 from docmill.understanding.vocabulary import Concept
 
@@ -51,7 +52,7 @@ def trimmed(text: str) -> tuple[int, int]:
 def _name(head: Sequence[Lettering], *, plain: bool) -> Finding | None:
     options: list[tuple[float, tuple[Span, ...], str]] = []
     for index, one in enumerate(head[:_NAME_LINES]):
-        if not one.name_like:
+        if not one.name_like or is_title(one.segment.text):
             continue
         start, stop = trimmed(one.segment.text)
         own = Span(one.segment, start, stop)

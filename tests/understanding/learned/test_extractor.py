@@ -35,6 +35,21 @@ CASH                              20.00
 CHANGE                             9.20
        THANK YOU, COME AGAIN
 """
+ITALIAN = """
+   DOCUMENTO COMMERCIALE
+   GELATERIA NUVOLA ROSA
+   Piazza del Sogno, 3
+   50199 Firenze FI
+   P. IVA IT05172840638
+Documento n.: 0087-0023
+Data: 05/07/2026   17:38
+Descrizione              Q.ta   Prezzo   Importo
+Cono tre gusti              3     3,50     10,50
+Granita limone              2     4,20      8,40
+Imponibile                              17,18
+IVA 10 %                                 1,72
+TOTALE                                  18,90
+"""
 GERMAN = """
           Buchhandlung Lesezeit GmbH
               Hauptstr. 12
@@ -75,6 +90,12 @@ async def test_a_receipt_in_another_language_and_currency_is_read_too(typeset: T
     assert data.issue_date == date(2026, 3, 15)
     assert data.gross_total == Decimal("10.50")
     assert data.currency == "EUR"
+
+
+async def test_what_a_paper_is_called_is_no_part_of_the_name(typeset: Typeset) -> None:
+    data = await receipt(typeset(ITALIAN, source="ocr"))
+
+    assert data.seller.name == "GELATERIA NUVOLA ROSA"
 
 
 async def test_what_the_rules_alone_read_stays(typeset: Typeset) -> None:

@@ -87,7 +87,12 @@ async def test_a_value_that_was_taught_tells_by_which_document(client: httpx.Asy
 
 async def test_what_the_document_is_stands_above_it(client: httpx.AsyncClient, read: Read) -> None:
     document_id = await read(
-        classification={"document_type": "receipt", "summary": "Bread <and> salt.", "tags": ["Corner & Co"]}
+        classification={
+            "document_type": "receipt",
+            "title": "Corner",
+            "summary": "Bread <and> salt.",
+            "tags": ["Corner & Co"],
+        }
     )
 
     page = (await client.get(f"/docs/{document_id}")).text

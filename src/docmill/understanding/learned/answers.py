@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from docmill.model import letters_and_digits
 from docmill.understanding.candidates import Candidates
 from docmill.understanding.findings import Finding, Span, cleaned
+from docmill.understanding.kinds.titles import is_title
 from docmill.understanding.learned.amounts import Amounts, amounts
 from docmill.understanding.learned.calibration import signs
 from docmill.understanding.learned.head import Head, head
@@ -65,8 +66,9 @@ def spanned(
     """The best span as it was probably printed."""
     field: Field = ranked.choices.field
     order: list[int] = np.argsort(-ranked.scores, kind="stable")[:_RIVALS].tolist()
+    order = [index for index in order if not is_title(ranked.choices.text(ranked.head, index))] or order
     texts = [letters_and_digits(ranked.choices.text(ranked.head, index)) for index in order]
-    places = spans(ranked.head, ranked.choices.choices[order[0]])
+    places = _untitled(spans(ranked.head, ranked.choices.choices[order[0]]))
     read = cleaned(" ".join(span.text for span in places), plain=candidates.plain)
     recognised = any(candidates.layout.sheet(span.segment).page.source == "ocr" for span in places)
     value = cleaned(mender.mended(read, field), plain=False) if recognised else read
@@ -87,6 +89,12 @@ def spanned(
             agrees=other is not None and letters_and_digits(str(other.value)) == letters_and_digits(read),
         ),
     )
+
+
+def _untitled(places: tuple[Span, ...]) -> tuple[Span, ...]:
+    """Without lines that say what the paper is: such a line stands above the name, and is none of it."""
+    others = tuple(one for one in places if not is_title(one.text))
+    return others or places
 
 
 def summed(
