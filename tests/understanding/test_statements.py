@@ -4,6 +4,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import cast
 
+import pytest
+
 from docmill.model import Document, Extraction, Verdict
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import BankStatement
@@ -23,6 +25,18 @@ Datum     Buchungstext                                   Betrag      Saldo
 02.01.    Umsatzsteuer Finanzamt                        -300,00     950,00
 05.01.    Miete                                          100,00     850,00
           Endsaldo                                                  850,00
+"""
+
+DATED = """
+Kontoauszug 9/2026                         IBAN DE02 1203 0000 0000 2020 51
+Zeitraum: 01.09.2026 bis 30.09.2026
+
+Datum     Buchungstext                                   Betrag
+01.09.    {opening:20}                         1.000,00
+03.09.    Gutschrift Rieselfeld GmbH                     250,00
+12.09.    Umsatzsteuer Finanzamt                        -300,00
+15.09.    Saldenausgleich Miete                         -100,00
+30.09.    {closing:20}                           850,00
 """
 
 
@@ -120,3 +134,13 @@ Date          Details                                             Amount     Bal
         "DE02120300000000202051",
         "Rent",
     )
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"), [("Anfangssaldo", "Endsaldo"), ("Alter Kontostand", "Neuer Kontostand")]
+)
+def test_balances_with_a_date_are_no_bookings(typeset: Typeset, opening: str, closing: str) -> None:
+    read = statement(typeset(DATED.format(opening=opening, closing=closing)))
+
+    assert [row.amount for row in read.transactions] == [Decimal(250), Decimal(-300), Decimal(-100)]
+    assert (read.opening_balance, read.closing_balance) == (Decimal(1000), Decimal(850))

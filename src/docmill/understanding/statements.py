@@ -17,7 +17,7 @@ from docmill.understanding.lines.grid import Grid, Row
 from docmill.understanding.lines.items import grids, read_figure
 from docmill.understanding.lines.printed import Word, flowing, joined, spans
 from docmill.understanding.totals import balance_options
-from docmill.understanding.vocabulary import Column
+from docmill.understanding.vocabulary import Column, Concept
 
 _DEBIT = re.compile(r"^(?:S|D|DR|DB|Soll|Lastschrift)\.?$", re.IGNORECASE)
 _CREDIT = re.compile(r"^(?:H|C|CR|Haben|Gutschrift)\.?$", re.IGNORECASE)
@@ -32,6 +32,9 @@ _SLACK = timedelta(days=45)
 _PROVED = 0.97
 _SAID = 0.8
 _BALANCES = ("opening_balance", "closing_balance")
+_OF_BALANCES = frozenset({Concept.OPENING_BALANCE, Concept.CLOSING_BALANCE})
+_MOST_OF_IT = 0.6
+"""Share of a row's letters from which on the words for a balance are all it says."""
 _LONGEST_MARK = 3
 """Capitals before a number, as in `RE 4711`."""
 _BEST = 4
@@ -81,6 +84,13 @@ def _tables(candidates: Candidates) -> list[Grid]:
     return [grid for grid in tables if grid.says(Column.DATE) or grid.says(Column.VALUE_DATE)]
 
 
+def _is_balance(text: str) -> bool:
+    """Whether a row brings a balance and no booking, though it has a date: `Opening balance`."""
+    labels = [one for one in LABELS.find(text) if not _OF_BALANCES.isdisjoint(one.meanings)]
+    taken = sum(sum(map(str.isalpha, text[one.start : one.stop])) for one in labels)
+    return bool(labels) and taken > _MOST_OF_IT * sum(map(str.isalpha, text))
+
+
 class _Reader:
     """Reads rows as bookings."""
 
@@ -98,7 +108,7 @@ class _Reader:
         found: list[Booking] = []
         for row in grid.rows:
             one = self._booking(grid, row)
-            if one is not None:
+            if one is not None and not (grid.text is not None and _is_balance(joined(row.cells[grid.text]))):
                 found.append(one if one.day or not found else replace(one, day=found[-1].day))
         return _signed(found)
 
