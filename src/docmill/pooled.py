@@ -116,12 +116,13 @@ def _classified(document: Document) -> str:
 
 
 def _extracted(document: Document, packed: str, model: str | None, learned: str) -> str:
+    from docmill.reading.splitting import sections  # noqa: PLC0415
     from docmill.understanding.einvoice.extractor import EInvoiceExtractor  # noqa: PLC0415
     from docmill.understanding.several import OneDocumentExtractor  # noqa: PLC0415
     from docmill.understanding.taught.extractor import TaughtExtractor  # noqa: PLC0415
 
     schema = replace(unpacked(packed), learned=learned)
-    extractor = OneDocumentExtractor(EInvoiceExtractor(TaughtExtractor(_untaught(schema, model))))
+    extractor = OneDocumentExtractor(EInvoiceExtractor(TaughtExtractor(_untaught(schema, model))), sections)
     return asyncio.run(extractor.extract(document, schema)).model_dump_json()
 
 

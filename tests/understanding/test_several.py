@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from docmill.model import Document, Embedded, Part
+from docmill.reading.splitting import sections
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.extractor import RuleExtractor
 from docmill.understanding.several import OneDocumentExtractor
@@ -27,12 +28,12 @@ INVOICE = REGISTRY["invoice"]
 
 async def checks(document: Document) -> list[str]:
     """The checks that fail by what the extractor itself saw."""
-    found = await OneDocumentExtractor(RuleExtractor()).extract(document, INVOICE)
+    found = await OneDocumentExtractor(RuleExtractor(), sections).extract(document, INVOICE)
     return [failure.check for failure in found.failures]
 
 
 async def test_two_invoices_in_one_file_are_told(typeset: Typeset) -> None:
-    found = await OneDocumentExtractor(RuleExtractor()).extract(typeset(f"{ONE}\f{OTHER}"), INVOICE)
+    found = await OneDocumentExtractor(RuleExtractor(), sections).extract(typeset(f"{ONE}\f{OTHER}"), INVOICE)
 
     (failure,) = found.failures
     assert failure.check == "several_documents"

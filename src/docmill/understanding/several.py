@@ -1,8 +1,9 @@
 """Whether a file holds several documents, whose values may then have come together."""
 
+from collections.abc import Callable, Sequence
+
 from docmill.model import Document, Extraction, Failure, Schema
 from docmill.ports import Extractor
-from docmill.reading.splitting import sections
 
 CHECK = "several_documents"
 _MOST_PAGES = 100
@@ -10,10 +11,14 @@ _MOST_PAGES = 100
 
 
 class OneDocumentExtractor:
-    """`Extractor` that tells when what another read may be of different documents in one file."""
+    """`Extractor` that tells when what another read may be of different documents in one file.
 
-    def __init__(self, otherwise: Extractor) -> None:
+    sections: the page numbers of each document within, such as `docmill.reading.splitting.sections`.
+    """
+
+    def __init__(self, otherwise: Extractor, sections: Callable[[Document], Sequence[range]]) -> None:
         self._otherwise = otherwise
+        self._sections = sections
 
     async def extract(self, document: Document, schema: Schema) -> Extraction:
         """See `Extractor.extract`. Raises what the other raises."""
@@ -22,7 +27,7 @@ class OneDocumentExtractor:
             return found
         if not 1 < len(document.pages) <= _MOST_PAGES:
             return found
-        parts = sections(document)
+        parts = self._sections(document)
         if len(parts) == 1:
             return found
         begins = ", ".join(str(part.start) for part in parts)

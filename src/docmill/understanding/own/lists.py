@@ -21,6 +21,8 @@ _LEAST = 2
 """Members that a header must name; all of them where there are fewer."""
 _ENDS = frozenset((Concept.TOTAL, Concept.SUBTOTAL, Concept.GRAND, Concept.DUE, Concept.TAX))
 _CONFIDENCE = 0.8
+_MOST_LETTERS, _MOST_DIGITS = 12, 4
+"""Beside the value of a cell, such as `pieces`, `1 x` or a time."""
 
 Row = dict[str, tuple[int, ...]]
 
@@ -132,17 +134,25 @@ def _value(meaning: Meaning, page: Page, words: Sequence[int], writes: Conventio
 
 def _date(text: str, writes: Conventions) -> date | None:
     found = find_dates(text)
-    return found[0].value(day_first=writes.day_first) if found else None
+    if not found or not _is_cell(text, found[0].start, found[0].stop):
+        return None
+    return found[0].value(day_first=writes.day_first)
 
 
 def _number(text: str, writes: Conventions, *, whole: bool) -> Decimal | int | None:
     found = find_amounts(text, misread=False)
-    if not found:
+    if not found or not _is_cell(text, found[-1].start, found[-1].stop):
         return None
     value = found[-1].value(writes.mark)
     if whole:
         return int(value) if value == value.to_integral_value() else None
     return value
+
+
+def _is_cell(text: str, start: int, stop: int) -> bool:
+    """Whether a cell says that value alone, but for a unit or a weekday; a sentence is no cell."""
+    rest = text[:start] + text[stop:]
+    return sum(map(str.isalpha, rest)) <= _MOST_LETTERS and sum(map(str.isdecimal, rest)) <= _MOST_DIGITS
 
 
 def _evidence(page: Page, words: Sequence[int], value: object) -> Evidence:
