@@ -80,7 +80,7 @@ def test_numbers_and_dates_within_sentences_are_no_cells() -> None:
         table(
             ("Date", "Amount"),
             ("05/04/20", "$100.00"),
-            ("05/06/20 makegoods for the spots missed", "from estimate 7758"),
+            ("05/06/20 makegoods for the spots missed", "taken over from estimate 7758"),
             ("as agreed with the agency", "Payment Terms 30 Days"),
         )
     )
