@@ -253,20 +253,31 @@ async def _wait(service: Service, added: Sequence[UUID]) -> int:
     code = 0
     async with aclosing(service.feed.follow(service.default_tenant_id, 0)) as batches:
         async for _ in batches:
-            async with service.database.tenant(service.default_tenant_id) as conn:
-                rows = [await documents.get(conn, document_id) for document_id in open_ids]
-            for row in rows:
-                if row is None or row.state in UNFINISHED:
-                    continue
-                open_ids.discard(row.id)
-                open_ids |= await _new_parts(service, row.id, seen)
-                stdout.print(f"{MARKS[row.state]} {escape(row.file_name)}  {escape(row.title or '')}")
-                if row.state == "failed":
-                    code = FAILED
-                    stderr.print(f"    {row.error_message}", style="red", markup=False)
+            looked_at = set(open_ids)
+            while looked_at:
+                async with service.database.tenant(service.default_tenant_id) as conn:
+                    rows = [await documents.get(conn, document_id) for document_id in looked_at]
+                looked_at = set[UUID]()
+                for row in rows:
+                    if row is None or row.state in UNFINISHED:
+                        continue
+                    open_ids.discard(row.id)
+                    # They may have ended before what holds them: no event will tell of them again.
+                    looked_at |= await _new_parts(service, row.id, seen)
+                    code = _told(row) or code
+                open_ids |= looked_at
             if not open_ids:
                 break
     return code
+
+
+def _told(row: DocumentRow) -> int:
+    """Print how a document ended; the exit code."""
+    stdout.print(f"{MARKS[row.state]} {escape(row.file_name)}  {escape(row.title or '')}")
+    if row.state != "failed":
+        return 0
+    stderr.print(f"    {row.error_message}", style="red", markup=False)
+    return FAILED
 
 
 async def _new_parts(service: Service, document_id: UUID, seen: set[UUID]) -> set[UUID]:
