@@ -20,12 +20,14 @@ from typing import NamedTuple
 
 from docmill import transcription
 from docmill.model import Document, Schema
+from docmill.reading.splitting import sections
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.classifier import LearnedClassifier
 from docmill.understanding.einvoice.extractor import EInvoiceClassifier, EInvoiceExtractor
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.learned.extractor import LearnedExtractor
 from docmill.understanding.own.extractor import OwnExtractor
+from docmill.understanding.several import OneDocumentExtractor
 from docmill.understanding.taught.extractor import TaughtExtractor
 from score_own import own_schema
 
@@ -45,7 +47,8 @@ def cost(document: Document, own: Schema | None) -> Cost:
     at.append(time.process_time())
     schema = own or REGISTRY[said.document_type]
     reader = OwnExtractor() if own else LearnedExtractor()
-    extraction = asyncio.run(EInvoiceExtractor(TaughtExtractor(reader)).extract(document, schema))
+    extractor = OneDocumentExtractor(EInvoiceExtractor(TaughtExtractor(reader)), sections)
+    extraction = asyncio.run(extractor.extract(document, schema))
     at.append(time.process_time())
     RuleGate().judge(document, extraction, schema)
     at.append(time.process_time())

@@ -12,7 +12,7 @@ from docmill.understanding.tags import LONGEST, chosen, one_line
 
 _TRADE: frozenset[DocumentType] = frozenset({"invoice", "receipt", "purchase_order", "delivery_note"})
 """The types whose fields hold what they are called by; a statement has no number and no bank."""
-SURE = 1.0
+_WITHOUT_EVIDENCE = 1.0
 """A value without evidence was computed, or is said by who sent the document."""
 
 
@@ -48,7 +48,7 @@ class FieldNamer:
 
 def _confidence(extraction: Extraction, path: str) -> float:
     proof = extraction.evidence.get(path)
-    return SURE if proof is None else proof.confidence
+    return _WITHOUT_EVIDENCE if proof is None else proof.confidence
 
 
 def _with_party(classification: Classification, party: str | None, used: tuple[str, ...]) -> tuple[str, ...]:
