@@ -4,7 +4,19 @@ from collections.abc import Iterator
 import pytest
 
 from docmill import errors
-from docmill.errors import DocmillError, NetworkError, RateLimitedError, retry_delay_s
+from docmill.errors import (
+    AiQuotaError,
+    BadModelOutputError,
+    CrashedError,
+    DocmillError,
+    InternalError,
+    NetworkError,
+    RateLimitedError,
+    ServerError,
+    TimeLimitError,
+    TransientError,
+    retry_delay_s,
+)
 
 
 def _leaves(error: type[DocmillError] = DocmillError) -> Iterator[type[DocmillError]]:
@@ -33,16 +45,28 @@ def test_an_error_crosses_processes_with_its_message(leaf: type[DocmillError]) -
     assert (type(again), again.message, again.step) == (leaf, "what to do", "transcribe")
 
 
-def test_delays_double_and_spread() -> None:
-    error = NetworkError("away")
+@pytest.mark.parametrize(
+    "kind", [NetworkError, TimeLimitError, CrashedError, ServerError, BadModelOutputError, InternalError]
+)
+def test_delays_grow_and_spread(kind: type[TransientError]) -> None:
+    error = kind("away")
 
-    assert [retry_delay_s(error, attempt=n, jitter=0) for n in (1, 2, 3)] == [5, 10, 20]
+    assert [retry_delay_s(error, attempt=n, jitter=0) for n in (1, 2, 3, 4)] == [5, 60, 300, 300]
     assert retry_delay_s(error, attempt=1, jitter=0.5) == 6.25
 
 
-def test_the_other_side_may_say_when_to_come_back() -> None:
-    assert retry_delay_s(RateLimitedError("slow down", retry_after_s=7), attempt=2, jitter=0.9) == 7
-    assert retry_delay_s(RateLimitedError("slow down"), attempt=2, jitter=0.9) == 30
+@pytest.mark.parametrize("kind", [NetworkError, RateLimitedError, AiQuotaError, ServerError])
+def test_the_other_side_may_say_when_to_come_back_within_the_hour(kind: type[TransientError]) -> None:
+    asked_s = (-1, 0, 7, 3599, 3601, float("inf"))
+
+    waits = [retry_delay_s(kind("slow", retry_after_s=each), attempt=2, jitter=0.9) for each in asked_s]
+
+    assert waits == [0, 0, 7, 3599, 3600, 3600]
+
+
+def test_a_limit_of_the_other_side_has_a_wait_of_its_own() -> None:
+    assert [retry_delay_s(RateLimitedError("slow"), attempt=n, jitter=0.9) for n in (1, 2, 3)] == [30] * 3
+    assert [retry_delay_s(AiQuotaError("used up"), attempt=n, jitter=0.9) for n in (1, 2, 3)] == [60] * 3
 
 
 def test_the_codes_are_those_of_the_tree() -> None:

@@ -26,8 +26,8 @@ DocmillError
 
 from typing import ClassVar, TypeVar
 
-LONGEST_DELAY_S = 6 * 3600.0
-"""Nobody waits longer, whatever the other side asks for: SQS hides a message for 12 hours at most."""
+LONGEST_DELAY_S = 3600.0
+"""Nobody waits longer, whatever the other side asks for."""
 
 
 class DocmillError(Exception):
@@ -49,12 +49,13 @@ class DocmillError(Exception):
 class TransientError(DocmillError):
     """Trying again later may work.
 
-    `delay_s` is the wait before the second attempt; with `doubles` each further wait is twice the last.
+    delays_s: the waits before the second attempt, the third and so on; the last one holds for all further
+    attempts. has_jitter: whether up to half of a wait is added to it at random.
     `attempted` is false when it was known beforehand that an attempt could not work: none is counted then.
     """
 
-    delay_s: ClassVar[float] = 5.0
-    doubles: ClassVar[bool] = True
+    delays_s: ClassVar[tuple[float, ...]] = (5.0, 60.0, 300.0)
+    has_jitter: ClassVar[bool] = True
 
     def __init__(self, message: str, *, retry_after_s: float | None = None, attempted: bool = True) -> None:
         super().__init__(message)
@@ -84,16 +85,16 @@ class RateLimitedError(TransientError):
     """The other side asked us to slow down."""
 
     code = "rate_limited"
-    delay_s = 30.0
-    doubles = False
+    delays_s = (30.0,)
+    has_jitter = False
 
 
 class AiQuotaError(TransientError):
     """The model provider's quota is used up for now."""
 
     code = "ai_quota"
-    delay_s = 60.0
-    doubles = False
+    delays_s = (60.0,)
+    has_jitter = False
 
 
 class ServerError(TransientError):
@@ -189,14 +190,13 @@ class MisconfiguredError(SetupError):
 def retry_delay_s(error: TransientError, *, attempt: int, jitter: float) -> float:
     """Seconds to wait after failed attempt number `attempt` (from 1).
 
-    What the other side asked for is waited, up to `LONGEST_DELAY_S`. jitter: in [0, 1); up to half of a
-    doubling delay is added, so that many documents that failed together do not return together.
+    What the other side asked for is waited, up to `LONGEST_DELAY_S`. jitter: in [0, 1); half of it is added
+    as a share of the delay, so that many documents that failed together do not return together.
     """
     if error.retry_after_s is not None:
         return min(max(0.0, error.retry_after_s), LONGEST_DELAY_S)
-    if not error.doubles:
-        return error.delay_s
-    return error.delay_s * 2 ** (attempt - 1) * (1 + jitter / 2)
+    delay_s = error.delays_s[min(attempt, len(error.delays_s)) - 1]
+    return delay_s * (1 + jitter / 2) if error.has_jitter else delay_s
 
 
 def codes() -> frozenset[str]:

@@ -10,13 +10,14 @@ import pytest
 from docmill.batch import runner as runner_module
 from docmill.batch.memory import MemoryReader
 from docmill.batch.records import RecordExporter, RecordFile
-from docmill.batch.runner import Done, Policy, Report, Runner
+from docmill.batch.runner import Delay, Done, Policy, Report, Runner
 from docmill.errors import (
     CorruptError,
     CrashedError,
     MisconfiguredError,
     TransientError,
     UnsupportedFileTypeError,
+    retry_delay_s,
 )
 from docmill.model import Classification, Document, Extraction, Failure, Schema, Verdict
 from docmill.pipeline import Steps
@@ -70,6 +71,8 @@ class Run:
         self.path = folder / "out.jsonl"
         self.converter = Scripted(document, script)
         self.done: list[Done] = []
+        self.delays: list[Delay] = []
+        self.waiting: list[int] = []
         self._folder = folder
 
     async def __call__(self, *names: str, policy: Policy = DEFAULT) -> Report:
@@ -85,8 +88,15 @@ class Run:
         )
         known = records.open(keep=lambda record: record["status"] != "failed")
         try:
-            run = Runner(steps, records, policy=policy, on_done=self.done.append).run
-            return await run([Ref(name, name) for name in names], known=known)
+            runner = Runner(
+                steps,
+                records,
+                policy=policy,
+                on_done=self.done.append,
+                on_delay=self.delays.append,
+                on_waiting=self.waiting.append,
+            )
+            return await runner.run([Ref(name, name) for name in names], known=known)
         finally:
             records.close()
 
@@ -112,7 +122,7 @@ def delays(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     def delay(error: TransientError, *, attempt: int, jitter: float) -> float:
         assert 0 <= jitter < 1
-        waited.append(error.delay_s * attempt)
+        waited.append(retry_delay_s(error, attempt=attempt, jitter=0))
         return 0
 
     monkeypatch.setattr(runner_module, "retry_delay_s", delay)
@@ -171,7 +181,20 @@ async def test_a_passing_fault_is_tried_again(run_with: Callable[..., Run], dela
 
     assert report.by_status == {"completed": 1}
     assert run.records["a"]["attempts"] == 3
-    assert delays == [5, 10]
+    assert delays == [5, 60]
+
+
+async def test_who_runs_it_is_told_what_waits_for_how_long_and_why(
+    run_with: Callable[..., Run], delays: list[float]
+) -> None:
+    error = CrashedError("the reader died")
+    run = run_with(a=[error])
+
+    await run("a", "b", policy=Policy(concurrency=1))
+
+    assert len(delays) == 1
+    assert run.delays == [Delay(Ref("a", "a"), error, 0)]
+    assert run.waiting == [1, 0]
 
 
 async def test_waiting_for_a_provider_uses_up_no_attempt(

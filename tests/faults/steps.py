@@ -34,7 +34,7 @@ from faults.control import stop_at
 class AtOnceError(ServerError):
     """A transient error that is tried again without a wait."""
 
-    delay_s = 0.0
+    delays_s = (0.0,)
 
 
 def paper(name: str, **orders: Any) -> bytes:  # noqa: ANN401  whatever JSON takes

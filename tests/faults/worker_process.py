@@ -146,8 +146,8 @@ def hurry(factor: float) -> None:
     database.__dict__["ANSWER_S"] *= factor
     worker.__dict__["_POLL_RETRY_S"] *= factor
     for error in (TransientError, *TransientError.__subclasses__()):
-        if "delay_s" in vars(error):
-            error.delay_s *= factor
+        if "delays_s" in vars(error):
+            error.delays_s = tuple(delay_s * factor for delay_s in error.delays_s)
 
 
 async def work(orders: dict[str, Any]) -> None:

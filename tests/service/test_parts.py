@@ -36,7 +36,7 @@ MAIL: Content = {"": "body", "b.pdf": "b", "c.pdf": "c"}
 
 
 class AtOnceError(ServerError):
-    delay_s = 0.0
+    delays_s = (0.0,)
 
 
 @pytest.fixture

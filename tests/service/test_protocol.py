@@ -52,7 +52,7 @@ class Row:
     ("error", "attempt", "expected"),
     [
         (DOWN, 1, Retry(DOWN, 5)),
-        (DOWN, 2, Retry(DOWN, 10)),
+        (DOWN, 2, Retry(DOWN, 60)),
         (DOWN, 3, GiveUp(DOWN)),
         (ASKED, 1, Retry(ASKED, 7)),
         (SLOW, 2, Retry(SLOW, 30)),

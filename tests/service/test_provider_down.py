@@ -18,7 +18,7 @@ PROBES = 4
 class DownError(ServerError):
     """As a server's error, with little patience for a test's sake."""
 
-    delay_s = 0.05
+    delays_s = (0.05, 0.1)
 
 
 @dataclass

@@ -23,7 +23,7 @@ from scripted import Eyes, Running, Script, Upload
 class AtOnceError(ServerError):
     """A transient error that is tried again without a wait."""
 
-    delay_s = 0.0
+    delays_s = (0.0,)
 
 
 def failing(error: Exception, *, times: int = 1_000) -> Callable[[Original], Awaitable[None]]:

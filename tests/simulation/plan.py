@@ -79,7 +79,7 @@ class Plan:
 def _delay_s(behaviour: Behaviour) -> int:
     match behaviour.error:
         case TransientError(retry_after_s=asked_s):
-            return int(asked_s or 15)
+            return int(asked_s or 90)
         case SetupError():
             return PAUSE_S
         case _:

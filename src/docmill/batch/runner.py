@@ -39,6 +39,15 @@ class Done:
     left_out: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """A document waits before its next attempt. error: of the attempt before it."""
+
+    ref: Ref
+    error: TransientError
+    seconds: float
+
+
 @dataclass
 class Report:
     """What a run did: how many documents by status, the failed by error code, and how long it took."""
@@ -73,7 +82,9 @@ class Runner:
     """Takes every document, and every document within it, through `process()`, for one run.
 
     It writes the records of those that fail; the others are `steps.exporter`'s to write. on_done is called in
-    the event loop for each document, on_found with the number of parts that turned up; they must not block.
+    the event loop for each document, on_found with the number of parts that turned up, on_delay when a
+    document begins to wait for its next attempt, on_waiting with how many wait when that has changed. They
+    must not block.
     """
 
     def __init__(
@@ -84,16 +95,21 @@ class Runner:
         policy: Policy = Policy(),
         on_done: Callable[[Done], None] = lambda _: None,
         on_found: Callable[[int], None] = lambda _: None,
+        on_delay: Callable[[Delay], None] = lambda _: None,
+        on_waiting: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._steps = steps
         self._records = records
         self._policy = policy
         self._on_done = on_done
         self._on_found = on_found
+        self._on_delay = on_delay
+        self._on_waiting = on_waiting
         self._report = Report()
         self._known: Mapping[str, Known] = {}
         self._slots = asyncio.Semaphore(policy.concurrency)
-        self._waiting = asyncio.Semaphore(policy.waiting)
+        self._may_wait = asyncio.Semaphore(policy.waiting)
+        self._waiting = 0
         self._open_wholes = 0
         self._whole_closed = asyncio.Event()
 
@@ -159,15 +175,27 @@ class Runner:
                 ):
                     await self._failed(ref, error, reader.content_hash, attempts=attempt, parts=aside.parts)
                     return
-                async with self._waiting:
-                    self._slots.release()
-                    try:
-                        await asyncio.sleep(retry_delay_s(error, attempt=attempt, jitter=random.random()))  # noqa: S311
-                    finally:
-                        await self._slots.acquire()
+                await self._wait(ref, error, attempt=attempt)
                 attempt += error.attempted
         finally:
             self._slots.release()
+
+    async def _wait(self, ref: Ref, error: TransientError, *, attempt: int) -> None:
+        """Let the time until the next attempt pass, without the slot."""
+        delay = Delay(ref, error, retry_delay_s(error, attempt=attempt, jitter=random.random()))  # noqa: S311
+        async with self._may_wait:
+            self._slots.release()
+            self._change_waiting(+1)
+            self._on_delay(delay)
+            try:
+                await asyncio.sleep(delay.seconds)
+            finally:
+                self._change_waiting(-1)
+                await self._slots.acquire()
+
+    def _change_waiting(self, change: int) -> None:
+        self._waiting += change
+        self._on_waiting(self._waiting)
 
     async def _attempt(
         self, ref: Ref, steps: Steps, journal: MemoryJournal, *, attempt: int

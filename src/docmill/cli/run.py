@@ -20,7 +20,7 @@ from rich.progress import (
 
 from docmill.batch.folder import FolderLister, FolderReader
 from docmill.batch.records import Known, Record, RecordExporter, RecordFile
-from docmill.batch.runner import Done, Policy, Report, Runner
+from docmill.batch.runner import Delay, Done, Policy, Report, Runner
 from docmill.cli.exits import FAILED, INTERRUPTED
 from docmill.cli.leaving import tell_leaving
 from docmill.cli.means import Means, means_of
@@ -159,8 +159,13 @@ async def read_all(
             policy=policy,
             on_done=told.on_done,
             on_found=told.on_found,
+            on_delay=told.on_delay,
+            on_waiting=told.on_waiting,
         )
         return await runner.run(refs, known=known)
+
+
+_READING = "reading"
 
 
 @dataclass
@@ -186,6 +191,19 @@ class Told:
         self.total += parts
         self.bar.update(self.task, total=self.total)
 
+    def on_delay(self, delay: Delay) -> None:
+        """See `Runner`. That nobody was asked, because a provider is left alone, only the bar says."""
+        if not self.quiet and delay.error.attempted:
+            reason = escape(shown(delay.error.message))
+            stdout.print(
+                f"[yellow]…[/] {escape(shown(delay.ref.key))}  tried again in {delay.seconds:.0f} s: {reason}"
+            )
+
+    def on_waiting(self, count: int) -> None:
+        """See `Runner`."""
+        waiting = f" ({count} waiting to be tried again)" if count else ""
+        self.bar.update(self.task, description=f"{_READING}{waiting}")
+
 
 @contextmanager
 def progress(total: int, *, quiet: bool) -> Generator[Told]:
@@ -198,7 +216,7 @@ def progress(total: int, *, quiet: bool) -> Generator[Told]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=stderr, disable=not stderr.is_terminal, transient=True) as bar:
-        yield Told(bar, bar.add_task("reading", total=total), total, quiet)
+        yield Told(bar, bar.add_task(_READING, total=total), total, quiet)
 
 
 def _summarise(report: Report) -> None:

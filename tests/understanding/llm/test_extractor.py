@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from docmill.errors import (
+    LONGEST_DELAY_S,
     AiContentBlockedError,
     BadModelOutputError,
     ContextTooLongError,
@@ -22,6 +23,7 @@ from docmill.errors import (
     TimeLimitError,
     UnauthorizedError,
     ValidationError,
+    retry_delay_s,
 )
 from docmill.limits import Slots
 from docmill.llm.answers import Price
@@ -183,6 +185,21 @@ async def test_a_long_wait_is_left_to_the_queue(server: Server, asker_of: AskerO
         await LlmExtractor(asker_of()).extract(typeset(PAGE), INVOICE)
 
     assert raised.value.retry_after_s == 3600
+
+
+@every_provider
+async def test_a_wait_until_a_date_is_understood(
+    provider: Provider, server: Server, asker_of: AskerOf, typeset: Typeset, pauses: list[float]
+) -> None:
+    body = {"error": {"message": "slow", "type": "x", "code": 429, "status": "X"}}
+    past, future = "Sat, 21 Nov 2020 08:02:00 GMT", "Sat, 21 Nov 2999 08:02:00 GMT"
+    server.replies = [Reply(body, 429, {"retry-after": past}), Reply(body, 429, {"retry-after": future})]
+
+    with pytest.raises(RateLimitedError) as raised:
+        await LlmExtractor(asker_of(provider)).extract(typeset(PAGE), INVOICE)
+
+    assert pauses == [0]
+    assert retry_delay_s(raised.value, attempt=1, jitter=0) == LONGEST_DELAY_S
 
 
 @every_provider
