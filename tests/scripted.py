@@ -60,6 +60,7 @@ class Script:
     failures: tuple[Failure, ...] = ()
     converted: list[Original] = field(default_factory=list[Original])
     extract_errors: list[Exception] = field(default_factory=list[Exception])
+    classify_error: Exception | None = None
 
     def stages(self) -> Stages:
         return Stages(
@@ -87,6 +88,8 @@ class _Classifier:
 
     async def classify(self, document: Document) -> Classification:
         assert document.text == self.script.document.text
+        if self.script.classify_error is not None:
+            raise self.script.classify_error
         return self.script.classification
 
 

@@ -159,19 +159,42 @@ async def test_preprocessed_pictures_are_kept_before_the_transcription_that_spea
     assert result.document.preprocessed_pdf is None
 
 
-async def test_the_observer_hears_each_step_in_order(steps: Steps) -> None:
-    class Hearing:
-        def __init__(self) -> None:
-            self.steps: list[str] = []
+class Hearing:
+    """`Observer` that notes what it is told."""
 
-        async def step_started(self, step: str) -> None:
-            self.steps.append(step)
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+        self.ended: list[tuple[str, BaseException | None]] = []
 
+    async def step_started(self, step: str) -> None:
+        self.steps.append(step)
+
+    def step_ended(self, step: str, *, seconds: float, error: BaseException | None) -> None:
+        assert seconds >= 0
+        assert step == self.steps[-1]
+        self.ended.append((step, error))
+
+
+async def test_the_observer_hears_the_start_and_end_of_each_step_in_order(steps: Steps) -> None:
     observer = Hearing()
 
     await process(REF, steps, MemoryJournal(), observer)
 
     assert observer.steps == ["read", "transcribe", "classify", "extract", "export"]
+    assert observer.ended == [(step, None) for step in observer.steps]
+
+
+async def test_the_observer_hears_which_error_ended_a_step(steps: Steps) -> None:
+    away, late = Hearing(), Hearing()
+    error = NetworkError("away")
+
+    await process(REF, replace(steps, classifier=Classifying(error=error)), MemoryJournal(), away)
+    await process(
+        REF, replace(steps, classifier=Endless(), limits=TimeLimits(classify_s=0.01)), MemoryJournal(), late
+    )
+
+    assert dict(away.ended)["classify"] is error
+    assert isinstance(dict(late.ended)["classify"], TimeLimitError)
 
 
 async def test_a_failed_classification_leaves_the_document_without_title(steps: Steps) -> None:

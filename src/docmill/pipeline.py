@@ -288,7 +288,13 @@ class _Step(_Limited):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        raised = error
         try:
             await super().__aexit__(kind, error, trace)
+        except BaseException as other:
+            raised = other
+            raise
         finally:
-            self._clock.timings_s[self._step] = time.perf_counter() - self._started
+            seconds = self._clock.timings_s[self._step] = time.perf_counter() - self._started
+            if self._clock.observer is not None:
+                self._clock.observer.step_ended(self._step, seconds=seconds, error=raised)

@@ -170,6 +170,10 @@ class Observer(Protocol):
         """The pipeline begins `step`."""
         ...
 
+    def step_ended(self, step: str, *, seconds: float, error: BaseException | None) -> None:
+        """`step` is over. error: what it raised, None if it came to a result. Does not block."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Message:

@@ -28,6 +28,7 @@ def stream() -> Iterator[io.StringIO]:
     configure_logs(stream=stream)
     yield stream
     root.handlers, root.level = handlers, level
+    logging.getLogger("docmill").setLevel(logging.NOTSET)
     logging.captureWarnings(capture=False)
     sys.excepthook = sys.__excepthook__
 
@@ -74,6 +75,16 @@ def test_libraries_that_talk_of_themselves_are_heard_from_warnings_on(stream: io
 
     (line,) = stream.getvalue().splitlines()
     assert json.loads(line)["event"] == "too many"
+
+
+def test_at_debug_level_only_our_own_records_are_added(stream: io.StringIO) -> None:
+    configure_logs(level="DEBUG", stream=stream)
+
+    logging.getLogger("openai._base_client").debug("Request options: text of a document")
+    logging.getLogger("docmill.service.steps").debug("step started", extra={"step": "read"})
+
+    (line,) = stream.getvalue().splitlines()
+    assert json.loads(line)["step"] == "read"
 
 
 def test_a_forgotten_task_is_told_without_what_it_raised(stream: io.StringIO) -> None:

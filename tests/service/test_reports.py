@@ -1,4 +1,5 @@
 import logging
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -59,6 +60,17 @@ def test_an_attempt_is_one_line_with_the_time_of_each_step(caplog: pytest.LogCap
     assert isinstance(line["duration_ms"], int)
     assert outcomes(metrics) == {("completed", ""): 1}
     assert b'docmill_tokens_total{direction="input",model="small"} 10.0' in metrics.exposition()
+
+
+def test_an_attempt_tells_why_the_values_are_those_of_who_read_them(caplog: pytest.LogCaptureFixture) -> None:
+    result = found(Verdict())
+    assert result.extraction is not None
+    extraction = result.extraction.model_copy(update={"reason": "rules; asked small model for number"})
+
+    with Reports(Metrics()).attempt(1) as report:
+        report.result, report.outcome = replace(result, extraction=extraction), "completed"
+
+    assert told(caplog)["reason"] == "rules; asked small model for number"
 
 
 def test_an_attempt_that_failed_names_code_and_step(caplog: pytest.LogCaptureFixture) -> None:

@@ -13,6 +13,7 @@ import pytest
 from docmill.errors import NetworkError
 from docmill.ports import Message
 from docmill.service.intake import Accepted
+from docmill.service.metrics import Metrics
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.stack import Service
 from docmill.service.store import claims, sweeps
@@ -53,6 +54,21 @@ async def claim(service: Service, accepted: Accepted, *, worker_id: str = "anoth
     return claim
 
 
+def ids_of(service: Service, accepted: Accepted) -> dict[str, str]:
+    return {
+        "tenant_id": str(service.default_tenant_id),
+        "document_id": str(accepted.document_id),
+        "ingestion_id": str(accepted.ingestion_id),
+    }
+
+
+def logged(caplog: pytest.LogCaptureFixture, event: str) -> dict[str, str]:
+    """What the only line of this event is about."""
+    (record,) = [record for record in caplog.records if record.message == event]
+    names = ("tenant_id", "document_id", "ingestion_id")
+    return {name: vars(record)[name] for name in names if name in vars(record)}
+
+
 async def due(service: Service) -> list[Message]:
     return await service.queue.receive(limit=10, wait_s=0)
 
@@ -73,6 +89,17 @@ class TestLostMessages:
 
         async with working():
             await eyes.until(accepted, "ready")
+
+    async def test_a_lost_message_is_logged_with_its_tenant_and_document(
+        self, service: Service, sweeper: Sweeper, upload: Upload, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        accepted = await upload()
+        await change(service, "DELETE FROM message")
+        await age(service)
+
+        await sweeper.send_lost_again()
+
+        assert logged(caplog, "message sent again") == ids_of(service, accepted)
 
     async def test_what_has_a_message_is_left_alone(
         self, service: Service, sweeper: Sweeper, upload: Upload
@@ -216,6 +243,17 @@ class TestDeadWorkers:
         assert ingestion.fence > held.fence + 1
         assert not (service.settings.folder / WORK_FOLDER / "another").exists()
 
+    async def test_what_a_dead_worker_held_is_logged_with_its_tenant_and_document(
+        self, service: Service, sweeper: Sweeper, upload: Upload, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (service.settings.folder / WORK_FOLDER / "dead").mkdir(parents=True)
+        accepted = await upload()
+        await claim(service, accepted, worker_id="dead")
+
+        await sweeper.relieve_dead_workers()
+
+        assert logged(caplog, "taken back from a dead worker") == ids_of(service, accepted)
+
     async def test_a_living_worker_keeps_what_it_holds(
         self, service: Service, sweeper: Sweeper, upload: Upload, neighbour: Neighbour, eyes: Eyes
     ) -> None:
@@ -281,6 +319,18 @@ class TestDeadMessages:
         (letter,) = await eyes.letters()
         assert (letter.ingestion_id, letter.receive_count) == (accepted.ingestion_id, 1000)
         assert await service.queue.dead_messages(limit=10) == []
+
+    async def test_a_document_that_the_sweeper_fails_is_counted_and_logged_with_its_tenant(
+        self, service: Service, upload: Upload, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        metrics = Metrics()
+        accepted = await upload()
+        await self.die(service, str(accepted.ingestion_id))
+
+        await Sweeper(service, metrics).empty_dead_messages()
+
+        assert logged(caplog, "ingestion failed") == ids_of(service, accepted)
+        assert b'docmill_documents_total{code="crashed",outcome="failed"} 1.0' in metrics.exposition()
 
     async def test_what_is_in_work_is_not_failed(
         self, service: Service, sweeper: Sweeper, upload: Upload, eyes: Eyes

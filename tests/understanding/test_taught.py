@@ -84,6 +84,15 @@ class TestVendors:
         document = typeset(receipt("K3DAI BUKU MAJ0 SDN 8HD"), source="ocr")
         return said(document, RECEIPT, {"seller.name": NAME, "seller.address": ADDRESS})
 
+    def test_the_reason_which_is_logged_names_no_value_and_no_file(
+        self, typeset: Typeset, before: tuple[Document, Precedent]
+    ) -> None:
+        found = read(typeset(receipt("KEDA1 BUKU MAJU S0N BHD"), source="ocr"), RECEIPT, before)
+
+        assert "first.pdf" in " ".join(proof.reason for proof in found.evidence.values())
+        assert "first.pdf" not in found.reason
+        assert [leaf for _, leaf in leaves(found.data) if str(leaf) in found.reason] == []
+
     def test_a_misread_name_is_put_right_where_it_was_read(
         self, typeset: Typeset, before: tuple[Document, Precedent]
     ) -> None:

@@ -10,14 +10,14 @@ from docmill.service.settings import Settings
 
 def up(settings: Settings) -> int:
     """Run the vault until it is told to stop; the exit code."""
-    configure_logs(level="WARNING" if stderr.is_terminal else "INFO")
+    _configure_logs(settings)
     asyncio.run(_up(settings))
     return 0
 
 
 def web(settings: Settings) -> int:
     """Run pages and API until told to stop; the exit code."""
-    configure_logs(level="WARNING" if stderr.is_terminal else "INFO")
+    _configure_logs(settings)
 
     def on_ready(address: str) -> None:
         stdout.print(f"docmill is at {address}", markup=False)
@@ -28,13 +28,18 @@ def web(settings: Settings) -> int:
 
 def worker(settings: Settings) -> int:
     """Run a worker until told to stop; the exit code."""
-    configure_logs(level="WARNING" if stderr.is_terminal else "INFO")
+    _configure_logs(settings)
 
     def on_ready(address: str | None) -> None:
         stdout.print(f"the worker takes documents{f', and is watched at {address}' if address else ''}")
 
     asyncio.run(run_worker_alone(settings, on_ready))
     return 0
+
+
+def _configure_logs(settings: Settings) -> None:
+    usual = "WARNING" if stderr.is_terminal else "INFO"
+    configure_logs(level=settings.logs.level.upper() if settings.logs.level else usual)
 
 
 async def _up(settings: Settings) -> None:

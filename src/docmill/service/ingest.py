@@ -23,6 +23,7 @@ from docmill.service.intake import Intake
 from docmill.service.lease import Lease
 from docmill.service.parts import VaultReceiver
 from docmill.service.reviewing import Reviews
+from docmill.service.steps import StepObserver
 from docmill.service.store.claims import Claim, Outcome
 from docmill.service.store.database import Database
 from docmill.service.tagging import TagsInUse
@@ -101,7 +102,9 @@ class Workshop:
             )
             journal = BlobJournal(self.blobs, claim.ingestion_id, self.writes)
             with whose:
-                result = await process(Ref(claim.file_path, claim.file_name), steps, journal, lease)
+                result = await process(
+                    Ref(claim.file_path, claim.file_name), steps, journal, StepObserver(lease)
+                )
         await self._settle(claim)
         return result
 

@@ -21,6 +21,7 @@ def configure_logs(*, level: str = "INFO", stream: TextIO = sys.stderr) -> None:
 
     What is bound with `structlog.contextvars` (ingestion_id, document_id, tenant_id, worker_id, attempt) and
     what is in `extra` become keys. Warnings of libraries and the fault that ends the process are among them.
+    At level DEBUG only our own records are added: what libraries say there quotes what they send and receive.
     """
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -42,7 +43,8 @@ def configure_logs(*, level: str = "INFO", stream: TextIO = sys.stderr) -> None:
     )
     root = logging.getLogger()
     root.handlers = [handler]
-    root.setLevel(level)
+    root.setLevel("INFO" if level == "DEBUG" else level)
+    logging.getLogger("docmill").setLevel(level)
     for library in _TALKATIVE:
         logging.getLogger(library).setLevel(logging.WARNING)
     set_on_retry_hooks([_say_again])

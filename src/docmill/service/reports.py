@@ -66,6 +66,8 @@ class Reports:
         extra: dict[str, Any] = {"status": report.status, "duration_ms": _ms(seconds)}
         if timings_s:
             extra["durations_ms"] = {step: _ms(step_s) for step, step_s in timings_s.items()}
+        if report.result and report.result.extraction and report.result.extraction.reason:
+            extra["reason"] = report.result.extraction.reason
         if isinstance(report.error, DocmillError):
             extra |= {"code": code, "step": report.error.step}
         log.info("attempt ended", extra=extra)

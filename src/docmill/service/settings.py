@@ -223,6 +223,12 @@ class Web(_Section):
     port: int = Field(default=8080, ge=0, le=65535)
 
 
+class Logs(_Section):
+    """What is logged."""
+
+    level: Literal["debug", "info", "warning", "error"] | None = None
+
+
 class Aws(_Section):
     """Whether queue and files are Amazon's, and where. endpoint: of an emulator, instead of AWS."""
 
@@ -265,6 +271,7 @@ class Settings(BaseSettings):
     reading: Reading = Reading()
     limits: Limits = Limits()
     web: Web = Web()
+    logs: Logs = Logs()
     aws: Aws = Aws()
     queues: Queues = Queues()
     buckets: Buckets = Buckets()

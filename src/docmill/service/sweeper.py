@@ -10,6 +10,7 @@ from uuid import UUID
 from docmill.errors import CrashedError
 from docmill.ports import DeadMessage
 from docmill.service.leftovers import remove_leftovers
+from docmill.service.metrics import Metrics
 from docmill.service.stack import Service
 from docmill.service.store import claims, sweeps
 from docmill.service.store.sweeps import Found, by_tenant
@@ -30,6 +31,9 @@ _PAGE = 1000
 _PAGES = 5
 """How much one sweep looks at; the next goes on from there, so that a deep queue costs no more than this."""
 
+_NAMED = 100
+"""So many ingestions of a tenant have a line of their own in the log, at each sweep."""
+
 _DEAD = 100
 _EVENTS = 1000
 _FIRST_ID = UUID(int=0)
@@ -44,9 +48,12 @@ class Rule:
     repair: Callable[[], Awaitable[None]]
 
 
-async def sweep_for_ever(service: Service) -> None:
-    """Repair what is lost as long as this task runs. An outage of anything is waited out."""
-    sweeper = Sweeper(service)
+async def sweep_for_ever(service: Service, metrics: Metrics | None = None) -> None:
+    """Repair what is lost as long as this task runs. An outage of anything is waited out.
+
+    metrics: where failed documents are counted.
+    """
+    sweeper = Sweeper(service, metrics)
     async with asyncio.TaskGroup() as group:
         group.create_task(keep_doing(sweeper.watch_neighbours, what="looking for dead workers"))
         for rule in sweeper.rules:
@@ -60,8 +67,9 @@ class Sweeper:
     followed by two, that would cost work and do no harm.
     """
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, metrics: Metrics | None = None) -> None:
         self._service = service
+        self._metrics = metrics or Metrics()
         self._database = service.database
         self._queue = service.queue
         self._work = service.settings.folder / WORK_FOLDER
@@ -104,7 +112,11 @@ class Sweeper:
             async with self._database.connection() as conn:
                 held = await sweeps.held_by(conn, worker_id)
             for tenant_id, ids in by_tenant(held).items():
-                await self._send(tenant_id, partial(sweeps.give_back, ids=ids, worker_id=worker_id))
+                await self._send(
+                    tenant_id,
+                    partial(sweeps.give_back, ids=ids, worker_id=worker_id),
+                    event="taken back from a dead worker",
+                )
             await asyncio.to_thread(forget_worker, self._work, worker_id)
             log.warning("a worker has died", extra={"dead_worker_id": worker_id, "held": len(held)})
 
@@ -124,16 +136,24 @@ class Sweeper:
         unsent = set(await self._queue.unsent([str(one.id) for one in idle]))
         lost = by_tenant(one for one in idle if str(one.id) in unsent)
         for tenant_id, ids in lost.items():
-            await self._send(tenant_id, partial(sweeps.note_sent, ids=ids))
+            await self._send(tenant_id, partial(sweeps.note_sent, ids=ids), event="message sent again")
         if lost:
             log.warning("messages were lost", extra={"count": len(unsent)})
 
-    async def _send(self, tenant_id: UUID, choose: Callable[..., Awaitable[list[UUID]]]) -> None:
-        """Send messages for the ingestions that `choose` returns, in the transaction that it is given."""
+    async def _send(
+        self, tenant_id: UUID, choose: Callable[..., Awaitable[list[UUID]]], *, event: str
+    ) -> None:
+        """Send messages for the ingestions that `choose` returns, in the transaction that it is given.
+
+        event: what is logged for each; of many for the first only, since all messages may be lost at once.
+        """
         async with self._database.tenant(tenant_id) as conn:
             chosen = await choose(conn)
             await self._service.sender.send_in(conn, [str(ingestion_id) for ingestion_id in chosen])
+            documents = await sweeps.documents_of(conn, chosen[:_NAMED])
         self._service.sender.announce()
+        for ingestion_id, document_id in documents.items():
+            log.warning(event, extra=_ids(tenant_id, document_id, ingestion_id))
 
     async def empty_dead_messages(self) -> None:
         """Turn messages that were received too often into dead letters of their owners."""
@@ -157,8 +177,17 @@ class Sweeper:
             failed = await claims.give_up(
                 conn, ingestion_id, max_attempts=0, error=error, receive_count=message.receive_count
             )
+            documents = await sweeps.documents_of(conn, [ingestion_id])
         if failed:
-            log.error("ingestion failed", extra={"ingestion_id": str(ingestion_id), "code": error.code})
+            log.error(
+                "ingestion failed",
+                extra={
+                    **_ids(tenant_id, documents[ingestion_id], ingestion_id),
+                    "code": error.code,
+                    "status": "failed",
+                },
+            )
+            self._metrics.documents_failed(error.code)
             self._service.feed.announce()
 
     async def forget_old_events(self) -> None:
@@ -172,6 +201,15 @@ class Sweeper:
                     await sweeps.purge_events(conn, days=days, limit=_EVENTS)
             if not tenants:
                 return
+
+
+def _ids(tenant_id: UUID, document_id: UUID, ingestion_id: UUID) -> dict[str, str]:
+    """What a line of the log is about."""
+    return {
+        "tenant_id": str(tenant_id),
+        "document_id": str(document_id),
+        "ingestion_id": str(ingestion_id),
+    }
 
 
 def _named_by(message: DeadMessage) -> UUID | None:

@@ -61,7 +61,7 @@ async def run_worker(
         )
         with bound_contextvars(worker_id=worker_id):
             worker = Worker(service, workshop.process, worker_id, metrics)
-            sweeping = asyncio.create_task(sweep_for_ever(service))
+            sweeping = asyncio.create_task(sweep_for_ever(service, metrics))
         try:
             await worker.run(stop, abort or asyncio.Event())
         finally:

@@ -84,6 +84,16 @@ async def give_back(conn: Conn, ids: Sequence[UUID], *, worker_id: str) -> list[
     return [ingestion_id for (ingestion_id,) in await cur.fetchall()]
 
 
+async def documents_of(conn: Conn, ids: Sequence[UUID]) -> dict[UUID, UUID]:
+    """The documents of one tenant's ingestions."""
+    if not ids:
+        return {}
+    cur = await conn.execute(
+        "SELECT id, document_id FROM ingestion WHERE id = ANY(%(ids)s)", {"ids": list(ids)}
+    )
+    return dict(await cur.fetchall())
+
+
 async def vault_id(conn: Conn) -> UUID:
     """The name of this database, the same for ever."""
     cur = await conn.execute("SELECT id FROM vault")
