@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from docmill.limits import TimeLimit, waiting_for_a_turn
+from docmill.limits import TimeLimit, inner_limit, waiting_for_a_turn
 
 
 async def test_work_over_its_limit_is_cancelled() -> None:
@@ -75,3 +75,35 @@ async def test_a_task_that_outlives_the_block_does_not_start_its_clock_again() -
     await task
 
     assert not limit.running
+
+
+async def test_an_inner_limit_expires_before_every_limit_around_it() -> None:
+    async with TimeLimit(0.2) as outer:
+        with pytest.raises(TimeoutError):
+            async with inner_limit(600):
+                await asyncio.Event().wait()
+
+        assert not outer.expired
+        assert outer.left_s
+
+
+async def test_an_inner_limit_takes_the_shortest_of_those_around_it() -> None:
+    async with TimeLimit(600), TimeLimit(1000), TimeLimit(None):
+        longest, own = inner_limit(None).left_s, inner_limit(7).left_s
+
+    assert longest is not None
+    assert 580 < longest <= 590
+    assert own == 7
+    assert inner_limit(None).left_s is None
+
+
+async def test_what_is_left_stands_while_its_work_waits_for_a_turn_and_is_nothing_in_the_end() -> None:
+    async with TimeLimit(60) as limit:
+        with waiting_for_a_turn():
+            first, second = limit.left_s, limit.left_s
+
+    assert first == second
+    with pytest.raises(TimeoutError):
+        async with TimeLimit(0.01) as limit:
+            await asyncio.Event().wait()
+    assert limit.left_s == 0

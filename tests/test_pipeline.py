@@ -21,6 +21,8 @@ from docmill.pipeline import Steps, TimeLimits, process
 from docmill.ports import Original, PartFile, Ref
 from docmill.schemas.types import Receipt
 from docmill.understanding.fake import FakeClassifier
+from docmill.understanding.llm.meter import Meter
+from docmill.understanding.router import Router
 
 REF = Ref(key="a.pdf", name="a.pdf")
 
@@ -306,6 +308,28 @@ async def test_the_limit_of_the_whole_document_holds_too(steps: Steps) -> None:
         await process(REF, steps, MemoryJournal())
 
     assert caught.value.step == "process"
+
+
+class Silent:
+    name = "silent model"
+
+    async def ask(
+        self, document: Document, schema: Schema, *, meter: Meter, only: Sequence[str] = ()
+    ) -> Extraction:
+        del document, schema, meter, only
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+@pytest.mark.parametrize("limits", [TimeLimits(extract_s=0.5), TimeLimits(document_s=0.5)])
+async def test_what_rules_found_survives_a_model_that_never_answers(steps: Steps, limits: TimeLimits) -> None:
+    router = Router(Extracting(), [Silent()], Judging(), limit_s=600)
+
+    result = await process(REF, replace(steps, extractor=router, limits=limits), MemoryJournal())
+
+    assert result.extraction is not None
+    assert "gross_total" in result.extraction.evidence
+    assert "given up after 0." in result.extraction.reason
 
 
 async def test_a_time_out_that_is_not_ours_passes_through(

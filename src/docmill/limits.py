@@ -33,6 +33,13 @@ class TimeLimit:
         """Whether its clock runs: not without seconds, and not while its work waits for a turn."""
         return self._timer is not None
 
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until it expires, without the time that its work waits for a turn; None without a limit."""
+        if self._timer is not None:
+            return max(0.0, self._timer.when() - asyncio.get_running_loop().time())
+        return 0.0 if self.expired else self._left_s
+
     async def __aenter__(self) -> Self:
         self._task = asyncio.current_task()
         assert self._task is not None  # a coroutine runs in a task
@@ -86,6 +93,23 @@ class TimeLimit:
 
 
 _limits: ContextVar[tuple[TimeLimit, ...]] = ContextVar("limits", default=())
+
+RESERVE = 0.1
+"""The share of the time left that an inner limit leaves for what comes after it."""
+LONGEST_RESERVE_S = 10.0
+
+
+def inner_limit(seconds: float | None) -> TimeLimit:
+    """A limit of at most `seconds` that expires before every limit around it.
+
+    Its caller has time to go on with what there is. No limit where neither it nor one around it has seconds.
+    """
+    around = [left_s for limit in _limits.get() if (left_s := limit.left_s) is not None]
+    if not around:
+        return TimeLimit(seconds)
+    left_s = min(around)
+    left_s -= min(RESERVE * left_s, LONGEST_RESERVE_S)
+    return TimeLimit(left_s if seconds is None else min(seconds, left_s))
 
 
 @contextmanager

@@ -41,19 +41,27 @@ log = logging.getLogger(__name__)
 
 SURE = 0.5
 """From this confidence on, a document that says no title is called by its file's name and needs no person."""
+AI_STEP_S = 300.0
+"""How long all model calls of one step may take together unless told otherwise."""
+RULES_S = 120.0
+"""How long rules with a second look may take within a step: more than their own limits are together."""
 _LISTED = 10
 """So many parts are named in the summary of what holds them."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """Seconds a step may take before it is cancelled."""
+    """Seconds a step may take before it is cancelled.
+
+    classify_s, extract_s: for models with all their calls, and for rules, which have limits of their own
+    within them: what rules find is kept when models take too long.
+    """
 
     document_s: float = 600
     read_s: float = 60
     unpack_s: float = 300
-    classify_s: float = 90
-    extract_s: float = 90
+    classify_s: float = AI_STEP_S + RULES_S
+    extract_s: float = AI_STEP_S + RULES_S
     export_s: float = 60
 
 

@@ -1,7 +1,7 @@
 """From settings to models that understand."""
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,16 +13,20 @@ from docmill.batch.memory import MemoryExporter, MemoryJournal
 from docmill.cli.means import means_of
 from docmill.cli.serving import stages
 from docmill.errors import MisconfiguredError
+from docmill.model import Document, Extraction
 from docmill.offline import offline_steps, reading_pool
-from docmill.pipeline import process
+from docmill.pipeline import RULES_S, TimeLimits, process
 from docmill.ports import Ref
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
+from docmill.schemas.registry import REGISTRY
+from docmill.schemas.types import Invoice
 from docmill.service.fingerprint import pipeline_fingerprint
 from docmill.service.models import Understanding
-from docmill.service.settings import ChosenModel, Llm, Settings
+from docmill.service.settings import ChosenModel, Limits, Llm, Settings
 from docmill.service.settings import Understanding as Chosen
 from docmill.understanding.fake import FakeClassifier, FakeExtractor, FakeGate
+from docmill.understanding.gate import RuleGate
 from docmill.understanding.llm.classifier import LlmClassifier
 from docmill.understanding.router import Router
 from llm_server import Server, serving, spoken
@@ -159,3 +163,30 @@ async def test_settings_without_models_change_no_steps(tmp_path: Path) -> None:
     assert means.understood(steps, pool) == steps
     (tmp_path / "docmill.toml").unlink()
     assert means_of(None, max_bytes=None, time_limit_s=None, passwords=()).understood(steps, pool) is steps
+
+
+async def test_one_call_has_the_limit_of_the_settings_and_what_rules_found_survives_it(
+    server: Server, make_document: Callable[..., Document]
+) -> None:
+    server.silent = True
+    chosen = Chosen(small=ChosenModel(model="s"), large=ChosenModel(model="l"))
+    settings = Settings(
+        llm=Llm(base_url=server.url("openai")), understanding=chosen, limits=Limits(ai_s=0.05)
+    )
+    first = Extraction(document_type="invoice", data=Invoice(number="R-1"), evidence={}, reason="rules")
+    extractor = Understanding(settings).extractor(FakeExtractor(first), RuleGate())
+
+    found = await extractor.extract(make_document(PAGE), REGISTRY["invoice"])
+
+    assert found.data == first.data
+    assert "it failed (timeout): 'small model' did not answer within 0.05 s" in found.reason
+    assert "it failed (timeout): 'large model' did not answer within 0.05 s" in found.reason
+
+
+def test_a_step_may_take_as_long_as_one_of_its_calls_and_rules_have_time_beside_models() -> None:
+    usual, slow = Limits().times, Limits(ai_s=900).times
+
+    assert (Limits().ai_s, Limits().ai_step_s) == (90, 300)
+    assert usual == TimeLimits()
+    assert usual.classify_s == usual.extract_s == 300 + RULES_S
+    assert slow.extract_s == 900 + RULES_S

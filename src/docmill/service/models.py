@@ -15,11 +15,6 @@ from docmill.understanding.router import Router
 if TYPE_CHECKING:
     from docmill.understanding.llm.asking import Asker
 
-SHARE_OF_TIME = 0.9
-"""Of the step's limit: what models may take, so that what the rules have found is not lost with it."""
-SHARE_OF_CALL = 0.75
-"""Of the step's limit: what one call may take, so that its breaker learns of who never answers."""
-
 
 class Understanding:
     """How the settings have documents understood: by rule, and by models where the rules do not do.
@@ -52,7 +47,7 @@ class Understanding:
             )
             for name, asker in self._askers.items()
         ]
-        limit_s = SHARE_OF_TIME * settings.limits.ai_s
+        limit_s = settings.limits.ai_all_s
         return Router(first, models, gate, budget=settings.llm.budget_usd, limit_s=limit_s)
 
     def classifier(self, otherwise: Classifier) -> Classifier:
@@ -67,7 +62,7 @@ class Understanding:
             otherwise,
             pictures=self._originals,
             budget=self._settings.llm.budget_usd,
-            limit_s=SHARE_OF_TIME * self._settings.limits.ai_s,
+            limit_s=self._settings.limits.ai_all_s,
         )
 
 
@@ -84,7 +79,7 @@ def _asker(name: str, chosen: ChosenModel, settings: Settings) -> "Asker":
             "run: pip install 'docmill[llm]'"
         ) from error
     whole = chosen.within(settings.llm)
-    provider, limit_s = whole.provider or "openai", SHARE_OF_CALL * settings.limits.ai_s
+    provider, limit_s = whole.provider or "openai", settings.limits.ai_s
     price = None
     if chosen.input_usd is not None:
         price = Price(chosen.input_usd, chosen.output_usd or Decimal(0))

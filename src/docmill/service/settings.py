@@ -26,7 +26,7 @@ from pydantic_settings import (
 )
 
 from docmill.errors import MisconfiguredError
-from docmill.pipeline import PartLimits, TimeLimits
+from docmill.pipeline import AI_STEP_S, RULES_S, PartLimits, TimeLimits
 from docmill.service.schemas import OwnSchema, OwnSchemas, checked
 from docmill.service.sources import DEFAULT_FILE, PREFIX, variables
 
@@ -183,6 +183,7 @@ class Limits(_Section):
     unpacked_mb: float = Field(default=500, gt=0)
     document_s: float = Field(default=600, gt=0)
     ai_s: float = Field(default=90, gt=0)
+    ai_step_s: float = Field(default=AI_STEP_S, gt=0)
     download_s: float = Field(default=60, gt=0)
     upload_s: float = Field(default=60, gt=0)
     unpack_s: float = Field(default=300, gt=0)
@@ -204,14 +205,19 @@ class Limits(_Section):
         return PartLimits(depth=self.parts_depth, in_all=self.parts_in_all)
 
     @property
+    def ai_all_s(self) -> float:
+        """How long models may take in one step with all their calls; at least as long as one call."""
+        return max(self.ai_s, self.ai_step_s)
+
+    @property
     def times(self) -> TimeLimits:
         """The limits of the pipeline's steps."""
         return TimeLimits(
             document_s=self.document_s,
             read_s=self.download_s,
             unpack_s=self.unpack_s,
-            classify_s=self.ai_s,
-            extract_s=self.ai_s,
+            classify_s=self.ai_all_s + RULES_S,
+            extract_s=self.ai_all_s + RULES_S,
             export_s=self.upload_s,
         )
 

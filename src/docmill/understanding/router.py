@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from docmill.errors import DocumentError, TransientError
 from docmill.judging import judged
-from docmill.limits import TimeLimit
+from docmill.limits import inner_limit
 from docmill.model import Document, Evidence, Extraction, Failure, Schema, Verdict, letters_and_digits
 from docmill.ports import Extractor, Gate
 from docmill.schemas.filling import filled
@@ -46,7 +46,7 @@ class Router:
     first: asked always, for everything; XML and rules cost nothing. second_look: then, at the places of
     the fields of which a check failed. models: asked in this order for those that still fail, as long as
     the budget lasts; what they say takes a field's place if it stands on the page, and is kept if the gate
-    then objects to less. limit_s: for all models together.
+    then objects to less. limit_s: for all models together; it ends before the limits of step and document.
     """
 
     def __init__(
@@ -77,13 +77,15 @@ class Router:
         if self._second_look is not None and state.doubted:
             await self._looked_again(self._second_look, state, document, schema)
         meter = Meter(self._budget, document.usage)
+        limit = inner_limit(self._limit_s)
+        limit_s = limit.left_s or 0
         try:
-            async with TimeLimit(self._limit_s):
+            async with limit:
                 for model in self._models:
                     if not await self._improved(state, model, document, schema, meter=meter):
                         break
         except TimeoutError:
-            state.story.append(f"given up after {self._limit_s:g} s")
+            state.story.append(f"given up after {round(limit_s, 2):g} s")
         return state.best.model_copy(
             update={"usage": first.usage.plus(meter.usage), "reason": "; ".join(filter(None, state.story))}
         )

@@ -12,7 +12,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Protocol
 
-from docmill.limits import TimeLimit
+from docmill.limits import inner_limit
 from docmill.model import Box, Document, Evidence, Extraction, Words, letters_and_digits
 from docmill.understanding.evidence import values
 from docmill.understanding.money import Mark, WrittenAmount, find_amounts
@@ -67,7 +67,7 @@ class SecondLook:
         seen = (path for path in doubted if path in data and _is_recognised(document, found, path))
         places = {path: evidence[path] for path in islice(seen, MOST)}
         try:
-            async with TimeLimit(self._limit_s):
+            async with inner_limit(self._limit_s):
                 read = await asyncio.gather(*(self._again(document, known) for known in places.values()))
         except TimeoutError:
             return Looked(found)

@@ -149,7 +149,7 @@ async def test_a_model_that_says_nothing_is_given_up_in_time(
     assert found == RULES
 
 
-async def test_a_model_that_outlasts_the_step_is_cancelled_and_the_document_goes_on_without_title(
+async def test_a_model_that_would_outlast_the_step_is_given_up_before_and_the_title_of_the_rules_stays(
     server: Server, asker_of: AskerOf, document: Document, tmp_path: Path
 ) -> None:
     server.silent = True
@@ -171,7 +171,7 @@ async def test_a_model_that_outlasts_the_step_is_cancelled_and_the_document_goes
     result = await process(Ref("a.pdf", "a.pdf"), steps, MemoryJournal())
 
     assert server.asked.is_set()
-    assert result.classification == Classification()
+    assert result.classification == RULES
     assert result.extraction is not None
 
 

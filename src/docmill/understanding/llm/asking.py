@@ -63,7 +63,7 @@ class Asker:
 
     guard: around every call, see `docmill.breaker.guarded`. sees: whether it may be shown pictures.
     output: how its answer is bound to the schema; servers of one's own mostly know `native` best. price: None
-    for the usual one.
+    for the usual one. limit_s: of one call.
     """
 
     model: Model
@@ -72,7 +72,7 @@ class Asker:
     output: Literal["native", "tool", "prompted"] = "native"
     sees: bool = False
     price: Price | None = None
-    limit_s: float = 85
+    limit_s: float = 90
     pause: Pause = field(default=asyncio.sleep)
 
     @property

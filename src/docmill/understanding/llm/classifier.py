@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 from docmill.errors import DocmillError, DocumentError, TimeLimitError, TransientError
-from docmill.limits import TimeLimit
+from docmill.limits import inner_limit
 from docmill.model import DOCUMENT_TYPES, Classification, Document
 from docmill.ports import Classifier
 from docmill.understanding.dates import find_dates
@@ -42,7 +42,7 @@ class LlmClassifier:
     """`Classifier` by a language model.
 
     otherwise: asked first, for what the model is compared with and falls back on. types: the names that
-    documents can have. limit_s: after it the model is given up.
+    documents can have. limit_s: after it the model is given up, always before those of step and document.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class LlmClassifier:
         types: Sequence[str] = DOCUMENT_TYPES,
         pictures: Pictures | None = None,
         budget: Decimal | None = None,
-        limit_s: float = 90,
+        limit_s: float | None = None,
     ) -> None:
         self._asker = asker
         self._otherwise = otherwise
@@ -68,7 +68,7 @@ class LlmClassifier:
         meter = Meter(self._budget, document.usage)
         found = known
         try:
-            async with TimeLimit(self._limit_s):
+            async with inner_limit(self._limit_s):
                 found = await self._asked(document, known, meter)
         except TimeoutError:
             self._tell(TimeLimitError("the model took too long"))
