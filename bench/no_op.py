@@ -33,10 +33,14 @@ class NoOp:
         page = Page(number=1, width_pt=595, height_pt=842, words=Words.none(), source="text", quality=1.0)
         return Document(content_hash=original.content_hash, media_type="text/plain", pages=[page])
 
-    async def classify(self, document: Document) -> Classification:
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
+        del original
         return Classification(title=document.media_type)
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
+        del original
         if self._answer_s:
             await asyncio.sleep(self._answer_s)
         self.answers += 1

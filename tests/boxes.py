@@ -50,10 +50,14 @@ class Boxes:
         self.unpacked.append(folder)
         return [await asyncio.to_thread(_file, folder, part, content[part.name]) for part in document.parts]
 
-    async def classify(self, document: Document) -> Classification:
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
+        del original
         return Classification(title=document.text)
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
+        del original
         assert document.pages
         if document.parts and self.whole_errors:
             raise self.whole_errors.pop()

@@ -86,7 +86,8 @@ class _Converter:
 class _Classifier:
     script: Script
 
-    async def classify(self, document: Document) -> Classification:
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
+        del original
         assert document.text == self.script.document.text
         if self.script.classify_error is not None:
             raise self.script.classify_error
@@ -97,7 +98,10 @@ class _Classifier:
 class _Extractor:
     script: Script
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
+        del original
         assert document.pages
         if self.script.extract_errors:
             raise self.script.extract_errors.pop()

@@ -207,8 +207,12 @@ class _Down:
     async def convert(self, original: Original) -> Document:
         raise ServerError(f"cannot read {original.name!r}")
 
-    async def classify(self, document: Document) -> Classification:
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
+        del original
         raise ServerError(f"cannot classify {document.content_hash!r}")
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
+        del original
         raise ServerError(f"cannot extract {document.content_hash!r} as {schema.name!r}")

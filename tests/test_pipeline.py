@@ -47,7 +47,8 @@ class Classifying:
     def __init__(self, *, error: Exception | None = None) -> None:
         self._error = error
 
-    async def classify(self, document: Document) -> Classification:
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
+        del original
         assert document.pages
         if self._error:
             raise self._error
@@ -57,7 +58,8 @@ class Classifying:
 class Endless:
     cancelled = False
 
-    async def classify(self, document: Document) -> Classification:
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
+        del original
         try:
             await asyncio.Event().wait()
         finally:
@@ -69,7 +71,10 @@ class Extracting:
     def __init__(self, *, endless: bool = False) -> None:
         self._endless = endless
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
+        del original
         if self._endless:
             await asyncio.Event().wait()
         (place,) = document.find("12.50")
@@ -236,7 +241,8 @@ async def test_a_classifier_is_told_the_tags_in_use(steps: Steps) -> None:
         return ["Rent", "Paper"]
 
     class Tagging:
-        async def classify(self, document: Document) -> Classification:
+        async def classify(self, document: Document, original: Original | None = None) -> Classification:
+            del original
             return Classification(title="Lease", tags=document.tags_in_use)
 
     result = await process(REF, replace(steps, classifier=Tagging(), tags=tags), MemoryJournal())
@@ -314,9 +320,15 @@ class Silent:
     name = "silent model"
 
     async def ask(
-        self, document: Document, schema: Schema, *, meter: Meter, only: Sequence[str] = ()
+        self,
+        document: Document,
+        schema: Schema,
+        original: Original | None = None,
+        *,
+        meter: Meter,
+        only: Sequence[str] = (),
     ) -> Extraction:
-        del document, schema, meter, only
+        del document, schema, original, meter, only
         await asyncio.Event().wait()
         raise AssertionError
 

@@ -187,10 +187,10 @@ class GuardedClassifier:
         self._breaker = breaker
         self._limit_s = limit_s
 
-    async def classify(self, document: Document) -> Classification:
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
         """See `Classifier.classify`. Raises what `Breaker.admit` raises."""
         async with guarded(self._breaker, limit_s=self._limit_s):
-            return await self._classifier.classify(document)
+            return await self._classifier.classify(document, original)
 
 
 class GuardedExtractor:
@@ -201,7 +201,9 @@ class GuardedExtractor:
         self._breaker = breaker
         self._limit_s = limit_s
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
         """See `Extractor.extract`. Raises what `Breaker.admit` raises."""
         async with guarded(self._breaker, limit_s=self._limit_s):
-            return await self._extractor.extract(document, schema)
+            return await self._extractor.extract(document, schema, original)

@@ -17,7 +17,7 @@ from docmill.ports import Exporter, Reader, Ref
 from docmill.reading.converter import LocalConverter
 from docmill.reading.engines.reader import PageReader
 from docmill.reading.options import ReadingOptions
-from docmill.reading.originals import Originals
+from docmill.reading.page_source import PageSource
 from docmill.reading.pool import Pool
 from docmill.reading.unpacker import PooledUnpacker
 from docmill.understanding.gate import RuleGate
@@ -53,12 +53,12 @@ def offline_steps(
     schema: the one to read whatever a document is. models: what was learned, by the names of schemas, as
     `model_in` of understanding.own.files has it.
     """
-    originals, gate = Originals(pool, reading), RuleGate()
+    second_look, gate = SecondLook(PageSource(pool, reading)), RuleGate()
     return Steps(
-        reader=originals.noting(reader),
+        reader=reader,
         converter=LocalConverter(pool, reading, readers),
         classifier=PooledClassifier(pool),
-        extractor=Router(PooledExtractor(pool, models), (), gate, second_look=SecondLook(originals)),
+        extractor=Router(PooledExtractor(pool, models), (), gate, second_look=second_look),
         gate=gate,
         exporter=exporter,
         limits=limits,

@@ -180,14 +180,14 @@ async def _received(
 async def _understood(
     ref: Ref, original: Original, document: Document, steps: Steps, clock: "_Clock"
 ) -> Result:
-    classification = await _classification(document, steps, clock)
+    classification = await _classification(document, original, steps, clock=clock)
     schema = steps.schema_for(classification)
     asked = document
     if classification.usage.cost:  # of the same budget
         asked = replace(document, usage=document.usage.plus(classification.usage))
     async with clock.step("extract", steps.limits.extract_s):
         taught = await steps.teacher.taught(document, schema) if steps.teacher else schema
-        extraction = await steps.extractor.extract(asked, taught)
+        extraction = await steps.extractor.extract(asked, taught, original)
     if steps.namer:
         classification = steps.namer.named(document, classification, extraction)
     # What it holds is what a person looks for; what it surely is needs no person, only a name.
@@ -221,13 +221,15 @@ def _listed(names: Sequence[str]) -> str:
     return f"Holds {len(names)} document{plural}: {', '.join(names[:_LISTED])}{more}"
 
 
-async def _classification(document: Document, steps: Steps, clock: "_Clock") -> Classification:
+async def _classification(
+    document: Document, original: Original, steps: Steps, *, clock: "_Clock"
+) -> Classification:
     """What the document is; unknown rather than an error, since the document is of use without it."""
     try:
         async with clock.step("classify", steps.limits.classify_s):
             if steps.tags is not None:
                 document = replace(document, tags_in_use=tuple(await steps.tags()))
-            return await steps.classifier.classify(document)
+            return await steps.classifier.classify(document, original)
     except (TransientError, DocumentError) as error:
         if isinstance(error, TransientError) and not error.attempted:
             raise  # nobody was asked: the document waits until somebody can be

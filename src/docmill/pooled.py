@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from docmill.model import Box, Classification, Document, Evidence, Extraction, Failure, Schema, Usage
-from docmill.ports import Extractor
+from docmill.ports import Extractor, Original
 from docmill.reading.pool import Pool
 from docmill.schemas.filling import filled
 from docmill.schemas.own import portable, unpacked
@@ -25,8 +25,9 @@ class PooledClassifier:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def classify(self, document: Document) -> Classification:
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
         """See `Classifier.classify`. Raises TimeLimitError, CrashedError, TooLargeError."""
+        del original
         text = await self._pool.run(_classified, document, limit_s=LIMIT_S)
         return Classification.model_validate_json(text)
 
@@ -42,8 +43,11 @@ class PooledExtractor:
         self._pool = pool
         self._models = models or {}
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
         """See `Extractor.extract`. Raises TimeLimitError, CrashedError, TooLargeError."""
+        del original
         text = await self._pool.run(
             _extracted,
             document,

@@ -91,8 +91,11 @@ class PartsReceiver(Protocol):
 class Classifier(Protocol):
     """Says what a document is."""
 
-    async def classify(self, document: Document) -> Classification:
-        """Type, title and the like; a null title if it cannot tell. May raise any TransientError."""
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
+        """Type, title and the like; a null title if it cannot tell. May raise any TransientError.
+
+        original: what the document was read from, for whoever looks at its pages.
+        """
         ...
 
 
@@ -110,9 +113,12 @@ class Teacher(Protocol):
 class Extractor(Protocol):
     """Takes the fields out of a document."""
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
         """Fields of the schema with their evidence; missing is null, never invented.
 
+        original: what the document was read from, for whoever looks at its pages once more.
         May raise any TransientError, ContextTooLongError or AiContentBlockedError.
         """
         ...

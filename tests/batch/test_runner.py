@@ -51,10 +51,14 @@ class Scripted:
 class Offline:
     """Classifier, extractor and gate in one; a text in doubt does not pass."""
 
-    async def classify(self, document: Document) -> Classification:
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
+        del original
         return Classification(document_type="receipt", title=document.text)
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
+        del original
         assert document.pages
         return Extraction(document_type=schema.name, data=Receipt(), evidence={})
 

@@ -108,7 +108,8 @@ def _document(original: Original, name: str, holds: Sequence[str]) -> Document:
 class NamingClassifier:
     """`Classifier` whose title is the paper's first word."""
 
-    async def classify(self, document: Document) -> Classification:
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
+        del original
         return Classification(document_type="invoice", title=document.text.strip() or None, confidence=0.9)
 
 
@@ -118,7 +119,10 @@ class SigningExtractor:
 
     pid: int
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
+        del original
         assert document.pages
         return Extraction(
             document_type=schema.name,

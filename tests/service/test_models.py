@@ -75,7 +75,6 @@ async def test_models_come_after_the_rules() -> None:
 
     assert isinstance(found.extractor, Router)
     assert isinstance(found.classifier, LlmClassifier)
-    assert found.originals is not None
 
 
 async def test_a_model_whose_library_is_absent_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

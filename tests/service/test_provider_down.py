@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from docmill.breaker import Breaker, GuardedExtractor
 from docmill.errors import ServerError
 from docmill.model import Document, Extraction, Schema
-from docmill.ports import Extractor
+from docmill.ports import Extractor, Original
 from docmill.service.stack import Service
 from docmill.service.worker import run_worker
 from scripted import Eyes, Script, Upload
@@ -29,11 +29,13 @@ class Flaky:
     failures: int
     calls: int = 0
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
         self.calls += 1
         if self.calls <= self.failures:
             raise DownError("the provider is down")
-        return await self.extractor.extract(document, schema)
+        return await self.extractor.extract(document, schema, original)
 
 
 async def test_documents_wait_for_a_provider_that_is_down_and_none_fails(

@@ -16,6 +16,7 @@ from docmill.errors import (
     UnauthorizedError,
 )
 from docmill.model import Document, Evidence, Extraction, Failure, Schema, Usage
+from docmill.ports import Original
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
 from docmill.understanding.evidence import located
@@ -65,9 +66,15 @@ class Model:
         self._failures = failures
 
     async def ask(
-        self, document: Document, schema: Schema, *, meter: Meter, only: Sequence[str] = ()
+        self,
+        document: Document,
+        schema: Schema,
+        original: Original | None = None,
+        *,
+        meter: Meter,
+        only: Sequence[str] = (),
     ) -> Extraction:
-        del schema
+        del schema, original
         self.asked.append(tuple(only))
         meter.add(COST)
         if self._error:
@@ -77,9 +84,15 @@ class Model:
 
 class Silent(Model):
     async def ask(
-        self, document: Document, schema: Schema, *, meter: Meter, only: Sequence[str] = ()
+        self,
+        document: Document,
+        schema: Schema,
+        original: Original | None = None,
+        *,
+        meter: Meter,
+        only: Sequence[str] = (),
     ) -> Extraction:
-        del document, schema, meter, only
+        del document, schema, original, meter, only
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -317,9 +330,15 @@ async def test_a_schema_of_the_users_own_is_filled_in_wherever_it_lacks_somethin
 
     class Seer(Model):
         async def ask(
-            self, document: Document, schema: Schema, *, meter: Meter, only: Sequence[str] = ()
+            self,
+            document: Document,
+            schema: Schema,
+            original: Original | None = None,
+            *,
+            meter: Meter,
+            only: Sequence[str] = (),
         ) -> Extraction:
-            del document, schema, meter
+            del document, schema, original, meter
             self.asked.append(tuple(only))
             return said({"owner": {"name": "Ann Lee"}} if len(self.asked) > 1 else {"plate": "LX 71"})
 

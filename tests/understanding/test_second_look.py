@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from docmill.model import Box, Document, Evidence, Extraction, Words
+from docmill.ports import Original
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
 from docmill.understanding.evidence import located
@@ -19,6 +21,7 @@ from docmill.understanding.second_look import MOST, SecondLook
 
 Typeset = Callable[..., Document]
 INVOICE = REGISTRY["invoice"]
+ORIGINAL = Original(Path("scan.png"), "scan.png", "0" * 64)
 PAGE = """
 Harbour Ltd                       Invoice R-1
 12 Quay Street                    Date 05.03.2024
@@ -45,7 +48,10 @@ class Pages:
         self._document = document
         self.asked = 0
 
-    async def reread(self, document: Document, page_number: int, region: Box) -> Words | None:
+    async def reread(
+        self, original: Original, document: Document, page_number: int, *, region: Box
+    ) -> Words | None:
+        assert original is ORIGINAL
         assert document is self._document
         self.asked += 1
         words = document.pages[page_number - 1].words
@@ -84,7 +90,7 @@ def _read(document: Document, **changes: float) -> Extraction:
 
 async def test_what_both_looks_read_alike_is_believed_more(document: Document) -> None:
     looked = await SecondLook(Pages({}, document)).looked(
-        document, _read(document), ["seller.name", "number"]
+        document, _read(document), ["seller.name", "number"], original=ORIGINAL
     )
 
     assert looked.alike == ["seller.name", "number"]
@@ -95,7 +101,9 @@ async def test_what_both_looks_read_alike_is_believed_more(document: Document) -
 async def test_what_reads_otherwise_is_believed_less(document: Document) -> None:
     pages = Pages({"Harbour Ltd": "Harbeur Ltd", "24.60": "24.00"}, document)
 
-    looked = await SecondLook(pages).looked(document, _read(document), ["seller.name", "gross_total"])
+    looked = await SecondLook(pages).looked(
+        document, _read(document), ["seller.name", "gross_total"], original=ORIGINAL
+    )
 
     assert looked.unlike == ["seller.name", "gross_total"]
     assert looked.extraction.evidence["seller.name"].confidence < 0.95
@@ -112,7 +120,7 @@ async def test_what_reads_otherwise_is_believed_less(document: Document) -> None
 async def test_a_sign_and_the_decimal_mark_are_no_difference(document: Document) -> None:
     pages = Pages({"24.60": "-24,60"}, document)
 
-    looked = await SecondLook(pages).looked(document, _read(document), ["gross_total"])
+    looked = await SecondLook(pages).looked(document, _read(document), ["gross_total"], original=ORIGINAL)
 
     assert looked.alike == ["gross_total"]
 
@@ -120,7 +128,7 @@ async def test_a_sign_and_the_decimal_mark_are_no_difference(document: Document)
 @pytest.mark.parametrize("again", ["24.00 25.00", "no amount"])
 async def test_where_it_reads_no_one_amount_there_is_no_other(document: Document, again: str) -> None:
     looked = await SecondLook(Pages({"24.60": again}, document)).looked(
-        document, _read(document), ["gross_total"]
+        document, _read(document), ["gross_total"], original=ORIGINAL
     )
 
     assert looked.unlike == ["gross_total"]
@@ -131,7 +139,9 @@ async def test_what_came_with_the_file_is_not_looked_at(typeset: Typeset) -> Non
     document = typeset(PAGE)
     pages = Pages({}, document)
 
-    looked = await SecondLook(pages).looked(document, _read(document), ["seller.name", "due_date"])
+    looked = await SecondLook(pages).looked(
+        document, _read(document), ["seller.name", "due_date"], original=ORIGINAL
+    )
 
     assert pages.asked == 0
     assert looked.extraction == _read(document)
@@ -143,7 +153,7 @@ async def test_what_cannot_be_read_again_stays_as_it_is(document: Document) -> N
     found = found.model_copy(update={"evidence": {**found.evidence, "number": nowhere}})
 
     looked = await SecondLook(Pages({"Harbour Ltd": "-"}, document)).looked(
-        document, found, ["seller.name", "number"]
+        document, found, ["seller.name", "number"], original=ORIGINAL
     )
 
     assert looked.extraction == found
@@ -156,7 +166,7 @@ async def test_a_place_without_a_value_is_not_looked_at(document: Document) -> N
         update={"evidence": {**found.evidence, "order_number": found.evidence["number"]}}
     )
 
-    looked = await SecondLook(pages).looked(document, found, ["order_number"])
+    looked = await SecondLook(pages).looked(document, found, ["order_number"], original=ORIGINAL)
 
     assert pages.asked == 0
     assert looked.extraction == found
@@ -171,17 +181,23 @@ async def test_only_so_many_places_are_looked_at(document: Document) -> None:
         update={"data": Invoice.model_validate({**READ, "lines": lines}), "evidence": evidence}
     )
 
-    looked = await SecondLook(pages).looked(document, found, many)
+    looked = await SecondLook(pages).looked(document, found, many, original=ORIGINAL)
 
     assert pages.asked == len(looked.alike) == MOST
 
 
 async def test_who_waits_too_long_goes_without(document: Document) -> None:
     class Busy(Pages):
-        async def reread(self, document: Document, page_number: int, region: Box) -> Words | None:
-            return await asyncio.Event().wait() and await super().reread(document, page_number, region)
+        async def reread(
+            self, original: Original, document: Document, page_number: int, *, region: Box
+        ) -> Words | None:
+            del original, document, page_number, region
+            await asyncio.Event().wait()
+            raise AssertionError
 
-    looked = await SecondLook(Busy({}, document), limit_s=0.01).looked(document, _read(document), ["number"])
+    looked = await SecondLook(Busy({}, document), limit_s=0.01).looked(
+        document, _read(document), ["number"], original=ORIGINAL
+    )
 
     assert looked.extraction == _read(document)
 
@@ -189,7 +205,7 @@ async def test_who_waits_too_long_goes_without(document: Document) -> None:
 async def _routed(document: Document, again: dict[str, str], **sure: float) -> Extraction:
     first = FakeExtractor(_read(document, **sure))
     router = Router(first, (), RuleGate(), second_look=SecondLook(Pages(again, document)))
-    return await router.extract(document, INVOICE)
+    return await router.extract(document, INVOICE, ORIGINAL)
 
 
 async def test_the_amount_with_which_sums_add_up_is_taken(document: Document) -> None:

@@ -11,7 +11,7 @@ from docmill.offline import LIMITS, READING
 from docmill.pipeline import PartLimits, Steps, TimeLimits
 from docmill.reading.engines.reader import PageReader
 from docmill.reading.options import ReadingOptions
-from docmill.reading.originals import Originals
+from docmill.reading.page_source import PageSource
 from docmill.reading.pool import Pool
 from docmill.service.sources import are_given
 from docmill.understanding.own.files import model_in
@@ -50,13 +50,11 @@ class Means:
             steps = replace(steps, schemas=self.settings.own.by_type)
         from docmill.service.models import Understanding  # noqa: PLC0415  only the service's extra brings it
 
-        originals = Originals(pool, self.reading)
-        understanding = Understanding(self.settings, originals)
+        understanding = Understanding(self.settings, PageSource(pool, self.reading))
         if not understanding.asks_models:
             return steps
         return replace(
             steps,
-            reader=originals.noting(steps.reader),
             classifier=understanding.classifier(steps.classifier),
             extractor=understanding.extractor(steps.extractor, steps.gate),
         )

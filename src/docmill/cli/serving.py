@@ -13,7 +13,7 @@ from docmill.pooled import PooledClassifier, PooledExtractor, PooledLessons
 from docmill.reading.converter import LocalConverter
 from docmill.reading.engines.reader import PageReader
 from docmill.reading.options import ReadingOptions
-from docmill.reading.originals import Originals
+from docmill.reading.page_source import PageSource
 from docmill.reading.pool import Pool
 from docmill.reading.render import LocalRenderer
 from docmill.reading.unlocker import PooledUnlocker
@@ -184,17 +184,16 @@ def stages(pool: Pool, options: ReadingOptions, readers: Sequence[PageReader], s
 
     readers: of pages without text. Raises MisconfiguredError if a library is not installed.
     """
-    originals = Originals(pool, options)
+    pages = PageSource(pool, options)
     models = LearnedModels(settings.own.models())
-    understanding, gate = Understanding(settings, originals), RuleGate()
-    offline = Router(PooledExtractor(pool, models), (), gate, second_look=SecondLook(originals))
+    understanding, gate = Understanding(settings, pages), RuleGate()
+    offline = Router(PooledExtractor(pool, models), (), gate, second_look=SecondLook(pages))
     return Stages(
         LocalConverter(pool, options, readers),
         understanding.classifier(PooledClassifier(pool)),
         understanding.extractor(offline, gate),
         gate,
         PooledUnpacker(pool, options),
-        originals,
         PooledLessons(pool, models),
         settings.own.by_type,
         FieldNamer(),

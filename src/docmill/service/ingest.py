@@ -14,7 +14,6 @@ from docmill.errors import CorruptError, DocmillError
 from docmill.model import Document, Result, Schema
 from docmill.pipeline import PartLimits, Steps, TimeLimits, process
 from docmill.ports import Classifier, Converter, Extractor, Gate, Namer, Original, Ref, Unpacker
-from docmill.reading.originals import Originals
 from docmill.reading.turns import on_account_of
 from docmill.schemas.registry import REGISTRY
 from docmill.service.blobs import Blobs
@@ -37,9 +36,8 @@ log = logging.getLogger(__name__)
 class Stages:
     """Who reads and understands documents. Without an unpacker, what they hold is named and not taken out.
 
-    originals: notes the files that are read, for who draws their pages once more. lessons: makes what people
-    said of documents into what helps to read others; without it, nothing is learned from them. schemas: by
-    document type.
+    lessons: makes what people said of documents into what helps to read others; without it, nothing is
+    learned from them. schemas: by document type.
     """
 
     converter: Converter
@@ -47,7 +45,6 @@ class Stages:
     extractor: Extractor
     gate: Gate
     unpacker: Unpacker | None = None
-    originals: Originals | None = None
     lessons: LessonMaker | None = None
     schemas: Mapping[str, Schema] = field(default_factory=lambda: REGISTRY)
     namer: Namer | None = None
@@ -84,9 +81,8 @@ class Workshop:
         whose = on_account_of(claim.tenant_id, claim.document_id)
         # Of this claim alone: an earlier one may have been lost here and not be over yet.
         async with folder_for(self.place, f"{claim.ingestion_id}-{claim.fence}") as folder:
-            reader = BlobReader(self.blobs, folder, self.reads)
             steps = Steps(
-                reader=stages.originals.noting(reader) if stages.originals else reader,
+                reader=BlobReader(self.blobs, folder, self.reads),
                 converter=stages.converter,
                 classifier=stages.classifier,
                 extractor=stages.extractor,

@@ -8,12 +8,12 @@ from docmill.breaker import Breaker, guarded
 from docmill.errors import MisconfiguredError
 from docmill.limits import Slots
 from docmill.ports import Classifier, Extractor, Gate
-from docmill.reading.originals import Originals
 from docmill.service.settings import ChosenModel, Settings
 from docmill.understanding.router import Router
 
 if TYPE_CHECKING:
     from docmill.understanding.llm.asking import Asker
+    from docmill.understanding.llm.windows import Pictures
 
 
 class Understanding:
@@ -22,9 +22,9 @@ class Understanding:
     Raises MisconfiguredError if a model is named and the library is not installed.
     """
 
-    def __init__(self, settings: Settings, originals: Originals | None = None) -> None:
+    def __init__(self, settings: Settings, pictures: "Pictures | None" = None) -> None:
         self._settings = settings
-        self._originals = originals
+        self._pictures = pictures
         chosen = settings.understanding
         named = {"small": chosen.small, "large": chosen.large}
         self._askers = {name: _asker(name, one, settings) for name, one in named.items() if one is not None}
@@ -42,9 +42,7 @@ class Understanding:
 
         settings = self._settings
         models = [
-            LlmExtractor(
-                asker, budget=settings.llm.budget_usd, name=f"{name} model", pictures=self._originals
-            )
+            LlmExtractor(asker, budget=settings.llm.budget_usd, name=f"{name} model", pictures=self._pictures)
             for name, asker in self._askers.items()
         ]
         limit_s = settings.limits.ai_all_s
@@ -60,7 +58,7 @@ class Understanding:
         return LlmClassifier(
             self._askers[who],
             otherwise,
-            pictures=self._originals,
+            pictures=self._pictures,
             budget=self._settings.llm.budget_usd,
             limit_s=self._settings.limits.ai_all_s,
         )

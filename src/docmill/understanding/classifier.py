@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 
 from docmill.model import DOCUMENT_TYPES, Classification, Document, DocumentType
+from docmill.ports import Original
 from docmill.understanding.candidates import Candidates
 from docmill.understanding.extractor import every_finding
 from docmill.understanding.findings import Findings, probabilities
@@ -35,8 +36,9 @@ _AMOUNTS: Mapping[DocumentType, str] = {
 class RuleClassifier:
     """`Classifier` by rule: weighted words and structure, offline."""
 
-    async def classify(self, document: Document) -> Classification:
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
         """See `Classifier.classify`. Raises nothing."""
+        del original
         return _classified(document, rule_shares, every_finding)
 
 
@@ -46,8 +48,9 @@ class LearnedClassifier:
     def __init__(self, model: Kinds | None = None) -> None:
         self._model = model
 
-    async def classify(self, document: Document) -> Classification:
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
         """See `Classifier.classify`. Raises nothing."""
+        del original
         model = self._model or shipped()
         return _classified(document, lambda candidates, said: model.shares(signs(candidates, said)), _learned)
 

@@ -1,6 +1,7 @@
 """Fields by rule: typed candidates, scored by the labels around them, chosen together."""
 
 from docmill.model import Document, DocumentType, Extraction, Schema, known_type
+from docmill.ports import Original
 from docmill.schemas.filling import filled
 from docmill.understanding.candidates import Candidates
 from docmill.understanding.chronology import dates, time_of_day
@@ -22,8 +23,11 @@ REASON = "rules: no embedded data and no model needed"
 class RuleExtractor:
     """`Extractor` by rule: offline, the same answer every time."""
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
         """See `Extractor.extract`. Raises nothing."""
+        del original
         kind = known_type(schema.name)
         if kind == "other" or not document.pages:
             return Extraction(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from docmill.model import Classification, Document, Extraction, Schema, Verdict
+from docmill.ports import Original
 from docmill.schemas.filling import filled
 
 
@@ -12,9 +13,9 @@ class FakeClassifier:
 
     classification: Classification = field(default_factory=Classification)
 
-    async def classify(self, document: Document) -> Classification:
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
         """See `Classifier.classify`."""
-        del document
+        del document, original
         return self.classification
 
 
@@ -24,9 +25,11 @@ class FakeExtractor:
 
     extraction: Extraction | None = None
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
         """See `Extractor.extract`."""
-        del document
+        del document, original
         if self.extraction is not None:
             return self.extraction
         return Extraction(

@@ -12,7 +12,7 @@ from docmill.errors import DocumentError, TransientError
 from docmill.judging import judged
 from docmill.limits import inner_limit
 from docmill.model import Document, Evidence, Extraction, Failure, Schema, Verdict, letters_and_digits
-from docmill.ports import Extractor, Gate
+from docmill.ports import Extractor, Gate, Original
 from docmill.schemas.filling import filled
 from docmill.understanding.evidence import values
 from docmill.understanding.llm.meter import Meter
@@ -34,7 +34,13 @@ class AskedModel(Protocol):
     def name(self) -> str: ...  # noqa: D102
 
     async def ask(
-        self, document: Document, schema: Schema, *, meter: Meter, only: Sequence[str] = ()
+        self,
+        document: Document,
+        schema: Schema,
+        original: Original | None = None,
+        *,
+        meter: Meter,
+        only: Sequence[str] = (),
     ) -> Extraction:
         """The values at these paths; what they cost is added to the meter. Raises as `Extractor.extract`."""
         ...
@@ -66,23 +72,25 @@ class Router:
         self._budget = budget
         self._limit_s = limit_s
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
         """See `Extractor.extract`. Its reason tells who was asked for what, and what came of it.
 
         A model that fails leaves what there is. Raises SetupError, and an error that is no attempt: while a
         provider is left alone, documents wait for it.
         """
-        first = await self._first.extract(document, schema)
+        first = await self._first.extract(document, schema, original)
         state = _State(first, await judged(self._gate, document, first, schema), [first.reason])
-        if self._second_look is not None and state.doubted:
-            await self._looked_again(self._second_look, state, document, schema)
+        if self._second_look is not None and original is not None and state.doubted:
+            await self._looked_again(self._second_look, state, document, schema, original=original)
         meter = Meter(self._budget, document.usage)
         limit = inner_limit(self._limit_s)
         limit_s = limit.left_s or 0
         try:
             async with limit:
                 for model in self._models:
-                    if not await self._improved(state, model, document, schema, meter=meter):
+                    if not await self._improved(state, model, document, schema, original, meter=meter):
                         break
         except TimeoutError:
             state.story.append(f"given up after {round(limit_s, 2):g} s")
@@ -91,11 +99,17 @@ class Router:
         )
 
     async def _looked_again(
-        self, second_look: SecondLook, state: "_State", document: Document, schema: Schema
+        self,
+        second_look: SecondLook,
+        state: "_State",
+        document: Document,
+        schema: Schema,
+        *,
+        original: Original,
     ) -> None:
         """The same values believed more or less, or amounts read otherwise with which sums add up."""
         before = state.doubted
-        looked = await second_look.looked(document, state.best, before)
+        looked = await second_look.looked(document, state.best, before, original=original)
         if not looked.alike and not looked.unlike:
             return
         state.best = looked.extraction
@@ -111,7 +125,14 @@ class Router:
         state.story.append(f"looked again at {_named((*looked.alike, *looked.unlike))}: {told}")
 
     async def _improved(
-        self, state: "_State", model: AskedModel, document: Document, schema: Schema, *, meter: Meter
+        self,
+        state: "_State",
+        model: AskedModel,
+        document: Document,
+        schema: Schema,
+        original: Original | None,
+        *,
+        meter: Meter,
     ) -> bool:
         """Whether it is worth while to ask another after this model."""
         wanted = state.doubted
@@ -122,7 +143,7 @@ class Router:
             return False
         state.story[0] = state.story[0].replace(_NOT_NEEDED, "")
         try:
-            found = await model.ask(document, schema, meter=meter, only=wanted)
+            found = await model.ask(document, schema, original, meter=meter, only=wanted)
         except (TransientError, DocumentError) as error:
             if isinstance(error, TransientError) and not error.attempted:
                 raise

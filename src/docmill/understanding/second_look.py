@@ -14,6 +14,7 @@ from typing import Protocol
 
 from docmill.limits import inner_limit
 from docmill.model import Box, Document, Evidence, Extraction, Words, letters_and_digits
+from docmill.ports import Original
 from docmill.understanding.evidence import values
 from docmill.understanding.money import Mark, WrittenAmount, find_amounts
 
@@ -32,7 +33,9 @@ _CENTS = -2
 class Rereading(Protocol):
     """Reads a part of a page once more."""
 
-    async def reread(self, document: Document, page_number: int, region: Box) -> Words | None:
+    async def reread(
+        self, original: Original, document: Document, page_number: int, *, region: Box
+    ) -> Words | None:
         """The words in the region as another look gives them; None where that cannot be done."""
         ...
 
@@ -61,14 +64,18 @@ class SecondLook:
         self._pages = pages
         self._limit_s = limit_s
 
-    async def looked(self, document: Document, found: Extraction, doubted: Sequence[str]) -> Looked:
-        """What it says of the values at these paths. Raises nothing."""
+    async def looked(
+        self, document: Document, found: Extraction, doubted: Sequence[str], *, original: Original
+    ) -> Looked:
+        """What it says of the values at these paths. original: of the document. Raises nothing."""
         data, evidence = dict(values(found.data)), dict(found.evidence)
         seen = (path for path in doubted if path in data and _is_recognised(document, found, path))
         places = {path: evidence[path] for path in islice(seen, MOST)}
         try:
             async with inner_limit(self._limit_s):
-                read = await asyncio.gather(*(self._again(document, known) for known in places.values()))
+                read = await asyncio.gather(
+                    *(self._again(document, known, original) for known in places.values())
+                )
         except TimeoutError:
             return Looked(found)
         looked = Looked(found)
@@ -85,10 +92,10 @@ class SecondLook:
         looked.extraction = found.model_copy(update={"evidence": evidence})
         return looked
 
-    async def _again(self, document: Document, known: Evidence) -> Words | None:
+    async def _again(self, document: Document, known: Evidence, original: Original) -> Words | None:
         if known.page is None or known.box is None:
             return None
-        words = await self._pages.reread(document, known.page, known.box)
+        words = await self._pages.reread(original, document, known.page, region=known.box)
         return words if words is not None and words.texts else None
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from docmill.model import Document, Extraction, Failure, Schema
-from docmill.ports import Extractor
+from docmill.ports import Extractor, Original
 
 CHECK = "several_documents"
 _MOST_PAGES = 100
@@ -20,9 +20,11 @@ class OneDocumentExtractor:
         self._otherwise = otherwise
         self._sections = sections
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
         """See `Extractor.extract`. Raises what the other raises."""
-        found = await self._otherwise.extract(document, schema)
+        found = await self._otherwise.extract(document, schema, original)
         if not found.evidence or document.parts or document.embedded:
             return found
         if not 1 < len(document.pages) <= _MOST_PAGES:

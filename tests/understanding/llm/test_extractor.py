@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from docmill.limits import Slots
 from docmill.llm.answers import Price
 from docmill.llm.providers import model_of
 from docmill.model import Document, Usage
+from docmill.ports import Original
 from docmill.schemas.own import schema_of
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
@@ -477,10 +479,14 @@ async def test_a_document_without_pages_or_fields_is_not_asked_about(
     assert not server.requests
 
 
+ORIGINAL = Original(Path("scan.png"), "scan.png", "0" * 64)
+
+
 class Album:
     """Pictures of pages."""
 
-    async def picture(self, document: Document, page_number: int) -> bytes | None:
+    async def picture(self, original: Original, document: Document, page_number: int) -> bytes | None:
+        assert original is ORIGINAL
         del document
         return b"jpeg" if page_number == 1 else None
 
@@ -492,8 +498,8 @@ async def test_pages_that_were_read_badly_are_shown_to_a_model_that_sees(
     document = typeset(PAGE + "\f" + PAGE)
     document = replace(document, pages=[replace(page, quality=0.2) for page in document.pages])
 
-    await LlmExtractor(asker_of(sees=True), pictures=Album()).extract(document, INVOICE)
-    await LlmExtractor(asker_of(), pictures=Album()).extract(document, INVOICE)
+    await LlmExtractor(asker_of(sees=True), pictures=Album()).extract(document, INVOICE, ORIGINAL)
+    await LlmExtractor(asker_of(), pictures=Album()).extract(document, INVOICE, ORIGINAL)
 
     assert server.requests[0].count("data:image/jpeg;base64,anBlZw==") == 1
     assert "image/jpeg" not in server.requests[1]

@@ -1,7 +1,7 @@
 """`Extractor` and `Classifier` for documents that bring their data along."""
 
 from docmill.model import Classification, Document, Evidence, Extraction, Failure, Schema
-from docmill.ports import Classifier, Extractor
+from docmill.ports import Classifier, Extractor, Original
 from docmill.understanding.einvoice.carried import carried, is_bare
 from docmill.understanding.einvoice.crosscheck import mismatches
 from docmill.understanding.einvoice.places import EMBEDDED, Places
@@ -24,13 +24,15 @@ class EInvoiceExtractor:
     def __init__(self, otherwise: Extractor) -> None:
         self._otherwise = otherwise
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
         """See `Extractor.extract`. Raises what the other raises."""
         found = carried(document)
         invoice = found.invoice
         if invoice is not None and schema.fields is type(invoice.data):
             return _with(extraction(document, invoice), found.failures)
-        return _with(await self._otherwise.extract(document, schema), found.failures)
+        return _with(await self._otherwise.extract(document, schema, original), found.failures)
 
 
 class EInvoiceClassifier:
@@ -39,10 +41,14 @@ class EInvoiceClassifier:
     def __init__(self, otherwise: Classifier) -> None:
         self._otherwise = otherwise
 
-    async def classify(self, document: Document) -> Classification:
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
         """See `Classifier.classify`. Raises what the other raises."""
         invoice = carried(document).invoice
-        return classification(document, invoice) if invoice else await self._otherwise.classify(document)
+        return (
+            classification(document, invoice)
+            if invoice
+            else await self._otherwise.classify(document, original)
+        )
 
 
 def extraction(document: Document, invoice: EInvoice) -> Extraction:

@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 from docmill.model import Document, Extraction, Schema
+from docmill.ports import Original
 from docmill.understanding.candidates import Candidates
 from docmill.understanding.extractor import RuleExtractor, listed_findings, ruled_findings
 from docmill.understanding.findings import Finding, Findings, extraction
@@ -27,10 +28,12 @@ class LearnedExtractor:
         self._memory = memory
         self._rules = RuleExtractor()
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
         """See `Extractor.extract`. Raises nothing."""
         if schema.name != "receipt" or not document.pages:
-            return await self._rules.extract(document, schema)
+            return await self._rules.extract(document, schema, original)
         candidates = candidates_of(document)
         read = learned_findings(candidates, self._model) if self._model else shipped_findings(candidates)
         found = extraction(schema, read, candidates.layout, reason=REASON)

@@ -11,7 +11,7 @@ from typing import Any, cast
 from docmill.errors import DocmillError, DocumentError, TimeLimitError, TransientError
 from docmill.limits import inner_limit
 from docmill.model import DOCUMENT_TYPES, Classification, Document
-from docmill.ports import Classifier
+from docmill.ports import Classifier, Original
 from docmill.understanding.dates import find_dates
 from docmill.understanding.days import plausible
 from docmill.understanding.llm.asking import Asker, Question
@@ -62,14 +62,14 @@ class LlmClassifier:
         self._budget = budget
         self._limit_s = limit_s
 
-    async def classify(self, document: Document) -> Classification:
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
         """See `Classifier.classify`. A model that fails leaves the answer of the other."""
-        known = await self._otherwise.classify(document)
+        known = await self._otherwise.classify(document, original)
         meter = Meter(self._budget, document.usage)
         found = known
         try:
             async with inner_limit(self._limit_s):
-                found = await self._asked(document, known, meter)
+                found = await self._asked(document, original, known, meter=meter)
         except TimeoutError:
             self._tell(TimeLimitError("the model took too long"))
         except (TransientError, DocumentError) as error:
@@ -79,11 +79,13 @@ class LlmClassifier:
     def _tell(self, error: DocmillError) -> None:
         log.warning("a model did not classify", extra={"code": error.code, "model": self._asker.name})
 
-    async def _asked(self, document: Document, known: Classification, meter: Meter) -> Classification:
+    async def _asked(
+        self, document: Document, original: Original | None, known: Classification, *, meter: Meter
+    ) -> Classification:
         parts = windows(document, CHARACTERS)[:1]
         if not parts or meter.is_spent:
             return known
-        pictures = await pictured(document, parts[0].pages[:1], self._pictures)
+        pictures = await pictured(document, parts[0].pages[:1], self._pictures, original=original)
         content = [_offered(document.tags_in_use), fenced(parts[0].text), *pictures]
         answer = await self._asker.ask(Question(INSTRUCTIONS, content, _form(self._types)), meter)
         return self._repaired(answer, known, document)

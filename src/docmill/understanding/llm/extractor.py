@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from docmill.errors import ContextTooLongError, DocmillError, first_of
 from docmill.model import Document, Evidence, Extraction, Schema
+from docmill.ports import Original
 from docmill.schemas.filling import filled
 from docmill.understanding.evidence import located, values
 from docmill.understanding.llm.asking import Asker, Question
@@ -49,17 +50,25 @@ class LlmExtractor:
         self._pictures = pictures if asker.sees else None
         self._characters = characters
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
         """See `Extractor.extract`. Raises any TransientError or SetupError, too."""
-        return await self.ask(document, schema, meter=Meter(self._budget, document.usage))
+        return await self.ask(document, schema, original, meter=Meter(self._budget, document.usage))
 
     async def ask(
-        self, document: Document, schema: Schema, *, meter: Meter, only: Collection[str] = ()
+        self,
+        document: Document,
+        schema: Schema,
+        original: Original | None = None,
+        *,
+        meter: Meter,
+        only: Collection[str] = (),
     ) -> Extraction:
         """The same on another's account. only: the paths to ask for; all if there are none."""
         form = asked(schema, only)
         parts = windows(document, self._characters) if form["properties"] else []
-        answers = await self._answers(document, schema, parts, form=form, meter=meter)
+        answers = await self._answers(document, schema, parts, original=original, form=form, meter=meter)
         known = [answer.found for answer in answers]
         data, evidence = await asyncio.to_thread(_merged, document, schema, known)
         return Extraction(
@@ -84,6 +93,7 @@ class LlmExtractor:
         schema: Schema,
         parts: Sequence[Window],
         *,
+        original: Original | None,
         form: Mapping[str, Any],
         meter: Meter,
     ) -> list["_Answer"]:
@@ -93,7 +103,7 @@ class LlmExtractor:
 
         async def answer(part: Window) -> _Answer:
             async with turns:
-                return await self._answer(document, schema, part, form=form, meter=meter)
+                return await self._answer(document, schema, part, original=original, form=form, meter=meter)
 
         first = [
             await answer(part) for part in parts[:1]
@@ -106,7 +116,14 @@ class LlmExtractor:
         return [*first, *(other.result() for other in others)]
 
     async def _answer(
-        self, document: Document, schema: Schema, part: Window, *, form: Mapping[str, Any], meter: Meter
+        self,
+        document: Document,
+        schema: Schema,
+        part: Window,
+        *,
+        original: Original | None,
+        form: Mapping[str, Any],
+        meter: Meter,
     ) -> "_Answer":
         """What is said of one part; one that is too long for the model is asked about in halves."""
         if meter.is_spent:
@@ -114,7 +131,8 @@ class LlmExtractor:
         pages = [page.number for page in part.pages]
         about = f"Document type: {schema.name.replace('_', ' ')}. "
         about += f"Pages {pages[0]} to {pages[-1]} of {len(document.pages)}."
-        content = [about, fenced(part.text), *await pictured(document, part.pages, self._pictures)]
+        pictures = await pictured(document, part.pages, self._pictures, original=original)
+        content = [about, fenced(part.text), *pictures]
         try:
             with meter.asking():
                 found = await self._asker.ask(Question(INSTRUCTIONS, content, form), meter)
@@ -122,7 +140,8 @@ class LlmExtractor:
             if part.is_small:
                 raise
             halves = [
-                await self._answer(document, schema, half, form=form, meter=meter) for half in part.halves()
+                await self._answer(document, schema, half, original=original, form=form, meter=meter)
+                for half in part.halves()
             ]
             found, is_whole = joined([half.found for half in halves], {}), all(one.is_whole for one in halves)
             return _Answer(found, is_whole)

@@ -9,6 +9,7 @@ from typing import Protocol
 from pydantic_ai import BinaryContent
 
 from docmill.model import Document, Page
+from docmill.ports import Original
 
 CHARACTERS = 48_000
 """Of text in one question: about 12,000 to 20,000 tokens, which every model takes."""
@@ -22,10 +23,10 @@ _FENCE = re.compile(r"</?\s*document-[0-9a-f]*\s*>", re.IGNORECASE)
 
 
 class Pictures(Protocol):
-    """Draws pages of documents that are at hand."""
+    """Draws pages of originals."""
 
-    async def picture(self, document: Document, page_number: int) -> bytes | None:
-        """The page as JPEG; None if the document's file is not at hand or cannot be drawn."""
+    async def picture(self, original: Original, document: Document, page_number: int) -> bytes | None:
+        """The page as JPEG; None if the original is gone or cannot be drawn."""
         ...
 
 
@@ -98,11 +99,11 @@ def fenced(text: str) -> str:
 
 
 async def pictured(
-    document: Document, pages: Sequence[Page], pictures: Pictures | None
+    document: Document, pages: Sequence[Page], pictures: Pictures | None, *, original: Original | None
 ) -> list[BinaryContent]:
     """Pictures of the pages whose text cannot be relied on."""
     poor = [page.number for page in pages if page.source == "none" or page.quality < POOR]
-    if pictures is None:
+    if pictures is None or original is None:
         return []
-    drawn = [await pictures.picture(document, number) for number in poor[:MOST_PICTURES]]
+    drawn = [await pictures.picture(original, document, number) for number in poor[:MOST_PICTURES]]
     return [BinaryContent(picture, media_type="image/jpeg") for picture in drawn if picture is not None]

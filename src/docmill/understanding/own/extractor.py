@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from docmill.model import Document, Evidence, Extraction, Schema
+from docmill.ports import Original
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
 from docmill.understanding.findings import Finding, cleaned, evidence_of
@@ -31,8 +32,11 @@ class OwnExtractor:
     def __init__(self, model: Model | None = None) -> None:
         self._model = model
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
         """See `Extractor.extract`. Raises nothing."""
+        del original
         if not document.pages:
             return Extraction(
                 document_type=schema.name, data=filled(schema.fields, {}), evidence={}, reason=REASON

@@ -1,7 +1,7 @@
 """`Extractor` that hears what people said of earlier documents."""
 
 from docmill.model import Document, Extraction, Schema
-from docmill.ports import Extractor
+from docmill.ports import Extractor, Original
 from docmill.understanding.taught.anchoring import with_anchors
 from docmill.understanding.taught.precedents import Precedents, loads
 from docmill.understanding.taught.recalling import (
@@ -21,9 +21,11 @@ class TaughtExtractor:
     def __init__(self, otherwise: Extractor) -> None:
         self._otherwise = otherwise
 
-    async def extract(self, document: Document, schema: Schema) -> Extraction:
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
         """See `Extractor.extract`. Raises what the other raises."""
-        read = await self._otherwise.extract(document, schema)
+        read = await self._otherwise.extract(document, schema, original)
         if not schema.learned or not document.pages:
             return read
         return heeded(document, schema, read, loads(schema.learned))
