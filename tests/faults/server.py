@@ -4,6 +4,8 @@ import os
 import signal
 from pathlib import Path
 
+import psutil
+
 from docmill.service.embedded import EmbeddedPostgres
 from docmill.service.store.migrate import migrate
 
@@ -22,14 +24,23 @@ class KillableServer:
     def url(self) -> str:
         return self._server.url()
 
+    @property
+    def _pid(self) -> int:
+        return int((self._folder / "data" / "postmaster.pid").read_text().split("\n", 1)[0])
+
     def start(self) -> None:
         self._server.start()
         migrate(self.url)
 
     def kill(self) -> None:
         """As a crash: whoever is connected loses the connection, and nothing is written down."""
-        pid = int((self._folder / "data" / "postmaster.pid").read_text().split("\n", 1)[0])
-        os.kill(pid, signal.SIGKILL)
+        os.kill(self._pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """As `kill`, and wait until every connection has ended."""
+        children = psutil.Process(self._pid).children()
+        self.kill()
+        psutil.wait_procs(children, timeout=30)
 
     def restart(self) -> None:
         """After `kill`: recover from the log and serve again."""

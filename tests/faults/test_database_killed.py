@@ -3,12 +3,16 @@
 import asyncio
 import tempfile
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
+from psycopg_pool import AsyncConnectionPool
 
 from docmill.errors import ServerError
-from docmill.service.stack import Service
+from docmill.service.store import database
+from docmill.service.store.database import Database
 from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker
 from faults.server import KillableServer
 from faults.steps import paper
@@ -32,7 +36,6 @@ def database_url(server: KillableServer) -> str:
 
 async def test_a_database_killed_under_load_loses_nothing(
     server: KillableServer,
-    service: Service,
     put: Put,
     start_worker: StartWorker,
     heir: Heir,
@@ -49,7 +52,6 @@ async def test_a_database_killed_under_load_loses_nothing(
     await asyncio.to_thread(server.restart)
     async with heir():
         await during
-        await answering(service)
         await put(paper("after"))
         await settled()
 
@@ -68,14 +70,48 @@ async def put_until_taken(put: Put, name: str) -> None:
             return
 
 
-async def answering(service: Service) -> None:
-    """Until every connection that died has been found dead."""
-    answers = 0
-    async with asyncio.timeout(30):
-        while answers < 20:
-            try:
-                await service.queue.depth()
-            except ServerError:
-                answers = 0
-            else:
-                answers += 1
+async def test_every_request_after_a_restart_is_answered(server: KillableServer) -> None:
+    async with Database(server.url) as pool:
+        await take_at_once(pool, 10)
+
+        await asyncio.to_thread(server.end)
+        await asyncio.to_thread(server.restart)
+        answers = [await answer(pool) for _ in range(15)]
+
+    assert answers == [42] * 15
+
+
+async def test_who_waits_is_answered_after_an_outage_longer_than_one_series_of_tries(
+    server: KillableServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_up = asyncio.Event()
+    begin_anew = database.begin_anew
+
+    async def note(pool: AsyncConnectionPool[Any]) -> None:
+        given_up.set()
+        await begin_anew(pool)
+
+    monkeypatch.setattr(database, "RECONNECT_S", 0.5)
+    monkeypatch.setattr(database, "begin_anew", note)
+
+    async with Database(server.url) as pool:
+        await take_at_once(pool, 3)
+        await asyncio.to_thread(server.end)
+        waiting = asyncio.create_task(answer(pool))
+        await asyncio.wait_for(given_up.wait(), 30)
+        await asyncio.to_thread(server.restart)
+
+        assert await waiting == 42
+
+
+async def take_at_once(pool: Database, count: int) -> None:
+    """So that there are so many."""
+    async with AsyncExitStack() as stack:
+        for _ in range(count):
+            await stack.enter_async_context(pool.connection())
+
+
+async def answer(pool: Database) -> int:
+    async with pool.connection() as conn:
+        (number,) = await (await conn.execute("SELECT 42")).fetchone() or (0,)
+    return number

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import select
 import socket
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
@@ -10,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
 
@@ -23,6 +24,10 @@ log = logging.getLogger(__name__)
 ANSWER_S = 60.0
 """No statement of ours takes so long. One that does has lost its server, and a transaction that idles so long
 has lost its client: a machine that was paused must not keep the rows it locked."""
+
+RECONNECT_S = 5.0
+"""How long a lost connection is tried for in a series. The waits between tries grow within a series, so that
+after a long outage a new series finds the server again within two seconds."""
 
 _CONNECT_S = 10
 
@@ -37,10 +42,13 @@ class Database:
             connection_class=_ImpatientConnection,
             kwargs={"autocommit": True, "application_name": "docmill", "connect_timeout": _CONNECT_S},
             configure=_become_app,
+            check=self._check,
             min_size=1,
             max_size=max_connections,
             open=False,
             timeout=30,
+            reconnect_timeout=RECONNECT_S,
+            reconnect_failed=begin_anew,
         )
 
     async def __aenter__(self) -> Self:
@@ -77,6 +85,32 @@ class Database:
                 finally:
                     if conn.hung_up:  # the others went the same way, and would be found out one by one
                         await self._pool.drain()
+
+    async def _check(self, conn: Conn) -> None:
+        """Raises psycopg.OperationalError for a connection whose server has gone while it was idle.
+
+        A server that ends says so, or its kernel does: only where there is something to read is it worth a
+        question. One system call costs a microsecond, a question to the server fifty.
+        """
+        if not _has_news(conn):
+            return
+        try:
+            await conn.execute("")
+        except OperationalError:
+            await self._pool.drain()  # the others went the same way, and would be found out one by one
+            raise
+
+
+def _has_news(conn: Conn) -> bool:
+    """Whether an idle connection has been sent something, or has ended."""
+    line = select.poll()  # unlike select(), for descriptors of any number
+    line.register(conn.fileno(), select.POLLIN)
+    return bool(line.poll(0))
+
+
+async def begin_anew(pool: AsyncConnectionPool[Any]) -> None:
+    """Begin the next series of tries for those who wait, whom the pool would leave waiting."""
+    await pool.check()
 
 
 class _ImpatientConnection(AsyncConnection[TupleRow]):
