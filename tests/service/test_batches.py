@@ -17,6 +17,14 @@ class Doubling:
         self.open.set()
         self.down = False
 
+    async def until_begun(self, count: int) -> None:
+        """Return when so many batches have begun."""
+        for _ in range(20):
+            if len(self.batches) >= count:
+                return
+            await asyncio.sleep(0)
+        raise AssertionError(self.batches)
+
     async def __call__(self, items: Sequence[int]) -> list[int]:
         self.batches.append(list(items))
         await self.open.wait()
@@ -49,6 +57,39 @@ async def test_what_comes_while_a_batch_is_under_way_waits_for_the_next() -> Non
 
     assert await asyncio.gather(first, *later) == [2, 4, 6]
     assert work.batches == [[1], [2, 3]]
+
+
+async def test_a_full_batch_does_not_wait_for_more() -> None:
+    work = Doubling()
+    batches = Batches(work, limit=2, linger_s=3600)
+
+    answers = await asyncio.gather(*(batches.ask(item) for item in range(4)))
+
+    assert answers == [0, 2, 4, 6]
+    assert work.batches == [[0, 1], [2, 3]]
+
+
+async def test_a_full_batch_goes_beside_the_one_under_way_and_a_smaller_one_waits() -> None:
+    work = Doubling()
+    work.open.clear()
+    batches = Batches(work, limit=2, at_once=2)
+    answers = [batches.ask(0)]
+    await work.until_begun(1)
+
+    answers += [batches.ask(item) for item in (1, 2, 3)]
+    await work.until_begun(2)
+
+    assert work.batches == [[0], [1, 2]]
+    work.open.set()
+    assert await asyncio.gather(*answers) == [0, 2, 4, 6]
+    assert work.batches == [[0], [1, 2], [3]]
+
+
+async def test_what_is_asked_for_as_a_batch_ends_is_not_left_lying() -> None:
+    batches = Batches(Doubling(), linger_s=0)
+    answers = [await batches.ask(item) for item in range(5)]
+
+    assert answers == [0, 2, 4, 6, 8]
 
 
 async def test_one_bad_item_does_not_spoil_the_others() -> None:

@@ -377,3 +377,49 @@ async def test_a_worker_that_stops_waits_for_each_of_its_polls(service: Service,
     await worker
 
     assert queue.ended == 4
+
+
+class CountingQueue(MemoryQueue):
+    """A queue that answers late and counts the messages that are given back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given_back = 0
+
+    async def receive(self, *, limit: int, wait_s: float) -> list[Message]:
+        await asyncio.sleep(0)  # the other poll sees meanwhile that there is no more room
+        return await super().receive(limit=limit, wait_s=wait_s)
+
+    async def release(self, message: Message, *, delay_s: float = 0) -> None:
+        self.given_back += 1
+        await super().release(message, delay_s=delay_s)
+
+
+async def test_a_worker_asks_for_no_more_messages_than_it_has_room_for(
+    service: Service, script: Script, upload: Upload
+) -> None:
+    held, full, gate = 0, asyncio.Event(), asyncio.Event()
+
+    async def convert(_original: Original) -> None:
+        nonlocal held
+        held += 1
+        if held == 22:
+            full.set()
+        await gate.wait()
+
+    script.convert = convert
+    queue = CountingQueue()
+    accepted = [await upload(b"%PDF-1.7" + bytes([number])) for number in range(30)]
+    await queue.send([str(one.ingestion_id) for one in accepted])
+    roomy = service.settings.worker.model_copy(update={"concurrency": 22, "batch": 1})
+    settings = service.settings.model_copy(update={"worker": roomy})
+    service = replace(service, queue=queue, settings=settings)
+    stop = asyncio.Event()
+    worker = asyncio.create_task(run_worker(service, script.stages(), stop))
+
+    await asyncio.wait_for(full.wait(), 20)
+
+    assert queue.given_back == 0
+    gate.set()
+    stop.set()
+    await worker

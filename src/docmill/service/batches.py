@@ -17,7 +17,8 @@ class Batches(Generic[Item, Answer]):
     """Gathers what is asked for while the last batch is under way.
 
     work: answers a batch, in its order. With nothing under way an item goes at once; what comes meanwhile
-    waits for the batch to end and `linger_s` more, so that under load a batch holds many, up to `limit`.
+    waits for the batch to end and `linger_s` more, so that under load a batch holds many. A batch that holds
+    `limit` items waits for nothing more: it goes as soon as fewer than `at_once` are under way.
     """
 
     def __init__(
@@ -26,12 +27,14 @@ class Batches(Generic[Item, Answer]):
         *,
         limit: int = 40,
         linger_s: float = LINGER_S,
+        at_once: int = 1,
     ) -> None:
         self._work = work
         self._limit = limit
         self._linger_s = linger_s
         self._waiting: list[tuple[Item, asyncio.Future[Answer]]] = []
-        self._running: asyncio.Task[None] | None = None
+        self._at_once = at_once
+        self._running: list[asyncio.Task[None]] = []
         # Not that of who asks first: what is logged in a batch must not name one document of many.
         self._context = contextvars.copy_context()
 
@@ -39,15 +42,16 @@ class Batches(Generic[Item, Answer]):
         """The answer for `item`, or what `work` raised. Cancelled, the item may be worked on even so."""
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, answer))
-        if self._running is None or self._running.done():
-            self._running = asyncio.create_task(self._run(), context=self._context)
+        self._running = [running for running in self._running if not running.done()]
+        if not self._running or (len(self._running) < self._at_once and len(self._waiting) >= self._limit):
+            self._running.append(asyncio.create_task(self._run(), context=self._context))
         return answer
 
     async def _run(self) -> None:
         while self._waiting:
             batch, self._waiting = self._waiting[: self._limit], self._waiting[self._limit :]
             await self._answer(batch)
-            if self._linger_s:
+            if self._linger_s and len(self._waiting) < self._limit:
                 await asyncio.sleep(self._linger_s)
 
     async def _answer(self, batch: Sequence[tuple[Item, asyncio.Future[Answer]]]) -> None:

@@ -46,8 +46,8 @@ class Ledger:
         self._worker_id = worker_id
         self._lease_s = lease_s
         self._max_attempts = max_attempts
-        self._claiming = Batches(self._claim_all)
-        self._finishing = Batches(self._finish_all)
+        self._claiming = Batches(self._claim_all, at_once=2)
+        self._finishing = Batches(self._finish_all, at_once=2)
         self._steps: dict[UUID, tuple[Claim, str]] = {}
         self._moved = asyncio.Event()
         self._writing: asyncio.Task[None] | None = None

@@ -137,17 +137,16 @@ class Worker:
                 await self._room.wait()
                 continue
             limit = min(self._settings.batch, free)
-            self._asked_for += limit
+            self._asked_for += limit  # until they are taken: another poll must not ask for the same room
             try:
                 messages = await self._queue.receive(limit=limit, wait_s=self._settings.wait_s)
+                await see_through(self._take_all(messages, group))
             except DocmillError as error:
                 log.warning("cannot receive messages", extra={"code": error.code})
                 await asyncio.sleep(_POLL_RETRY_S)
-                continue
             finally:
                 self._asked_for -= limit
                 self._room.set()
-            await see_through(self._take_all(messages, group))
 
     @property
     def _free(self) -> int:
