@@ -11,7 +11,7 @@ from docmill.model import Classification, Document, Extraction, Page, Result, Sc
 from docmill.pipeline import Steps, process
 from docmill.ports import Original, Ref
 from docmill.schemas.types import Other
-from docmill.service.ingest import LeaseExporter
+from docmill.service.ingest import LeaseExporter, LeaseObserver
 from docmill.service.lease import Lease
 from docmill.service.settings import Settings
 from docmill.service.stack import Service, open_service
@@ -58,7 +58,9 @@ class NoOp:
     async def attempt(self, lease: Lease) -> Result:
         """Process the lease's document by the pipeline that all documents take."""
         steps = Steps(self, self, self, self, self, LeaseExporter(lease, "no-op"))
-        return await process(Ref(lease.claim.file_path, lease.claim.file_name), steps, self, lease)
+        return await process(
+            Ref(lease.claim.file_path, lease.claim.file_name), steps, self, LeaseObserver(lease)
+        )
 
 
 @asynccontextmanager

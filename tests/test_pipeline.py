@@ -18,7 +18,7 @@ from docmill.errors import (
 )
 from docmill.model import Classification, Document, Evidence, Extraction, Failure, Part, Schema, Verdict
 from docmill.pipeline import Steps, TimeLimits, process
-from docmill.ports import Original, PartFile, Ref
+from docmill.ports import Findings, Original, PartFile, Ref
 from docmill.schemas.types import Receipt
 from docmill.understanding.fake import FakeClassifier
 from docmill.understanding.llm.meter import Meter
@@ -172,6 +172,7 @@ class Hearing:
     def __init__(self) -> None:
         self.steps: list[str] = []
         self.ended: list[tuple[str, BaseException | None]] = []
+        self.found: list[Findings] = []
 
     async def step_started(self, step: str) -> None:
         self.steps.append(step)
@@ -181,6 +182,9 @@ class Hearing:
         assert step == self.steps[-1]
         self.ended.append((step, error))
 
+    async def record(self, findings: Findings) -> None:
+        self.found.append(findings)
+
 
 async def test_the_observer_hears_the_start_and_end_of_each_step_in_order(steps: Steps) -> None:
     observer = Hearing()
@@ -189,6 +193,10 @@ async def test_the_observer_hears_the_start_and_end_of_each_step_in_order(steps:
 
     assert observer.steps == ["read", "transcribe", "classify", "extract", "export"]
     assert observer.ended == [(step, None) for step in observer.steps]
+    read, classified = observer.found
+    assert read.document is not None
+    assert read.document.text == "Total   12.50"
+    assert classified.classification == Classification(document_type="receipt", title="Receipt", confidence=1)
 
 
 async def test_the_observer_hears_which_error_ended_a_step(steps: Steps) -> None:

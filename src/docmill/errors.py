@@ -116,7 +116,9 @@ class InternalError(TransientError):
 
 
 class DocumentError(DocmillError):
-    """This document never works as it is."""
+    """This document never works as it is. media_type: of its file, if that was found out before it failed."""
+
+    media_type: str | None = None
 
 
 class AiContentBlockedError(DocumentError):

@@ -23,6 +23,7 @@ from docmill.ports import (
     Converter,
     Exporter,
     Extractor,
+    Findings,
     Gate,
     Journal,
     Namer,
@@ -45,6 +46,7 @@ AI_STEP_S = 300.0
 """How long all model calls of one step may take together unless told otherwise."""
 RULES_S = 120.0
 """How long rules with a second look may take within a step: more than their own limits are together."""
+_UNKNOWN_TYPE = "application/octet-stream"
 _LISTED = 10
 """So many parts are named in the summary of what holds them."""
 
@@ -133,7 +135,11 @@ async def process(
                 document = await _transcription(original, steps.converter, journal)
         except UnsupportedFileTypeError as error:
             result = _refused(ref, original, error)
+        except DocumentError as error:
+            await clock.record(Findings(media_type=error.media_type))
+            raise
         else:
+            await clock.record(Findings(media_type=document.media_type, document=document))
             if document.parts and steps.unpacker and steps.receiver:
                 async with clock.step("unpack", limits.unpack_s):
                     parts = await _received(ref, original, document, steps.unpacker, steps.receiver)
@@ -181,6 +187,8 @@ async def _understood(
     ref: Ref, original: Original, document: Document, steps: Steps, clock: "_Clock"
 ) -> Result:
     classification = await _classification(document, original, steps, clock=clock)
+    if classification != Classification():
+        await clock.record(Findings(classification=classification))
     schema = steps.schema_for(classification)
     asked = document
     if classification.usage.cost:  # of the same budget
@@ -241,7 +249,7 @@ def _refused(ref: Ref, original: Original, error: UnsupportedFileTypeError) -> R
     """A file that no reader takes is kept, and found by its name."""
     return Result(
         content_hash=original.content_hash,
-        media_type=error.media_type,
+        media_type=error.media_type or _UNKNOWN_TYPE,
         classification=Classification(title=ref.name),
         refusal=error.message,
     )
@@ -249,10 +257,14 @@ def _refused(ref: Ref, original: Original, error: UnsupportedFileTypeError) -> R
 
 @dataclass
 class _Clock:
-    """Announces and times steps."""
+    """Announces and times steps, and tells what they found."""
 
     observer: Observer | None
     timings_s: dict[str, float] = field(default_factory=dict[str, float])
+
+    async def record(self, findings: Findings) -> None:
+        if self.observer is not None:
+            await self.observer.record(findings)
 
     def step(self, name: str, limit_s: float | None = None) -> "_Step":
         return _Step(self, name, limit_s)

@@ -169,6 +169,15 @@ class Journal(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What is known of a document before its end; None where nothing is yet."""
+
+    media_type: str | None = None
+    document: Document | None = None
+    classification: Classification | None = None
+
+
 class Observer(Protocol):
     """Is told how far a document has come."""
 
@@ -178,6 +187,10 @@ class Observer(Protocol):
 
     def step_ended(self, step: str, *, seconds: float, error: BaseException | None) -> None:
         """`step` is over. error: what it raised, None if it came to a result. Does not block."""
+        ...
+
+    async def record(self, findings: Findings) -> None:
+        """This is known now, whatever becomes of the rest. Raises nothing."""
         ...
 
 

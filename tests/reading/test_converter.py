@@ -190,8 +190,9 @@ async def test_a_file_of_which_no_page_can_be_read_is_corrupt(pool: Pool, make_p
     content = path.read_bytes()
     path.write_bytes(content.replace(b"/Kids [ 3 0 R ]", b"/Kids [       ]"))
 
-    with pytest.raises(CorruptError, match="no page can be read: the page is damaged"):
+    with pytest.raises(CorruptError, match="no page can be read: the page is damaged") as caught:
         await convert(pool, path)
+    assert caught.value.media_type == "application/pdf"
 
 
 async def test_every_kind_of_refusal_has_its_type(pool: Pool, make_pdf: MakePdf, tmp_path: Path) -> None:
@@ -205,8 +206,9 @@ async def test_every_kind_of_refusal_has_its_type(pool: Pool, make_pdf: MakePdf,
 
     with pytest.raises(TooLargeError, match="3 pages"):
         await convert(pool, long, ReadingOptions(max_pages=2))
-    with pytest.raises(EncryptedError):
+    with pytest.raises(EncryptedError) as protected:
         await convert(pool, locked)
+    assert protected.value.media_type == "application/pdf"
     with pytest.raises(UnsupportedFileTypeError, match="do not start it; ask whoever sent it") as refusal:
         await convert(pool, letter)
     assert refusal.value.media_type == "application/x-msdownload"

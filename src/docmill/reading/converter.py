@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from docmill.errors import CorruptError, DocmillError, first_of
+from docmill.errors import CorruptError, DocmillError, DocumentError, first_of
 from docmill.model import Document, Page, Part
 from docmill.ports import Original
 from docmill.reading import sniff, splitting, tasks
@@ -39,7 +39,15 @@ class LocalConverter:
 
     async def convert(self, original: Original) -> Document:
         """See `Converter.convert`."""
-        document = await self._read(original)
+        options = self._options
+        opened = await self._pool.run(
+            tasks.open_original, original.path, options, limit_s=options.with_tries(options.open_limit_s)
+        )
+        try:
+            document = await self._read(original, opened)
+        except DocumentError as error:
+            error.media_type = error.media_type or opened.media_type
+            raise
         return replace(document, language=await self._language(document.pages))
 
     async def _language(self, pages: Sequence[Page]) -> str | None:
@@ -53,10 +61,9 @@ class LocalConverter:
             log.warning("the language was not found out", extra={"code": error.code})
             return None
 
-    async def _read(self, original: Original) -> Document:
+    async def _read(self, original: Original, opened: tasks.Opened) -> Document:
         path, options = original.path, self._options
         open_s = options.with_tries(options.open_limit_s)
-        opened = await self._pool.run(tasks.open_original, path, options, limit_s=open_s)
         if not opened.page_count:
             document = await self._without_pages(original, opened.media_type)
             return replace(document, embedded=opened.embedded)

@@ -1,11 +1,12 @@
 """What runs in the pool's children: the only code that opens originals."""
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from docmill.errors import CorruptError, EncryptedError, TooLargeError
+from docmill.errors import CorruptError, DocumentError, EncryptedError, TooLargeError
 from docmill.model import Embedded, Page, Part, Words
 from docmill.reading import acroform, einvoices, holding, images, oldlayers, pdf, protected, sniff
 from docmill.reading.codes import codes
@@ -42,8 +43,19 @@ class Opened(NamedTuple):
 def open_original(path: Path, options: ReadingOptions) -> Opened:
     """What the file is, and as much of its text as one task may read.
 
-    Raises UnsupportedFileTypeError, EncryptedError, CorruptError, TooLargeError.
+    Raises UnsupportedFileTypeError, EncryptedError, CorruptError, TooLargeError; they say what the file is
+    as far as that can be told.
     """
+    try:
+        return _opened(path, options)
+    except DocumentError as error:
+        if error.media_type is None:
+            with suppress(DocumentError):
+                error.media_type = sniff.kind(path).media_type
+        raise
+
+
+def _opened(path: Path, options: ReadingOptions) -> Opened:
     with protected.opened(path, options.passwords) as readable:
         media_type = sniff.media_type(readable)
     if media_type in TEXTS or media_type in WHOLES:

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from uuid import UUID
@@ -13,7 +13,7 @@ from docmill.breaker import Breaker, guarded
 from docmill.errors import CorruptError, DocmillError
 from docmill.model import Document, Result, Schema
 from docmill.pipeline import PartLimits, Steps, TimeLimits, process
-from docmill.ports import Classifier, Converter, Extractor, Gate, Namer, Original, Ref, Unpacker
+from docmill.ports import Classifier, Converter, Extractor, Findings, Gate, Namer, Original, Ref, Unpacker
 from docmill.reading.turns import on_account_of
 from docmill.schemas.registry import REGISTRY
 from docmill.service.blobs import Blobs
@@ -25,6 +25,7 @@ from docmill.service.reviewing import Reviews
 from docmill.service.steps import StepObserver
 from docmill.service.store.claims import Claim, Outcome
 from docmill.service.store.database import Database
+from docmill.service.store.findings import StoredFindings
 from docmill.service.tagging import TagsInUse
 from docmill.service.teaching import LessonMaker, Lessons
 from docmill.service.workplace import folder_for
@@ -98,9 +99,8 @@ class Workshop:
             )
             journal = BlobJournal(self.blobs, claim.ingestion_id, self.writes)
             with whose:
-                result = await process(
-                    Ref(claim.file_path, claim.file_name), steps, journal, StepObserver(lease)
-                )
+                ref = Ref(claim.file_path, claim.file_name)
+                result = await process(ref, steps, journal, LeaseObserver(lease))
         await self._settle(claim)
         return result
 
@@ -159,6 +159,41 @@ class BlobJournal:
 def journal_key(ingestion_id: UUID, step: str) -> str:
     """Where an ingestion's result of `step` is kept."""
     return f"ingestions/{ingestion_id}/{step}.{'pdf' if step == 'preprocessed' else 'json.zst'}"
+
+
+class LeaseObserver(StepObserver):
+    """`Observer` that also has findings stored, for the holder of a claim only."""
+
+    def __init__(self, lease: Lease) -> None:
+        super().__init__(lease)
+        self._lease = lease
+
+    async def record(self, findings: Findings) -> None:
+        """See `Observer.record`."""
+        arguments = (findings, self._lease.claim.ingestion_id)
+        large = findings.document is not None and findings.document.is_large
+        found = await asyncio.to_thread(_stored, *arguments) if large else _stored(*arguments)
+        await self._lease.record(found)
+
+
+def _stored(findings: Findings, ingestion_id: UUID) -> StoredFindings:
+    document, classification = findings.document, findings.classification
+    found = StoredFindings(
+        media_type=findings.media_type,
+        classification=classification.model_dump(mode="json") if classification else None,
+    )
+    if document is None:
+        return found
+    is_preprocessed = any(page.preprocessed for page in document.pages)
+    return replace(
+        found,
+        page_count=len(document.pages),
+        language=document.language,
+        text=_text(document),
+        quality=document.quality if document.pages else None,
+        transcription_file_path=journal_key(ingestion_id, "transcription"),
+        preprocessed_file_path=journal_key(ingestion_id, "preprocessed") if is_preprocessed else None,
+    )
 
 
 class LeaseExporter:

@@ -12,6 +12,7 @@ from docmill.ports import Message, Queue
 from docmill.service.ledger import Ledger
 from docmill.service.protocol import ClaimLostError
 from docmill.service.store.claims import Claim, Outcome
+from docmill.service.store.findings import StoredFindings
 from docmill.service.tasks import end
 
 log = logging.getLogger(__name__)
@@ -19,6 +20,9 @@ log = logging.getLogger(__name__)
 Value = TypeVar("Value")
 
 _RETRY_S = 5.0
+
+LONG_WORK_S = 1.0
+"""What took longer to find out is stored before anything else is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,19 @@ class Lease:
     async def step_started(self, step: str) -> None:
         """See `Observer.step_started`."""
         self.ledger.step_started(self.claim, step)
+
+    async def record(self, found: StoredFindings) -> None:
+        """Keep what is known of the document. After long work it is stored at once: a kill loses none.
+
+        A database that fails does not stop the document: what is known is stored when it ends.
+        """
+        self.ledger.record(self.claim, found)
+        if time.monotonic() - self.since < LONG_WORK_S:
+            return
+        try:
+            await self.ledger.store_findings()
+        except DocmillError as error:
+            log.warning("cannot store what is known so far", extra={"code": error.code})
 
     async def finish(self, outcome: Outcome) -> None:
         """Complete the ingestion. Raises ClaimLostError if another worker holds it."""

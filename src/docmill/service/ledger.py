@@ -14,9 +14,10 @@ import stamina
 from docmill.errors import DocmillError, ServerError
 from docmill.service.batches import Batches
 from docmill.service.protocol import Obstacle
-from docmill.service.store import claims
+from docmill.service.store import claims, findings
 from docmill.service.store.claims import Claim, Outcome
-from docmill.service.store.database import Database
+from docmill.service.store.database import Conn, Database
+from docmill.service.store.findings import StoredFindings
 from docmill.service.tasks import end
 
 log = logging.getLogger(__name__)
@@ -49,6 +50,7 @@ class Ledger:
         self._claiming = Batches(self._claim_all, at_once=2)
         self._finishing = Batches(self._finish_all, at_once=2)
         self._steps: dict[UUID, tuple[Claim, str]] = {}
+        self._findings: dict[UUID, tuple[Claim, StoredFindings]] = {}
         self._moved = asyncio.Event()
         self._writing: asyncio.Task[None] | None = None
 
@@ -84,6 +86,22 @@ class Ledger:
         self._steps[claim.ingestion_id] = (claim, step)
         self._moved.set()
 
+    def record(self, claim: Claim, found: StoredFindings) -> None:
+        """Keep what is known of a document, to be stored soon, or when its ingestion ends before."""
+        _, earlier = self._findings.get(claim.ingestion_id, (claim, StoredFindings()))
+        self._findings[claim.ingestion_id] = (claim, earlier.updated(found))
+        self._moved.set()
+
+    async def store_findings(self) -> None:
+        """Store now what is known of documents under way. If that fails, it is kept for the next time."""
+        storing = dict(self._findings)
+        for tenant_id, group in _grouped(list(storing.values()), _tenant):
+            async with self._database.tenant(tenant_id) as conn:
+                await findings.store(conn, group)
+        for ingestion_id, stored in storing.items():
+            if self._findings.get(ingestion_id) is stored:
+                del self._findings[ingestion_id]
+
     async def extend(self, claim: Claim) -> bool:
         """Hold on for the length of a lease from now. False if the claim is lost."""
         async with self._database.tenant(claim.tenant_id) as conn:
@@ -92,6 +110,7 @@ class Ledger:
     async def finish(self, claim: Claim, outcome: Outcome) -> bool:
         """Complete the ingestion. False if the claim is lost."""
         self._steps.pop(claim.ingestion_id, None)
+        self._findings.pop(claim.ingestion_id, None)  # the outcome says as much
         if len(outcome.text or "") > _LONG_TEXT:
             (held,) = await self._finish_all([(claim, outcome)])
             return held
@@ -103,9 +122,12 @@ class Ledger:
 
         async def once() -> bool:
             async with self._database.tenant(claim.tenant_id) as conn:
+                await self._store_before_the_end(conn, claim)
                 return await claims.fail(conn, claim, error, receive_count=receive_count)
 
-        return await _persistently(once)
+        held = await _persistently(once)
+        self._findings.pop(claim.ingestion_id, None)
+        return held
 
     async def set_back(
         self, claim: Claim, *, error: DocmillError | None, delay_s: float, counts: bool
@@ -115,9 +137,18 @@ class Ledger:
 
         async def once() -> bool:
             async with self._database.tenant(claim.tenant_id) as conn:
+                await self._store_before_the_end(conn, claim)
                 return await claims.set_back(conn, claim, error=error, delay_s=delay_s, counts=counts)
 
-        return await _persistently(once)
+        held = await _persistently(once)
+        self._findings.pop(claim.ingestion_id, None)
+        return held
+
+    async def _store_before_the_end(self, conn: Conn, claim: Claim) -> None:
+        """Store what is known of a document, in the transaction that ends its claim without a result."""
+        known = self._findings.get(claim.ingestion_id)
+        if known is not None:
+            await findings.store(conn, [known])
 
     async def _claim_all(self, ingestion_ids: Sequence[UUID]) -> list[Claim | Refusal]:
         async with self._database.connection() as conn:
@@ -176,7 +207,8 @@ class Ledger:
                 for tenant_id, group in _grouped(list(steps.values()), _tenant):
                     async with self._database.tenant(tenant_id) as conn:
                         await claims.progress(conn, group)
-            except DocmillError as error:  # the next step is written again; no work depends on this
+                await self.store_findings()
+            except DocmillError as error:  # the next step brings both again; no work depends on this
                 log.warning("cannot write progress", extra={"code": error.code})
 
 

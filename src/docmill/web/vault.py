@@ -1,6 +1,7 @@
 """What every route works with."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.parts import Links
 from docmill.web.page_images import PageImages
 from docmill.web.templating import Templates
+
+log = logging.getLogger(__name__)
 
 _REMEMBERED = 1000
 """Documents whose pages' rotations are kept at hand: a row of thumbnails asks for each."""
@@ -83,19 +86,22 @@ class Vault:
             return await parts.links(conn, document_id)
 
     async def transcription(self, history: Sequence[IngestionRow]) -> Document | None:
-        """What the newest ingestion that came so far has read; None if nothing is there."""
-        for ingestion in history:
-            if ingestion.transcription_file_path:
-                try:
-                    data = await self.service.blobs.get(ingestion.transcription_file_path)
-                except CorruptError:  # an ingestion that stopped between the row and the file
-                    continue
+        """What was read, by the first of `_that_read` whose file is there; None if there is none."""
+        for ingestion in _that_read(history):
+            assert ingestion.transcription_file_path  # they have one
+            try:
+                data = await self.service.blobs.get(ingestion.transcription_file_path)
                 return await asyncio.to_thread(transcription.loads, data)
+            except (CorruptError, ValueError) as error:
+                log.warning(
+                    "a transcription cannot be read",
+                    extra={"ingestion_id": str(ingestion.id), "reason": type(error).__name__},
+                )
         return None
 
     async def rotation(self, history: Sequence[IngestionRow], page_number: int) -> int | None:
         """How far the page was turned when it was read; None if it was not."""
-        path = next(filter(None, (ingestion.transcription_file_path for ingestion in history)), "")
+        path = next((ingestion.transcription_file_path or "" for ingestion in _that_read(history)), "")
         if path and path not in self._rotations:
             document = await self.transcription(history)
             if document is not None:
@@ -138,8 +144,16 @@ class Vault:
 
 def preprocessed_path(history: Sequence[IngestionRow]) -> str | None:
     """Where the pictures are that pages were read in by the ingestion whose text is shown."""
-    read = next((ingestion for ingestion in history if ingestion.transcription_file_path), None)
-    return read.preprocessed_file_path if read else None
+    return next((ingestion.preprocessed_file_path for ingestion in _that_read(history)), None)
+
+
+def _that_read(history: Sequence[IngestionRow]) -> list[IngestionRow]:
+    """The ingestions that have read the document: first the completed ones, whose values are shown.
+
+    history: newest first. One that failed or is under way counts only until another one has completed.
+    """
+    read = [ingestion for ingestion in history if ingestion.transcription_file_path]
+    return sorted(read, key=lambda ingestion: ingestion.status != "completed")
 
 
 def found(row: DocumentRow | None) -> DocumentRow:

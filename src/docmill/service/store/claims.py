@@ -144,7 +144,7 @@ async def give_up(
     receive_count: of the message that led here, for the dead letter.
     """
     cur = await conn.execute("SELECT document_id FROM ingestion WHERE id = %(id)s", {"id": ingestion_id})
-    await _lock_documents(conn, [row[0] for row in await cur.fetchall()])
+    await lock_documents(conn, [row[0] for row in await cur.fetchall()])
     cur = await conn.execute(
         """
         UPDATE ingestion
@@ -220,11 +220,11 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, Outcome]]) -> set[U
     The ids of those that these claims completed, now or before: a caller who has not heard of a commit asks
     again. The claims of the others are lost.
     """
-    await _lock_documents(conn, [claim.document_id for claim, _ in finished])
-    results = await _json([_key(claim) | _columns(outcome) for claim, outcome in finished])
-    texts = await _json(
+    await lock_documents(conn, [claim.document_id for claim, _ in finished])
+    results = await dumped([key_of(claim) | _columns(outcome) for claim, outcome in finished])
+    texts = await dumped(
         [
-            _key(claim)
+            key_of(claim)
             | {
                 "text": outcome.text,
                 "page_count": outcome.page_count,
@@ -304,7 +304,7 @@ async def _finished_before(conn: Conn, held: Sequence[Claim]) -> set[UUID]:
     return {row[0] for row in await cur.fetchall()}
 
 
-async def _lock_documents(conn: Conn, document_ids: Sequence[UUID]) -> None:
+async def lock_documents(conn: Conn, document_ids: Sequence[UUID]) -> None:
     """Lock documents before their ingestions, as intake does: the other order could be a circle."""
     await conn.execute(
         "SELECT FROM document WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE",
@@ -317,7 +317,7 @@ async def fail(conn: Conn, claim: Claim, error: DocmillError, *, receive_count: 
 
     receive_count: of the message that led here.
     """
-    await _lock_documents(conn, [claim.document_id])
+    await lock_documents(conn, [claim.document_id])
     cur = await conn.execute(
         """
         UPDATE ingestion
@@ -389,7 +389,8 @@ def storable(text: Text) -> Text:
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
-def _key(claim: Claim) -> dict[str, Any]:
+def key_of(claim: Claim) -> dict[str, Any]:
+    """What names a claim in the rows of a jsonb parameter."""
     return {
         "ingestion_id": str(claim.ingestion_id),
         "document_id": str(claim.document_id),
@@ -404,7 +405,7 @@ def _columns(outcome: Outcome) -> dict[str, Any]:
 _RESULT = [field.name for field in fields(Outcome) if field.name != "text"]
 
 
-async def _json(rows: list[dict[str, Any]]) -> Jsonb:
+async def dumped(rows: list[dict[str, Any]]) -> Jsonb:
     """`rows` for a jsonb parameter; what is not JSON (decimals) as text."""
     if sum(len(row.get("text") or "") for row in rows) > _LONG:
         return await asyncio.to_thread(_dumped, rows)

@@ -1,0 +1,86 @@
+"""What is known of a document before its ingestion ends: stored early, so that no failure loses it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from docmill.service.store.claims import Claim, dumped, key_of, lock_documents
+from docmill.service.store.database import Conn
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFindings:
+    """What an ingestion has found out so far, ready to be stored; None where nothing is known yet."""
+
+    media_type: str | None = None
+    page_count: int | None = None
+    text: str | None = None
+    quality: float | None = None
+    transcription_file_path: str | None = None
+    preprocessed_file_path: str | None = None
+    language: str | None = None
+    classification: dict[str, Any] | None = None
+
+    def updated(self, newer: "StoredFindings") -> "StoredFindings":
+        """These with what `newer` knows."""
+        return replace(self, **{name: value for name, value in _known(newer).items() if value is not None})
+
+
+async def store(conn: Conn, found: Sequence[tuple[Claim, StoredFindings]]) -> None:
+    """Store what is known of one tenant's documents so far; nothing where the claim is lost.
+
+    A document shows it until one of its ingestions that has read it completes: then that one's result counts,
+    as a whole.
+    """
+    await lock_documents(conn, [claim.document_id for claim, _ in found])
+    rows = await dumped([key_of(claim) | _known(findings) for claim, findings in found])
+    await conn.execute(
+        """
+        WITH known AS (
+            SELECT *
+              FROM jsonb_to_recordset(%(rows)s) AS known (
+                       ingestion_id uuid, fence bigint, media_type text, page_count integer, text text,
+                       quality double precision, transcription_file_path text, preprocessed_file_path text,
+                       language text, classification jsonb
+                   )
+        ),
+        held AS (
+            UPDATE ingestion
+               SET transcription_file_path =
+                       coalesce(known.transcription_file_path, ingestion.transcription_file_path),
+                   preprocessed_file_path =
+                       coalesce(known.preprocessed_file_path, ingestion.preprocessed_file_path),
+                   transcription_quality_score = coalesce(known.quality, transcription_quality_score),
+                   classification = coalesce(known.classification, ingestion.classification)
+              FROM known
+             WHERE ingestion.id = known.ingestion_id
+               AND ingestion.fence = known.fence
+               AND status = 'in-progress'
+            RETURNING ingestion.id, document_id, ingestion.classification
+        )
+        UPDATE document
+           SET media_type = coalesce(known.media_type, document.media_type),
+               page_count = coalesce(known.page_count, document.page_count),
+               text = coalesce(known.text, document.text),
+               document_type = coalesce(held.classification ->> 'document_type', document_type),
+               title = coalesce(held.classification ->> 'title', title),
+               summary = coalesce(held.classification ->> 'summary', summary),
+               document_date = coalesce((held.classification ->> 'document_date')::date, document_date),
+               language = coalesce(held.classification ->> 'language', known.language, document.language),
+               updated_at = clock_timestamp()
+          FROM held
+          JOIN known ON known.ingestion_id = held.id
+         WHERE document.id = held.document_id
+           AND NOT EXISTS (
+               SELECT FROM ingestion done
+                WHERE done.document_id = document.id
+                  AND done.status = 'completed'
+                  AND done.transcription_file_path IS NOT NULL
+           )
+        """,
+        {"rows": rows},
+    )
+
+
+def _known(findings: StoredFindings) -> dict[str, Any]:
+    return {field.name: getattr(findings, field.name) for field in fields(findings)}

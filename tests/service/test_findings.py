@@ -1,0 +1,228 @@
+"""What is known of a document before its end is kept, however it ends."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from uuid import UUID
+
+import httpx
+import pytest
+
+from docmill import transcription
+from docmill.errors import ContextTooLongError, EncryptedError, ServerError
+from docmill.model import Classification
+from docmill.ports import Findings, Message, Original
+from docmill.service import lease as leases
+from docmill.service.ingest import LeaseObserver
+from docmill.service.lease import Lease
+from docmill.service.ledger import Ledger
+from docmill.service.settings import Settings
+from docmill.service.stack import Service
+from docmill.service.store import documents
+from docmill.service.store.claims import Claim
+from docmill.service.store.database import Conn, Database
+from docmill.service.store.findings import StoredFindings
+from docmill.web.app import create_app
+from docmill.web.painted_pages import PaintedPages
+from scripted import NO_RESULT, Eyes, Running, Script, Upload
+
+READ = StoredFindings(media_type="application/pdf", page_count=3, text="Total 119.00", quality=0.8)
+
+
+class Counting(Database):
+    """Counts transactions, and fails while it is told to."""
+
+    transactions = 0
+    is_away = False
+
+    @asynccontextmanager
+    async def tenant(self, tenant_id: UUID) -> AsyncGenerator[Conn]:
+        self.transactions += 1
+        if self.is_away:
+            raise ServerError("the database is away")
+        async with super().tenant(tenant_id) as conn:
+            yield conn
+
+
+async def _claimed(service: Service, upload: Upload, database: Database) -> tuple[Ledger, Claim]:
+    accepted = await upload()
+    assert accepted.ingestion_id
+    ledger = Ledger(database, "me", lease_s=300, max_attempts=3)
+    claim = await ledger.claim(accepted.ingestion_id)
+    assert isinstance(claim, Claim)
+    assert claim.tenant_id == service.default_tenant_id
+    return ledger, claim
+
+
+async def test_a_document_whose_extraction_fails_keeps_text_type_and_title(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.extract_errors = [ContextTooLongError("too long for every model")]
+    script.document = replace(script.document, language="de")
+    accepted = await upload()
+
+    async with working():
+        failed = await eyes.until(accepted, "failed")
+
+    assert (failed.title, failed.document_type, failed.language) == ("Invoice 7", "invoice", "de")
+    assert (failed.media_type, failed.page_count) == ("application/pdf", 1)
+    assert failed.needs_human_review
+    ingestion = await eyes.ingestion(accepted)
+    assert ingestion.transcription_quality_score == pytest.approx(script.document.quality)
+    assert ingestion.classification is not None
+    stored = await service.blobs.get(ingestion.transcription_file_path or "")
+    assert transcription.loads(stored).text.startswith("Invoice 7")
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        found = await documents.page(conn, query="119.00")
+    assert [row.id for row in found] == [accepted.document_id]
+
+
+async def test_while_a_document_waits_for_its_next_try_its_text_is_there(
+    script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.extract_errors = [ServerError("away", retry_after_s=3000)]
+    accepted = await upload()
+
+    async with working():
+        waiting = await eyes.when(accepted, lambda row: row.error_code == "server_error")
+
+    assert (waiting.state, waiting.page_count, waiting.title) == ("processing", 1, "Invoice 7")
+    assert (await eyes.ingestion(accepted)).transcription_file_path
+
+
+async def test_what_took_long_is_stored_before_the_next_step_begins(
+    service: Service, upload: Upload, eyes: Eyes, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "LONG_WORK_S", 0.0)
+    ledger, claim = await _claimed(service, upload, service.database)
+    observer = LeaseObserver(_lease(service, ledger, claim))
+
+    await observer.record(Findings("application/pdf", script.document))
+    await observer.record(Findings(classification=Classification(title="Bill", document_type="invoice")))
+
+    accepted = await upload()  # the same content: the same document
+    row, ingestion = await eyes.document(accepted), await eyes.ingestion(accepted)
+    assert (row.title, row.page_count, row.document_type) == ("Bill", 1, "invoice")
+    assert ingestion.transcription_file_path == f"ingestions/{claim.ingestion_id}/transcription.json.zst"
+
+
+async def test_a_database_that_is_away_does_not_stop_a_document_and_gets_the_findings_in_the_end(
+    service: Service, upload: Upload, eyes: Eyes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "LONG_WORK_S", 0.0)
+    async with Counting(service.database.url) as database:
+        ledger, claim = await _claimed(service, upload, database)
+        database.is_away = True
+        await _lease(service, ledger, claim).record(READ)
+        database.is_away = False
+
+        assert await ledger.set_back(claim, error=None, delay_s=0, counts=False)
+
+        before = database.transactions
+        await ledger.store_findings()
+        assert database.transactions == before
+    assert (await eyes.document(await upload())).page_count == 3
+
+
+async def test_a_document_that_is_over_in_a_moment_costs_no_write_of_its_findings(
+    service: Service, upload: Upload
+) -> None:
+    async with Counting(service.database.url) as database:
+        ledger, claim = await _claimed(service, upload, database)
+        before = database.transactions
+
+        await _lease(service, ledger, claim).record(READ)
+        await ledger.finish(claim, NO_RESULT)
+        await ledger.store_findings()
+
+        assert database.transactions == before + 1
+
+
+async def test_findings_of_a_step_that_lasts_are_written_with_its_progress(
+    service: Service, upload: Upload, eyes: Eyes
+) -> None:
+    ledger, claim = await _claimed(service, upload, service.database)
+    accepted = await upload()
+
+    async with ledger, asyncio.timeout(20):
+        ledger.record(claim, READ)
+        ledger.step_started(claim, "classify")
+        async for _ in service.feed.follow(service.default_tenant_id, 0):
+            if (await eyes.document(accepted)).page_count == 3:
+                break
+
+    assert (await eyes.ingestion(accepted)).transcription_quality_score == pytest.approx(0.8)
+
+
+async def test_who_lost_the_claim_stores_no_findings(service: Service, upload: Upload, eyes: Eyes) -> None:
+    ledger, claim = await _claimed(service, upload, service.database)
+    ledger.record(replace(claim, fence=claim.fence - 1), READ)
+
+    await ledger.store_findings()
+
+    row = await eyes.document(await upload())
+    assert (row.page_count, row.media_type) == (None, "application/octet-stream")
+
+
+async def test_a_later_failure_changes_nothing_of_a_result_that_was_read(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    async with working():
+        await eyes.until(accepted, "ready")
+        script.document = replace(script.document, pages=[*script.document.pages, *script.document.pages])
+        script.classification = Classification(title="Another title", confidence=1)
+        script.extract_errors = [ContextTooLongError("too long for every model")]
+        await service.intake.reprocess(accepted.document_id, tenant_id=service.default_tenant_id)
+        failed = await eyes.until(accepted, "failed")
+
+    assert (failed.title, failed.page_count) == ("Invoice 7", 1)
+    assert ((await eyes.ingestion(accepted)).classification or {})["title"] == "Another title"
+
+
+async def test_a_protected_file_is_known_to_be_a_pdf(
+    script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    async def refuse(_original: Original) -> None:
+        error = EncryptedError("it has a password")
+        error.media_type = "application/pdf"
+        raise error
+
+    script.convert = refuse
+    accepted = await upload()
+
+    async with working():
+        failed = await eyes.until(accepted, "failed")
+
+    assert (failed.media_type, failed.page_count) == ("application/pdf", None)
+
+
+def _lease(service: Service, ledger: Ledger, claim: Claim) -> Lease:
+    message = Message("1", str(claim.ingestion_id), "1", 1)
+    return Lease(ledger, service.queue, message, claim, since=time.monotonic(), lease_s=300, heartbeat_s=60)
+
+
+async def test_a_failed_document_shows_its_text_its_pages_and_its_file(
+    service: Service, settings: Settings, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.extract_errors = [ContextTooLongError("too long for every model")]
+    accepted = await upload()
+    async with working():
+        await eyes.until(accepted, "failed")
+
+    transport = httpx.ASGITransport(create_app(service, PaintedPages(), settings))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        page = (await client.get(f"/docs/{accepted.document_id}?tab=text")).text
+        picture = await client.get(f"/api/v1/documents/{accepted.document_id}/pages/1.webp")
+        file = await client.get(f"/api/v1/documents/{accepted.document_id}/file?disposition=inline")
+        found = (await client.get("/api/v1/documents?q=119.00")).json()["documents"]
+
+    assert "<h1>Invoice 7</h1>" in page
+    assert "Total   119.00" in page
+    assert "Page 1 of 1" in page
+    assert "Too long for every model" in page
+    assert picture.headers["content-type"] == "image/webp"
+    assert file.headers["content-disposition"].startswith("inline")
+    assert [one["id"] for one in found] == [str(accepted.document_id)]
