@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from docmill.service.stack import Service
-from docmill.service.store import documents, ingestions
+from docmill.service.store import dead_letters, documents, ingestions
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ids import new_id
 
@@ -175,6 +175,39 @@ async def test_an_older_ingestion_that_ends_late_changes_nothing(
 
     document = await archive.seen(document_id)
     assert (document.state, document.title, document.needs_human_review) == ("ready", "New", False)
+
+
+async def test_a_result_counts_though_the_clock_was_an_hour_ahead_before(
+    archive: Archive, service: Service
+) -> None:
+    document_id = await archive.document()
+    old = await archive.ingestion(document_id, "completed", title="Old", valid=True, age_minutes=-60)
+    new = await archive.ingestion(document_id, "in-progress")
+    during = await archive.seen(document_id)
+
+    await archive.end(new, "completed", title="New", valid=True)
+
+    after = await archive.seen(document_id)
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        rows = await ingestions.of_document(conn, document_id)
+        newest_is_new = await ingestions.came_with(conn, document_id, new)
+    assert newest_is_new
+    assert (during.state, during.ingestion_id) == ("processing", new)
+    assert (after.state, after.title, after.ingestion_id) == ("ready", "New", new)
+    assert [row.id for row in rows] == [new, old]
+
+
+async def test_what_was_processed_anew_is_not_reopened_though_the_clock_was_ahead(
+    archive: Archive, service: Service
+) -> None:
+    document_id = await archive.document()
+    failed = await archive.ingestion(document_id, "failed", age_minutes=-60)
+    again = await archive.ingestion(document_id, "failed")
+
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        reopened = await dead_letters.reopen(conn, [failed, again])
+
+    assert reopened == [again]
 
 
 async def test_a_failure_keeps_the_result_there_was(archive: Archive) -> None:

@@ -130,3 +130,33 @@ def test_dead_letters_of_before_are_kept_where_their_ingestion_still_counts(
         left = conn.execute("SELECT body FROM dead_message").fetchall()
     assert letters == [(failed, "corrupt", "broken", "transcribe")]
     assert sorted(left) == sorted([(str(living),), ("not a uuid",)])
+
+
+def test_ingestions_of_before_are_numbered_as_they_were_asked_for(
+    postgres: EmbeddedPostgres, owner: str
+) -> None:
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute(sql.SQL("GRANT docmill_app, docmill_dispatch TO {}").format(sql.Identifier(owner)))
+    upgrade(url_of(postgres, owner), "0015")
+    document_id, ids = new_id(), [new_id() for _ in range(4)]
+    with psycopg.connect(postgres.url(owner), autocommit=True) as conn:
+        conn.execute(
+            """
+            INSERT INTO document (id, tenant_id, content_hash, byte_size, file_name, file_path)
+            VALUES (%s, %s, repeat('0', 64), 1, 'a', 'a')
+            """,
+            [document_id, DEFAULT_TENANT_ID],
+        )
+        statement = """
+            INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by, status, completed_at, created_at)
+            VALUES (%s, %s, %s, %s, 'failed', now(), now() - make_interval(hours => %s))
+            """
+        for hours, ingestion_id in enumerate(ids[:3]):
+            conn.execute(statement, [ingestion_id, DEFAULT_TENANT_ID, document_id, new_id(), hours])
+
+        migrate(url_of(postgres, owner))
+
+        # As an older release does it, which knows of no number.
+        conn.execute(statement, [ids[3], DEFAULT_TENANT_ID, document_id, new_id(), 0])
+        rows = conn.execute("SELECT id, number FROM ingestion ORDER BY number").fetchall()
+    assert rows == [(ids[2], 1), (ids[1], 2), (ids[0], 3), (ids[3], 4)]
