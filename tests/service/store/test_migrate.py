@@ -158,5 +158,5 @@ def test_ingestions_of_before_are_numbered_as_they_were_asked_for(
 
         # As an older release does it, which knows of no number.
         conn.execute(statement, [ids[3], DEFAULT_TENANT_ID, document_id, new_id(), 0])
-        rows = conn.execute("SELECT id, number FROM ingestion ORDER BY number").fetchall()
+        rows = conn.execute("SELECT id, ordinal FROM ingestion ORDER BY ordinal").fetchall()
     assert rows == [(ids[2], 1), (ids[1], 2), (ids[0], 3), (ids[3], 4)]

@@ -160,7 +160,7 @@ async def reopen(conn: Conn, ingestion_ids: Sequence[UUID]) -> list[UUID]:
            AND NOT EXISTS (
                SELECT FROM ingestion newer
                 WHERE newer.document_id = ingestion.document_id
-                  AND newer.number > ingestion.number
+                  AND newer.ordinal > ingestion.ordinal
            )
         RETURNING id
         """,

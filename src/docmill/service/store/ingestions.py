@@ -68,7 +68,7 @@ async def of_document(conn: Conn, document_id: UUID) -> list[IngestionRow]:
                    cost, error_code, error_message, failed_step, created_at, completed_at
               FROM ingestion
              WHERE document_id = %(document_id)s
-             ORDER BY number DESC
+             ORDER BY ordinal DESC
             """,
             {"document_id": document_id},
         )
@@ -108,7 +108,7 @@ async def came_with(conn: Conn, document_id: UUID, root_ingestion_id: UUID) -> b
         SELECT coalesce((source_metadata ->> 'root_ingestion_id')::uuid, id) = %(root)s
           FROM ingestion
          WHERE document_id = %(document_id)s
-         ORDER BY number DESC
+         ORDER BY ordinal DESC
          LIMIT 1
         """,
         {"document_id": document_id, "root": root_ingestion_id},
@@ -180,7 +180,7 @@ async def has_result(conn: Conn, document_id: UUID, fingerprint: str) -> bool:
         SELECT status = 'completed' AND pipeline_fingerprint IS NOT DISTINCT FROM %(fingerprint)s
           FROM ingestion
          WHERE document_id = %(document_id)s
-         ORDER BY number DESC
+         ORDER BY ordinal DESC
          LIMIT 1
         """,
         {"document_id": document_id, "fingerprint": fingerprint},
@@ -196,7 +196,7 @@ async def is_locked(conn: Conn, document_id: UUID) -> bool:
         SELECT status = 'failed' AND error_code = %(code)s
           FROM ingestion
          WHERE document_id = %(document_id)s
-         ORDER BY number DESC
+         ORDER BY ordinal DESC
          LIMIT 1
         """,
         {"document_id": document_id, "code": EncryptedError.code},

@@ -17,15 +17,15 @@ def upgrade() -> None:
 
 
 def _number() -> None:
-    op.execute("ALTER TABLE ingestion ADD COLUMN number bigint")
+    op.execute("ALTER TABLE ingestion ADD COLUMN ordinal bigint")
     op.execute(
         "ALTER TABLE ingestion NO FORCE ROW LEVEL SECURITY"
     )  # its owner sees all tenants' for a moment
     op.execute(
         """
         UPDATE ingestion
-           SET number = ordered.number
-          FROM (SELECT id, row_number() OVER (ORDER BY created_at, id) AS number FROM ingestion) AS ordered
+           SET ordinal = ordered.ordinal
+          FROM (SELECT id, row_number() OVER (ORDER BY created_at, id) AS ordinal FROM ingestion) AS ordered
          WHERE ordered.id = ingestion.id
         """
     )
@@ -33,17 +33,17 @@ def _number() -> None:
     op.execute(
         """
         ALTER TABLE ingestion
-            ALTER COLUMN number SET NOT NULL,
-            ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY
+            ALTER COLUMN ordinal SET NOT NULL,
+            ALTER COLUMN ordinal ADD GENERATED ALWAYS AS IDENTITY
         """
     )
     op.execute(
         """
-        SELECT setval(pg_get_serial_sequence('ingestion', 'number'), count(*) + 1, false) FROM ingestion
+        SELECT setval(pg_get_serial_sequence('ingestion', 'ordinal'), count(*) + 1, false) FROM ingestion
         """
     )
     # Instead of the one by time, by which an older release still orders the few ingestions of a document.
-    op.execute("CREATE INDEX ingestion_latest ON ingestion (document_id, number DESC)")
+    op.execute("CREATE INDEX ingestion_latest ON ingestion (document_id, ordinal DESC)")
     op.execute("DROP INDEX ingestion_newest")
 
 
@@ -58,7 +58,7 @@ def _copy_of_result() -> None:
                 SELECT FROM ingestion newer
                  WHERE newer.document_id = NEW.document_id
                    AND newer.status = 'completed'
-                   AND newer.number > NEW.number
+                   AND newer.ordinal > NEW.ordinal
             ) THEN
                 RETURN NULL;
             END IF;
@@ -116,7 +116,7 @@ def _document_state() -> None:
                       ingestion.error_message, ingestion.progress_at
                  FROM ingestion
                 WHERE ingestion.document_id = document.id
-                ORDER BY ingestion.number DESC
+                ORDER BY ingestion.ordinal DESC
                 LIMIT 1
           ) latest ON true
         """
