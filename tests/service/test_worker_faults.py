@@ -188,6 +188,27 @@ async def test_the_heartbeat_extends_message_and_lease(
     await worker
 
 
+async def test_a_heartbeat_names_the_step_and_is_a_sign_of_progress(
+    settings: Settings, service: Service, script: Script, upload: Upload, gate: Gate, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    hasty = settings.worker.model_copy(update={"heartbeat_s": 0.05})
+    object.__setattr__(service, "settings", settings.model_copy(update={"worker": hasty}))
+    stop = asyncio.Event()
+    worker = asyncio.create_task(run_worker(service, script.stages(), stop))
+    await gate.until_reached()
+    await eyes.when(accepted, lambda document: document.step == "transcribe")
+
+    await change(service, "UPDATE ingestion SET step = 'read', progress_at = now() - interval '1 hour'")
+
+    document = await eyes.when(accepted, lambda document: document.step == "transcribe")
+    assert document.state == "processing"
+    gate.open.set()
+    await eyes.until(accepted, "ready")
+    stop.set()
+    await worker
+
+
 async def test_a_second_signal_gives_documents_back_at_once(
     service: Service, script: Script, upload: Upload, gate: Gate, eyes: Eyes
 ) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from docmill.errors import DocmillError
@@ -25,11 +25,18 @@ LONG_WORK_S = 1.0
 """What took longer to find out is stored before anything else is done."""
 
 
+@dataclass(slots=True)
+class Progress:
+    """How far an attempt is. step: under way, None before the first."""
+
+    step: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
     """One claim and the message that led to it, kept together.
 
-    since: when the claim was asked for, by our monotonic clock.
+    since: when the claim was asked for, by our monotonic clock. progress: told with each heartbeat.
     """
 
     ledger: Ledger
@@ -39,9 +46,11 @@ class Lease:
     since: float
     lease_s: float
     heartbeat_s: float
+    progress: Progress = field(default_factory=Progress)
 
     async def step_started(self, step: str) -> None:
         """See `Observer.step_started`."""
+        self.progress.step = step
         self.ledger.step_started(self.claim, step)
 
     async def record(self, found: StoredFindings) -> None:
@@ -66,7 +75,7 @@ class Lease:
         """Keep message and claim for another `lease_s`. Raises ClaimLostError if either is lost."""
         if not await self.queue.extend(self.message, visibility_s=self.lease_s):
             raise ClaimLostError
-        if not await self.ledger.extend(self.claim):
+        if not await self.ledger.extend(self.claim, step=self.progress.step):
             raise ClaimLostError
 
     async def hold_during(self, work: Awaitable[Value]) -> Value:

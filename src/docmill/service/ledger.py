@@ -102,10 +102,10 @@ class Ledger:
             if self._findings.get(ingestion_id) is stored:
                 del self._findings[ingestion_id]
 
-    async def extend(self, claim: Claim) -> bool:
-        """Hold on for the length of a lease from now. False if the claim is lost."""
+    async def extend(self, claim: Claim, *, step: str | None) -> bool:
+        """Hold on for the length of a lease from now. step: under way. False if the claim is lost."""
         async with self._database.tenant(claim.tenant_id) as conn:
-            return await claims.extend(conn, claim, lease_s=self._lease_s)
+            return await claims.extend(conn, claim, lease_s=self._lease_s, step=step)
 
     async def finish(self, claim: Claim, outcome: Outcome) -> bool:
         """Complete the ingestion. False if the claim is lost."""

@@ -66,7 +66,7 @@ async def test_the_statements_decide_as_the_predicates_do(database_url: str, row
                 )
         assert await _obstacle(conn, ingestion_id) == protocol.obstacle_of(row, NOW, MAX_ATTEMPTS)
         async with _undone(conn):
-            assert await claims.extend(conn, claim, lease_s=LEASE_S) == holds
+            assert await claims.extend(conn, claim, lease_s=LEASE_S, step=None) == holds
         async with _undone(conn):
             finishes = holds or protocol.has_completed(row, fence)
             assert await claims.finish(conn, [(claim, NO_RESULT)]) == ({ingestion_id} if finishes else set())
@@ -76,7 +76,7 @@ async def test_the_statements_decide_as_the_predicates_do(database_url: str, row
         async with _undone(conn):
             assert await claims.set_back(conn, claim, error=None, delay_s=60, counts=False) == holds
             if holds:
-                assert not await claims.extend(conn, claim, lease_s=LEASE_S)
+                assert not await claims.extend(conn, claim, lease_s=LEASE_S, step=None)
                 assert (await _obstacle(conn, ingestion_id)).wait_s == 60
         async with _undone(conn):
             given_up = await claims.give_up(

@@ -45,20 +45,22 @@ class Archive:
         valid: bool | None = None,
         idle_minutes: float = 0,
         age_minutes: float = 0,
+        lease_minutes: float | None = None,
     ) -> UUID:
         async with self.service.database.tenant(self.service.default_tenant_id) as conn:
             cur = await conn.execute(
                 """
                 INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by, status, classification,
                                        structured_data, valid_structured_data, progress_at, created_at,
-                                       completed_at)
+                                       completed_at, lease_until)
                 VALUES (%(id)s, %(tenant_id)s, %(document_id)s, %(id)s, %(status)s,
                         jsonb_build_object('title', %(title)s::text, 'document_type', 'invoice',
                                            'document_date', '2026-11-21'),
                         jsonb_build_object('number', %(title)s::text), %(valid)s,
                         now() - make_interval(mins => 1) * %(idle)s,
                         now() - make_interval(mins => 1) * %(age)s,
-                        CASE WHEN %(status)s <> 'in-progress' THEN now() END)
+                        CASE WHEN %(status)s <> 'in-progress' THEN now() END,
+                        now() + make_interval(mins => 1) * %(lease)s)
                 RETURNING id
                 """,
                 {
@@ -70,6 +72,7 @@ class Archive:
                     "valid": valid,
                     "idle": idle_minutes,
                     "age": age_minutes,
+                    "lease": lease_minutes,
                 },
             )
             (ingestion_id,) = await cur.fetchone() or (None,)
@@ -131,21 +134,31 @@ async def test_a_failed_ingestion_needs_a_person_whatever_is_known_of_its_data(
 
 async def test_an_ingestion_under_way_is_processing(archive: Archive) -> None:
     document_id = await archive.document()
-    await archive.ingestion(document_id, "in-progress", idle_minutes=9.9)
+    await archive.ingestion(document_id, "in-progress", idle_minutes=9.9, lease_minutes=-1)
 
     assert (await archive.seen(document_id)).state == "processing"
 
 
-async def test_ten_minutes_without_progress_are_stale(archive: Archive) -> None:
+@pytest.mark.parametrize("lease_minutes", [-5, 1])
+async def test_ten_minutes_without_progress_are_stale(archive: Archive, lease_minutes: float) -> None:
     document_id = await archive.document()
-    await archive.ingestion(document_id, "in-progress", idle_minutes=10.1)
+    await archive.ingestion(document_id, "in-progress", idle_minutes=10.1, lease_minutes=lease_minutes)
 
-    assert (await archive.seen(document_id)).state == "stale"
+    document = await archive.seen(document_id)
+    assert (document.state, document.is_waiting) == ("stale", False)
+
+
+async def test_what_waits_for_its_turn_is_never_stale(archive: Archive) -> None:
+    document_id = await archive.document()
+    await archive.ingestion(document_id, "in-progress", idle_minutes=600, age_minutes=600)
+
+    document = await archive.seen(document_id)
+    assert (document.state, document.is_waiting) == ("processing", True)
 
 
 async def test_progress_counts_and_not_the_upload(archive: Archive) -> None:
     document_id = await archive.document()
-    await archive.ingestion(document_id, "in-progress", idle_minutes=1, age_minutes=300)
+    await archive.ingestion(document_id, "in-progress", idle_minutes=1, age_minutes=300, lease_minutes=4)
 
     assert (await archive.seen(document_id)).state == "processing"
 

@@ -80,6 +80,28 @@ async def test_every_state_is_told_in_words_and_offers_what_helps(
     assert "7 documents" in page
 
 
+async def test_a_document_that_waits_for_its_next_attempt_says_why(
+    client: httpx.AsyncClient, service: Service, add: Add
+) -> None:
+    document_id = await add("waiting.pdf")
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute(
+            """
+            UPDATE ingestion
+               SET error_code = 'network',
+                   error_message = 'the model cannot be reached',
+                   next_attempt_at = now() + interval '1 min'
+            """
+        )
+
+    card, page = (await client.get("/")).text, (await client.get(f"/docs/{document_id}")).text
+
+    assert "Waiting to be tried again. The model cannot be reached." in card
+    assert "data-waiting" in card
+    assert "Waiting to be tried again" in page
+    assert "The model cannot be reached. Next try: " in page
+
+
 async def test_filters_are_in_the_address_and_can_be_taken_away(
     client: httpx.AsyncClient, add: Add, finish: Finish
 ) -> None:
@@ -197,6 +219,10 @@ async def test_what_does_not_exist_cannot_be_retried(client: httpx.AsyncClient, 
 async def _let_rest(service: Service, document_id: UUID, *, minutes: int) -> None:
     async with service.database.tenant(service.default_tenant_id) as conn:
         await conn.execute(
-            "UPDATE ingestion SET progress_at = now() - make_interval(mins => %s) WHERE document_id = %s",
+            """
+            UPDATE ingestion
+               SET progress_at = now() - make_interval(mins => %s), lease_until = now() - interval '1 s'
+             WHERE document_id = %s
+            """,
             [minutes, document_id],
         )

@@ -175,15 +175,17 @@ async def give_up(
     return True
 
 
-async def extend(conn: Conn, claim: Claim, *, lease_s: float) -> bool:
-    """Hold on for `lease_s` from now. False if the claim is lost."""
+async def extend(conn: Conn, claim: Claim, *, lease_s: float, step: str | None) -> bool:
+    """Hold on for `lease_s` from now; a sign of progress in `step`. False if the claim is lost."""
     cur = await conn.execute(
         """
         UPDATE ingestion
-           SET lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s)
+           SET lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
+               progress_at = clock_timestamp(),
+               step = coalesce(%(step)s, step)
          WHERE id = %(id)s AND fence = %(fence)s AND status = 'in-progress'
         """,
-        {"id": claim.ingestion_id, "fence": claim.fence, "lease_s": lease_s},
+        {"id": claim.ingestion_id, "fence": claim.fence, "lease_s": lease_s, "step": step},
     )
     return cur.rowcount == 1
 

@@ -18,7 +18,7 @@ _ROWS = """
             SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
                    readable_file_path, page_count, document_type, title, summary, document_date, language,
                    structured_data, verdict, needs_human_review, state, step, error_code, error_message,
-                   progress_at, ingestion_id, created_at, updated_at, version,
+                   progress_at, is_waiting, next_attempt_at, ingestion_id, created_at, updated_at, version,
                    (SELECT CASE WHEN jsonb_typeof(classification -> 'tags') = 'array'
                                 THEN classification -> 'tags' ELSE '[]' END
                       FROM ingestion WHERE ingestion.id = result_ingestion_id) AS tags
@@ -35,7 +35,8 @@ class DocumentRow:
     readable_file_path: of the copy that is read where the original is protected by a password.
     verdict: of its values with what people said, once somebody has; else that of the ingestion counts.
     tags: of the ingestion that counts, None before. version: grows with every change that a person can see.
-    step, error_code, error_message, progress_at: of the newest ingestion.
+    step, error_code, error_message, progress_at, next_attempt_at: of the newest ingestion. is_waiting: it is
+    under way, and nobody works on it now.
     """
 
     id: UUID
@@ -60,6 +61,8 @@ class DocumentRow:
     error_code: str | None
     error_message: str | None
     progress_at: datetime | None
+    is_waiting: bool
+    next_attempt_at: datetime | None
     ingestion_id: UUID | None
     created_at: datetime
     updated_at: datetime

@@ -130,8 +130,9 @@ async def live_id(conn: Conn, document_id: UUID) -> UUID | None:
 async def revive(conn: Conn, ingestion_id: UUID) -> bool:
     """Whether a live ingestion is `stale` and nobody works on it; it counts as moved now and waits no longer.
 
-    The 10 minutes are those of the view `document_state`. One whose row is locked is being ended, by a worker
-    who waits for its document: not waiting for that worker is what keeps the two from waiting for ever.
+    The 10 minutes are those of the view `document_state`; what waits for so long is started again, too. One
+    whose row is locked is being ended, by a worker who waits for its document: not waiting for that worker is
+    what keeps the two from waiting for ever.
     """
     cur = await conn.execute(
         """

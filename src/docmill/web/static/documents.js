@@ -70,7 +70,7 @@ function showClocks() {
   const now = Date.now();
   for (const card of cards()) {
     const idle = now - Date.parse(card.dataset.progressAt);
-    if (card.dataset.state === "processing" && idle > STALE_MS) {
+    if (card.dataset.state === "processing" && !("waiting" in card.dataset) && idle > STALE_MS) {
       changed.add(card.id.slice("doc-".length));
       gathering ??= setTimeout(refreshChanged, GATHER_MS);
     }

@@ -30,8 +30,8 @@ class Card:
 
     reason: why a person should look, what is being done, or why a file is kept and not read. thumbnail:
     address of a picture of page 1, None where none can be made. retry: what the button does, None without
-    one. idle_minutes: since the last progress. whole: what holds the document, None for one that came by
-    itself.
+    one. idle_minutes: since the last progress; is_waiting: nobody works on it now. whole: what holds the
+    document, None for one that came by itself.
     """
 
     id: UUID
@@ -45,6 +45,7 @@ class Card:
     tags: Sequence[str]
     reason: str
     idle_minutes: int
+    is_waiting: bool
     progress_at: datetime | None
     thumbnail: str | None
     extension: str
@@ -73,6 +74,7 @@ def card(
         tags=row.tags or (),
         reason=_reason(row, failures),
         idle_minutes=max(0, int((now - progress_at).total_seconds() // 60)),
+        is_waiting=row.is_waiting,
         progress_at=progress_at,
         thumbnail=(
             f"/api/v1/documents/{row.id}/pages/1.webp?width={THUMBNAIL_PX}&v={picture}" if picture else None
@@ -114,6 +116,8 @@ def size(byte_size: int) -> str:
 
 def _reason(row: DocumentRow, failures: Sequence[str]) -> str:
     match row.state:
+        case "processing" if row.is_waiting and row.error_message:
+            return f"Waiting to be tried again. {sentence(row.error_message)}"
         case "processing":
             return step_name(row.step)
         case "needs_classification":
