@@ -8,15 +8,29 @@ import pytest
 from docmill import transcription
 from docmill.batch.memory import MemoryExporter, MemoryJournal, MemoryReader
 from docmill.errors import (
+    AiContentBlockedError,
     CorruptError,
+    DocmillError,
     NetworkError,
+    RateLimitedError,
     ServerError,
     TimeLimitError,
     TooLargeError,
+    TransientError,
     UnauthorizedError,
     UnsupportedFileTypeError,
 )
-from docmill.model import Classification, Document, Evidence, Extraction, Failure, Part, Schema, Verdict
+from docmill.model import (
+    Classification,
+    Document,
+    Evidence,
+    Extraction,
+    Failure,
+    Part,
+    Schema,
+    Usage,
+    Verdict,
+)
 from docmill.pipeline import Steps, TimeLimits, process
 from docmill.ports import Findings, Original, PartFile, Ref
 from docmill.schemas.types import Receipt
@@ -25,6 +39,7 @@ from docmill.understanding.llm.meter import Meter
 from docmill.understanding.router import Router
 
 REF = Ref(key="a.pdf", name="a.pdf")
+FREE, PAID = Usage(), Usage(input_tokens=9)
 
 
 class Converting:
@@ -350,6 +365,116 @@ async def test_what_rules_found_survives_a_model_that_never_answers(steps: Steps
     assert result.extraction is not None
     assert "gross_total" in result.extraction.evidence
     assert "given up after 0." in result.extraction.reason
+
+
+class Wanting:
+    """Finds what it finds by rule, since a model failed."""
+
+    def __init__(self, error: TransientError | None, usage: Usage = FREE) -> None:
+        self._update = {"model_error": error, "usage": usage, "reason": "rules; asked small model"}
+
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
+        return (await Extracting().extract(document, schema, original)).model_copy(update=self._update)
+
+
+class Telling:
+    """A model that says what a document is, or fails to, and counts how often it was asked."""
+
+    def __init__(self, error: DocmillError | None = None, usage: Usage = PAID) -> None:
+        self.calls = 0
+        self._found = Classification(
+            document_type="receipt", title="Receipt", confidence=1, usage=usage, model_error=error
+        )
+
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
+        assert document.pages
+        assert original
+        self.calls += 1
+        return self._found
+
+
+async def test_what_a_model_may_say_later_is_not_exported_before_the_last_attempt(steps: Steps) -> None:
+    exporter = MemoryExporter()
+    steps = replace(steps, exporter=exporter, extractor=Wanting(ServerError("down")))
+
+    with pytest.raises(ServerError, match="down") as caught:
+        await process(REF, steps, MemoryJournal(), attempt=2, max_attempts=3)
+    nothing = dict(exporter.results)
+    result = await process(REF, steps, MemoryJournal(), attempt=3, max_attempts=3)
+
+    assert caught.value.step == "extract"
+    assert nothing == {}
+    assert exporter.results == {"a.pdf": result}
+
+
+async def test_a_title_that_a_model_may_say_later_is_waited_for_too_and_the_reason_says_it(
+    steps: Steps,
+) -> None:
+    steps = replace(steps, classifier=Telling(RateLimitedError("slow", retry_after_s=7)))
+
+    with pytest.raises(RateLimitedError) as caught:
+        await process(REF, steps, MemoryJournal(), attempt=1, max_attempts=2)
+    result = await process(REF, steps, MemoryJournal(), attempt=2, max_attempts=2)
+
+    assert (caught.value.step, caught.value.retry_after_s) == ("classify", 7)
+    assert result.classification.title == "Receipt"
+    assert result.extraction is not None
+    assert result.extraction.reason == "no model said what it is: it failed (rate_limited): slow"
+
+
+async def test_a_model_that_refuses_the_document_is_not_waited_for(steps: Steps) -> None:
+    steps = replace(steps, classifier=Telling(AiContentBlockedError("not this")))
+
+    result = await process(REF, steps, MemoryJournal(), max_attempts=3)
+
+    assert result.extraction is not None
+    assert result.extraction.reason == "no model said what it is: it failed (ai_content_blocked): not this"
+
+
+async def test_a_document_waits_as_long_as_nobody_could_be_asked(steps: Steps) -> None:
+    left_alone = ServerError("left alone", retry_after_s=30, attempted=False)
+    steps = replace(steps, extractor=Wanting(left_alone))
+
+    with pytest.raises(ServerError) as caught:
+        await process(REF, steps, MemoryJournal(), attempt=3, max_attempts=3)
+
+    assert not caught.value.attempted
+
+
+async def test_an_attempt_in_which_another_model_was_paid_counts(steps: Steps) -> None:
+    left_alone = ServerError("left alone", retry_after_s=30, attempted=False)
+    steps = replace(steps, extractor=Wanting(left_alone, usage=PAID))
+
+    with pytest.raises(ServerError, match="left alone") as caught:
+        await process(REF, steps, MemoryJournal(), attempt=1, max_attempts=2)
+    result = await process(REF, steps, MemoryJournal(), attempt=2, max_attempts=2)
+
+    assert caught.value.attempted
+    assert caught.value.retry_after_s == 30
+    assert result.extraction is not None
+
+
+async def test_what_a_model_said_a_document_is_is_not_asked_again(steps: Steps) -> None:
+    classifier, journal = Telling(), MemoryJournal()
+    failing = replace(steps, classifier=classifier, extractor=Wanting(ServerError("down")))
+
+    with pytest.raises(ServerError):
+        await process(REF, failing, journal, attempt=1, max_attempts=2)
+    result = await process(REF, failing, journal, attempt=2, max_attempts=2)
+
+    assert classifier.calls == 1
+    assert result.classification.title == "Receipt"
+
+
+async def test_a_stored_classification_that_cannot_be_read_is_made_anew(steps: Steps) -> None:
+    classifier, journal = Telling(), MemoryJournal()
+    await journal.put("classification", b"half a fi")
+
+    await process(REF, replace(steps, classifier=classifier), journal, attempt=2, max_attempts=2)
+
+    assert classifier.calls == 1
 
 
 async def test_a_time_out_that_is_not_ours_passes_through(

@@ -11,8 +11,9 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, SerializeAsAny
 
+from docmill.errors import DocmillError, TransientError
 from docmill.grid import set_lines
 
 DocumentType = Literal["invoice", "receipt", "purchase_order", "delivery_note", "bank_statement", "other"]
@@ -349,7 +350,8 @@ class Classification(_Record):
     """What a document is. A null title says that nobody could tell.
 
     document_type: one of `DocumentType`, or the name of a schema of the user's own. usage: what it cost to
-    find out; it is counted with the document and kept nowhere else.
+    find out; it is counted with the document and kept nowhere else. model_error: why a model that was to say
+    it did not, so that this is what the rules say; a TransientError if it can be asked later.
     """
 
     document_type: str = "other"
@@ -360,6 +362,7 @@ class Classification(_Record):
     language: str | None = None
     confidence: float = 0.0
     usage: Usage = Field(default=Usage(), exclude=True)
+    model_error: InstanceOf[DocmillError] | None = Field(default=None, exclude=True)
 
 
 class Failure(_Record):
@@ -376,7 +379,8 @@ class Extraction(_Record):
     document_type: the name of the schema that `data` has. evidence: field path (`seller.name`,
     `lines[0].net_amount`) to its evidence; every value that is not null has one. reason: why this extractor
     was chosen. failures: what the extractor itself found wrong, a rule of the document's own standard, say;
-    the gate hands them on.
+    the gate hands them on. model_error: of a model that failed and can be asked later for what is still
+    doubted; None where nothing is.
     """
 
     document_type: str
@@ -385,6 +389,7 @@ class Extraction(_Record):
     usage: Usage = Usage()
     reason: str = ""
     failures: tuple[Failure, ...] = ()
+    model_error: InstanceOf[TransientError] | None = Field(default=None, exclude=True)
 
 
 class Verdict(_Record):

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
+import zstandard
+
 from docmill import transcription
 from docmill.errors import (
     DocmillError,
@@ -17,7 +19,7 @@ from docmill.errors import (
 )
 from docmill.judging import judged
 from docmill.limits import TimeLimit
-from docmill.model import Classification, Document, Part, Result, Schema
+from docmill.model import Classification, Document, Extraction, Part, Result, Schema, Usage
 from docmill.ports import (
     Classifier,
     Converter,
@@ -118,13 +120,20 @@ class Steps:
 
 
 async def process(
-    ref: Ref, steps: Steps, journal: Journal, observer: Observer | None = None, *, attempt: int = 1
+    ref: Ref,
+    steps: Steps,
+    journal: Journal,
+    observer: Observer | None = None,
+    *,
+    attempt: int = 1,
+    max_attempts: int = 1,
 ) -> Result:
     """Take one document from its source to its export.
 
     A step that the journal remembers is not repeated. attempt: counts from 1; the result carries it.
-    Raises what the steps raise, with the error's `step` set; TimeLimitError when a limit is reached. An
-    unsupported type is a result, not an error.
+    max_attempts: at the last one, what there is counts where a model fails that could be asked later; before
+    it, nothing is exported. Raises what the steps raise, with the error's `step` set, such an error of a
+    model, too; TimeLimitError when a limit is reached. An unsupported type is a result, not an error.
     """
     clock, limits = _Clock(observer), steps.limits
     async with _Limited("process", limits.document_s):
@@ -147,9 +156,12 @@ async def process(
             result = (
                 _collection(ref, original, document)
                 if document.is_collection
-                else await _understood(ref, original, document, steps, clock)
+                else await _understood(ref, original, document, _Attempt(steps, journal, clock, attempt))
             )
         result = replace(result, timings_s=clock.timings_s, attempt=attempt)
+        error = _retry_error(result)
+        if error is not None and (attempt < max_attempts or not error.attempted):
+            raise error
         async with clock.step("export", limits.export_s):
             await steps.exporter.export(ref, result)
     return result
@@ -183,10 +195,19 @@ async def _received(
     return await receiver.receive(ref, files)
 
 
-async def _understood(
-    ref: Ref, original: Original, document: Document, steps: Steps, clock: "_Clock"
-) -> Result:
-    classification = await _classification(document, original, steps, clock=clock)
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What every step of an attempt works with. number: from 1."""
+
+    steps: Steps
+    journal: Journal
+    clock: "_Clock"
+    number: int
+
+
+async def _understood(ref: Ref, original: Original, document: Document, attempt: _Attempt) -> Result:
+    steps, clock = attempt.steps, attempt.clock
+    classification = await _classification(document, original, attempt)
     if classification != Classification():
         await clock.record(Findings(classification=classification))
     schema = steps.schema_for(classification)
@@ -196,6 +217,8 @@ async def _understood(
     async with clock.step("extract", steps.limits.extract_s):
         taught = await steps.teacher.taught(document, schema) if steps.teacher else schema
         extraction = await steps.extractor.extract(asked, taught, original)
+    if classification.model_error is not None:
+        extraction = _with_reason(extraction, classification.model_error)
     if steps.namer:
         classification = steps.namer.named(document, classification, extraction)
     # What it holds is what a person looks for; what it surely is needs no person, only a name.
@@ -229,20 +252,63 @@ def _listed(names: Sequence[str]) -> str:
     return f"Holds {len(names)} document{plural}: {', '.join(names[:_LISTED])}{more}"
 
 
-async def _classification(
-    document: Document, original: Original, steps: Steps, *, clock: "_Clock"
-) -> Classification:
-    """What the document is; unknown rather than an error, since the document is of use without it."""
+def _with_reason(extraction: Extraction, error: DocmillError) -> Extraction:
+    """The extraction, whose reason also tells why a model did not say what the document is."""
+    told = f"no model said what it is: it failed ({error.code}): {error.message}"
+    return extraction.model_copy(update={"reason": "; ".join(filter(None, (extraction.reason, told)))})
+
+
+def _retry_error(result: Result) -> TransientError | None:
+    """Why to try again later: the error of a model that may say more then. The result is of use without it.
+
+    It was an attempt if any model was asked: what is paid again and again must come to an end.
+    """
+    extraction, classification = result.extraction, result.classification
+    told = {"classify": classification.model_error, "extract": extraction and extraction.model_error}
+    errors = {step: error for step, error in told.items() if isinstance(error, TransientError)}
+    if extraction is None or not errors:
+        return None
+    step, error = next(
+        ((step, one) for step, one in errors.items() if one.attempted), next(iter(errors.items()))
+    )
+    if not error.attempted and classification.usage.plus(extraction.usage) != Usage():
+        error = type(error)(error.message, retry_after_s=error.retry_after_s)
+    error.step = step
+    return error
+
+
+async def _classification(document: Document, original: Original, attempt: _Attempt) -> Classification:
+    """What the document is; unknown rather than an error, since the document is of use without it.
+
+    What a model said in an earlier attempt is not asked again.
+    """
+    steps, journal = attempt.steps, attempt.journal
     try:
-        async with clock.step("classify", steps.limits.classify_s):
+        async with attempt.clock.step("classify", steps.limits.classify_s):
+            if attempt.number > 1 and (stored := await _stored_classification(journal)) is not None:
+                return stored
             if steps.tags is not None:
                 document = replace(document, tags_in_use=tuple(await steps.tags()))
-            return await steps.classifier.classify(document, original)
+            found = await steps.classifier.classify(document, original)
+            if found.usage != Usage() and found.model_error is None:
+                await journal.put("classification", zstandard.compress(found.model_dump_json().encode()))
+            return found
     except (TransientError, DocumentError) as error:
         if isinstance(error, TransientError) and not error.attempted:
             raise  # nobody was asked: the document waits until somebody can be
         log.warning("classification failed", extra={"code": error.code})
         return Classification()
+
+
+async def _stored_classification(journal: Journal) -> Classification | None:
+    """What the journal remembers; None if it cannot be read, for then it is found out anew."""
+    stored = await journal.get("classification")
+    if stored is None:
+        return None
+    try:
+        return Classification.model_validate_json(zstandard.decompress(stored))
+    except (ValueError, zstandard.ZstdError):
+        return None
 
 
 def _refused(ref: Ref, original: Original, error: UnsupportedFileTypeError) -> Result:

@@ -15,6 +15,8 @@ from docmill.errors import (
     CorruptError,
     CrashedError,
     MisconfiguredError,
+    RateLimitedError,
+    ServerError,
     TransientError,
     UnsupportedFileTypeError,
     retry_delay_s,
@@ -49,7 +51,13 @@ class Scripted:
 
 
 class Offline:
-    """Classifier, extractor and gate in one; a text in doubt does not pass."""
+    """Classifier, extractor and gate in one; a text in doubt does not pass.
+
+    model_errors: why a model said nothing, one at a time.
+    """
+
+    def __init__(self, *model_errors: TransientError) -> None:
+        self._model_errors = list(model_errors)
 
     async def classify(self, document: Document, original: Original | None = None) -> Classification:
         del original
@@ -60,7 +68,11 @@ class Offline:
     ) -> Extraction:
         del original
         assert document.pages
-        return Extraction(document_type=schema.name, data=Receipt(), evidence={})
+        error = self._model_errors.pop(0) if self._model_errors else None
+        reason = f"rules; asked small model: it failed ({error.code})" if error else "rules"
+        return Extraction(
+            document_type=schema.name, data=Receipt(), evidence={}, reason=reason, model_error=error
+        )
 
     def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
         assert extraction.document_type == schema.name == "receipt"
@@ -73,6 +85,7 @@ class Run:
 
     def __init__(self, folder: Path, document: Document, script: dict[str, list[Exception]]) -> None:
         self.path = folder / "out.jsonl"
+        self.offline = Offline()
         self.converter = Scripted(document, script)
         self.done: list[Done] = []
         self.delays: list[Delay] = []
@@ -80,7 +93,7 @@ class Run:
         self._folder = folder
 
     async def __call__(self, *names: str, policy: Policy = DEFAULT) -> Report:
-        offline = Offline()
+        offline = self.offline
         records = RecordFile(self.path)
         steps = Steps(
             reader=MemoryReader({name: name.encode() for name in names}, self._folder),
@@ -298,3 +311,32 @@ async def test_a_reader_that_fails_leaves_a_record_without_hash(
 
     assert report.by_error == {"corrupt": 1}
     assert run.records["gone"]["content_hash"] is None
+
+
+async def test_a_model_that_fails_for_now_is_asked_again_and_the_document_is_read_once(
+    run_with: Callable[..., Run], delays: list[float]
+) -> None:
+    run = run_with()
+    run.offline = Offline(RateLimitedError("slow", retry_after_s=40))
+
+    report = await run("a")
+
+    assert report.by_status == {"completed": 1}
+    assert delays == [40]
+    assert run.converter.calls == {"a": 1}
+    assert (run.records["a"]["attempts"], run.records["a"]["reason"]) == (2, "rules")
+
+
+async def test_a_model_that_fails_to_the_last_leaves_what_rules_found_and_the_reason(
+    run_with: Callable[..., Run], delays: list[float]
+) -> None:
+    run = run_with()
+    run.offline = Offline(*(ServerError("down") for _ in range(3)))
+
+    report = await run("a")
+
+    assert report.by_status == {"completed": 1}
+    assert delays == [5, 60]
+    assert run.records["a"]["attempts"] == 3
+    assert run.records["a"]["reason"] == "rules; asked small model: it failed (server_error)"
+    assert run.records["a"]["error"] is None

@@ -13,6 +13,8 @@ from docmill.errors import (
     DocmillError,
     NetworkError,
     RateLimitedError,
+    ServerError,
+    TransientError,
     UnauthorizedError,
 )
 from docmill.model import Document, Evidence, Extraction, Failure, Schema, Usage
@@ -282,12 +284,66 @@ async def test_a_model_that_fails_leaves_what_there_is_to_the_next(
     assert found.usage == COST.plus(COST)
 
 
-@pytest.mark.parametrize("error", [NetworkError("later", attempted=False), UnauthorizedError("no key")])
-async def test_documents_wait_for_a_provider_that_is_left_alone_and_for_a_person(
-    error: DocmillError, document: Document
-) -> None:
-    with pytest.raises(type(error)):
+async def test_documents_wait_for_a_person_who_must_mend_the_setup(document: Document) -> None:
+    error = UnauthorizedError("no key")
+
+    with pytest.raises(UnauthorizedError):
         await routed(document, extraction(document, {}), Model("small model", error=error))
+
+
+@pytest.mark.parametrize("error", [RateLimitedError("slow"), NetworkError("later", attempted=False)])
+async def test_a_model_that_can_be_asked_later_is_told_with_what_there_is(
+    error: TransientError, document: Document
+) -> None:
+    first = extraction(document, {**WHOLE, "number": None, "issue_date": None})
+
+    found = await routed(
+        document, first, Model("small model", error=error), Model("large model", {"number": "R-1"})
+    )
+
+    assert found.model_error is error
+    assert isinstance(found.data, Invoice)
+    assert found.data.number == "R-1"
+    assert "asked large model: m for number, issue date: number mended" in found.reason
+
+
+async def test_nothing_needs_to_be_asked_later_once_another_model_has_mended_it(document: Document) -> None:
+    first = extraction(document, {**WHOLE, "number": None})
+    left_alone = Model("small model", error=NetworkError("later", attempted=False))
+
+    found = await routed(document, first, left_alone, Model("large model", {"number": "R-1"}))
+
+    assert found.model_error is None
+
+
+async def test_what_a_model_refuses_is_said_and_not_asked_later(document: Document) -> None:
+    first = extraction(document, {**WHOLE, "number": None})
+
+    found = await routed(document, first, Model("small model", error=AiContentBlockedError("no")))
+
+    assert found.model_error is None
+    assert "it failed (ai_content_blocked): no" in found.reason
+
+
+async def test_the_failure_of_a_model_that_was_asked_counts_before_that_of_one_left_alone(
+    document: Document,
+) -> None:
+    asked = ServerError("down")
+    small = Model("small model", error=NetworkError("later", attempted=False))
+
+    found = await routed(
+        document, extraction(document, {"number": "R-1"}), small, Model("large model", error=asked)
+    )
+
+    assert found.model_error is asked
+
+
+async def test_nothing_is_asked_later_that_the_budget_does_not_allow(document: Document) -> None:
+    small = Model("small model", error=ServerError("down"))
+
+    found = await routed(document, extraction(document, {"number": "R-1"}), small, budget="0.01")
+
+    assert found.model_error is None
 
 
 async def test_models_that_take_too_long_leave_what_there_is(document: Document) -> None:
@@ -297,6 +353,8 @@ async def test_models_that_take_too_long_leave_what_there_is(document: Document)
 
     assert found.data == first.data
     assert found.reason == "rules; given up after 0.05 s"
+    assert found.model_error is not None
+    assert found.model_error.code == "timeout"
 
 
 async def test_many_fields_are_named_shortly(document: Document) -> None:

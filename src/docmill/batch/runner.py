@@ -206,7 +206,9 @@ class Runner:
                 self._unchanged(ref, known)
                 return None
             with on_account_of(None, ref.key):
-                result = await process(ref, steps, journal, attempt=attempt)
+                result = await process(
+                    ref, steps, journal, attempt=attempt, max_attempts=self._policy.max_attempts
+                )
             self._succeeded(ref, result)
         except SetupError:
             raise

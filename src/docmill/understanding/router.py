@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import combinations
 from typing import Any, NamedTuple, Protocol, cast
 
-from docmill.errors import DocumentError, TransientError
+from docmill.errors import DocumentError, TimeLimitError, TransientError
 from docmill.judging import judged
 from docmill.limits import inner_limit
 from docmill.model import Document, Evidence, Extraction, Failure, Schema, Verdict, letters_and_digits
@@ -77,8 +77,8 @@ class Router:
     ) -> Extraction:
         """See `Extractor.extract`. Its reason tells who was asked for what, and what came of it.
 
-        A model that fails leaves what there is. Raises SetupError, and an error that is no attempt: while a
-        provider is left alone, documents wait for it.
+        A model that fails leaves what there is to the next; `model_error` says that it can be asked later
+        for what is still doubted in the end. Raises SetupError.
         """
         first = await self._first.extract(document, schema, original)
         state = _State(first, await judged(self._gate, document, first, schema), [first.reason])
@@ -93,9 +93,15 @@ class Router:
                     if not await self._improved(state, model, document, schema, original, meter=meter):
                         break
         except TimeoutError:
-            state.story.append(f"given up after {round(limit_s, 2):g} s")
+            given_up = f"given up after {round(limit_s, 2):g} s"
+            state.story.append(given_up)
+            state.errors.append(TimeLimitError(f"the models were {given_up}"))
         return state.best.model_copy(
-            update={"usage": first.usage.plus(meter.usage), "reason": "; ".join(filter(None, state.story))}
+            update={
+                "usage": first.usage.plus(meter.usage),
+                "reason": "; ".join(filter(None, state.story)),
+                "model_error": None if meter.is_spent else state.model_error,
+            }
         )
 
     async def _looked_again(
@@ -145,8 +151,8 @@ class Router:
         try:
             found = await model.ask(document, schema, original, meter=meter, only=wanted)
         except (TransientError, DocumentError) as error:
-            if isinstance(error, TransientError) and not error.attempted:
-                raise
+            if isinstance(error, TransientError):
+                state.errors.append(error)
             log.warning(
                 "a model read no fields: %s", error.message, extra={"code": error.code, "model": model.name}
             )
@@ -162,11 +168,15 @@ class Router:
 
 @dataclass
 class _State:
-    """The best so far, what the gate says of it, and how it came about."""
+    """The best so far, what the gate says of it, and how it came about.
+
+    errors: of models that failed and can be asked later.
+    """
 
     best: Extraction
     verdict: Verdict
     story: list[str] = field(default_factory=list[str])
+    errors: list[TransientError] = field(default_factory=list[TransientError])
 
     @property
     def doubted(self) -> tuple[str, ...]:
@@ -174,6 +184,13 @@ class _State:
         own = set(self.best.failures)
         paths = (path for failure in self.verdict.failures if failure not in own for path in failure.fields)
         return tuple(dict.fromkeys(_INDEX.sub("[]", path) for path in paths))
+
+    @property
+    def model_error(self) -> TransientError | None:
+        """Why to ask models again later: the first failure of one that was asked, if any was."""
+        if not self.doubted:
+            return None
+        return next((error for error in self.errors if error.attempted), next(iter(self.errors), None))
 
     def consider(
         self, merged: Extraction, verdict: Verdict, found: Extraction, *, asked: Sequence[str]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from docmill.batch.memory import MemoryExporter, MemoryJournal, MemoryReader
-from docmill.errors import UnauthorizedError
+from docmill.errors import TimeLimitError, UnauthorizedError
 from docmill.llm.answers import Price
 from docmill.model import Classification, Document, Usage
 from docmill.pipeline import Steps, TimeLimits, process
@@ -110,23 +110,29 @@ async def test_a_type_that_the_rules_do_not_see_is_less_sure(
 
 
 @pytest.mark.parametrize(
-    "reply",
+    ("reply", "code"),
     [
-        Reply({"error": {"message": "slow"}}, 429, {"retry-after": "900"}),
-        Reply({"error": {"message": "x"}}, 500),
-        spoken("openai", "no", blocked=True),
-        spoken("openai", "no JSON"),
+        (Reply({"error": {"message": "slow"}}, 429, {"retry-after": "900"}), "rate_limited"),
+        (Reply({"error": {"message": "x"}}, 500), "server_error"),
+        (spoken("openai", "no", blocked=True), "ai_content_blocked"),
+        (spoken("openai", "no JSON"), "bad_model_output"),
     ],
 )
-async def test_a_model_that_fails_leaves_the_answer_of_the_rules(
-    reply: Reply, server: Server, asker_of: AskerOf, document: Document, caplog: pytest.LogCaptureFixture
+async def test_a_model_that_fails_leaves_the_answer_of_the_rules_and_says_why(
+    reply: Reply,
+    code: str,
+    server: Server,
+    asker_of: AskerOf,
+    document: Document,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     server.replies = [reply]
 
     found = await LlmClassifier(asker_of(), FakeClassifier(RULES)).classify(document)
 
-    assert found.model_copy(update={"usage": Usage()}) == RULES
-
+    assert found.model_copy(update={"usage": Usage(), "model_error": None}) == RULES
+    assert found.model_error is not None
+    assert found.model_error.code == code
     assert "a model did not classify" in caplog.text
 
 
@@ -146,7 +152,8 @@ async def test_a_model_that_says_nothing_is_given_up_in_time(
 
     found = await LlmClassifier(asker_of(), FakeClassifier(RULES), limit_s=0.05).classify(document)
 
-    assert found == RULES
+    assert found.model_copy(update={"model_error": None}) == RULES
+    assert isinstance(found.model_error, TimeLimitError)
 
 
 async def test_a_model_that_would_outlast_the_step_is_given_up_before_and_the_title_of_the_rules_stays(
@@ -171,8 +178,11 @@ async def test_a_model_that_would_outlast_the_step_is_given_up_before_and_the_ti
     result = await process(Ref("a.pdf", "a.pdf"), steps, MemoryJournal())
 
     assert server.asked.is_set()
-    assert result.classification == RULES
+    assert result.classification.model_copy(update={"model_error": None}) == RULES
     assert result.extraction is not None
+    assert "no model said what it is: it failed (timeout): the model 'gpt-4o' took too long" in (
+        result.extraction.reason
+    )
 
 
 async def test_who_cancels_is_heard(server: Server, asker_of: AskerOf, document: Document) -> None:

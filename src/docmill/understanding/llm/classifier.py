@@ -63,21 +63,21 @@ class LlmClassifier:
         self._limit_s = limit_s
 
     async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        """See `Classifier.classify`. A model that fails leaves the answer of the other."""
+        """See `Classifier.classify`. A model that fails leaves the answer of the other, with its error."""
         known = await self._otherwise.classify(document, original)
         meter = Meter(self._budget, document.usage)
         found = known
+        error: DocmillError | None = None
         try:
             async with inner_limit(self._limit_s):
                 found = await self._asked(document, original, known, meter=meter)
         except TimeoutError:
-            self._tell(TimeLimitError("the model took too long"))
-        except (TransientError, DocumentError) as error:
-            self._tell(error)
-        return found.model_copy(update={"usage": known.usage.plus(meter.usage)})
-
-    def _tell(self, error: DocmillError) -> None:
-        log.warning("a model did not classify", extra={"code": error.code, "model": self._asker.name})
+            error = TimeLimitError(f"the model {self._asker.name!r} took too long")
+        except (TransientError, DocumentError) as failure:
+            error = failure
+        if error is not None:
+            log.warning("a model did not classify", extra={"code": error.code, "model": self._asker.name})
+        return found.model_copy(update={"usage": known.usage.plus(meter.usage), "model_error": error})
 
     async def _asked(
         self, document: Document, original: Original | None, known: Classification, *, meter: Meter
