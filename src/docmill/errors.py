@@ -24,6 +24,9 @@ DocmillError
     └── MisconfiguredError      misconfigured
 """
 
+import errno
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import ClassVar, TypeVar
 
 LONGEST_DELAY_S = 3600.0
@@ -216,3 +219,17 @@ def first_of(errors: BaseExceptionGroup[E]) -> E:
     """The first error of a task group, however deep: it is the one that cancelled the others."""
     error = errors.exceptions[0]
     return first_of(error) if isinstance(error, BaseExceptionGroup) else error
+
+
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+
+
+@contextmanager
+def room_in(place: str) -> Generator[None]:
+    """Writing in `place`: a full disk is a ServerError that says so, other errors stay what they are."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise ServerError(f"{place} is full; free some space, then it is tried again") from error

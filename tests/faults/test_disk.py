@@ -1,5 +1,6 @@
 """A disk that is full: what cannot be stored is refused or tried again, and nothing is half there."""
 
+import asyncio
 import os
 import subprocess
 from collections.abc import Iterator
@@ -18,9 +19,15 @@ from scripted import Eyes
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    """The folder of stored files, on a disk of 256 KB."""
-    folder = tmp_path / "blobs"
+def small() -> str:
+    """Which folder of the vault is on a disk of 256 KB: that of stored files."""
+    return "blobs"
+
+
+@pytest.fixture
+def disk(tmp_path: Path, small: str) -> Iterator[Path]:
+    """The folder on a small disk."""
+    folder = tmp_path / small
     folder.mkdir()
     mounting = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=256k", "docmill-test", folder], check=False
@@ -29,6 +36,10 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("this user may not mount a small disk")
     yield folder
     subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def enlarge(disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,size=2m", disk], check=True)
 
 
 @pytest.fixture
@@ -78,5 +89,31 @@ async def test_a_transcription_that_does_not_fit_is_written_when_there_is_room(
 
     assert failure["code"] == "server_error"
     assert (await eyes.ingestion(accepted)).attempt_count == 2
+    await worker.stop()
+    await all_is_well()
+
+
+@pytest.mark.parametrize("small", ["work"])
+async def test_a_full_work_folder_is_said_and_the_document_read_when_there_is_room(
+    disk: Path,
+    put: Put,
+    start_worker: StartWorker,
+    control: Control,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+) -> None:
+    accepted = await put(paper("large", ballast=os.urandom(200_000).hex()))
+
+    worker = await start_worker("after read")
+    failure = await worker.logged("attempt failed")
+    said = await eyes.when(accepted, lambda document: document.error_code is not None)
+    await asyncio.to_thread(enlarge, disk)
+    (await control.reached("after read")).go()
+    await eyes.until(accepted, "ready")
+    await settled()
+
+    assert (failure["code"], failure["step"]) == ("server_error", "read")
+    assert said.error_message == "the work folder is full; free some space, then it is tried again"
     await worker.stop()
     await all_is_well()

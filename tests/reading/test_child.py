@@ -1,11 +1,13 @@
 """The child's loop, in this process: what it answers to what."""
 
+import errno
 import io
 import logging
+import os
 import pickle
 from typing import Any
 
-from docmill.errors import InternalError, TooLargeError, UnsupportedFileTypeError
+from docmill.errors import InternalError, ServerError, TooLargeError, UnsupportedFileTypeError
 from docmill.reading import child
 
 
@@ -29,6 +31,10 @@ def run_out() -> None:
     raise MemoryError
 
 
+def fill_the_disk() -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 def quote(text: str) -> None:
     raise ValueError(text)
 
@@ -49,6 +55,13 @@ def test_lack_of_memory_is_a_file_too_large() -> None:
     ((_, error),) = ask((run_out, ()))
 
     assert isinstance(error, TooLargeError)
+
+
+def test_a_full_disk_is_tried_again_later() -> None:
+    ((_, error),) = ask((fill_the_disk, ()))
+
+    assert isinstance(error, ServerError)
+    assert error.message == "the temporary folder (TMPDIR) is full; free some space, then it is tried again"
 
 
 def test_any_other_error_says_where_but_does_not_quote() -> None:

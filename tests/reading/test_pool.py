@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import errno
 import logging
 import os
 import signal
@@ -12,8 +13,16 @@ from typing import Any
 
 import pytest
 
-from docmill.errors import CrashedError, DocmillError, InternalError, TimeLimitError, TooLargeError
+from docmill.errors import (
+    CrashedError,
+    DocmillError,
+    InternalError,
+    ServerError,
+    TimeLimitError,
+    TooLargeError,
+)
 from docmill.model import Words
+from docmill.reading.desk import Desk
 from docmill.reading.pool import Pool
 
 Hang = Callable[[Pool], Awaitable[asyncio.Task[bytes]]]
@@ -91,6 +100,18 @@ async def test_a_child_that_fails_costs_its_own_task_alone(
         await pool.run(function, *arguments, limit_s=limit_s)
 
     assert await pool.run(len, "four", limit_s=30) == 4
+
+
+async def test_a_full_disk_when_a_file_is_lent_is_tried_again_later(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_desk: Desk, _arguments: tuple[object, ...]) -> tuple[object, ...]:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Desk, "lend", full)
+
+    with pytest.raises(ServerError, match=r"TMPDIR.* is full"):
+        await pool.run(Path.read_bytes, tmp_path / "file", limit_s=30)
 
 
 async def test_what_a_child_prints_is_lost(pool: Pool, capfd: pytest.CaptureFixture[str]) -> None:

@@ -17,9 +17,9 @@ import traceback
 from pathlib import Path
 from typing import BinaryIO
 
-from docmill.errors import DocmillError, InternalError
+from docmill.errors import DocmillError, InternalError, room_in
 from docmill.reading import sandbox
-from docmill.reading.desk import empty
+from docmill.reading.desk import SCRATCH, empty
 from docmill.reading.memory import OutOfMemoryError
 
 LENGTH = struct.Struct("!Q")
@@ -87,7 +87,8 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
 def _outcome(request: bytes) -> tuple[str, object]:
     try:
         function, arguments = pickle.loads(request)  # noqa: S301 - it comes from our parent
-        return "result", function(*arguments)
+        with room_in(SCRATCH):
+            return "result", function(*arguments)
     except DocmillError as error:
         return "error", error
     except MemoryError:

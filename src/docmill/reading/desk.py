@@ -19,6 +19,9 @@ from docmill.reading import sandbox
 log = logging.getLogger(__name__)
 
 PREFIX = "docmill-desk-"
+SCRATCH = "the temporary folder (TMPDIR)"
+"""Where desks are, as a person is told of it."""
+
 MAX_BYTES = 500_000_000
 MAX_FILES = 20_000
 _OF_THE_SYSTEM = (("dev",), ("proc",), ("sys",))

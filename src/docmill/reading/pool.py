@@ -14,10 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar, TypeVarTuple
 
-from docmill.errors import CrashedError, DocmillError, TimeLimitError, TooLargeError
+from docmill.errors import CrashedError, DocmillError, TimeLimitError, TooLargeError, room_in
 from docmill.limits import waiting_for_a_turn
 from docmill.reading.child import LENGTH
-from docmill.reading.desk import Desk, remove_abandoned
+from docmill.reading.desk import SCRATCH, Desk, remove_abandoned
 from docmill.reading.memory import OutOfMemoryError
 from docmill.reading.replies import loads
 from docmill.reading.turns import Turns
@@ -74,7 +74,8 @@ class Pool:
         A file among the arguments is lent to the child, which gets a path of its own to it.
 
         Raises the function's own DocmillError; TimeLimitError after `limit_s` of running, CrashedError if
-        the child died, TooLargeError if it ran out of memory, InternalError for any other exception.
+        the child died, TooLargeError if it ran out of memory, ServerError if its disk is full, InternalError
+        for any other exception.
         Cancelling kills the work.
         """
         with waiting_for_a_turn():
@@ -98,10 +99,12 @@ class Pool:
         return self._turns.waiting
 
     async def _answer(self, function: object, args: tuple[object, ...], limit_s: float) -> Reply:
-        child = await self._child()
+        with room_in(SCRATCH):
+            child = await self._child()
         self._busy.add(child)
         try:
-            request = pickle.dumps((function, await child.lend(args)), protocol=5)
+            with room_in(SCRATCH):
+                request = pickle.dumps((function, await child.lend(args)), protocol=5)
             async with asyncio.timeout(limit_s):
                 reply = await child.ask(request)
             is_fit = await child.tidy()

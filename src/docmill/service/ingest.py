@@ -10,7 +10,7 @@ from pathlib import Path
 from uuid import UUID
 
 from docmill.breaker import Breaker, guarded
-from docmill.errors import CorruptError, DocmillError
+from docmill.errors import CorruptError, DocmillError, room_in
 from docmill.model import Document, Result, Schema
 from docmill.pipeline import PartLimits, Steps, TimeLimits, process
 from docmill.ports import Classifier, Converter, Extractor, Findings, Gate, Namer, Original, Ref, Unpacker
@@ -121,21 +121,27 @@ class BlobReader:
         self._breaker = breaker
 
     async def read(self, ref: Ref) -> Original:
-        """See `Reader.read`."""
+        """See `Reader.read`. Raises ServerError if the work folder is full, too."""
         path = self._folder / "original"
+        with room_in("the work folder"):  # not within the breaker: that is not the file store's failure
+            content_hash = await self._copy(ref.key, path)
+        if content_hash != ref.key.rpartition("/")[2]:
+            raise CorruptError(f"the stored file {ref.key!r} has been changed; upload it again")
+        _, _, content_hash, *_ = ref.key.split("/")  # a readable copy goes by the hash of its original
+        return Original(path, ref.name, content_hash)
+
+    async def _copy(self, key: str, path: Path) -> str:
+        """Copy a stored file to `path`; the hash of its content."""
         digest = hashlib.sha256()
         file = await asyncio.to_thread(path.open, "wb")
         try:
             async with guarded(self._breaker):
-                async for chunk in self._blobs.stream(ref.key):
+                async for chunk in self._blobs.stream(key):
                     digest.update(chunk)
                     await asyncio.to_thread(file.write, chunk)
         finally:
             await asyncio.to_thread(file.close)
-        if digest.hexdigest() != ref.key.rpartition("/")[2]:
-            raise CorruptError(f"the stored file {ref.key!r} has been changed; upload it again")
-        _, _, content_hash, *_ = ref.key.split("/")  # a readable copy goes by the hash of its original
-        return Original(path, ref.name, content_hash)
+        return digest.hexdigest()
 
 
 class BlobJournal:

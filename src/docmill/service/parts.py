@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from docmill.breaker import Breaker, guarded
-from docmill.errors import DocumentError, TooLargeError
+from docmill.errors import DocumentError, TooLargeError, room_in
 from docmill.model import Part
 from docmill.pipeline import PartLimits
 from docmill.ports import PartFile, Ref
@@ -41,7 +41,8 @@ class VaultReceiver:
         if (await self._root()).depth >= self.limits.depth:
             raise TooLargeError(self.limits.too_deep)
         folder = self.place / "parts"
-        await asyncio.to_thread(folder.mkdir)
+        with room_in("the work folder"):
+            await asyncio.to_thread(folder.mkdir)
         return folder
 
     async def receive(self, ref: Ref, parts: Sequence[PartFile]) -> list[Part]:

@@ -8,13 +8,19 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import IO
 
+from docmill.errors import room_in
+
 _LOCK = "lock"
 
 
 @asynccontextmanager
 async def workplace(root: Path, worker_id: str) -> AsyncGenerator[Path]:
-    """A worker's own folder below `root`. It goes with the worker, unless that is killed."""
-    lock = await asyncio.to_thread(_open, root, worker_id)
+    """A worker's own folder below `root`. It goes with the worker, unless that is killed.
+
+    Raises ServerError if there is no room for it.
+    """
+    with room_in("the work folder"):
+        lock = await asyncio.to_thread(_open, root, worker_id)
     try:
         yield root / worker_id
     finally:
@@ -23,9 +29,10 @@ async def workplace(root: Path, worker_id: str) -> AsyncGenerator[Path]:
 
 @asynccontextmanager
 async def folder_for(place: Path, name: str) -> AsyncGenerator[Path]:
-    """A folder for one piece of work."""
+    """A folder for one piece of work. Raises ServerError if there is no room for it."""
     folder = place / name
-    await asyncio.to_thread(folder.mkdir)
+    with room_in("the work folder"):
+        await asyncio.to_thread(folder.mkdir)
     try:
         yield folder
     finally:
