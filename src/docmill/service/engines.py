@@ -13,6 +13,7 @@ from docmill.reading.engines.remote import Calling, RemoteReader, TranscribingRe
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.service.settings import Settings
+from docmill.service.tracing import NO_TRACER, Tracer, asking, traced_calls
 
 
 def reading_options(settings: Settings) -> ReadingOptions:
@@ -32,29 +33,40 @@ def reading_options(settings: Settings) -> ReadingOptions:
 
 @asynccontextmanager
 async def page_readers(
-    settings: Settings, pool: Pool, options: ReadingOptions
+    settings: Settings, pool: Pool, options: ReadingOptions, tracer: Tracer = NO_TRACER
 ) -> AsyncGenerator[list[PageReader]]:
     """The engines in the order in which they are asked; connections are closed at the end of the block.
 
     Raises MisconfiguredError for one whose library is not installed.
     """
     async with AsyncExitStack() as stack:
-        yield [_reader(name, settings, pool, options, stack) for name in settings.ocr.engines]
+        yield [
+            _reader(name, settings, pool, options, stack=stack, tracer=tracer)
+            for name in settings.ocr.engines
+        ]
 
 
 def _reader(
-    name: str, settings: Settings, pool: Pool, options: ReadingOptions, stack: AsyncExitStack
+    name: str,
+    settings: Settings,
+    pool: Pool,
+    options: ReadingOptions,
+    *,
+    stack: AsyncExitStack,
+    tracer: Tracer,
 ) -> PageReader:
     match name:
         case "documentai":
-            return _documentai(settings, pool, options, stack)
+            return _documentai(settings, pool, options, stack=stack, tracer=tracer)
         case "vision":
-            return _vision(settings, pool, options)
+            return _vision(settings, pool, options, tracer)
         case _:
             return LocalReader(name, pool, options)
 
 
-def _documentai(settings: Settings, pool: Pool, options: ReadingOptions, stack: AsyncExitStack) -> PageReader:
+def _documentai(
+    settings: Settings, pool: Pool, options: ReadingOptions, *, stack: AsyncExitStack, tracer: Tracer
+) -> PageReader:
     # Here, since it takes a second and 40 MB, which only who wants it should spend.
     with _installed("documentai", extra="documentai"):
         from docmill.reading.engines.documentai import DocumentAiEngine, Processor  # noqa: PLC0415
@@ -74,11 +86,12 @@ def _documentai(settings: Settings, pool: Pool, options: ReadingOptions, stack: 
         limit_s=settings.limits.ai_s,
     )
     stack.push_async_callback(engine.close)
-    calling = Calling(pool, options, _guard("documentai", settings), Slots(chosen.concurrency))
+    guard = traced_calls(tracer, _guard("documentai", settings), "process documentai")
+    calling = Calling(pool, options, guard, Slots(chosen.concurrency))
     return RemoteReader("documentai", engine, calling)
 
 
-def _vision(settings: Settings, pool: Pool, options: ReadingOptions) -> PageReader:
+def _vision(settings: Settings, pool: Pool, options: ReadingOptions, tracer: Tracer) -> PageReader:
     # Here, since it takes seconds and 100 MB, which only who wants it should spend.
     with _installed("vision", extra="llm"):
         from docmill.llm.providers import model_of  # noqa: PLC0415
@@ -86,11 +99,14 @@ def _vision(settings: Settings, pool: Pool, options: ReadingOptions) -> PageRead
     llm = settings.llm
     key = llm.api_key.get_secret_value() if llm.api_key else None
     model = model_of(llm.provider, llm.model or "", base_url=llm.base_url, api_key=key)
+    guard = traced_calls(
+        tracer, _guard("vision", settings), f"chat {llm.model}", asking(llm.provider, llm.model or "")
+    )
     return TranscribingReader(
         "vision",
         VisionModel(model, limit_s=settings.limits.ai_s),
         LocalReader(DEFAULT_ENGINE, pool, options),
-        calling=Calling(pool, options, _guard("vision", settings), Slots(llm.concurrency)),
+        calling=Calling(pool, options, guard, Slots(llm.concurrency)),
         budget=llm.budget_usd,
     )
 

@@ -28,6 +28,7 @@ from docmill.service.store.database import Database
 from docmill.service.store.findings import StoredFindings
 from docmill.service.tagging import TagsInUse
 from docmill.service.teaching import LessonMaker, Lessons
+from docmill.service.tracing import NO_TRACER, Tracer
 from docmill.service.workplace import folder_for
 
 log = logging.getLogger(__name__)
@@ -69,6 +70,7 @@ class Workshop:
     tags: TagsInUse
     parts: PartLimits = field(default_factory=PartLimits)
     lessons: Lessons | None = None
+    tracer: Tracer = NO_TRACER
     # Apart, because a store that is full still reads, and each reading would speak for the next writing.
     reads: Breaker = field(default_factory=lambda: Breaker("file store, reading"))
     writes: Breaker = field(default_factory=lambda: Breaker("file store, writing"))
@@ -100,7 +102,7 @@ class Workshop:
             journal = BlobJournal(self.blobs, claim.ingestion_id, self.writes)
             with whose:
                 ref = Ref(claim.file_path, claim.file_name)
-                result = await process(ref, steps, journal, LeaseObserver(lease))
+                result = await process(ref, steps, journal, LeaseObserver(lease, self.tracer))
         await self._settle(claim)
         return result
 
@@ -170,8 +172,8 @@ def journal_key(ingestion_id: UUID, step: str) -> str:
 class LeaseObserver(StepObserver):
     """`Observer` that also has findings stored, for the holder of a claim only."""
 
-    def __init__(self, lease: Lease) -> None:
-        super().__init__(lease)
+    def __init__(self, lease: Lease, tracer: Tracer = NO_TRACER) -> None:
+        super().__init__(lease, tracer)
         self._lease = lease
 
     async def record(self, findings: Findings) -> None:

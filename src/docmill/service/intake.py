@@ -24,6 +24,7 @@ from docmill.service.store.locks import lock_file
 from docmill.service.store.parts import Root
 from docmill.service.store.tenants import DEFAULT_USER_ID
 from docmill.service.tasks import see_through
+from docmill.service.tracing import NO_TRACER, SENDING, Tracer, about
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +69,7 @@ class Intake:
         *,
         max_bytes: int,
         fingerprint: Fingerprint,
+        tracer: Tracer = NO_TRACER,
     ) -> None:
         self._database = database
         self._blobs = blobs
@@ -75,6 +77,7 @@ class Intake:
         self._feed = feed
         self._max_bytes = max_bytes
         self._fingerprint = fingerprint
+        self._tracer = tracer
 
     async def accept(
         self,
@@ -255,15 +258,18 @@ class Intake:
             elif await ingestions.revive(conn, live):
                 await self._sender.send_in(conn, [str(live)])
             return live
-        begun = await ingestions.begin(
-            conn,
-            tenant_id=tenant_id,
-            document_id=document_id,
-            uploaded_by=uploaded_by or DEFAULT_USER_ID,
-            source_metadata=source_metadata,
-        )
-        await dead_letters.forget_document(conn, document_id)
-        await self._sender.send_in(conn, [str(begun)])
+        with self._tracer.span("send ingestion", kind="producer", attributes=SENDING) as span:
+            begun = await ingestions.begin(
+                conn,
+                tenant_id=tenant_id,
+                document_id=document_id,
+                uploaded_by=uploaded_by or DEFAULT_USER_ID,
+                source_metadata=source_metadata,
+                traceparent=self._tracer.traceparent(),
+            )
+            await dead_letters.forget_document(conn, document_id)
+            await self._sender.send_in(conn, [str(begun)])
+            span.describe(about(tenant_id, document_id, begun))
         return begun
 
     def _announce(self) -> None:

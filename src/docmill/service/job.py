@@ -34,6 +34,7 @@ from docmill.service.reports import Reports
 from docmill.service.settings import Worker as WorkerSettings
 from docmill.service.store.claims import Claim
 from docmill.service.tasks import see_through
+from docmill.service.tracing import NO_ATTRIBUTES, NO_TRACER, PROCESSING, Attributes, Tracer, about
 
 log = logging.getLogger(__name__)
 
@@ -64,13 +65,15 @@ class Jobs:
         *,
         announce: Callable[[], None],
         pause: Pause,
+        tracer: Tracer = NO_TRACER,
     ) -> None:
         self._queue = queue
         self._ledger = ledger
         self._attempt = attempt
         self._settings = settings
         self._metrics = metrics
-        self._reports = Reports(metrics)
+        self._reports = Reports(metrics, tracer)
+        self._tracer = tracer
         self._announce = announce
         self._pause = pause
         self._deletions = Batches(self._delete_all)
@@ -151,7 +154,8 @@ class Jobs:
         bind_contextvars(
             document_id=str(claim.document_id), tenant_id=str(claim.tenant_id), attempt=claim.attempt
         )
-        with self._reports.attempt(claim.attempt) as report:
+        attributes = self._attributes(lease) if self._tracer.enabled else NO_ATTRIBUTES
+        with self._reports.attempt(claim.attempt, attributes=attributes, parent=claim.traceparent) as report:
             try:
                 ended = await _outcome(lease.hold_during(self._attempt(lease)))
                 if isinstance(ended, Exception):
@@ -165,6 +169,14 @@ class Jobs:
                     report.outcome = "released"
                 raise
             self._announce()
+
+    def _attributes(self, lease: Lease) -> Attributes:
+        claim = lease.claim
+        return {
+            **PROCESSING,
+            **about(claim.tenant_id, claim.document_id, claim.ingestion_id),
+            "messaging.message.id": lease.message.id,
+        }
 
     async def _settle(self, lease: Lease, error: DocmillError | ClaimLostError | None) -> Outcome:
         """Do what follows from an attempt's outcome, and name it for the log."""

@@ -47,6 +47,8 @@ def configure_logs(*, level: str = "INFO", stream: TextIO = sys.stderr) -> None:
     logging.getLogger("docmill").setLevel(level)
     for library in _TALKATIVE:
         logging.getLogger(library).setLevel(logging.WARNING)
+    # It tells of each of its tries, every second, while the receiver of traces is away.
+    logging.getLogger("opentelemetry").setLevel(logging.ERROR)
     set_on_retry_hooks([_say_again])
     logging.captureWarnings(capture=True)
     sys.excepthook = _last_words

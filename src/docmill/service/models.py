@@ -9,6 +9,7 @@ from docmill.errors import MisconfiguredError
 from docmill.limits import Slots
 from docmill.ports import Classifier, Extractor, Gate
 from docmill.service.settings import ChosenModel, Settings
+from docmill.service.tracing import NO_TRACER, Tracer, asking, traced_calls
 from docmill.understanding.router import Router
 
 if TYPE_CHECKING:
@@ -22,12 +23,16 @@ class Understanding:
     Raises MisconfiguredError if a model is named and the library is not installed.
     """
 
-    def __init__(self, settings: Settings, pictures: "Pictures | None" = None) -> None:
+    def __init__(
+        self, settings: Settings, pictures: "Pictures | None" = None, tracer: Tracer = NO_TRACER
+    ) -> None:
         self._settings = settings
         self._pictures = pictures
         chosen = settings.understanding
         named = {"small": chosen.small, "large": chosen.large}
-        self._askers = {name: _asker(name, one, settings) for name, one in named.items() if one is not None}
+        self._askers = {
+            name: _asker(name, one, settings, tracer) for name, one in named.items() if one is not None
+        }
 
     @property
     def asks_models(self) -> bool:
@@ -64,7 +69,7 @@ class Understanding:
         )
 
 
-def _asker(name: str, chosen: ChosenModel, settings: Settings) -> "Asker":
+def _asker(name: str, chosen: ChosenModel, settings: Settings, tracer: Tracer) -> "Asker":
     """Who asks one model; each has a breaker and slots of its own."""
     # Here, since it takes seconds and 100 MB, which only who wants it should spend.
     try:
@@ -88,7 +93,12 @@ def _asker(name: str, chosen: ChosenModel, settings: Settings) -> "Asker":
             base_url=whole.base_url,
             api_key=whole.api_key.get_secret_value() if whole.api_key else None,
         ),
-        partial(guarded, Breaker(f"{name} model"), limit_s=limit_s),
+        traced_calls(
+            tracer,
+            partial(guarded, Breaker(f"{name} model"), limit_s=limit_s),
+            f"chat {whole.model}",
+            asking(provider, whole.model),
+        ),
         Slots(settings.llm.concurrency),
         output="tool" if provider == "anthropic" else "native",
         sees=chosen.sees,

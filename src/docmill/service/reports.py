@@ -11,6 +11,7 @@ from docmill.errors import DocmillError
 from docmill.model import Result
 from docmill.service.metrics import NO_TIMINGS, Metrics, Outcome
 from docmill.service.protocol import ClaimLostError
+from docmill.service.tracing import NO_ATTRIBUTES, NO_TRACER, Attributes, Span, Tracer
 
 log = logging.getLogger(__name__)
 
@@ -36,19 +37,30 @@ class Report:
 class Reports:
     """Reports on the attempts of one worker."""
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: Metrics, tracer: Tracer = NO_TRACER) -> None:
         self._metrics = metrics
+        self._tracer = tracer
 
     @contextmanager
-    def attempt(self, number: int) -> Generator[Report]:
-        """The report of attempt `number`, to be filled in during the block and told at its end."""
+    def attempt(
+        self, number: int, *, attributes: Attributes = NO_ATTRIBUTES, parent: str | None = None
+    ) -> Generator[Report]:
+        """The report of attempt `number`, to be filled in during the block and told at its end.
+
+        attributes: of its span; parent: where its trace goes on from.
+        """
         report = Report()
         started = time.monotonic()
         self._metrics.attempt_started()
-        try:
-            yield report
-        finally:
-            self._tell(report, number, time.monotonic() - started)
+        with self._tracer.span(
+            "process ingestion", kind="consumer", attributes=attributes, parent=parent
+        ) as span:
+            try:
+                yield report
+            finally:
+                self._tell(report, number, time.monotonic() - started)
+                if self._tracer.enabled:
+                    _describe(span, report, number)
 
     def _tell(self, report: Report, number: int, seconds: float) -> None:
         code = report.error.code if isinstance(report.error, DocmillError) else None
@@ -71,6 +83,18 @@ class Reports:
         if isinstance(report.error, DocmillError):
             extra |= {"code": code, "step": report.error.step}
         log.info("attempt ended", extra=extra)
+
+
+def _describe(span: Span, report: Report, number: int) -> None:
+    usage = report.result.usage if report.result else None
+    attributes: dict[str, str | int | float] = {"docmill.attempt": number, "docmill.outcome": report.status}
+    if usage is not None:
+        attributes["gen_ai.usage.input_tokens"] = usage.input_tokens
+        attributes["gen_ai.usage.output_tokens"] = usage.output_tokens
+        attributes["docmill.cost_usd"] = float(usage.cost)
+    span.describe(attributes)
+    if isinstance(report.error, DocmillError):
+        span.fail(report.error.code)
 
 
 def _ms(seconds: float) -> int:

@@ -235,6 +235,12 @@ class Logs(_Section):
     level: Literal["debug", "info", "warning", "error"] | None = None
 
 
+class Otel(_Section):
+    """Where traces go. endpoint: the base address of an OTLP/HTTP receiver; without one there are none."""
+
+    endpoint: str | None = Field(default=None, pattern=r"^https?://[^/@?#]+(/[^@?#]*)?$")
+
+
 class Aws(_Section):
     """Whether queue and files are Amazon's, and where. endpoint: of an emulator, instead of AWS."""
 
@@ -278,6 +284,7 @@ class Settings(BaseSettings):
     limits: Limits = Limits()
     web: Web = Web()
     logs: Logs = Logs()
+    otel: Otel = Otel()
     aws: Aws = Aws()
     queues: Queues = Queues()
     buckets: Buckets = Buckets()

@@ -25,6 +25,7 @@ from docmill.service.store.database import Database
 from docmill.service.store.migrate import migrate
 from docmill.service.store.tenants import DEFAULT_TENANT_ID
 from docmill.service.tasks import end, keep_doing
+from docmill.service.tracing import NO_TRACER, Tracer, open_tracer
 from docmill.understanding.gate import RuleGate
 
 log = logging.getLogger(__name__)
@@ -52,22 +53,25 @@ class Service:
     notices: Notices
     feed: EventFeed
     fingerprint: Fingerprint
+    tracer: Tracer = NO_TRACER
     default_tenant_id: UUID = DEFAULT_TENANT_ID
 
 
 @asynccontextmanager
-async def open_service(settings: Settings) -> AsyncGenerator[Service]:
+async def open_service(settings: Settings, tracer: Tracer | None = None) -> AsyncGenerator[Service]:
     """The running service; its database is started, if it is our own, and brought to this release's schema.
 
-    Raises SetupError if that is impossible, ServerError if the database cannot be reached.
+    tracer: instead of the one that the settings ask for. Raises SetupError if that is impossible, ServerError
+    if the database cannot be reached.
     """
     async with AsyncExitStack() as stack:
+        tracer = tracer or await stack.enter_async_context(open_tracer(settings))
         url = await _database_url(settings, stack)
         await asyncio.to_thread(migrate, url)
         database = await stack.enter_async_context(Database(url))
         notices = await stack.enter_async_context(Notices(database))
         parts = await stack.enter_async_context(_parts(settings, database, notices))
-        yield _service(settings, database, notices, parts)
+        yield _service(settings, database, notices, parts, tracer=tracer)
 
 
 async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
@@ -116,7 +120,9 @@ async def _parts(settings: Settings, database: Database, notices: Notices) -> As
         yield _Parts(aws.queue, outbox, aws.blobs)
 
 
-def _service(settings: Settings, database: Database, notices: Notices, parts: _Parts) -> Service:
+def _service(
+    settings: Settings, database: Database, notices: Notices, parts: _Parts, *, tracer: Tracer
+) -> Service:
     feed = EventFeed(database, notices)
     fingerprint = Fingerprint(settings)
     intake = Intake(
@@ -126,6 +132,7 @@ def _service(settings: Settings, database: Database, notices: Notices, parts: _P
         feed,
         max_bytes=settings.limits.file_bytes,
         fingerprint=fingerprint,
+        tracer=tracer,
     )
     return Service(
         settings,
@@ -139,4 +146,5 @@ def _service(settings: Settings, database: Database, notices: Notices, parts: _P
         notices,
         feed,
         fingerprint,
+        tracer,
     )

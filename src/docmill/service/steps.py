@@ -1,28 +1,37 @@
-"""What is told of the steps of an attempt: to those who watch the document, and in the log."""
+"""What is told of the steps of an attempt: to those who watch the document, in the log and in the trace."""
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from docmill.errors import DocmillError, InternalError, UnsupportedFileTypeError
 from docmill.service.lease import Lease
-from docmill.service.protocol import ClaimLostError
+from docmill.service.tracing import NO_TRACER, Span, Tracer, failure_code
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 log = logging.getLogger(__name__)
 
 
 class StepObserver:
-    """`Observer` of one attempt: notes the step in the database and logs its start and end."""
+    """`Observer` of one attempt: notes steps in the database, logs them, and makes spans of them."""
 
-    def __init__(self, lease: Lease) -> None:
+    def __init__(self, lease: Lease, tracer: Tracer = NO_TRACER) -> None:
         self._lease = lease
+        self._tracer = tracer
+        self._spans: dict[str, AbstractContextManager[Span]] = {}
 
     async def step_started(self, step: str) -> None:
         """See `Observer.step_started`."""
         await self._lease.step_started(step)
         log.debug("step started", extra={"step": step})
+        if self._tracer.enabled:
+            span = self._spans[step] = self._tracer.span(step)
+            span.__enter__()
 
     def step_ended(self, step: str, *, seconds: float, error: BaseException | None) -> None:
         """See `Observer.step_ended`. A failure is a warning, whatever follows from it."""
+        if span := self._spans.pop(step, None):
+            span.__exit__(type(error) if error else None, error, None)
         code = failure_code(error)
         if code is None and not log.isEnabledFor(logging.DEBUG):
             return
@@ -31,19 +40,3 @@ class StepObserver:
             log.debug("step ended", extra=extra)
         else:
             log.warning("step failed", extra={**extra, "code": code})
-
-
-def failure_code(error: BaseException | None) -> str | None:
-    """The code of the error that made a step or an attempt fail; None if it did not fail.
-
-    An unsupported type is a result; who lost the claim or was told to stop has not failed.
-    """
-    match error:
-        case None | UnsupportedFileTypeError() | ClaimLostError():
-            return None
-        case DocmillError():
-            return error.code
-        case Exception():
-            return InternalError.code
-        case _:
-            return None

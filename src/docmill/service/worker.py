@@ -58,6 +58,7 @@ async def run_worker(
             TagsInUse(service.database),
             limits.parts_of_upload,
             Lessons(service.database, service.blobs, stages.lessons) if stages.lessons else None,
+            service.tracer,
         )
         with bound_contextvars(worker_id=worker_id):
             worker = Worker(service, workshop.process, worker_id, metrics)
@@ -97,6 +98,7 @@ class Worker:
             metrics,
             announce=service.feed.announce,
             pause=self.pause,
+            tracer=service.tracer,
         )
         self._running: set[asyncio.Task[None]] = set()
         self._asked_for = 0

@@ -21,8 +21,10 @@ from docmill.web.pages import reviews as reviews_page
 from docmill.web.probes import ProbeRoutes
 from docmill.web.security import OnlyFromHere, SecurityHeaders, check_host
 from docmill.web.templating import STATIC, Templates, static_version
+from docmill.web.tracing import RequestSpans
 from docmill.web.vault import Vault
 
+_API = "/api/v1"
 _SMALLEST_GZIP = 500
 
 
@@ -71,11 +73,13 @@ def create_app(
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
     app.add_middleware(OnlyFromHere)
     app.add_middleware(SecurityHeaders)
+    if service.tracer.enabled:
+        app.add_middleware(RequestSpans, tracer=service.tracer, prefix=_API)
     return app
 
 
 def _api() -> APIRouter:
-    api = APIRouter(prefix="/api/v1")
+    api = APIRouter(prefix=_API)
     for module in (documents, files, ingestions, reviews, dead_letters, events):
         api.include_router(module.router)
     return api

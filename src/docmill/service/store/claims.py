@@ -25,7 +25,7 @@ Text = TypeVar("Text", str, str | None)
 class Claim:
     """An ingestion that a worker holds, and the file to be processed.
 
-    fence: grows with every claim and every end of one. attempt: from 1.
+    fence: grows with every claim and every end of one. attempt: from 1. traceparent: see `ingestions.begin`.
     """
 
     ingestion_id: UUID
@@ -35,6 +35,7 @@ class Claim:
     attempt: int
     file_path: str
     file_name: str
+    traceparent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ async def take(
              WHERE ingestion.id = free.id AND document.id = ingestion.document_id
             RETURNING ingestion.id AS ingestion_id, ingestion.tenant_id, document_id, fence,
                       attempt_count AS attempt,
-                      coalesce(readable_file_path, file_path) AS file_path, file_name
+                      coalesce(readable_file_path, file_path) AS file_path, file_name, traceparent
             """,
             {
                 "ids": list(ingestion_ids),

@@ -82,13 +82,17 @@ async def begin(
     document_id: UUID,
     uploaded_by: UUID,
     source_metadata: Mapping[str, JsonValue] | None = None,
+    traceparent: str | None = None,
 ) -> UUID:
-    """A new ingestion of the document. The caller has locked the document and seen that none is under way."""
+    """A new ingestion of the document. The caller has locked the document and seen that none is under way.
+
+    traceparent: where its trace goes on from; the message itself carries nothing but the id.
+    """
     ingestion_id = new_id()
     await conn.execute(
         """
-        INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by, source_metadata)
-        VALUES (%(id)s, %(tenant_id)s, %(document_id)s, %(uploaded_by)s, %(source_metadata)s)
+        INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by, source_metadata, traceparent)
+        VALUES (%(id)s, %(tenant_id)s, %(document_id)s, %(uploaded_by)s, %(source_metadata)s, %(traceparent)s)
         """,
         {
             "id": ingestion_id,
@@ -96,6 +100,7 @@ async def begin(
             "document_id": document_id,
             "uploaded_by": uploaded_by,
             "source_metadata": None if source_metadata is None else Jsonb(source_metadata),
+            "traceparent": traceparent,
         },
     )
     return ingestion_id
