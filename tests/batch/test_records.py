@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import resource
@@ -146,4 +147,120 @@ def test_a_full_disk_is_an_error_that_can_be_tried_again(tmp_path: Path) -> None
             records.write(_record("a"))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        records.close()
+
+
+def test_a_record_that_a_full_disk_took_half_of_is_written_once(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    records = RecordFile(path)
+    records.open(keep=lambda _: True)
+    records.write(_record("a"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, hard))
+    try:
+        with pytest.raises(ServerError, match="File too large"):
+            records.write(_record("b"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert _written(path) == ["a"]
+    records.write(_record("b"))
+    records.close()
+
+    assert _written(path) == ["a", "b"]
+    assert set(RecordFile(path).known(keep=lambda _: True)) == {"a", "b"}
+
+
+@pytest.mark.parametrize("tail", [b'{"source": "b", "sta', b'{"sou', bytes(40)])
+def test_a_torn_record_at_the_end_is_cut_off_and_told(tmp_path: Path, tail: bytes) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(json.dumps(_record("a")).encode() + b"\n" + tail)
+    records = RecordFile(path)
+
+    known = records.open(keep=lambda _: True)
+    records.write(_record("b"))
+    records.close()
+
+    assert set(known) == {"a"}
+    assert records.torn == 1
+    assert _written(path) == ["a", "b"]
+
+
+def test_a_torn_record_among_others_is_taken_out_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    lines = [json.dumps(_record(name)) for name in "abc"]
+    path.write_text(f"{lines[0]}\n{lines[1][:30]}{lines[2]}\n{lines[2]}\n")
+    records = RecordFile(path)
+
+    known = records.open(keep=lambda _: True)
+    records.close()
+
+    assert set(known) == {"a", "c"}
+    assert records.torn == 1
+    assert _written(path) == ["a", "c"]
+
+
+def test_a_text_without_line_end_is_no_torn_record(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear Anna")
+
+    with pytest.raises(MisconfiguredError, match=r"line 1 of .* is not a record"):
+        RecordFile(path).open(keep=lambda _: True)
+
+    assert path.read_text() == "Dear Anna"
+    RecordFile(tmp_path / "other").open(keep=lambda _: True)
+
+
+def test_the_same_record_is_written_once_whoever_writes_it_again(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    records = RecordFile(path)
+    records.open(keep=lambda _: True)
+
+    records.write(_record("a"))
+    records.write(_record("a", "failed"))
+    records.close()
+    records.close()
+
+    assert _written(path) == ["a"]
+
+
+def test_of_a_changed_document_only_the_new_record_stays(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text("".join(json.dumps(_record(name)) + "\n" for name in "ab"))
+    records = RecordFile(path)
+    records.open(keep=lambda _: True)
+
+    records.write({**_record("a"), "content_hash": "another"})
+    records.close()
+
+    assert _written(path) == ["b", "a"]
+    assert RecordFile(path).known(keep=lambda _: True)["a"].content_hash == "another"
+
+
+def test_a_file_that_a_run_gave_up_can_be_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text("no record\n")
+    records = RecordFile(path)
+    with pytest.raises(MisconfiguredError):
+        records.open(keep=lambda _: True)
+
+    path.write_text("")
+
+    assert records.open(keep=lambda _: True) == {}
+    records.close()
+
+
+def test_a_disk_that_loses_what_was_written_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = RecordFile(tmp_path / "run.jsonl")
+    records.open(keep=lambda _: True)
+    records.write(_record("a"))
+
+    def lost(descriptor: int) -> None:
+        raise OSError(errno.EDQUOT, f"Disk quota exceeded by {descriptor}")
+
+    monkeypatch.setattr(os, "fsync", lost)
+
+    with pytest.raises(MisconfiguredError, match=r"cannot write .* quota exceeded"):
         records.close()

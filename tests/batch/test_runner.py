@@ -21,7 +21,7 @@ from docmill.errors import (
     UnsupportedFileTypeError,
     retry_delay_s,
 )
-from docmill.model import Classification, Document, Extraction, Failure, Schema, Verdict
+from docmill.model import Classification, Document, Extraction, Failure, Result, Schema, Verdict
 from docmill.pipeline import Steps
 from docmill.ports import Original, Ref
 from docmill.schemas.types import Receipt
@@ -144,6 +144,19 @@ def delays(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(runner_module, "retry_delay_s", delay)
     return waited
+
+
+def fail_writes(patch: pytest.MonkeyPatch, times: dict[str, int]) -> None:
+    """Let the first so many writes of these documents' records fail."""
+    write = RecordFile.write
+
+    def failing(self: RecordFile, record: dict[str, Any]) -> None:
+        if times.get(record["source"]):
+            times[record["source"]] -= 1
+            raise ServerError("no room")
+        write(self, record)
+
+    patch.setattr(RecordFile, "write", failing)
 
 
 async def test_every_document_has_a_record(run_with: Callable[..., Run]) -> None:
@@ -340,3 +353,54 @@ async def test_a_model_that_fails_to_the_last_leaves_what_rules_found_and_the_re
     assert run.records["a"]["attempts"] == 3
     assert run.records["a"]["reason"] == "rules; asked small model: it failed (server_error)"
     assert run.records["a"]["error"] is None
+
+
+async def test_only_the_writing_of_a_record_is_repeated_where_that_failed(
+    run_with: Callable[..., Run], delays: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_with(b=[CorruptError("broken")])
+    fail_writes(monkeypatch, {"a": 2, "b": 2})
+
+    report = await run("a", "b")
+
+    assert report.by_status == {"completed": 1, "failed": 1}
+    assert run.converter.calls == {"a": 1, "b": 1}
+    assert set(run.records) == {"a", "b"}
+    assert len(delays) == 4
+
+
+@pytest.mark.parametrize("script", [{}, {"b": [CorruptError("broken")]}])
+async def test_a_run_that_cannot_write_a_record_stops_and_is_gone_on_with(
+    run_with: Callable[..., Run],
+    delays: list[float],
+    monkeypatch: pytest.MonkeyPatch,
+    script: dict[str, list[Exception]],
+) -> None:
+    run = run_with(**script)
+    with monkeypatch.context() as patch:
+        fail_writes(patch, {"b": 3})
+        with pytest.raises(MisconfiguredError, match=r"no room\. .* run the same command again"):
+            await run("a", "b", "c", policy=Policy(concurrency=1))
+    before = set(run.records)
+
+    await run("a", "b", "c")
+
+    assert before in ({"a"}, {"a", "c"})
+    assert set(run.records) == {"a", "b", "c"}
+    assert len(delays) == 2
+
+
+async def test_a_fault_after_a_record_was_written_makes_no_second_one(
+    run_with: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_with()
+
+    def fail(self: Runner, ref: Ref, result: Result) -> None:
+        raise OSError(f"{self} cannot print {ref.name}: {result.attempt}")
+
+    monkeypatch.setattr(Runner, "_succeeded", fail)
+
+    with pytest.raises(ExceptionGroup):
+        await run("a")
+
+    assert run.records["a"]["status"] == "completed"

@@ -1,5 +1,6 @@
 """What commands write: whole, or not at all."""
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -23,3 +24,19 @@ def test_where_nothing_can_be_written_that_is_said(tmp_path: Path) -> None:
 
     with pytest.raises(MisconfiguredError, match="cannot write"):
         put(tmp_path / "file" / "model.json", "x")
+
+
+def test_a_full_disk_keeps_the_old_file_and_no_half_of_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    put(path, "old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(MisconfiguredError, match="File too large"):
+            put(path, "x" * 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,17 +1,16 @@
 """The output of a run: one JSON line per document, failed ones too, and never two for the same document."""
 
 import asyncio
-import fcntl
 import json
 import os
-from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
+from docmill.batch.appending import AppendOnlyFile
 from docmill.batch.parts import part_source
 from docmill.errors import DocmillError, MisconfiguredError, ServerError
 from docmill.model import Part, Result
@@ -21,6 +20,8 @@ Record = dict[str, Any]
 
 _AS_JSON = "backslashreplace"
 """Writes half a character, which UTF-8 does not have, in the way in which JSON reads it back."""
+_BEGINNING = b'{"source": '
+"""Of every record."""
 
 
 def result_record(ref: Ref, result: Result) -> Record:
@@ -79,17 +80,6 @@ def _rounded(timings_s: dict[str, float]) -> dict[str, float]:
     return {step: round(seconds, 4) for step, seconds in timings_s.items()}
 
 
-@contextmanager
-def _alone(path: Path) -> Generator[None]:
-    """Two runs on one file would lose records. Raises BlockingIOError while another holds it."""
-    if not path.is_file():
-        yield
-        return
-    with path.open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-
-
 class Known(NamedTuple):
     """What an earlier run says of a document. parts: the sources of its parts' records."""
 
@@ -98,17 +88,38 @@ class Known(NamedTuple):
     parts: tuple[str, ...] = ()
 
 
+class _Latest(NamedTuple):
+    """What a record file holds: by source, what its last record says and on which line that stands.
+
+    records, torn: how many lines are records, and how many were not written to their end. end: of the last
+    record, in bytes. is_torn_within: whether a record comes after a torn line.
+    """
+
+    known: dict[str, Known]
+    lines: dict[str, int]
+    records: int
+    torn: int
+    end: int
+    is_torn_within: bool
+
+
 class RecordFile:
     """A JSON Lines file that a run appends to, and a later run goes on from.
 
-    Lines are flushed as they are written: a killed run loses the record being written and no other. Bytes of
-    a file's name that are no UTF-8 are kept, by the escape that JSON has for them.
+    A record is written whole or not at all: a killed run loses the record being written and no other, and a
+    full disk none that was written before. Bytes of a file's name that are no UTF-8 are kept, by the escape
+    that JSON has for them.
+    torn: lines that an earlier run left unfinished, which `open` has taken out.
     """
 
     def __init__(self, path: Path) -> None:
+        self.torn = 0
         self._path = path
         self._lock = Lock()
-        self._file: TextIO | None = None
+        self._file: AppendOnlyFile | None = None
+        self._known: Mapping[str, Known] = {}
+        self._written: set[tuple[str, str | None]] = set()
+        self._has_superseded = False
 
     def open(self, *, keep: Callable[[Record], bool]) -> dict[str, Known]:
         """Open for appending; what the records that `keep` accepts say, by source. The others are dropped.
@@ -118,94 +129,134 @@ class RecordFile:
         """
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with _alone(self._path):
-                kept = self._complete(keep) if self._path.is_file() else {}
-                self._file = self._path.open("a", encoding="utf-8", errors=_AS_JSON)
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._file = AppendOnlyFile(self._path)
+            if self._file.is_regular:
+                latest = self._latest(keep)
+                known = _complete(latest.known)
+                self._drop_all_but(known, latest)
+                self._known, self.torn = known, latest.torn
         except BlockingIOError as error:
+            self._abandon()
             raise MisconfiguredError(
                 f"another run is writing {str(self._path)!r}; wait for it or give another --out"
             ) from error
+        except MisconfiguredError:
+            self._abandon()
+            raise
         except OSError as error:
+            self._abandon()
             raise MisconfiguredError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
-        return kept
+        return dict(self._known)
 
     def known(self, *, keep: Callable[[Record], bool]) -> dict[str, Known]:
         """What `open` would give; nothing is written. Raises MisconfiguredError as it does."""
         try:
-            kept = {
-                record["source"]: _known(record)
-                for _, record in (self._records() if self._path.is_file() else ())
-                if keep(record)
-            }
+            return _complete(self._latest(keep).known) if self._path.is_file() else {}
         except OSError as error:
             raise MisconfiguredError(f"cannot read {str(self._path)!r}: {error.strerror}") from error
-        while lacking := _lacking(kept):
-            kept = {source: known for source, known in kept.items() if source not in lacking}
-        return kept
 
     def read(self) -> Iterator[Record]:
         """Every record that is there, in the order in which documents were done. Raises as `open` does."""
         try:
             for _, record in self._records() if self._path.is_file() else ():
-                yield record
+                if record is not None:
+                    yield record
         except OSError as error:
             raise MisconfiguredError(f"cannot read {str(self._path)!r}: {error.strerror}") from error
 
-    def _complete(self, keep: Callable[[Record], bool]) -> dict[str, Known]:
-        """As `_sifted`, without the documents that lack a part; dropping one can make another lack it."""
-        kept = self._sifted(keep)
-        while lacking := _lacking(kept):
-            kept = self._sifted(partial(_is_not_of, lacking))
-        return kept
+    def write(self, record: Record) -> None:
+        """Append one record; safe to call from several threads.
 
-    def _sifted(self, keep: Callable[[Record], bool]) -> dict[str, Known]:
-        """Write the file anew with the records to keep. It must be a regular one: a device would be lost."""
-        kept: dict[str, Known] = {}
+        A record of the same document with the same content is not written again: a write that took too long
+        and was given up may still have been done. Raises ServerError if the disk takes no more.
+        """
+        assert self._file is not None, "open() comes first"
+        line = (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", _AS_JSON)
+        written = record["source"], record["content_hash"]
+        with self._lock:
+            if written in self._written:
+                return
+            try:
+                self._file.append(line)
+            except OSError as error:
+                raise ServerError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
+            self._written.add(written)
+            self._has_superseded = self._has_superseded or record["source"] in self._known
+
+    def close(self) -> None:
+        """Nothing more will be written; of a document that was done anew, only the new record stays.
+
+        Raises MisconfiguredError if the disk did not keep what was written.
+        """
+        with self._lock:
+            if self._file is None:
+                return
+            if self._has_superseded:
+                with suppress(OSError):  # the next run does it
+                    latest = self._latest(lambda _: True)
+                    self._drop_all_but(latest.known, latest)
+            file, self._file = self._file, None
+            try:
+                file.close()
+            except OSError as error:
+                raise MisconfiguredError(
+                    f"cannot write {str(self._path)!r}: {error.strerror}; run the same command again"
+                ) from error
+
+    def _abandon(self) -> None:
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.close()
+            self._file = None
+
+    def _latest(self, keep: Callable[[Record], bool]) -> _Latest:
+        """What the file holds, and of the records only those that `keep` accepts."""
+        known: dict[str, Known] = {}
+        lines: dict[str, int] = {}
+        records = torn = offset = end = 0
+        is_torn_within = False
+        for number, (line, record) in enumerate(self._records()):
+            offset += len(line)
+            if record is None:
+                torn += 1
+                continue
+            records, end, is_torn_within = records + 1, offset, torn > 0
+            known.pop(record["source"], None)
+            if keep(record):
+                known[record["source"]] = _known(record)
+                lines[record["source"]] = number
+        return _Latest(known, lines, records, torn, end, is_torn_within)
+
+    def _drop_all_but(self, kept: Collection[str], latest: _Latest) -> None:
+        """Leave nothing in the file but the last records of these documents. Raises OSError."""
+        assert self._file is not None
+        if len(kept) < latest.records or latest.is_torn_within:
+            self._rewrite({latest.lines[source] for source in kept})
+        elif latest.torn:
+            self._file.cut(latest.end)
+
+    def _rewrite(self, numbers: Container[int]) -> None:
+        """Replace the file by one with these lines of it."""
         target = self._path.resolve()
         draft = target.with_name(target.name + ".draft")
         try:
-            with draft.open("w", encoding="utf-8", errors=_AS_JSON) as file:
-                for line, record in self._records():
-                    if keep(record):
-                        kept[record["source"]] = _known(record)
-                        file.write(line)
+            with draft.open("wb") as file:
+                file.writelines(line for number, (line, _) in enumerate(self._records()) if number in numbers)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(target)
         finally:
             draft.unlink(missing_ok=True)
-        return kept
+        old, self._file = self._file, AppendOnlyFile(self._path)
+        if old is not None:
+            old.close()
 
-    def write(self, record: Record) -> None:
-        """Append one record; safe to call from several threads.
-
-        Raises ServerError if the disk takes no more.
-        """
-        assert self._file is not None, "open() comes first"
-        line = json.dumps(record, ensure_ascii=False) + "\n"
-        try:
-            with self._lock:
-                self._file.write(line)
-                self._file.flush()
-        except OSError as error:
-            raise ServerError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
-
-    def close(self) -> None:
-        """Nothing more will be written."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-    def _records(self) -> Iterator[tuple[str, Record]]:
-        # A killed run may have stopped within a letter.
-        with self._path.open(encoding="utf-8", errors="surrogateescape") as file:
+    def _records(self) -> Iterator[tuple[bytes, Record | None]]:
+        """Each line and what it says; None for one that was not written to its end."""
+        with self._path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                if not line.endswith("\n"):
-                    return  # the line a killed run was writing
                 try:
-                    record = json.loads(line)
-                    _ = record["source"], record["status"], record["content_hash"], _part_sources(record)
+                    record = _parsed(line)
                 except (ValueError, TypeError, KeyError) as error:
                     raise MisconfiguredError(
                         f"line {number} of {str(self._path)!r} is not a record of docmill; give another --out"
@@ -213,17 +264,37 @@ class RecordFile:
                 yield line, record
 
 
+def _parsed(line: bytes) -> Record | None:
+    """The record; None for a line that was not written to its end.
+
+    Raises ValueError, TypeError or KeyError for what is no record.
+    """
+    is_begun = line.startswith(_BEGINNING)
+    if not line.endswith(b"\n"):
+        if is_begun or _BEGINNING.startswith(line) or not line.strip(b"\0"):
+            return None
+        raise ValueError
+    try:
+        record: Record = json.loads(line)
+    except ValueError:
+        if is_begun:
+            return None
+        raise
+    _ = record["source"], record["status"], record["content_hash"], _part_sources(record)
+    return record
+
+
+def _complete(kept: dict[str, Known]) -> dict[str, Known]:
+    """Without the documents that lack a part; dropping one can make another lack it."""
+    while lacking := {
+        source for source, known in kept.items() if any(part not in kept for part in known.parts)
+    }:
+        kept = {source: known for source, known in kept.items() if source not in lacking}
+    return kept
+
+
 def _known(record: Record) -> Known:
     return Known(record["content_hash"], record["status"], _part_sources(record))
-
-
-def _lacking(kept: Mapping[str, Known]) -> set[str]:
-    """The documents one of whose parts has no record."""
-    return {source for source, known in kept.items() if any(part not in kept for part in known.parts)}
-
-
-def _is_not_of(sources: Container[str], record: Record) -> bool:
-    return record["source"] not in sources
 
 
 def _part_sources(record: Record) -> tuple[str, ...]:

@@ -12,10 +12,20 @@ from typing import Literal
 from docmill.batch.memory import MemoryJournal
 from docmill.batch.parts import Family, PartReader, PartsAside, part_ref
 from docmill.batch.records import Known, RecordFile, failure_record
-from docmill.errors import DocmillError, InternalError, SetupError, TransientError, first_of, retry_delay_s
+from docmill.errors import (
+    DocmillError,
+    InternalError,
+    MisconfiguredError,
+    ServerError,
+    SetupError,
+    TimeLimitError,
+    TransientError,
+    first_of,
+    retry_delay_s,
+)
 from docmill.model import Part, Result
 from docmill.pipeline import PartLimits, Steps, process
-from docmill.ports import Original, Reader, Ref
+from docmill.ports import Exporter, Original, Reader, Ref
 from docmill.reading.turns import on_account_of
 
 log = logging.getLogger(__name__)
@@ -118,6 +128,7 @@ class Runner:
 
         known: by source, the documents whose record is already there; with the same content they are not
         processed again, nor are their parts. Raises SetupError at once: a person must act before going on.
+        So it does when a record cannot be written and trying again does not help.
         """
         started = time.perf_counter()
         self._known = known or {}
@@ -163,19 +174,23 @@ class Runner:
     async def _alone(self, ref: Ref, source: Reader, aside: PartsAside) -> None:
         """One document without its parts. Holds a slot while it works and none while it waits."""
         reader = _RememberingReader(source)
-        steps = replace(self._steps, reader=reader, receiver=aside)
+        exporter = _RetainingExporter(self._steps.exporter)
+        steps = replace(self._steps, reader=reader, receiver=aside, exporter=exporter)
         journal, attempt = MemoryJournal(), 1
         try:
             while True:
-                error = await self._attempt(ref, steps, journal, attempt=attempt)
+                error = await self._attempt(ref, steps, journal, exporter, attempt=attempt)
                 if error is None:
                     return
+                tries = exporter.tries or attempt
                 if not isinstance(error, TransientError) or (
-                    error.attempted and attempt >= self._policy.max_attempts
+                    error.attempted and tries >= self._policy.max_attempts
                 ):
+                    if exporter.result is not None and isinstance(error, ServerError | TimeLimitError):
+                        raise _unwritable(error) from error
                     await self._failed(ref, error, reader.content_hash, attempts=attempt, parts=aside.parts)
                     return
-                await self._wait(ref, error, attempt=attempt)
+                await self._wait(ref, error, attempt=tries)
                 attempt += error.attempted
         finally:
             self._slots.release()
@@ -198,18 +213,23 @@ class Runner:
         self._on_waiting(self._waiting)
 
     async def _attempt(
-        self, ref: Ref, steps: Steps, journal: MemoryJournal, *, attempt: int
+        self,
+        ref: Ref,
+        steps: Steps,
+        journal: MemoryJournal,
+        exporter: "_RetainingExporter",
+        *,
+        attempt: int,
     ) -> DocmillError | None:
         known = self._known.get(ref.key)
         try:
-            if known is not None and (await steps.reader.read(ref)).content_hash == known.content_hash:
-                self._unchanged(ref, known)
-                return None
-            with on_account_of(None, ref.key):
-                result = await process(
-                    ref, steps, journal, attempt=attempt, max_attempts=self._policy.max_attempts
-                )
-            self._succeeded(ref, result)
+            if exporter.result is not None:
+                await exporter.export(ref, exporter.result)
+            elif known is None or (await steps.reader.read(ref)).content_hash != known.content_hash:
+                with on_account_of(None, ref.key):
+                    await process(
+                        ref, steps, journal, attempt=attempt, max_attempts=self._policy.max_attempts
+                    )
         except SetupError:
             raise
         except DocmillError as error:
@@ -221,6 +241,11 @@ class Runner:
             )
             internal.__cause__ = error
             return internal
+        # Beyond the errors of the document: nothing that goes wrong from here on may give it a second record.
+        if exporter.result is not None:
+            self._succeeded(ref, exporter.result)
+        elif known is not None:
+            self._unchanged(ref, known)
         return None
 
     def _unchanged(self, ref: Ref, known: Known) -> None:
@@ -258,13 +283,47 @@ class Runner:
         parts: Sequence[Part],
     ) -> None:
         record = failure_record(ref, error, content_hash=content_hash, attempts=attempts, parts=parts)
-        await asyncio.to_thread(self._records.write, record)
+        attempt = 1
+        while True:
+            try:
+                await asyncio.to_thread(self._records.write, record)
+                break
+            except ServerError as unwritten:
+                if attempt >= self._policy.max_attempts:
+                    raise _unwritable(unwritten) from unwritten
+                await self._wait(ref, unwritten, attempt=attempt)
+                attempt += 1
         self._report.by_error[error.code] += 1
         self._done(Done(ref, "failed", error.message, attempts))
 
     def _done(self, done: Done) -> None:
         self._report.by_status[done.status] += 1
         self._on_done(done)
+
+
+def _unwritable(error: TransientError) -> MisconfiguredError:
+    """The error of a run whose records cannot be written."""
+    return MisconfiguredError(
+        f"{error.message}. What was written is whole; see that there is room, then run the same command again"
+        " to go on"
+    )
+
+
+class _RetainingExporter:
+    """`Exporter` that keeps the result, so that only its writing is repeated where that failed.
+
+    tries: how often it was written, or tried to be.
+    """
+
+    def __init__(self, exporter: Exporter) -> None:
+        self._exporter = exporter
+        self.result: Result | None = None
+        self.tries = 0
+
+    async def export(self, ref: Ref, result: Result) -> None:
+        self.result = result
+        self.tries += 1
+        await self._exporter.export(ref, result)
 
 
 class _RememberingReader:

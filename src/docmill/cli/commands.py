@@ -1,5 +1,6 @@
 """The commands and their options. What each does stands in a module of its own, loaded when it is called."""
 
+import errno
 import sys
 from io import TextIOWrapper
 from pathlib import Path
@@ -8,9 +9,9 @@ from typing import Annotated
 import typer
 
 from docmill.cli import letters
-from docmill.cli.exits import USAGE
+from docmill.cli.exits import FAILED, USAGE
 from docmill.cli.options import Aws, DataFolder, SettingsFile
-from docmill.cli.printing import stderr
+from docmill.cli.printing import give_up_stdout, stderr
 from docmill.errors import DocmillError
 
 app = typer.Typer(
@@ -36,6 +37,17 @@ def main() -> None:
     except DocmillError as error:
         stderr.print(f"docmill: {error.message}", style="red", markup=False)
         sys.exit(USAGE)
+    except OSError as error:
+        if error.filename is not None or error.errno not in {
+            errno.ENOSPC,
+            errno.EDQUOT,
+            errno.EFBIG,
+            errno.EIO,
+        }:
+            raise
+        give_up_stdout()
+        stderr.print(f"docmill: cannot print: {error.strerror}", style="red", markup=False)
+        sys.exit(FAILED)
     except ModuleNotFoundError as error:
         stderr.print(
             f"docmill: this command needs {error.name!r}; run: pip install 'docmill[all]'", style="red"
@@ -137,8 +149,8 @@ def run(
     first, and --config with another file, even an empty one, keeps documents here. --dry-run tells what an
     earlier run into the same file has done.
 
-    Exit code: 0 every document was processed, 1 some failed (their record says why), 2 nothing was done,
-    130 interrupted (run it again to go on).
+    Exit code: 0 every document was processed, 1 some failed (their record says why), 2 something must
+    be changed first, 130 interrupted (after both, run it again to go on).
     """
     from docmill.cli.run import Options, run_folder
     from docmill.cli.schemas import schema_called

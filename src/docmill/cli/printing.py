@@ -1,6 +1,8 @@
 """What all commands print with."""
 
 import logging
+import os
+import sys
 import traceback
 from types import TracebackType
 
@@ -28,6 +30,13 @@ MARKS = {
 def counted(count: int, one: str, many: str = "") -> str:
     """`1 page`, `2 pages`. many: where an s is not enough."""
     return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def give_up_stdout() -> None:
+    """Let nothing more go to standard output, not even what the interpreter writes at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def shown(name: str) -> str:

@@ -24,7 +24,7 @@ from docmill.batch.runner import Delay, Done, Policy, Report, Runner
 from docmill.cli.exits import FAILED, INTERRUPTED
 from docmill.cli.leaving import tell_leaving
 from docmill.cli.means import Means, means_of
-from docmill.cli.printing import MARKS, PlacesFormatter, counted, shown, stderr, stdout
+from docmill.cli.printing import MARKS, PlacesFormatter, counted, give_up_stdout, shown, stderr, stdout
 from docmill.errors import DocmillError
 from docmill.model import Schema
 from docmill.offline import offline_steps, reading_pool
@@ -84,6 +84,12 @@ def run_folder(options: Options) -> int:
     logging.basicConfig(level="WARNING", handlers=[warnings])
     records = RecordFile(options.out)
     known = records.open(keep=lambda record: _keep(record, options))
+    if records.torn:
+        torn = counted(records.torn, "record")
+        stderr.print(
+            f"{options.out} has {torn} that an earlier run did not finish: taken out and read again",
+            markup=False,
+        )
     try:
         with progress(len(refs), quiet=options.quiet) as told:
             report = asyncio.run(read_all(options, means, refs, records, known=known, told=told))
@@ -92,10 +98,14 @@ def run_folder(options: Options) -> int:
         return INTERRUPTED
     finally:
         records.close()
-    _summarise(report)
-    failed_before = _tell_failed(known)
-    stdout.print(f"records: {options.out}", markup=False)
-    return FAILED if report.by_status["failed"] or failed_before else 0
+    failed = report.by_status["failed"] or any(record.status == "failed" for record in known.values())
+    try:
+        _summarise(report)
+        _tell_failed(known)
+        stdout.print(f"records: {options.out}", markup=False)
+    except OSError as error:
+        told.stop_printing(error)
+    return FAILED if failed or told.is_cut_off else 0
 
 
 def _tell_plan(options: Options, refs: Sequence[Ref], means: Means) -> None:
@@ -176,15 +186,16 @@ class Told:
     task: TaskID
     total: int
     quiet: bool
+    is_cut_off: bool = False
 
     def on_done(self, done: Done) -> None:
         """See `Runner`."""
         self.bar.advance(self.task)
         if not self.quiet:
             named = "" if done.ref.key.endswith(done.title) else f"  {escape(shown(done.title))}"
-            stdout.print(f"{MARKS[done.status]} {escape(shown(done.ref.key))}{named}")
+            self._print(f"{MARKS[done.status]} {escape(shown(done.ref.key))}{named}")
             for part in done.left_out:
-                stdout.print(f"  {MARKS['not_read']} {escape(shown(part))}")
+                self._print(f"  {MARKS['not_read']} {escape(shown(part))}")
 
     def on_found(self, parts: int) -> None:
         """See `Runner`."""
@@ -195,7 +206,7 @@ class Told:
         """See `Runner`. That nobody was asked, because a provider is left alone, only the bar says."""
         if not self.quiet and delay.error.attempted:
             reason = escape(shown(delay.error.message))
-            stdout.print(
+            self._print(
                 f"[yellow]…[/] {escape(shown(delay.ref.key))}  tried again in {delay.seconds:.0f} s: {reason}"
             )
 
@@ -203,6 +214,18 @@ class Told:
         """See `Runner`."""
         waiting = f" ({count} waiting to be tried again)" if count else ""
         self.bar.update(self.task, description=f"{_READING}{waiting}")
+
+    def stop_printing(self, error: OSError) -> None:
+        """Standard output takes no more: the records matter, and the lines beside them do not."""
+        self.is_cut_off = self.quiet = True
+        give_up_stdout()
+        stderr.print(f"docmill: cannot print: {error.strerror}; the records are still written", markup=False)
+
+    def _print(self, line: str) -> None:
+        try:
+            stdout.print(line)
+        except OSError as error:
+            self.stop_printing(error)
 
 
 @contextmanager
@@ -230,9 +253,8 @@ def _summarise(report: Report) -> None:
         stdout.print(f"  {count} x {code}{_REMEDIES.get(code, '')}", markup=False)
 
 
-def _tell_failed(known: Mapping[str, Known]) -> bool:
-    """Say how many failed before and are not tried again; whether any did."""
+def _tell_failed(known: Mapping[str, Known]) -> None:
+    """Say how many failed before and are not tried again."""
     failed = sum(record.status == "failed" for record in known.values())
     if failed:
         stdout.print(f"{failed} failed in an earlier run; --retry-failed tries them again")
-    return bool(failed)

@@ -1,5 +1,6 @@
 """What commands write besides records."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from docmill.errors import MisconfiguredError
@@ -16,4 +17,6 @@ def put(path: Path, text: str) -> None:
         new.write_text(text, encoding="utf-8")
         new.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
         raise MisconfiguredError(f"cannot write {str(path)!r}: {error.strerror}") from error
