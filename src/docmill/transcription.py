@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import zstandard
 from numpy.typing import NDArray
+from pydantic_core import to_json
 
 from docmill.model import Box, Cell, Document, Embedded, Page, Part, Table, Usage, Words
 
@@ -51,8 +52,7 @@ def dumps(document: Document) -> bytes:
         content["embedded"] = [
             [one.name, one.media_type, b64encode(one.content).decode()] for one in document.embedded
         ]
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return _compressor().compress(text.encode())
+    return _compressor().compress(to_json(content))
 
 
 def _compressor() -> zstandard.ZstdCompressor:

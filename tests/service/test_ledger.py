@@ -88,3 +88,18 @@ async def test_progress_does_not_wait_for_a_row_that_is_being_ended(service: Ser
         await ending.execute("SELECT FROM ingestion WHERE id = %s FOR UPDATE", [accepted.ingestion_id])
         async with asyncio.timeout(10), service.database.tenant(service.default_tenant_id) as conn:
             await claims.progress(conn, [(claim, "extract")])
+
+
+async def test_what_postgresql_cannot_store_of_a_result_is_left_out_or_replaced(
+    service: Service, upload: Upload, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    assert accepted.ingestion_id
+    result = replace(NO_RESULT, text="a\0b", structured_data={"number": "1\ud800", "name": "x\0y é"})
+
+    async with Ledger(service.database, "me", lease_s=300, max_attempts=3) as ledger:
+        claim = await ledger.claim(accepted.ingestion_id)
+        assert isinstance(claim, Claim)
+        assert await ledger.finish(claim, result)
+
+    assert (await eyes.ingestion(accepted)).structured_data == {"number": "1?", "name": "xy é"}

@@ -12,6 +12,7 @@ from uuid import UUID
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 from pydantic import JsonValue
+from pydantic_core import PydanticSerializationError, to_json
 
 from docmill.errors import DocmillError
 from docmill.service.protocol import Obstacle
@@ -420,13 +421,16 @@ _LONG = 1_000_000
 
 
 def _dumped(rows: list[dict[str, Any]]) -> Jsonb:
-    text = json.dumps(rows, default=str)
-    if _UNSTORABLE.search(text):  # rare, and cleaning takes longer than all the rest
-        text = json.dumps(storable_values(json.loads(text)))
-    return Jsonb(text, dumps=str)
+    try:
+        data = to_json(rows)
+    except PydanticSerializationError:  # a half of a character
+        data = json.dumps(rows, default=str).encode()
+    if _UNSTORABLE.search(data):  # rare, and cleaning takes longer than all the rest
+        data = to_json(storable_values(json.loads(data)))
+    return Jsonb(data, dumps=bytes)
 
 
-_UNSTORABLE = re.compile(r"\\u(?:0000|d[89a-f])")
+_UNSTORABLE = re.compile(rb"\\u(?:0000|d[89a-f])")
 
 
 def storable_values(value: JsonValue) -> JsonValue:
