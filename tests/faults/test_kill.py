@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from docmill.service.case import Wish
 from docmill.service.stack import Service
 from docmill.service.store import ingestions, parts
 from faults.control import Control
@@ -41,6 +42,42 @@ async def test_a_document_survives_the_kill_of_its_worker(
     await victim.kill()
     await inherited(accepted)
 
+    await all_is_well()
+
+
+async def test_what_a_person_said_wins_though_the_worker_dies_before_it_is_judged(
+    put: Put,
+    start_worker: StartWorker,
+    control: Control,
+    heir: Heir,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+    service: Service,
+) -> None:
+    tenant_id, point = service.default_tenant_id, "after the commit"
+    accepted = await put(paper("reviewed"))
+    first = await start_worker()
+    read = await eyes.until(accepted, "ready")
+    await first.stop()
+    assert read.ingestion_id
+    said = [Wish("number", "correct", "R-7"), Wish("issue_date", "correct", "2026-02-03")]
+    await service.reviews.add(read.id, said, tenant_id=tenant_id, ingestion_id=read.ingestion_id)
+    await service.intake.reprocess(read.id, tenant_id=tenant_id)
+    victim = await start_worker(point)
+
+    await control.reached(point)
+    await victim.kill()
+    between = await eyes.document(accepted)
+    async with heir():
+        judged = await eyes.when(accepted, lambda row: row.verdict is not None)
+        await settled()
+
+    assert between.ingestion_id != read.ingestion_id
+    assert (between.state, between.verdict) == ("needs_review", None)
+    for row in (between, judged):
+        assert (row.structured_data or {})["number"] == "R-7"
+        assert str(row.document_date) == "2026-02-03"
     await all_is_well()
 
 

@@ -1,6 +1,7 @@
 """What people said, weighed against the checks, also when a document is processed again."""
 
 from collections.abc import Awaitable, Callable
+from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -11,12 +12,14 @@ from pydantic import BaseModel, Field
 from docmill import transcription
 from docmill.errors import ChangedError, ServerError
 from docmill.model import Box, Document, Failure, Schema
+from docmill.service import sweeper as sweeping
 from docmill.service.case import Case, RefusedError, Wish, value_at
 from docmill.service.reviewing import Reviews
 from docmill.service.stack import Service
-from docmill.service.store import documents
+from docmill.service.store import documents, reviews, sweeps
 from docmill.service.store.ids import new_id
-from docmill.service.store.reviews import Standing
+from docmill.service.store.reviews import NewReview, Standing
+from docmill.service.sweeper import Sweeper
 from docmill.understanding.gate import RuleGate
 from scripted import Eyes, Running, Script, Upload
 
@@ -97,6 +100,110 @@ async def test_a_new_result_is_judged_with_what_was_said_before(
     assert reviewed.standing.data == DATA
     with pytest.raises(ChangedError, match="processed again"):
         await service.reviews.add(document_id, [confirm], tenant_id=tenant_id, ingestion_id=first)
+
+
+async def test_what_is_said_while_the_document_is_processed_again_lies_over_the_new_result(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_id = (await upload()).document_id
+    first = await finish(document_id, 0.9)
+    await service.intake.reprocess(document_id, tenant_id=tenant_id)
+    corrections = [
+        Wish("gross_total", "correct", "13.00"),
+        Wish("issue_date", "correct", "2026-11-04"),
+    ]
+    assert await service.reviews.add(document_id, corrections, tenant_id=tenant_id, ingestion_id=first)
+
+    await finish(document_id, 0.9)
+
+    async with service.database.tenant(tenant_id) as conn:
+        before = await documents.get(conn, document_id)
+    assert before is not None
+    assert before.structured_data == {**DATA, "gross_total": "13.00", "issue_date": "2026-11-04"}
+    assert (before.state, before.document_date) == ("needs_review", date(2026, 11, 4))
+
+
+async def test_results_that_no_worker_has_judged_with_reviews_are_judged_by_the_sweeper(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_ids = [(await upload(f"{number}".encode())).document_id for number in range(3)]
+    for document_id in document_ids:
+        first = await finish(document_id, 0.3)
+        await service.reviews.confirm_all(document_id, tenant_id=tenant_id, ingestion_id=first)
+        await service.intake.reprocess(document_id, tenant_id=tenant_id)
+        await finish(document_id, 0.2)
+
+    await Sweeper(service).judge_reviews()
+
+    assert [await _state(service, document_id) for document_id in document_ids] == ["ready"] * 3
+    async with service.database.connection() as conn:
+        assert await sweeps.to_judge(conn, after=UUID(int=0), limit=10) == []
+
+
+async def test_reviews_that_cannot_be_judged_keep_none_of_the_others_waiting(
+    service: Service, upload: Upload, finish: Finish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "_DOCUMENTS", 1)
+    tenant_id = service.default_tenant_id
+    document_ids = sorted([(await upload(f"{number}".encode())).document_id for number in range(3)])
+    for document_id in document_ids:
+        first = await finish(document_id, 0.3)
+        await service.reviews.confirm_all(document_id, tenant_id=tenant_id, ingestion_id=first)
+        await service.intake.reprocess(document_id, tenant_id=tenant_id)
+        await finish(document_id, 0.2)
+    settle = service.reviews.settle
+
+    async def settle_others(document_id: UUID, *, tenant_id: UUID) -> None:
+        if document_id == document_ids[0]:
+            raise ServerError("its transcription is out of reach")
+        await settle(document_id, tenant_id=tenant_id)
+
+    monkeypatch.setattr(service.reviews, "settle", settle_others)
+    await Sweeper(service).judge_reviews()
+
+    states = [await _state(service, document_id) for document_id in document_ids]
+    assert states == ["needs_review", "ready", "ready"]
+
+
+async def test_a_result_under_reviews_that_were_all_taken_back_is_not_waited_for(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_id = (await upload()).document_id
+    first = await finish(document_id, 0.9)
+    wish = Wish("gross_total", "correct", "13.00")
+    await service.reviews.add(document_id, [wish], tenant_id=tenant_id, ingestion_id=first)
+    await service.reviews.undo_last(document_id, tenant_id=tenant_id, ingestion_id=first)
+    await service.intake.reprocess(document_id, tenant_id=tenant_id)
+
+    await finish(document_id, 0.9)
+
+    assert await _state(service, document_id) == "ready"
+
+
+async def test_a_date_that_is_none_does_not_keep_a_result_from_its_document(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_id = (await upload()).document_id
+    first = await finish(document_id, 0.9)
+    async with service.database.tenant(tenant_id) as conn:
+        said = [NewReview("issue_date", "correct", "2026-02-31", before=None, machine=None)]
+        await reviews.add(
+            conn,
+            tenant_id=tenant_id,
+            document_id=document_id,
+            ingestion_id=first,
+            reviewed_by=new_id(),
+            reviews=said,
+        )
+    await service.intake.reprocess(document_id, tenant_id=tenant_id)
+
+    await finish(document_id, 0.9)
+
+    assert await _state(service, document_id) == "needs_review"
 
 
 async def test_a_result_that_is_replaced_meanwhile_is_left_to_whoever_replaced_it(

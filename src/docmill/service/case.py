@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import cached_property
 from typing import Any, cast
 
@@ -102,15 +101,6 @@ class Case:
         failures = self._failures(self._model, self._evidence, self._extractors_own())
         still = [failure for failure in failures if not self._is_settled(failure)]
         return still, [failure for failure in failures if failure not in still]
-
-    @property
-    def issue_date(self) -> date | None:
-        """The document's date, if a person said it."""
-        said = self.current.get("issue_date")
-        try:
-            return date.fromisoformat(shown(said.value)) if said else None
-        except ValueError:  # cleared, or a text in a schema of the user's own
-            return None
 
     def _is_settled(self, failure: Failure) -> bool:
         """A person has spoken of every value that it speaks of, or has let the check itself pass."""

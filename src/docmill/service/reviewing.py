@@ -161,7 +161,6 @@ class Reviews:
                 document_id,
                 failures=[failure.model_dump(mode="json") for failure in failures],
                 accepted=[failure.model_dump(mode="json") for failure in accepted],
-                issue_date=case.issue_date,
             )
         self._feed.announce()
         return True

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
-from docmill.errors import CrashedError
+from docmill.errors import CrashedError, DocmillError
 from docmill.ports import DeadMessage
 from docmill.service.leftovers import remove_leftovers
 from docmill.service.metrics import Metrics
@@ -36,6 +36,7 @@ _NAMED = 100
 
 _DEAD = 100
 _EVENTS = 1000
+_DOCUMENTS = 100
 _FIRST_ID = UUID(int=0)
 
 
@@ -79,6 +80,7 @@ class Sweeper:
             Rule("lost messages", self._sweep_s, self.send_lost_again),
             Rule("dead messages", self._sweep_s, self.empty_dead_messages),
             Rule("files", _DAY_S, partial(remove_leftovers, service.database, service.blobs)),
+            Rule("reviews", self._sweep_s, self.judge_reviews),
             Rule("events", _HOUR_S, self.forget_old_events),
         )
 
@@ -108,7 +110,8 @@ class Sweeper:
 
     async def relieve_dead_workers(self) -> None:
         """Have others take at once what dead workers of this machine held, and remove their folders."""
-        for worker_id in await asyncio.to_thread(dead_workers, self._work):
+        dead = await asyncio.to_thread(dead_workers, self._work)
+        for worker_id in dead:
             async with self._database.connection() as conn:
                 held = await sweeps.held_by(conn, worker_id)
             for tenant_id, ids in by_tenant(held).items():
@@ -119,6 +122,8 @@ class Sweeper:
                 )
             await asyncio.to_thread(forget_worker, self._work, worker_id)
             log.warning("a worker has died", extra={"dead_worker_id": worker_id, "held": len(held)})
+        if dead:
+            await self.judge_reviews()
 
     async def send_lost_again(self) -> None:
         """Send again what is to be worked on, has nobody working on it, and has no message either."""
@@ -189,6 +194,24 @@ class Sweeper:
             )
             self._metrics.documents_failed(error.code)
             self._service.feed.announce()
+
+    async def judge_reviews(self) -> None:
+        """Judge results together with what people had said before, where their worker died before it did."""
+        after = _FIRST_ID
+        while True:
+            async with self._database.connection() as conn:
+                found = await sweeps.to_judge(conn, after=after, limit=_DOCUMENTS)
+            for one in found:
+                extra = {"document_id": str(one.id), "tenant_id": str(one.tenant_id)}
+                try:
+                    await self._service.reviews.settle(one.id, tenant_id=one.tenant_id)
+                except DocmillError as error:  # it is tried again with the next sweep
+                    log.warning("reviews are not judged", extra={**extra, "code": error.code})
+                else:
+                    log.warning("reviews are judged that a worker had left", extra=extra)
+            if len(found) < _DOCUMENTS:
+                return
+            after = found[-1].id
 
     async def forget_old_events(self) -> None:
         """Forget events past their time, in small steps."""

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pkgutil import iter_modules
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -160,3 +160,42 @@ def test_ingestions_of_before_are_numbered_as_they_were_asked_for(
         conn.execute(statement, [ids[3], DEFAULT_TENANT_ID, document_id, new_id(), 0])
         rows = conn.execute("SELECT id, ordinal FROM ingestion ORDER BY ordinal").fetchall()
     assert rows == [(ids[2], 1), (ids[1], 2), (ids[0], 3), (ids[3], 4)]
+
+
+def test_results_of_before_that_were_not_judged_with_reviews_will_be(
+    postgres: EmbeddedPostgres, owner: str
+) -> None:
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
+        admin.execute(sql.SQL("GRANT docmill_app, docmill_dispatch TO {}").format(sql.Identifier(owner)))
+    upgrade(url_of(postgres, owner), "0017")
+    left, judged, plain = ids = [new_id() for _ in range(3)]
+    with psycopg.connect(postgres.url(owner), autocommit=True) as conn:
+        for number, document_id in enumerate(ids):
+            conn.execute(
+                """
+                INSERT INTO document (id, tenant_id, content_hash, byte_size, file_name, file_path,
+                                      structured_data, verdict)
+                VALUES (%s, %s, repeat(%s, 64), 1, 'a', 'a', '{"number": "4"}', %s)
+                """,
+                [document_id, DEFAULT_TENANT_ID, str(number), "{}" if document_id == judged else None],
+            )
+        for document_id in (left, judged):
+            conn.execute(
+                """
+                INSERT INTO review (id, tenant_id, document_id, ingestion_id, path, action, value, before,
+                                    machine, reviewed_by)
+                VALUES (%s, %s, %s, %s, 'number', 'correct', '"7"', '"4"', '"4"', %s)
+                """,
+                [new_id(), DEFAULT_TENANT_ID, document_id, new_id(), new_id()],
+            )
+
+        migrate(url_of(postgres, owner))
+
+        rows = conn.execute("SELECT id, needs_human_review FROM document WHERE review_due").fetchall()
+        assert conn.execute("SELECT id FROM documents_to_judge(%s, 10)", [UUID(int=0)]).fetchall() == [
+            (left,)
+        ]
+        forced = conn.execute("SELECT relname FROM pg_class WHERE relrowsecurity AND NOT relforcerowsecurity")
+        assert forced.fetchall() == []
+    assert rows == [(left, True)]
+    assert plain not in dict(rows)

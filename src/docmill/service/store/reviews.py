@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
@@ -221,11 +221,10 @@ async def settle(
     *,
     failures: Sequence[JsonValue],
     accepted: Sequence[JsonValue],
-    issue_date: date | None = None,
 ) -> None:
-    """Give the document its values as reviewed.
+    """Give the document its values as reviewed, and its date if a person said it.
 
-    failures: what a person must still look at. issue_date: the document's date, if a person said it.
+    failures: what a person must still look at.
     """
     await conn.execute(
         """
@@ -233,8 +232,9 @@ async def settle(
            SET structured_data = with_reviews(result.structured_data, document.id),
                verdict = %(verdict)s,
                needs_human_review = %(is_open)s,
+               review_due = false,
                document_date = coalesce(
-                   %(issue_date)s, (result.classification ->> 'document_date')::date
+                   reviewed_date(document.id), (result.classification ->> 'document_date')::date
                ),
                updated_at = clock_timestamp()
           FROM ingestion result
@@ -244,7 +244,6 @@ async def settle(
             "document_id": document_id,
             "verdict": Jsonb({"failures": list(failures), "accepted": list(accepted)}),
             "is_open": bool(failures),
-            "issue_date": issue_date,
         },
     )
 

@@ -48,6 +48,16 @@ async def held_by(conn: Conn, worker_id: str) -> list[Found]:
         return await cur.fetchall()
 
 
+async def to_judge(conn: Conn, *, after: UUID, limit: int) -> list[Found]:
+    """Up to `limit` documents after id `after` with a result under which reviews are not judged yet."""
+    async with conn.cursor(row_factory=class_row(Found)) as cur:
+        await cur.execute(
+            "SELECT id, tenant_id FROM documents_to_judge(%(after)s, %(limit)s)",
+            {"after": after, "limit": limit},
+        )
+        return await cur.fetchall()
+
+
 async def note_sent(conn: Conn, ids: Sequence[UUID]) -> list[UUID]:
     """Note that these ingestions are sent again; those that are still to be worked on."""
     cur = await conn.execute(
