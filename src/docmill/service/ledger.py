@@ -204,10 +204,10 @@ class Ledger:
             self._moved.clear()
             steps, self._steps = self._steps, {}
             try:
+                await self.store_findings()
                 for tenant_id, group in _grouped(list(steps.values()), _tenant):
                     async with self._database.tenant(tenant_id) as conn:
                         await claims.progress(conn, group)
-                await self.store_findings()
             except DocmillError as error:  # the next step brings both again; no work depends on this
                 log.warning("cannot write progress", extra={"code": error.code})
 

@@ -30,7 +30,7 @@ async def store(conn: Conn, found: Sequence[tuple[Claim, StoredFindings]]) -> No
     """Store what is known of one tenant's documents so far; nothing where the claim is lost.
 
     A document shows it until one of its ingestions that has read it completes: then that one's result counts,
-    as a whole.
+    as a whole. A trigger copies the classification, which is no change by a person.
     """
     await lock_documents(conn, [claim.document_id for claim, _ in found])
     rows = await dumped([key_of(claim) | _known(findings) for claim, findings in found])
@@ -56,17 +56,13 @@ async def store(conn: Conn, found: Sequence[tuple[Claim, StoredFindings]]) -> No
              WHERE ingestion.id = known.ingestion_id
                AND ingestion.fence = known.fence
                AND status = 'in-progress'
-            RETURNING ingestion.id, document_id, ingestion.classification
+            RETURNING ingestion.id, document_id
         )
         UPDATE document
            SET media_type = coalesce(known.media_type, document.media_type),
                page_count = coalesce(known.page_count, document.page_count),
                text = coalesce(known.text, document.text),
-               document_type = coalesce(held.classification ->> 'document_type', document_type),
-               title = coalesce(held.classification ->> 'title', title),
-               summary = coalesce(held.classification ->> 'summary', summary),
-               document_date = coalesce((held.classification ->> 'document_date')::date, document_date),
-               language = coalesce(held.classification ->> 'language', known.language, document.language),
+               language = coalesce(known.language, document.language),
                updated_at = clock_timestamp()
           FROM held
           JOIN known ON known.ingestion_id = held.id
