@@ -167,7 +167,7 @@ def test_results_of_before_that_were_not_judged_with_reviews_will_be(
 ) -> None:
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as admin:
         admin.execute(sql.SQL("GRANT docmill_app, docmill_dispatch TO {}").format(sql.Identifier(owner)))
-    upgrade(url_of(postgres, owner), "0017")
+    upgrade(url_of(postgres, owner), "0018")
     left, judged, plain = ids = [new_id() for _ in range(3)]
     with psycopg.connect(postgres.url(owner), autocommit=True) as conn:
         for number, document_id in enumerate(ids):
