@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -40,7 +41,8 @@ class AtOnceError(ServerError):
 def paper(name: str, **orders: Any) -> bytes:  # noqa: ANN401  whatever JSON takes
     """A document that is obeyed.
 
-    `work_s` to take, `error` to raise, `in_child` to be read in the pool, `holds` names of papers in it.
+    `work_s` to take, `error` to raise, `in_child` to be read in the pool, `holds` names of papers in it,
+    `fatal`: it kills its worker.
     """
     return json.dumps({"name": name, **orders}).encode()
 
@@ -55,6 +57,8 @@ class ObedientConverter:
     async def convert(self, original: Original) -> Document:
         orders = json.loads(await asyncio.to_thread(original.path.read_bytes))
         await asyncio.sleep(orders.get("work_s", 0))
+        if orders.get("fatal"):
+            os.kill(os.getpid(), signal.SIGKILL)
         if orders.get("in_child"):
             await self._stop_in_child(original.path.with_name("pipe"))
         match orders.get("error"):

@@ -15,6 +15,7 @@ from docmill.service.protocol import (
     Delete,
     GiveUp,
     GiveUpCrashed,
+    Isolate,
     Leave,
     Obstacle,
     Retry,
@@ -44,6 +45,7 @@ class Row:
     status: str = "in-progress"
     fence: int = 3
     attempt_count: int = 1
+    deaths: int = 0
     lease_until: float | None = None
     next_attempt_at: float | None = None
 
@@ -78,6 +80,9 @@ def test_the_class_of_an_outcome_decides(
         (Obstacle("in-progress", 12, attempts_used_up=True), Wait(12)),
         (Obstacle("in-progress", 0, attempts_used_up=True), GiveUpCrashed()),
         (Obstacle("in-progress", 0, attempts_used_up=False), Wait(1)),
+        (Obstacle("in-progress", 0, attempts_used_up=False, suspect=True), Isolate()),
+        (Obstacle("in-progress", 12, attempts_used_up=False, suspect=True), Wait(12)),
+        (Obstacle("in-progress", 0, attempts_used_up=True, suspect=True), GiveUpCrashed()),
     ],
 )
 def test_a_message_is_deleted_only_when_nobody_may_need_it(
@@ -86,11 +91,16 @@ def test_a_message_is_deleted_only_when_nobody_may_need_it(
     assert turned_away(obstacle) == expected
 
 
+def test_a_suspect_that_cannot_be_had_alone_either_is_just_being_changed() -> None:
+    suspect = Obstacle("in-progress", 0, attempts_used_up=False, suspect=True)
+
+    assert turned_away(suspect, alone=True) == Wait(1)
+
+
 @pytest.mark.parametrize(
     ("row", "claimable", "hopeless", "obstacle"),
     [
         (Row(), True, False, Obstacle("in-progress", 0, attempts_used_up=False)),
-        (Row(lease_until=100), True, False, Obstacle("in-progress", 0, attempts_used_up=False)),
         (Row(lease_until=101), False, False, Obstacle("in-progress", 1, attempts_used_up=False)),
         (Row(next_attempt_at=100), True, False, Obstacle("in-progress", 0, attempts_used_up=False)),
         (Row(next_attempt_at=102), False, False, Obstacle("in-progress", 2, attempts_used_up=False)),
@@ -110,6 +120,27 @@ def test_only_an_unfinished_ingestion_that_nobody_holds_can_be_had(
     assert may_claim(row, 100, 3) is claimable
     assert may_give_up(row, 100, 3) is hopeless
     assert obstacle_of(row, 100, 3) == obstacle
+
+
+@pytest.mark.parametrize(
+    ("row", "beside_others", "alone", "hopeless"),
+    [
+        (Row(lease_until=100), False, True, False),
+        (Row(deaths=1), False, True, False),
+        (Row(deaths=3), False, True, False),
+        (Row(deaths=3, lease_until=100), False, False, True),
+        (Row(deaths=4), False, False, True),
+        (Row(deaths=4, lease_until=101), False, False, False),
+        (Row(attempt_count=3, lease_until=100), False, True, False),
+        (Row(attempt_count=4, lease_until=100), False, False, True),
+    ],
+)
+def test_what_a_worker_died_with_is_tried_alone_and_costs_no_attempt(
+    row: Row, *, beside_others: bool, alone: bool, hopeless: bool
+) -> None:
+    assert may_claim(row, 100, 3) is beside_others
+    assert may_claim(row, 100, 3, alone=True) is alone
+    assert may_give_up(row, 100, 3) is hopeless
 
 
 @pytest.mark.parametrize(

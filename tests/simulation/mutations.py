@@ -23,6 +23,7 @@ STALE_WRITE = "a stale owner wrote"
 TAKEN = "taken from a living worker"
 EARLY = "tried again too early"
 DEADLY = "a document killed too many workers"
+BLAMED = "blamed for the death of others"
 UNUSED = "failed before its attempts were used up"
 STUCK = "something is stuck"
 NO_LETTER = "a failed document has no dead letter"
@@ -49,31 +50,49 @@ class FenceNotRaisedWhenGivenBack(Store):
 
 
 class ClaimsWhatIsLeased(Store):
-    def may_claim(self, row: Row) -> bool:
-        return row.status == "in-progress" and row.attempt_count < self.max_attempts
+    def may_claim(self, row: Row, *, alone: bool) -> bool:
+        lease_until = row.lease_until
+        if row.last and row.last.process.alive:
+            row.lease_until = None
+        may = super().may_claim(row, alone=alone)
+        row.lease_until = lease_until
+        return may
 
 
 class ForgetsToWait(Store):
     """The delay is in the message alone; a duplicate has none."""
 
-    def may_claim(self, row: Row) -> bool:
+    def may_claim(self, row: Row, *, alone: bool) -> bool:
         waits_until, row.next_attempt_at = row.next_attempt_at, None
-        may = super().may_claim(row)
+        may = super().may_claim(row, alone=alone)
         row.next_attempt_at = waits_until
         return may
 
 
-class AttemptCountedAtFailure(Store):
-    def count_claim(self, row: Row) -> None:
-        pass
+class NoDeathsCounted(Store):
+    def count_death(self, row: Row) -> None:
+        super().count_death(row)
+        row.deaths = 0
 
-    def set_back(self, claim: Claim, delay_s: int, *, counts: bool) -> bool:
-        if counts:
-            claim.row.attempt_count += 1
-        return super().set_back(claim, delay_s, counts=counts)
 
-    def refund(self, row: Row) -> None:
-        pass
+class DeathsCountAsAttempts(Store):
+    """As it was: whoever is claimed when a worker dies loses an attempt."""
+
+    def count_death(self, row: Row) -> None:
+        super().count_death(row)
+        row.deaths = 0
+        row.attempt_count += 1
+
+
+class SuspectsInCompany(Store):
+    def may_claim(self, row: Row, *, alone: bool) -> bool:
+        del alone
+        return super().may_claim(row, alone=True)
+
+
+class DoesNotWaitForTheOthers(Worker):
+    def isolate(self, delivery: Delivery) -> Steps:
+        yield from self.handle(delivery, alone=True)
 
 
 class NothingIsRefunded(Store):
@@ -92,16 +111,17 @@ class LeaseKeptWhenGivenBack(Store):
 
 class GivesUpWhatIsLeased(Store):
     def may_give_up(self, row: Row) -> bool:
-        return row.status == "in-progress" and row.attempt_count >= self.max_attempts
+        is_open = row.status == "in-progress"
+        return super().may_give_up(row) or (is_open and row.attempt_count >= self.max_attempts)
 
 
 class GivesUpBeforeTheLeaseEnds(Worker):
     """Its statement checks no lease either; each of the two checks alone prevents the harm."""
 
-    def turned_away(self, obstacle: Obstacle | None) -> TurnedAway:
+    def turned_away(self, obstacle: Obstacle | None, *, alone: bool) -> TurnedAway:
         if obstacle and obstacle.status == "in-progress" and obstacle.attempts_used_up:
             return GiveUpCrashed()
-        return super().turned_away(obstacle)
+        return super().turned_away(obstacle, alone=alone)
 
 
 class NoDeadLetter(Store):
@@ -122,8 +142,8 @@ class JournalOverwritten(Store):
 class DeletesWhatIsClaimed(Worker):
     """As the pipeline docmill comes from did."""
 
-    def turned_away(self, obstacle: Obstacle | None) -> TurnedAway:
-        follows = super().turned_away(obstacle)
+    def turned_away(self, obstacle: Obstacle | None, *, alone: bool) -> TurnedAway:
+        follows = super().turned_away(obstacle, alone=alone)
         return Delete() if isinstance(follows, Wait) else follows
 
 
@@ -222,7 +242,10 @@ MUTATIONS: dict[str, tuple[Variant, str]] = {
     "giving back does not raise the fence": (Variant(store=FenceNotRaisedWhenGivenBack), STALE_WRITE),
     "what is leased is claimed": (Variant(store=ClaimsWhatIsLeased), TAKEN),
     "the delay of a retry is in the message alone": (Variant(store=ForgetsToWait), EARLY),
-    "the attempt is counted at its failure": (Variant(store=AttemptCountedAtFailure), DEADLY),
+    "deaths of workers are not counted": (Variant(store=NoDeathsCounted), DEADLY),
+    "deaths of workers count as attempts": (Variant(store=DeathsCountAsAttempts), UNUSED),
+    "suspects are claimed beside other work": (Variant(store=SuspectsInCompany), BLAMED),
+    "a suspect does not wait for other work": (Variant(worker=DoesNotWaitForTheOthers), BLAMED),
     "setup errors and shutdowns burn attempts": (Variant(store=NothingIsRefunded), UNUSED),
     "a shutdown counts as an attempt": (Variant(worker=ShutdownCounts), UNUSED),
     "the lease is kept when the claim is given back": (Variant(store=LeaseKeptWhenGivenBack), STUCK),

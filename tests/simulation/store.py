@@ -16,7 +16,8 @@ class Row:
     """An ingestion. behaviours: what becomes of each run of it, the last one for ever.
 
     entitled: number of the claim that may write, 0 for none. claims, free: how many there were, and how many
-    of them were no attempts. effects: how often a result was stored.
+    of them were no attempts. effects: how often a result was stored. kills: how many workers it killed.
+    lost_alone: how many of its claims were lost while their worker had nothing else in work.
     """
 
     __slots__ = (
@@ -30,8 +31,10 @@ class Row:
         "free",
         "has_letter",
         "journal",
+        "kills",
         "last",
         "lease_until",
+        "lost_alone",
         "messages",
         "name",
         "next_attempt_at",
@@ -56,6 +59,8 @@ class Row:
         self.claims = 0
         self.free = 0
         self.deaths = 0
+        self.kills = 0
+        self.lost_alone = 0
         self.effects = 0
         self.runs = 0
         self.last: Claim | None = None
@@ -73,7 +78,10 @@ class Behaviour:
 
 @dataclass(slots=True, eq=False)
 class Claim:
-    """What a worker knows of its claim, and the `number` it has in truth."""
+    """What a worker knows of its claim, and the `number` it has in truth.
+
+    in_company: whether its process worked on something else at any time of it.
+    """
 
     row: Row
     process: Process
@@ -82,6 +90,7 @@ class Claim:
     number: int
     believed_until: int
     working: bool = True
+    in_company: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -151,10 +160,11 @@ class Store:
         ]
 
     def give_back(self) -> list[Row]:
-        """Free what dead processes held; an attempt that ended so counts."""
+        """Free what dead processes held; each is a suspect from now on."""
         freed = [row for row in self.rows if row.entitled and row.last and not row.last.process.alive]
         for row in freed:
             self.kernel.note("{} is taken out of dead hands", row.name)
+            self.count_death(row)
             row.lease_until = None
             row.entitled = 0
             self.next_fence(row)
@@ -171,8 +181,8 @@ class Store:
         row.fence += 1
         return True
 
-    def may_claim(self, row: Row) -> bool:
-        return protocol.may_claim(row, self.kernel.now, self.max_attempts)
+    def may_claim(self, row: Row, *, alone: bool) -> bool:
+        return protocol.may_claim(row, self.kernel.now, self.max_attempts, alone=alone)
 
     def holds(self, claim: Claim) -> bool:
         return protocol.holds(claim.row, claim.fence)
@@ -180,14 +190,16 @@ class Store:
     def may_give_up(self, row: Row) -> bool:
         return protocol.may_give_up(row, self.kernel.now, self.max_attempts)
 
-    def take(self, row: Row, process: Process) -> Claim | None:
-        if not self.may_claim(row):
+    def take(self, row: Row, process: Process, *, alone: bool = False) -> Claim | None:
+        if not self.may_claim(row, alone=alone):
             self.kernel.note("{} cannot claim {}", process.name, row.name)
             return None
         self._check_takeover(row)
         now = self.kernel.now
         if row.next_attempt_at is not None and row.next_attempt_at > now:
             raise Violation("tried again too early", row.name)
+        if protocol.was_lost(row, now):
+            self.count_death(row)
         self.count_claim(row)
         self.next_fence(row)
         row.lease_until = now + self.lease_s
@@ -203,6 +215,13 @@ class Store:
 
     def count_claim(self, row: Row) -> None:
         row.attempt_count += 1
+
+    def count_death(self, row: Row) -> None:
+        """The last claim was lost: it was no attempt."""
+        row.deaths += 1
+        self.refund(row)
+        row.free += 1
+        row.lost_alone += row.last is not None and not row.last.in_company
 
     def next_fence(self, row: Row) -> None:
         row.fence += 1
@@ -250,17 +269,23 @@ class Store:
         self.write(claim)
         self._end(row, "failed")
         self.write_letter(row)
-        self._check_attempts(row, error)
+        if error.code == "server_error":
+            self._check_attempts(row)
         return True
 
     def give_up(self, row: Row) -> bool:
         if not self.may_give_up(row):
             return False
         self._check_takeover(row)
+        if protocol.was_lost(row, self.kernel.now):
+            self.count_death(row)
         self._end(row, "failed")
         self.write_letter(row)
         row.fence += 1
-        self._check_attempts(row, None)
+        if row.deaths > self.max_attempts > row.lost_alone:
+            raise Violation("blamed for the death of others", row.name)
+        if row.deaths <= self.max_attempts:
+            self._check_attempts(row)
         return True
 
     def write_letter(self, row: Row) -> None:
@@ -296,9 +321,9 @@ class Store:
         row.entitled = 0
         self.unfinished -= 1
 
-    def _check_attempts(self, row: Row, error: DocmillError | None) -> None:
+    def _check_attempts(self, row: Row) -> None:
         """Only a document's own error may end it before all attempts were made."""
-        if (error is None or error.code == "server_error") and row.claims - row.free < self.max_attempts:
+        if row.claims - row.free < self.max_attempts:
             raise Violation("failed before its attempts were used up", row.name)
 
     def get_journal(self, row: Row) -> int:
@@ -315,6 +340,6 @@ class Store:
         row.journal = row.journal or writer
 
     def note_death(self, row: Row) -> None:
-        row.deaths += 1
-        if row.deaths > self.max_attempts:
+        row.kills += 1
+        if row.kills > self.max_attempts + 1:
             raise Violation("a document killed too many workers", row.name)

@@ -11,6 +11,7 @@ from docmill.service.protocol import (
     Delete,
     GiveUp,
     GiveUpCrashed,
+    Isolate,
     Leave,
     Retry,
     Settlement,
@@ -38,6 +39,7 @@ PAUSE_S = 60
 BATCH = 2
 _RETRY_S = 5
 _POLL_RETRY_S = 15
+_CLOSED_S = 5
 
 
 @dataclass(slots=True, eq=False)
@@ -50,12 +52,18 @@ class Worker:
     process: Process
     jobs: list[Task] = field(default_factory=list[Task])
     paused_until: int = 0
+    handled: int = 0
+    closed: bool = False
+    working: list[Claim] = field(default_factory=list[Claim])
 
     def poll(self) -> Steps:
         kernel, queue = self.kernel, self.queue
         while True:
             if self.paused_until > kernel.now:
                 yield self.paused_until - kernel.now
+                continue
+            if self.closed and not self.process.stopping:
+                yield _CLOSED_S
                 continue
             if (due_s := queue.next_due()) > 0 and not self.process.stopping:
                 waiting = kernel.current
@@ -70,7 +78,7 @@ class Worker:
                 yield _POLL_RETRY_S
                 continue
             for delivery in deliveries:
-                if self.process.stopping:
+                if self.process.stopping or self.closed:
                     kernel.spawn(self.process, self._return(delivery))
                 else:
                     self._start(delivery)
@@ -84,6 +92,7 @@ class Worker:
             return
 
     def _start(self, delivery: Delivery) -> None:
+        self.handled += 1
         self.jobs = [job for job in self.jobs if not job.done]
         self.jobs.append(self.kernel.spawn(self.process, self._job(delivery), is_job=True))
 
@@ -99,24 +108,29 @@ class Worker:
 
     def _job(self, delivery: Delivery) -> Steps:
         try:
-            yield from self._handle(delivery)
+            yield from self.handle(delivery, alone=False)
         except ServerError:
             self.kernel.note("{} leaves its message to be delivered again", self.process.name)
         except (CancelledTaskError, ClaimLostError):
             return
+        finally:
+            self.handled -= 1
 
-    def _handle(self, delivery: Delivery) -> Steps:
+    def handle(self, delivery: Delivery, *, alone: bool) -> Steps:
         row = delivery.message.row
-        claim: Claim | None = yield (DATABASE, self.store.take, (row, self.process))
+        take = partial(self.store.take, alone=alone)
+        claim: Claim | None = yield (DATABASE, take, (row, self.process))
         if claim is not None:
             yield from self._work(claim, delivery)
             return
         obstacle = yield (DATABASE, self.store.obstacle, (row,))
-        match self.turned_away(obstacle):
+        match self.turned_away(obstacle, alone=alone):
             case Delete():
                 yield (QUEUE, self.queue.delete, (delivery,))
             case Wait(delay_s=delay_s):
                 yield (QUEUE, self.queue.release, (delivery, int(delay_s)))
+            case Isolate():
+                yield from self.isolate(delivery)
             case GiveUpCrashed():
                 ended = yield (DATABASE, self.store.give_up, (row,))
                 if ended:
@@ -124,13 +138,32 @@ class Worker:
                 else:
                     yield (QUEUE, self.queue.release, (delivery, 0))
 
-    def turned_away(self, obstacle: protocol.Obstacle | None) -> TurnedAway:
-        return protocol.turned_away(obstacle)
+    def turned_away(self, obstacle: protocol.Obstacle | None, *, alone: bool) -> TurnedAway:
+        return protocol.turned_away(obstacle, alone=alone)
+
+    def isolate(self, delivery: Delivery) -> Steps:
+        """Work on a suspect once all else is done, or leave it to another worker if one is waiting here."""
+        if not self.closed:
+            self.closed = True
+            try:
+                while self.handled > 1:
+                    yield _CLOSED_S
+                    if not (yield (QUEUE, self.queue.extend, (delivery, self.store.lease_s))):
+                        return
+                yield from self.handle(delivery, alone=True)
+            finally:
+                self.closed = False
+            return
+        yield (QUEUE, self.queue.release, (delivery, 0))
 
     def _work(self, claim: Claim, delivery: Delivery) -> Steps:
         beat = self._beat(claim, delivery, self.kernel.current)
         beating = self.kernel.spawn(self.process, beat, delay_s=HEARTBEAT_S)
         outcome: DocmillError | ClaimLostError | None = None
+        claim.in_company = bool(self.working)
+        for other in self.working:
+            other.in_company = True
+        self.working.append(claim)
         try:
             try:
                 yield from self._attempt(claim, delivery)
@@ -139,6 +172,7 @@ class Worker:
             finally:
                 self.kernel.end(beating)
                 claim.working = False
+                self.working.remove(claim)
             yield from self.settle(claim, delivery, self._settlement(claim, outcome))
         except CancelledTaskError:
             yield from self.let_go(claim, delivery)

@@ -15,6 +15,7 @@ from docmill.errors import CrashedError, DocmillError, InternalError
 from docmill.model import Result
 from docmill.ports import Message, Queue
 from docmill.service.batches import Batches
+from docmill.service.isolation import Isolation
 from docmill.service.lease import Lease
 from docmill.service.ledger import Ledger, Refusal
 from docmill.service.metrics import Metrics, Outcome
@@ -24,6 +25,7 @@ from docmill.service.protocol import (
     Delete,
     GiveUp,
     GiveUpCrashed,
+    Isolate,
     Leave,
     Retry,
     Wait,
@@ -77,6 +79,8 @@ class Jobs:
         self._announce = announce
         self._pause = pause
         self._deletions = Batches(self._delete_all)
+        self.isolation = Isolation()
+        """Knows every task that `handle` runs in; who starts one adds it."""
 
     async def handle(self, message: Message) -> None:
         """See a message through, in a task of its own. Cancelled, it gives everything back first."""
@@ -94,16 +98,19 @@ class Jobs:
             await self._delete(message)
             return
         bind_contextvars(ingestion_id=str(ingestion_id))  # until this task ends
+        await self._claim_and_work(ingestion_id, message, alone=False)
+
+    async def _claim_and_work(self, ingestion_id: UUID, message: Message, *, alone: bool) -> None:
         since = time.monotonic()
-        match await self._claim(ingestion_id, message):
+        match await self._claim(ingestion_id, message, alone=alone):
             case Claim() as claim:
                 await self._work(self._lease(message, claim, since))
             case Refusal() as refusal:
-                await self._turn_away(ingestion_id, refusal, message)
+                await self._turn_away(ingestion_id, refusal, message, alone=alone)
 
-    async def _claim(self, ingestion_id: UUID, message: Message) -> Claim | Refusal:
+    async def _claim(self, ingestion_id: UUID, message: Message, *, alone: bool) -> Claim | Refusal:
         since = time.monotonic()
-        claiming = self._ledger.claim(ingestion_id)
+        claiming = self._ledger.claim_alone(ingestion_id) if alone else self._ledger.claim(ingestion_id)
         try:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:
@@ -125,19 +132,46 @@ class Jobs:
             heartbeat_s=self._settings.heartbeat_s,
         )
 
-    async def _turn_away(self, ingestion_id: UUID, refusal: Refusal, message: Message) -> None:
+    async def _turn_away(
+        self, ingestion_id: UUID, refusal: Refusal, message: Message, *, alone: bool
+    ) -> None:
         """What to do with a message whose ingestion was not to be had."""
-        match turned_away(refusal.obstacle):
+        match turned_away(refusal.obstacle, alone=alone):
             case Delete():
                 await self._delete(message)
             case Wait(delay_s=delay_s):
                 await self._queue.release(message, delay_s=delay_s)
+            case Isolate():
+                await self._work_alone(ingestion_id, message)
             case GiveUpCrashed():
                 assert refusal.tenant_id  # who has an obstacle exists
                 await self._give_up_crashed(ingestion_id, refusal.tenant_id, message)
 
+    async def _work_alone(self, ingestion_id: UUID, message: Message) -> None:
+        """Work on a suspect once all else is done, or leave it to another worker if one is waiting here."""
+        async with self.isolation.reserved() as is_first:
+            if is_first and await self._is_alone(message):
+                log.info("working alone on a document whose worker died")
+                await self._claim_and_work(ingestion_id, message, alone=True)
+                return
+        await self._queue.release(message)
+
+    async def _is_alone(self, message: Message) -> bool:
+        """Wait until nothing else is in work, and keep the message meanwhile. False if it is lost."""
+        try:
+            while not await self.isolation.is_alone(within_s=self._settings.heartbeat_s):
+                if not await self._queue.extend(message, visibility_s=self._settings.lease_s):
+                    return False
+        except asyncio.CancelledError:
+            await self._queue.release(message)
+            raise
+        return True
+
     async def _give_up_crashed(self, ingestion_id: UUID, tenant_id: UUID, message: Message) -> None:
-        error = CrashedError("every attempt ended with the death of its worker; the file may be harmful")
+        deaths = self._settings.max_attempts
+        error = CrashedError(
+            f"its worker died {deaths} times with nothing else in work; the file may be harmful"
+        )
         if await self._ledger.give_up(ingestion_id, tenant_id, error, receive_count=message.receive_count):
             log.error(
                 "ingestion failed",

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from types import TracebackType
 from typing import Self, TypeVar
@@ -48,6 +49,7 @@ class Ledger:
         self._lease_s = lease_s
         self._max_attempts = max_attempts
         self._claiming = Batches(self._claim_all, at_once=2)
+        self._claiming_alone = Batches(partial(self._claim_all, alone=True))
         self._finishing = Batches(self._finish_all, at_once=2)
         self._steps: dict[UUID, tuple[Claim, str]] = {}
         self._findings: dict[UUID, tuple[Claim, StoredFindings]] = {}
@@ -67,6 +69,10 @@ class Ledger:
     def claim(self, ingestion_id: UUID) -> asyncio.Future[Claim | Refusal]:
         """The claim, or why it is not to be had."""
         return self._claiming.ask(ingestion_id)
+
+    def claim_alone(self, ingestion_id: UUID) -> asyncio.Future[Claim | Refusal]:
+        """As `claim`, by a worker that has nothing else in work: it may also get a suspect."""
+        return self._claiming_alone.ask(ingestion_id)
 
     async def give_up(
         self, ingestion_id: UUID, tenant_id: UUID, error: DocmillError, *, receive_count: int
@@ -150,12 +156,14 @@ class Ledger:
         if known is not None:
             await findings.store(conn, [known])
 
-    async def _claim_all(self, ingestion_ids: Sequence[UUID]) -> list[Claim | Refusal]:
+    async def _claim_all(
+        self, ingestion_ids: Sequence[UUID], *, alone: bool = False
+    ) -> list[Claim | Refusal]:
         async with self._database.connection() as conn:
             tenants = await claims.tenants_of(conn, ingestion_ids)
         answers: dict[UUID, Claim | Refusal] = {}
         for tenant_id, known in _grouped(list(tenants), tenants.__getitem__):
-            answers |= await self._claim_of_tenant(tenant_id, known)
+            answers |= await self._claim_of_tenant(tenant_id, known, alone=alone)
         return [self._answer(id_, answers, tenants.get(id_)) for id_ in ingestion_ids]
 
     def _answer(
@@ -169,7 +177,7 @@ class Ledger:
         return answer
 
     async def _claim_of_tenant(
-        self, tenant_id: UUID, ingestion_ids: Sequence[UUID]
+        self, tenant_id: UUID, ingestion_ids: Sequence[UUID], *, alone: bool
     ) -> dict[UUID, Claim | Refusal]:
         async with self._database.tenant(tenant_id) as conn:
             taken = await claims.take(
@@ -178,6 +186,7 @@ class Ledger:
                 worker_id=self._worker_id,
                 lease_s=self._lease_s,
                 max_attempts=self._max_attempts,
+                alone=alone,
             )
             answers: dict[UUID, Claim | Refusal] = {claim.ingestion_id: claim for claim in taken}
             left = [id_ for id_ in ingestion_ids if id_ not in answers]

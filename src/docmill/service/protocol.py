@@ -40,6 +40,11 @@ class Row(Protocol):
         ...
 
     @property
+    def deaths(self) -> int:
+        """How many of its earlier claims ended with their worker's death, or because their lease ran out."""
+        ...
+
+    @property
     def lease_until(self) -> float | None:
         """Until when its claim is good, None while nobody has one."""
         ...
@@ -54,12 +59,14 @@ class Row(Protocol):
 class Obstacle:
     """Why an ingestion could not be claimed.
 
-    wait_s: how long another worker may hold it, at most, or how long it waits for its next attempt.
+    wait_s: how long another worker may hold it, at most, or how long it waits for its next attempt. suspect:
+    whether a worker died while it held this ingestion.
     """
 
     status: str
     wait_s: float
     attempts_used_up: bool
+    suspect: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +82,13 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class Isolate:
+    """Finish everything else that this worker has in work, and claim the ingestion alone."""
+
+
+@dataclass(frozen=True, slots=True)
 class GiveUpCrashed:
-    """Fail the ingestion: every attempt ended with its worker. Then delete the message."""
+    """Fail the ingestion: its worker died too often while it was worked on alone. Then delete the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,26 +115,48 @@ class GiveUp:
     error: DocmillError
 
 
-TurnedAway: TypeAlias = Delete | Wait | GiveUpCrashed
+TurnedAway: TypeAlias = Delete | Wait | Isolate | GiveUpCrashed
 Settlement: TypeAlias = Delete | Leave | Retry | GiveUp
 
 
-def may_claim(row: Row, now: float, max_attempts: int) -> bool:
+def may_claim(row: Row, now: float, max_attempts: int, *, alone: bool = False) -> bool:
     """Whether a worker may take the ingestion: it is unfinished, nobody holds it, it is time, a try is left.
 
-    The time counts whatever message leads here: a duplicate must not use up attempts that were to wait.
+    A suspect is only for a worker that has nothing else in work (`alone`). The time counts whatever message
+    leads here: a duplicate must not use up attempts that were to wait.
     """
     return (
         row.status == "in-progress"
-        and row.attempt_count < max_attempts
         and not is_leased(row, now)
+        and not is_used_up(row, now, max_attempts)
+        and (alone or deaths_of(row, now) == 0)
         and (row.next_attempt_at is None or row.next_attempt_at <= now)
     )
 
 
 def may_give_up(row: Row, now: float, max_attempts: int) -> bool:
-    """Whether all attempts ended with their worker, so that nobody is left to fail the ingestion."""
-    return row.status == "in-progress" and row.attempt_count >= max_attempts and not is_leased(row, now)
+    """Whether the ingestion is used up, so that nobody is left to fail it."""
+    return row.status == "in-progress" and is_used_up(row, now, max_attempts) and not is_leased(row, now)
+
+
+def is_used_up(row: Row, now: float, max_attempts: int) -> bool:
+    """Whether no attempt is left, or workers died of it: at most one beside other work, the rest alone."""
+    return attempts_of(row, now) >= max_attempts or deaths_of(row, now) > max_attempts
+
+
+def attempts_of(row: Row, now: float) -> int:
+    """The attempts that count. One that ended with its worker, for whatever reason, is given back."""
+    return row.attempt_count - was_lost(row, now)
+
+
+def deaths_of(row: Row, now: float) -> int:
+    """How often a worker died, or was cut off until its lease ran out, while it held the ingestion."""
+    return row.deaths + was_lost(row, now)
+
+
+def was_lost(row: Row, now: float) -> bool:
+    """Whether the last claim ended without a word. The next statement about the row takes note of it."""
+    return row.lease_until is not None and row.lease_until <= now
 
 
 def is_leased(row: Row, now: float) -> bool:
@@ -144,17 +178,23 @@ def obstacle_of(row: Row, now: float, max_attempts: int) -> Obstacle:
     """What stands in the way of a claim."""
     times = [at for at in (row.lease_until, row.next_attempt_at) if at is not None]
     wait_s = max([0.0, *(at - now for at in times)])
-    return Obstacle(row.status, wait_s, row.attempt_count >= max_attempts)
+    used_up = is_used_up(row, now, max_attempts)
+    return Obstacle(row.status, wait_s, used_up, suspect=deaths_of(row, now) > 0)
 
 
-def turned_away(obstacle: Obstacle | None) -> TurnedAway:
-    """What becomes of a message whose ingestion was not to be had. obstacle: None if it does not exist."""
+def turned_away(obstacle: Obstacle | None, *, alone: bool = False) -> TurnedAway:
+    """What becomes of a message whose ingestion was not to be had.
+
+    obstacle: None if it does not exist. alone: whether its worker asked for it with nothing else in work.
+    """
     if obstacle is None or obstacle.status != "in-progress":
         return Delete()
     if obstacle.wait_s > 0:
         return Wait(obstacle.wait_s)
     if obstacle.attempts_used_up:
         return GiveUpCrashed()
+    if obstacle.suspect and not alone:
+        return Isolate()
     return Wait(_MOMENT_S)
 
 

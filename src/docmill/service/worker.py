@@ -100,7 +100,7 @@ class Worker:
             pause=self.pause,
             tracer=service.tracer,
         )
-        self._running: set[asyncio.Task[None]] = set()
+        self._isolation = self._jobs.isolation
         self._asked_for = 0
         self._room = asyncio.Event()
 
@@ -112,7 +112,7 @@ class Worker:
             async with self._ledger, asyncio.TaskGroup() as group:
                 polling = asyncio.create_task(self._poll_all(group))
                 await _first_of(polling, stop)
-                log.info("worker stopping", extra={"running": len(self._running)})
+                log.info("worker stopping", extra={"running": len(self._isolation.jobs)})
                 await _first_of(asyncio.create_task(end([polling])), abort)
                 await self._drain(abort)
             if polling.done() and not polling.cancelled():
@@ -153,40 +153,36 @@ class Worker:
     @property
     def _free(self) -> int:
         """How many more documents may be taken now."""
-        return (
-            0 if self.pause.wait_s > 0 else self.pause.most(self._settings.concurrency) - len(self._running)
-        )
+        if self.pause.wait_s > 0 or self._isolation.closed:
+            return 0
+        return self.pause.most(self._settings.concurrency) - len(self._isolation.jobs)
 
     async def _take_all(self, messages: Sequence[Message], group: asyncio.TaskGroup) -> None:
         for message in messages:
             await self._take(message, group)
 
     async def _take(self, message: Message, group: asyncio.TaskGroup) -> None:
-        """Start on a message, or give it back if a pause has begun since it was asked for."""
+        """Start on a message, or give it back if nothing more may be begun since it was asked for."""
         if self._free > 0:
             job = group.create_task(self._jobs.handle(message))
-            self._running.add(job)
-            job.add_done_callback(self._ended)
+            self._isolation.add(job)
+            job.add_done_callback(lambda _: self._room.set())
             return
         try:
             await self._queue.release(message, delay_s=self.pause.wait_s)
         except DocmillError as error:
             log.warning("message left to be delivered again", extra={"reason": type(error).__name__})
 
-    def _ended(self, job: asyncio.Task[None]) -> None:
-        self._running.discard(job)
-        self._room.set()
-
     async def _drain(self, abort: asyncio.Event) -> None:
         """Let the jobs finish; at the end of the grace time, or at once on `abort`, stop them."""
         aborting = asyncio.ensure_future(abort.wait())
         deadline = time.monotonic() + self._settings.grace_s
-        while self._running and not aborting.done() and (left_s := deadline - time.monotonic()) > 0:
+        while self._isolation.jobs and not aborting.done() and (left_s := deadline - time.monotonic()) > 0:
             await asyncio.wait(
-                {*self._running, aborting}, timeout=left_s, return_when=asyncio.FIRST_COMPLETED
+                {*self._isolation.jobs, aborting}, timeout=left_s, return_when=asyncio.FIRST_COMPLETED
             )
         aborting.cancel()
-        await end(list(self._running), again_s=LETTING_GO_S)
+        await end(list(self._isolation.jobs), again_s=LETTING_GO_S)
 
 
 async def _first_of(task: asyncio.Task[None], event: asyncio.Event) -> None:

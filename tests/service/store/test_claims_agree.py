@@ -31,6 +31,7 @@ class Row:
     status: str
     fence: int
     attempt_count: int
+    deaths: int
     lease_until: int | None
     next_attempt_at: int | None
 
@@ -39,15 +40,18 @@ ROWS = st.builds(
     Row,
     status=st.sampled_from(["in-progress", "in-progress", "completed", "failed"]),
     fence=st.integers(0, 5),
-    attempt_count=st.integers(0, MAX_ATTEMPTS + 1),
+    attempt_count=st.integers(1, MAX_ATTEMPTS + 2),
+    deaths=st.integers(0, MAX_ATTEMPTS + 2),
     lease_until=TIMES,
     next_attempt_at=TIMES,
 )
 
 
-@given(row=ROWS, fence=st.integers(0, 5))
+@given(row=ROWS, fence=st.integers(0, 5), alone=st.booleans())
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-async def test_the_statements_decide_as_the_predicates_do(database_url: str, row: Row, fence: int) -> None:
+async def test_the_statements_decide_as_the_predicates_do(
+    database_url: str, row: Row, fence: int, *, alone: bool
+) -> None:
     async with (
         Database(database_url, max_connections=1) as database,
         database.tenant(DEFAULT_TENANT_ID) as conn,
@@ -57,12 +61,13 @@ async def test_the_statements_decide_as_the_predicates_do(database_url: str, row
         holds = protocol.holds(row, fence)
 
         async with _undone(conn):
-            taken = await _take(conn, ingestion_id)
-            assert bool(taken) == protocol.may_claim(row, NOW, MAX_ATTEMPTS)
+            taken = await _take(conn, ingestion_id, alone=alone)
+            assert bool(taken) == protocol.may_claim(row, NOW, MAX_ATTEMPTS, alone=alone)
+            deaths = protocol.deaths_of(row, NOW)
             for new in taken:
-                assert (new.fence, new.attempt) == (row.fence + 1, row.attempt_count + 1)
+                assert (new.fence, new.attempt) == (row.fence + 1, protocol.attempts_of(row, NOW) + 1)
                 assert await _obstacle(conn, ingestion_id) == Obstacle(
-                    "in-progress", LEASE_S, new.attempt >= MAX_ATTEMPTS
+                    "in-progress", LEASE_S, new.attempt >= MAX_ATTEMPTS, suspect=deaths > 0
                 )
         assert await _obstacle(conn, ingestion_id) == protocol.obstacle_of(row, NOW, MAX_ATTEMPTS)
         async with _undone(conn):
@@ -104,8 +109,8 @@ async def _stored(conn: Conn, row: Row) -> tuple[UUID, UUID]:
     await conn.execute(
         """
         INSERT INTO ingestion (id, tenant_id, document_id, uploaded_by, status, fence, attempt_count,
-                               completed_at, lease_until, next_attempt_at)
-        VALUES (%s, %s, %s, %s, %s, %s, %s, %s::timestamptz,
+                               deaths, completed_at, lease_until, next_attempt_at)
+        VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s::timestamptz,
                 clock_timestamp() + make_interval(secs => %s),
                 clock_timestamp() + make_interval(secs => %s))
         """,
@@ -117,6 +122,7 @@ async def _stored(conn: Conn, row: Row) -> tuple[UUID, UUID]:
             row.status,
             row.fence,
             row.attempt_count,
+            row.deaths,
             None if row.status == "in-progress" else "2026-01-01",
             row.lease_until,
             row.next_attempt_at,
@@ -125,16 +131,16 @@ async def _stored(conn: Conn, row: Row) -> tuple[UUID, UUID]:
     return ingestion_id, document_id
 
 
-async def _take(conn: Conn, ingestion_id: UUID) -> list[Claim]:
+async def _take(conn: Conn, ingestion_id: UUID, *, alone: bool) -> list[Claim]:
     return await claims.take(
-        conn, [ingestion_id], worker_id="one", lease_s=LEASE_S, max_attempts=MAX_ATTEMPTS
+        conn, [ingestion_id], worker_id="one", lease_s=LEASE_S, max_attempts=MAX_ATTEMPTS, alone=alone
     )
 
 
 async def _obstacle(conn: Conn, ingestion_id: UUID) -> Obstacle:
     """With the time to wait in whole seconds."""
     found = (await claims.obstacles(conn, [ingestion_id], max_attempts=MAX_ATTEMPTS))[ingestion_id]
-    return Obstacle(found.status, _rounded(found.wait_s), found.attempts_used_up)
+    return Obstacle(found.status, _rounded(found.wait_s), found.attempts_used_up, found.suspect)
 
 
 def _rounded(seconds: float) -> float:

@@ -73,22 +73,30 @@ async def tenants_of(conn: Conn, ingestion_ids: Sequence[UUID]) -> dict[UUID, UU
 
 
 async def take(
-    conn: Conn, ingestion_ids: Sequence[UUID], *, worker_id: str, lease_s: float, max_attempts: int
+    conn: Conn,
+    ingestion_ids: Sequence[UUID],
+    *,
+    worker_id: str,
+    lease_s: float,
+    max_attempts: int,
+    alone: bool = False,
 ) -> list[Claim]:
     """Claims on those of one tenant's ingestions that are to be had.
 
-    The attempt is counted here and not at its end, so that a document that kills its worker cannot do so for
-    ever.
+    alone: whether the worker has nothing else in work; others get no suspects. The attempt is counted here
+    and not at its end. A lease that ran out is counted here as a death, and its attempt given back, so that a
+    document that kills its worker cannot do so for ever.
     """
     async with conn.cursor(row_factory=class_row(Claim)) as cur:
         await cur.execute(
             """
             WITH free AS (
-                SELECT id
+                SELECT id, (lease_until IS NOT NULL)::integer AS lost
                   FROM ingestion
                  WHERE id = ANY(%(ids)s)
                    AND status = 'in-progress'
-                   AND attempt_count < %(max_attempts)s
+                   AND attempt_count - (lease_until IS NOT NULL)::integer < %(max_attempts)s
+                   AND deaths + (lease_until IS NOT NULL)::integer <= %(max_deaths)s
                    AND (lease_until IS NULL OR lease_until <= clock_timestamp())
                    AND (next_attempt_at IS NULL OR next_attempt_at <= clock_timestamp())
                    -- Whoever holds the lock is changing it: two workers with the same ids must not wait for
@@ -100,7 +108,8 @@ async def take(
                    lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
                    worker_id = %(worker_id)s,
                    fence = fence + 1,
-                   attempt_count = attempt_count + 1,
+                   attempt_count = attempt_count + 1 - free.lost,
+                   deaths = deaths + free.lost,
                    next_attempt_at = NULL,
                    progress_at = clock_timestamp()
               FROM free, document
@@ -114,6 +123,7 @@ async def take(
                 "worker_id": worker_id,
                 "lease_s": lease_s,
                 "max_attempts": max_attempts,
+                "max_deaths": max_attempts if alone else 0,
             },
         )
         return await cur.fetchall()
@@ -129,19 +139,24 @@ async def obstacles(conn: Conn, ingestion_ids: Sequence[UUID], *, max_attempts: 
                greatest(
                    extract(epoch FROM greatest(lease_until, next_attempt_at) - clock_timestamp()), 0
                )::float8,
-               attempt_count >= %(max_attempts)s
-          FROM ingestion
+               attempt_count - lost >= %(max_attempts)s OR deaths + lost > %(max_attempts)s,
+               deaths + lost > 0
+          FROM ingestion,
+               coalesce((lease_until <= clock_timestamp())::integer, 0) AS lost
          WHERE id = ANY(%(ids)s)
         """,
         {"ids": list(ingestion_ids), "max_attempts": max_attempts},
     )
-    return {id_: Obstacle(*facts) for id_, *facts in await cur.fetchall()}
+    return {
+        id_: Obstacle(status, wait_s, used_up, suspect)
+        for id_, status, wait_s, used_up, suspect in await cur.fetchall()
+    }
 
 
 async def give_up(
     conn: Conn, ingestion_id: UUID, *, max_attempts: int, error: DocmillError, receive_count: int = 0
 ) -> bool:
-    """Fail an ingestion all of whose attempts ended with their worker. False if it is not like that.
+    """Fail an ingestion that is used up, see `protocol.is_used_up`. False if it is not like that.
 
     receive_count: of the message that led here, for the dead letter.
     """
@@ -154,6 +169,8 @@ async def give_up(
                completed_at = clock_timestamp(),
                progress_at = clock_timestamp(),
                fence = fence + 1,
+               attempt_count = attempt_count - (lease_until IS NOT NULL)::integer,
+               deaths = deaths + (lease_until IS NOT NULL)::integer,
                lease_until = NULL,
                failed_step = coalesce(step, 'claim'),
                step = NULL,
@@ -161,7 +178,8 @@ async def give_up(
                error_message = %(message)s
          WHERE id = %(id)s
            AND status = 'in-progress'
-           AND attempt_count >= %(max_attempts)s
+           AND (attempt_count - (lease_until IS NOT NULL)::integer >= %(max_attempts)s
+                OR deaths + (lease_until IS NOT NULL)::integer > %(max_attempts)s)
            AND (lease_until IS NULL OR lease_until <= clock_timestamp())
         """,
         {

@@ -34,7 +34,8 @@ async def write(conn: Conn, ingestion_id: UUID, *, receive_count: int) -> None:
         """
         INSERT INTO dead_letter
             (id, tenant_id, body, error_code, error_message, step, attempts, receive_count)
-        SELECT %(id)s, tenant_id, id, error_code, error_message, failed_step, attempt_count, %(receive_count)s
+        SELECT %(id)s, tenant_id, id, error_code, error_message, failed_step, attempt_count + deaths,
+               %(receive_count)s
           FROM ingestion
          WHERE id = %(ingestion_id)s
             ON CONFLICT (body) DO NOTHING
@@ -154,6 +155,7 @@ async def reopen(conn: Conn, ingestion_ids: Sequence[UUID]) -> list[UUID]:
                next_attempt_at = NULL,
                sent_at = NULL,
                attempt_count = 0,
+               deaths = 0,
                fence = fence + 1
          WHERE id = ANY(%(ids)s)
            AND status = 'failed'

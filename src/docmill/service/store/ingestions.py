@@ -29,6 +29,7 @@ class IngestionRow:
     step: str | None
     progress_at: datetime
     attempt_count: int
+    deaths: int
     started_at: datetime | None
     lease_until: datetime | None
     fence: int
@@ -61,8 +62,9 @@ async def of_document(conn: Conn, document_id: UUID) -> list[IngestionRow]:
         await cur.execute(
             """
             SELECT id, tenant_id, document_id, doc_source_id, uploaded_by, status, step, progress_at,
-                   attempt_count, started_at, lease_until, fence, worker_id, next_attempt_at, source_metadata,
-                   transcription_file_path, preprocessed_file_path, transcription_quality_score,
+                   attempt_count, deaths, started_at, lease_until, fence, worker_id, next_attempt_at,
+                   source_metadata, transcription_file_path, preprocessed_file_path,
+                   transcription_quality_score,
                    classification, structured_data, evidence, verdict, valid_structured_data,
                    extraction_input_tokens, extraction_output_tokens, extraction_model, extraction_reason,
                    cost, error_code, error_message, failed_step, created_at, completed_at
@@ -171,6 +173,7 @@ async def recall(conn: Conn, ingestion_id: UUID) -> None:
                lease_until = NULL,
                next_attempt_at = NULL,
                attempt_count = 0,
+               deaths = 0,
                step = NULL,
                progress_at = clock_timestamp()
          WHERE id = %(ingestion_id)s AND status = 'in-progress'

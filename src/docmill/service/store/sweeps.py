@@ -77,12 +77,16 @@ async def note_sent(conn: Conn, ids: Sequence[UUID]) -> list[UUID]:
 async def give_back(conn: Conn, ids: Sequence[UUID], *, worker_id: str) -> list[UUID]:
     """Take ingestions out of the hands of a worker that is dead; those that it still held.
 
-    The attempt it died in counts.
+    Each is a suspect from now on. The attempt it died in is given back.
     """
     cur = await conn.execute(
         """
         UPDATE ingestion
-           SET lease_until = NULL, fence = fence + 1, sent_at = clock_timestamp()
+           SET lease_until = NULL,
+               fence = fence + 1,
+               attempt_count = attempt_count - 1,
+               deaths = deaths + 1,
+               sent_at = clock_timestamp()
          WHERE id = ANY(%(ids)s)
            AND status = 'in-progress'
            AND lease_until IS NOT NULL

@@ -1,0 +1,60 @@
+"""Only a document that kills its worker is blamed for it, and not those that were in work beside it."""
+
+from typing import Any
+
+import pytest
+
+from faults.conftest import WORKER
+from faults.control import Control
+from faults.roles import AllIsWell, Finished, Heir, Put, Settled, StartWorker, on_both_queues
+from faults.steps import paper
+from scripted import Eyes
+
+MAX_ATTEMPTS = 3
+
+
+@pytest.fixture
+def worker_settings() -> dict[str, Any]:
+    return WORKER | {"max_attempts": MAX_ATTEMPTS, "concurrency": 8}
+
+
+async def test_workers_killed_under_documents_cost_none_of_them_an_attempt(
+    put: Put,
+    start_worker: StartWorker,
+    control: Control,
+    heir: Heir,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+) -> None:
+    papers = [await put(paper(f"innocent {number}")) for number in range(8)]
+
+    for _ in range(5):
+        victim = await start_worker("after read")
+        await control.reached("after read")
+        await victim.kill()
+    async with heir():
+        await settled()
+
+    assert [(await eyes.document(one)).state for one in papers] == ["ready"] * 8
+    assert [(await eyes.ingestion(one)).attempt_count for one in papers] == [1] * 8
+    await all_is_well()
+
+
+@on_both_queues
+async def test_a_document_that_kills_its_worker_is_found_among_the_others(
+    put: Put, start_worker: StartWorker, eyes: Eyes, finished: Finished
+) -> None:
+    others = [await put(paper(f"innocent {number}", work_s=0.05)) for number in range(3)]
+    fatal = await put(paper("fatal", work_s=0.05, fatal=True))
+    others += [await put(paper(f"innocent {number}", work_s=0.05)) for number in range(3, 6)]
+
+    for _ in range(1 + MAX_ATTEMPTS):
+        await (await start_worker()).ended()
+    last = await start_worker()
+    document = await eyes.until(fatal, "failed")
+    await finished(last)
+
+    assert document.error_code == "crashed"
+    assert [(await eyes.document(one)).state for one in others] == ["ready"] * 6
+    assert [letter.ingestion_id for letter in await eyes.letters()] == [fatal.ingestion_id]
