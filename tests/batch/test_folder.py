@@ -34,15 +34,64 @@ def test_a_folder_that_cannot_be_looked_into_is_said(tmp_path: Path, monkeypatch
         list(FolderLister(tmp_path).list())
 
 
-def test_a_linked_folder_is_followed_once(tmp_path: Path) -> None:
+def test_links_that_lead_out_of_the_folder_are_named_and_not_followed(tmp_path: Path) -> None:
     inbox, elsewhere = tmp_path / "inbox", tmp_path / "elsewhere"
-    inbox.mkdir()
+    (inbox / "sub").mkdir(parents=True)
     elsewhere.mkdir()
     (elsewhere / "a.pdf").write_bytes(b"x")
-    (inbox / "linked").symlink_to(elsewhere)
-    (elsewhere / "loop").symlink_to(inbox)
+    (inbox / "b.pdf").write_bytes(b"x")
+    (inbox / "folder").symlink_to(elsewhere)
+    (inbox / "sub" / "file.pdf").symlink_to(elsewhere / "a.pdf")
+    (inbox / "gone.pdf").symlink_to(inbox / "nowhere.pdf")
+    (inbox / "up").symlink_to("..")
+    (inbox / "circle").symlink_to("circle")
+    (inbox / ".hidden").symlink_to(elsewhere)
+    lister = FolderLister(inbox)
 
-    assert [ref.key for ref in FolderLister(inbox).list()] == ["linked/a.pdf"]
+    assert [ref.key for ref in lister.list()] == ["b.pdf"]
+    assert sorted(lister.not_followed) == [
+        f"circle -> {inbox}/circle",
+        f"folder -> {elsewhere}",
+        f"gone.pdf -> {inbox}/nowhere.pdf",
+        f"sub/file.pdf -> {elsewhere}/a.pdf",
+        f"up -> {tmp_path}",
+    ]
+
+
+def test_links_within_the_folder_double_nothing_and_loops_end(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "a.pdf").write_bytes(b"x")
+    (tmp_path / "another").symlink_to("real")
+    (tmp_path / "a.pdf").symlink_to("real/a.pdf")
+    (tmp_path / "real" / "loop").symlink_to("..")
+    (tmp_path / "again").symlink_to(".")
+    lister = FolderLister(tmp_path)
+
+    assert [ref.key for ref in lister.list()] == ["real/a.pdf"]
+    assert lister.not_followed == []
+
+
+def test_what_only_a_link_shows_is_listed_once(tmp_path: Path) -> None:
+    (tmp_path / ".store" / "deep").mkdir(parents=True)
+    (tmp_path / ".store" / "1").write_bytes(b"x")
+    (tmp_path / ".store" / "deep" / "2.pdf").write_bytes(b"x")
+    (tmp_path / "a.pdf").symlink_to(".store/1")
+    (tmp_path / "b.pdf").symlink_to(".store/1")
+    (tmp_path / "more").symlink_to(".store/deep")
+    (tmp_path / "once more").symlink_to(".store/deep")
+
+    assert [ref.key for ref in FolderLister(tmp_path).list()] == ["a.pdf", "more/2.pdf"]
+
+
+def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "a.pdf").write_bytes(b"x")
+    (tmp_path / "real" / "b.pdf").symlink_to("a.pdf")
+    (tmp_path / "inbox").symlink_to("real")
+    lister = FolderLister(tmp_path / "inbox")
+
+    assert [ref.key for ref in lister.list()] == ["a.pdf"]
+    assert lister.not_followed == []
 
 
 def test_a_single_file_is_a_folder_of_one(tmp_path: Path) -> None:

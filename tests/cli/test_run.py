@@ -174,6 +174,16 @@ def test_the_output_file_is_not_taken_for_a_document(folder: Path) -> None:
     assert "out.jsonl  " not in done.stdout
 
 
+def test_a_link_out_of_the_folder_is_named_and_not_read(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("Total 1.00")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+
+    done = docmill("run", folder, "--out", tmp_path / "out.jsonl", "--dry-run")
+
+    assert f"leads out of the folder or nowhere: link.txt -> {tmp_path}/secret.txt" in done.stderr
+    assert "3 documents" in done.stdout
+
+
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     done = docmill("run", tmp_path / "nowhere", "--out", tmp_path / "out.jsonl")
 

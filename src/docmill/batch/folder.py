@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,17 +19,20 @@ class FolderLister:
     """Every file below a folder, or one file, in a stable order.
 
     passed_by: how many files were left out that programs and systems keep beside those of people.
+    not_followed: links that lead out of the folder or nowhere, each with where it leads.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self.passed_by = 0
+        self.not_followed: list[str] = []
 
     def list(self) -> Iterator[Ref]:
-        """One reference per file; hidden files and folders are left out, linked ones are followed once.
+        """One reference per file. Hidden files and folders are left out.
 
-        Raises MisconfiguredError if the folder is not there or one in it cannot be looked into: what it
-        holds would be missing without a word.
+        A link is followed only within the folder, and only to what would not be listed otherwise: nothing
+        comes twice, and loops end. Raises MisconfiguredError if the folder is not there or one in it cannot
+        be looked into: what it holds would be missing without a word.
         """
         if self._root.is_file():
             yield Ref(key=self._root.name, name=self._root.name)
@@ -37,26 +41,60 @@ class FolderLister:
             raise MisconfiguredError(
                 f"there is no folder {str(self._root)!r}; give a folder or a file that exists"
             )
-        found = sorted(_files(self._root))
+        walk = _Walk(self._root)
+        found = sorted(walk.files)
         kept = [path for path in found if not is_litter(path.name)]
         self.passed_by = len(found) - len(kept)
+        self.not_followed = [
+            f"{path.relative_to(self._root).as_posix()} -> {target}" for path, target in walk.not_followed
+        ]
         for path in kept:
             yield Ref(key=path.relative_to(self._root).as_posix(), name=path.name)
 
 
-def _files(root: Path) -> Iterator[Path]:
-    seen: set[str] = set()
-    for folder, folders, files in os.walk(root, onerror=_refuse, followlinks=True):
-        seen.add(os.path.realpath(folder))
-        folders[:] = [
-            name
-            for name in folders
-            if not name.startswith(".") and os.path.realpath(os.path.join(folder, name)) not in seen  # noqa: PTH118  os.walk gives strings
-        ]
-        for name in files:
-            path = Path(folder, name)
-            if (not name.startswith(".") or is_litter(name)) and path.is_file():
-                yield path
+class _Walk:
+    """The files below a folder. Real files come first, so that a link never stands for one of them."""
+
+    def __init__(self, root: Path) -> None:
+        self.files: list[Path] = []
+        self.not_followed: list[tuple[Path, str]] = []
+        self._inside = Path(os.path.realpath(root))
+        self._seen: set[str] = set()
+        self._links: deque[Path] = deque()
+        self._enter(root)
+        while self._links:
+            self._follow(self._links.popleft())
+
+    def _enter(self, top: Path) -> None:
+        for folder, folders, files in os.walk(top, onerror=_refuse):
+            real = os.path.realpath(folder)
+            if real in self._seen:
+                folders.clear()
+                continue
+            self._seen.add(real)
+            shown = [name for name in sorted(folders) if not name.startswith(".")]
+            folders[:] = [name for name in shown if not Path(folder, name).is_symlink()]
+            self._links.extend(Path(folder, name) for name in shown if name not in folders)
+            for name in sorted(files):
+                if not name.startswith(".") or is_litter(name):
+                    self._take(Path(folder, name))
+
+    def _take(self, path: Path) -> None:
+        if path.is_symlink():
+            self._links.append(path)
+        elif path.is_file():
+            self._seen.add(os.path.realpath(path))
+            self.files.append(path)
+
+    def _follow(self, link: Path) -> None:
+        target = os.path.realpath(link)
+        if not Path(target).is_relative_to(self._inside) or not link.exists():
+            self.not_followed.append((link, target))
+        elif link.is_dir():
+            self._enter(link)
+        elif link.is_file() and target not in self._seen:
+            self._seen.add(target)
+            self.files.append(link)
 
 
 def _refuse(error: OSError) -> None:

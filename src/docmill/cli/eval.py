@@ -15,7 +15,7 @@ from docmill.cli.exits import FAILED, INTERRUPTED
 from docmill.cli.leaving import tell_leaving
 from docmill.cli.means import means_of
 from docmill.cli.printing import stderr, stdout
-from docmill.cli.run import Options, progress, read_all
+from docmill.cli.run import Options, progress, read_all, tell_not_followed
 from docmill.cli.writing import put
 from docmill.errors import MisconfiguredError
 from docmill.evaluation.cells import Judge
@@ -101,11 +101,10 @@ def _files(question: Question) -> list[Ref]:
     own = {path.resolve() for path in given if path is not None}
     if question.truth.is_dir():
         own |= {path.resolve() for path in question.truth.rglob("*.json")}
-    return [
-        ref
-        for ref in FolderLister(question.folder).list()
-        if (question.folder / ref.key).resolve() not in own
-    ]
+    lister = FolderLister(question.folder)
+    refs = [ref for ref in lister.list() if (question.folder / ref.key).resolve() not in own]
+    tell_not_followed(lister)
+    return refs
 
 
 def _holds_one(ref: Ref, truths: Sequence[Truth]) -> bool:

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from docmill.batch.folder import FolderLister, FolderReader
 from docmill.cli.exits import FAILED
 from docmill.cli.printing import MARKS, counted, shown, stderr, stdout
+from docmill.cli.run import tell_not_followed
 from docmill.cli.schemas import schema_called
 from docmill.cli.writing import put
 from docmill.errors import DocmillError, MisconfiguredError
@@ -43,7 +44,9 @@ def learn(options: Lessons) -> int:
     """Read, learn, compare and write; the exit code."""
     schema = schema_called(options.schema, options.labels, options.config)
     truth = truth_in(options.truth, schema)
-    refs = [ref for ref in FolderLister(options.folder).list() if _known(ref, truth) is not None]
+    lister = FolderLister(options.folder)
+    refs = [ref for ref in lister.list() if _known(ref, truth) is not None]
+    tell_not_followed(lister)
     if not refs:
         raise MisconfiguredError(f"{str(options.truth)!r} names no file of {str(options.folder)!r}")
     taught = asyncio.run(_taught(options, schema, refs, truth))

@@ -69,6 +69,7 @@ def run_folder(options: Options) -> int:
     if lister.passed_by:
         files = "file" if lister.passed_by == 1 else "files"
         stderr.print(f"passed by: {lister.passed_by} {files} that programs leave behind")
+    tell_not_followed(lister)
     means = means_of(
         options.config,
         max_bytes=options.max_bytes,
@@ -106,6 +107,14 @@ def run_folder(options: Options) -> int:
     except OSError as error:
         told.stop_printing(error)
     return FAILED if failed or told.is_cut_off else 0
+
+
+def tell_not_followed(lister: FolderLister) -> None:
+    """Name the links whose files are not read, after they were listed."""
+    for link in lister.not_followed:
+        stderr.print(
+            f"not followed, since it leads out of the folder or nowhere: {shown(link)}", markup=False
+        )
 
 
 def _tell_plan(options: Options, refs: Sequence[Ref], means: Means) -> None:
