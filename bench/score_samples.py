@@ -14,15 +14,22 @@ from pathlib import Path
 from docmill.model import Document, letters_and_digits
 from docmill.reading import tasks
 from docmill.reading.options import ReadingOptions
-from docmill.samples import load_truth
+from docmill.samples import Sample, load_truth
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.classifier import LearnedClassifier
 from docmill.understanding.evidence import values as leaves
 from docmill.understanding.gate import RuleGate
+from docmill.understanding.labels import METHODS
 from docmill.understanding.learned.extractor import LearnedExtractor
 
-NOT_READ = ("payment.terms", "payment.method")
-"""Fields that the rules do not look for."""
+
+def truths(sample: Sample) -> dict[str, object]:
+    """What is printed; the means of payment as the code of its name."""
+    found = dict(leaves(sample.truth))
+    printed = found.get("payment.method")
+    if isinstance(printed, str):
+        found["payment.method"] = METHODS.find(printed)[0].meanings[0]
+    return found
 
 
 def read(path: Path) -> Document:
@@ -48,8 +55,7 @@ def main() -> None:
         schema = REGISTRY[sample.document_type]
         extraction = asyncio.run(LearnedExtractor().extract(document, schema))
         counts["gate passed"] += RuleGate().judge(document, extraction, schema).passed
-        truth = {path: value for path, value in leaves(sample.truth) if not path.startswith(NOT_READ)}
-        given = {path: value for path, value in leaves(extraction.data) if not path.startswith(NOT_READ)}
+        truth, given = truths(sample), dict(leaves(extraction.data))
         for path in sorted({*truth, *given}):
             wanted, found = truth.get(path), given.get(path)
             if isinstance(wanted, str) and isinstance(found, str):

@@ -9,6 +9,8 @@ from docmill.understanding.findings import Finding, Findings, extraction
 from docmill.understanding.lines.items import NO_ITEMS, Items, items
 from docmill.understanding.lines.tills import till_items
 from docmill.understanding.parties import parties
+from docmill.understanding.payment_method import payment_method
+from docmill.understanding.payment_terms import payment_terms
 from docmill.understanding.references import account_codes, numbers
 from docmill.understanding.settlement import settlement
 from docmill.understanding.shops import shop
@@ -17,6 +19,8 @@ from docmill.understanding.studied import candidates_of, once
 from docmill.understanding.totals import balances, currency, tip, totals
 
 _WITH_ITEMS: frozenset[DocumentType] = frozenset({"invoice", "purchase_order", "delivery_note"})
+_WITH_TERMS: frozenset[DocumentType] = frozenset({"invoice", "purchase_order"})
+_PAID: frozenset[DocumentType] = frozenset({"invoice", "purchase_order", "receipt"})
 REASON = "rules: no embedded data and no model needed"
 
 
@@ -80,6 +84,10 @@ def ruled_findings(candidates: Candidates, kind: DocumentType, table: Items = NO
         found.update(time_of_day(candidates, found.get("issue_date")))
     else:
         found = {**parties(candidates, kind), **found}
+    if kind in _PAID:
+        found.update(payment_method(candidates, kind, found.get("gross_total")))
+    if kind in _WITH_TERMS:
+        found.update(payment_terms(candidates))
     if kind == "invoice":
         found.update(settlement(candidates, found))
     return found

@@ -222,3 +222,43 @@ BOOKINGS: Phrases[str] = _known(_BOOKINGS)
 
 SALUTATIONS: Phrases[str] = _known(_SALUTATIONS)
 """Lines before a name that are not of it, with the language."""
+
+PAYMENT_LABELS: Phrases[str] = _known(
+    [
+        (phrase, meaning)
+        for language in LANGUAGES
+        for meaning, phrases in (
+            ("terms", language.payment.terms),
+            ("method", language.payment.method),
+            ("offered", language.payment.offered),
+        )
+        for phrase in phrases
+    ]
+)
+"""Labels of terms and means of payment, with what they introduce; `offered`: means to choose from."""
+
+PAYMENT_PHRASES: Phrases[str] = _known(
+    [
+        (phrase, meaning)
+        for language in LANGUAGES
+        for meaning, phrases in (
+            ("paid", language.payment.paid),
+            ("collected", language.payment.collected),
+            ("transfer", language.payment.transfer),
+            ("immediate", language.payment.immediate),
+            ("clause", language.payment.clauses),
+        )
+        for phrase in phrases
+    ]
+)
+"""What sentences say of payment, with what they mean; see `PaymentWords`."""
+
+METHODS: Phrases[str] = _known(
+    [
+        (phrase, code)
+        for language in LANGUAGES
+        for code, phrases in language.methods.items()
+        for phrase in phrases
+    ]
+)
+"""Names of means of payment, with their code in UNTDID 4461."""

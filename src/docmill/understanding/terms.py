@@ -22,9 +22,14 @@ _TERMS = [language.terms for language in LANGUAGES]
 _DAY_WORDS = _either([word for terms in _TERMS for word in terms.days])
 _PAYMENT = re.compile(rf"(?<![^\W\d_])(?:{_either([stem for terms in _TERMS for stem in terms.payment])})")
 _OTHER = re.compile(rf"%|(?<![^\W\d_])(?:{_either([stem for terms in _TERMS for stem in terms.other])})")
+_DISCOUNTS = frozenset(stem for terms in _TERMS for stem in terms.discount)
+_FIRST_WORDS = 4
+_OTHER_STEMS = [stem for terms in _TERMS for stem in terms.other if stem not in _DISCOUNTS]
+_NO_TERMS = re.compile(rf"(?<![^\W\d_])(?:{_either(_OTHER_STEMS)})")
 _MONTH_END = re.compile(_whole([phrase for terms in _TERMS for phrase in terms.month_end]))
 _SETTLED = re.compile(_whole([phrase for terms in _TERMS for phrase in terms.settled]))
 _UNTIL = re.compile(_whole([phrase for terms in _TERMS for phrase in terms.until]) + r"\W*$")
+_UNTIL_ANYWHERE = re.compile(_whole([phrase for terms in _TERMS for phrase in terms.until]) + r"\W*\d")
 _HAS_DAYS = re.compile(r"\d\)?\s?-?\s?[bcdghjktw]|\bnet", re.IGNORECASE)
 """What is in every text that has `_DAYS`; quick, since most texts have not."""
 _DAYS = re.compile(
@@ -75,6 +80,24 @@ def speaks_of_payment(text: str) -> bool:
     """Whether it speaks of payment and not of discounts or arrears."""
     folded = fold(text)
     return _PAYMENT.search(folded) is not None and _OTHER.search(folded) is None
+
+
+def begins_with_payment(text: str) -> bool:
+    """Whether one of its first words speaks of payment or is a number of days."""
+    folded = fold(text)
+    beginning = " ".join(folded.split()[:_FIRST_WORDS])
+    return any(pattern.search(beginning) for pattern in (_PAYMENT, _DAYS))
+
+
+def speaks_of_other_terms(text: str) -> bool:
+    """Whether it speaks of arrears, delivery, returns or other terms than those of payment and discount."""
+    return _NO_TERMS.search(fold(text)) is not None
+
+
+def names_last_day(text: str) -> bool:
+    """Whether the text has words such as `payable until`, whatever date follows."""
+    folded = fold(text)
+    return _PAYMENT.search(folded) is not None and _UNTIL_ANYWHERE.search(folded) is not None
 
 
 def is_payable_by(text: str) -> bool:

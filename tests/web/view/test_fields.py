@@ -132,3 +132,15 @@ def test_a_value_that_people_confirmed_before_says_on_which_document() -> None:
 
     assert [field.because for field in shown.fields if field.because] == ["as you confirmed on first.pdf"]
     assert [field.because for field in said.fields if field.because] == []
+
+
+def test_the_code_of_a_means_of_payment_is_explained() -> None:
+    named, unknown = (
+        next(
+            field for field in reading("invoice", {"payment": {"method": code}}, {}, []).fields if field.value
+        )
+        for code in ("59", "ZZZ")
+    )
+
+    assert (named.name, named.value) == ("Payment method (SEPA direct debit)", "59")
+    assert (unknown.name, unknown.value) == ("Payment method", "ZZZ")

@@ -10,7 +10,7 @@ from docmill.model import Evidence, Failure, MatchKind, Schema
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 from docmill.web.view.said import Said
-from docmill.web.view.words import FIELDS, ITEM, NUMERIC_COLUMNS, TABLES, place_name
+from docmill.web.view.words import FIELDS, ITEM, NUMERIC_COLUMNS, PAYMENT_METHODS, TABLES, place_name
 
 SURE = 0.9
 UNSURE = 0.7
@@ -199,7 +199,7 @@ def _field(
     exact = evidence is not None and evidence.match in _UNMEASURED
     return Field(
         path=path,
-        name=place_name(path),
+        name=_name(path, value),
         value=value or "",
         certainty=(
             "confirmed"
@@ -211,6 +211,12 @@ def _field(
         problems=problems,
         said=said,
     )
+
+
+def _name(path: str, value: str | None) -> str:
+    """What a field is called; a code for a means of payment is explained beside it."""
+    meaning = PAYMENT_METHODS.get(value or "") if path == "payment.method" else None
+    return f"{place_name(path)} ({meaning})" if meaning else place_name(path)
 
 
 def _certainty(confidence: float, *, is_missing: bool, has_problem: bool) -> Certainty:
