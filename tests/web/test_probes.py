@@ -6,6 +6,7 @@ from pathlib import Path
 from uuid import UUID
 
 import httpx
+import psycopg
 import pytest
 from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
@@ -20,6 +21,8 @@ from docmill.service.queue.memory import MemoryQueue
 from docmill.service.stack import Service
 from docmill.service.store import dead_letters, ingestions
 from docmill.service.store.database import Database
+from docmill.service.store.ids import new_id
+from docmill.service.store.tenants import DEFAULT_USER_ID
 from docmill.web.probes import create_probe_app
 
 FILE = {"file": ("bill.pdf", b"%PDF-1.7 bill")}
@@ -88,7 +91,7 @@ async def test_without_a_database_nothing_is_well_and_metrics_still_answer() -> 
     assert seen["docmill_up", "database"] == 0
     assert seen["docmill_up", "files"] == 1
     assert seen["docmill_jobs_in_flight",] == 1
-    assert ("docmill_queue_messages", "due") not in seen
+    assert ("docmill_queue_messages", "ingestion", "due") not in seen
     assert "hunter2" not in healthy.text + ready.text + metrics.text
 
 
@@ -108,10 +111,11 @@ async def test_the_vault_tells_what_it_took_in_and_what_waits(client: httpx.Asyn
     assert response.headers["content-type"].startswith("text/plain; version=")
     assert seen["docmill_uploads_total", "accepted"] == 1
     assert seen["docmill_uploads_total", "already_here"] == 1
-    assert seen["docmill_queue_messages", "due"] == 1
-    assert seen["docmill_queue_oldest_age_seconds",] > 0
+    assert seen["docmill_queue_messages", "ingestion", "due"] == 1
+    assert seen["docmill_queue_oldest_age_seconds", "ingestion"] > 0
     assert seen["docmill_up", "queue"] == 1
-    assert (seen["docmill_dead_letters",], seen["docmill_outbox_messages",]) == (0, 0)
+    assert seen["docmill_dead_letters", "ingestion"] == 0
+    assert seen["docmill_outbox_messages", "ingestion"] == 0
 
 
 async def test_what_waits_for_a_person_is_counted(
@@ -128,14 +132,50 @@ async def test_what_waits_for_a_person_is_counted(
 
     seen = samples((await client.get("/metrics")).text)
 
-    assert seen["docmill_dead_letters",] == 1
+    assert seen["docmill_dead_letters", "ingestion"] == 1
+
+
+async def test_dead_letters_of_every_tenant_are_counted_and_none_is_named(
+    database_url: str, client: httpx.AsyncClient
+) -> None:
+    stranger, document, ingestion = new_id(), new_id(), new_id()
+    async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as owner:
+        await owner.execute("INSERT INTO tenant (id, name) VALUES (%s, 'other')", [stranger])
+        await owner.execute("SELECT set_config('docmill.tenant_id', %s, false)", [str(stranger)])
+        await owner.execute(
+            """
+            INSERT INTO document (id, tenant_id, content_hash, byte_size, file_name, file_path)
+            VALUES (%s, %s, repeat('0', 64), 1, 'a', 'p')
+            """,
+            [document, stranger],
+        )
+        await owner.execute(
+            """
+            INSERT INTO ingestion
+                (id, tenant_id, document_id, uploaded_by, status, error_code, error_message, completed_at)
+            VALUES (%s, %s, %s, %s, 'failed', 'corrupt', 'damaged', now())
+            """,
+            [ingestion, stranger, document, DEFAULT_USER_ID],
+        )
+        await owner.execute(
+            """
+            INSERT INTO dead_letter (id, tenant_id, body, error_code, error_message, attempts)
+            VALUES (%s, %s, %s, 'corrupt', 'damaged', 1)
+            """,
+            [new_id(), stranger, ingestion],
+        )
+
+    text = (await client.get("/metrics")).text
+
+    assert samples(text)["docmill_dead_letters", "ingestion"] == 1
+    assert str(stranger) not in text
 
 
 async def test_a_pool_that_has_ended_leaves_out_what_it_would_have_counted(worker: Alone) -> None:
     seen = samples((await worker.get("/metrics")).text)
 
     assert seen["docmill_up", "database"] == 1
-    assert ("docmill_dead_letters",) not in seen
+    assert ("docmill_dead_letters", "ingestion") not in seen
 
 
 async def test_no_label_tells_whose_documents_they_are(

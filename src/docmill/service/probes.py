@@ -12,11 +12,10 @@ from docmill.errors import DocmillError
 from docmill.ports import Depth
 from docmill.service.health import LIMIT_S, Health, Report
 from docmill.service.metrics import Metrics
-from docmill.service.stack import Service
+from docmill.service.stack import INGESTION_QUEUE, Service
 from docmill.service.store import backlog
 from docmill.service.store.backlog import Backlog
 from docmill.service.store.database import Database
-from docmill.service.store.tenants import DEFAULT_TENANT_ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Probes:
 
     async def _backlog(self) -> Backlog | None:
         try:
-            async with asyncio.timeout(LIMIT_S), self.database.tenant(DEFAULT_TENANT_ID) as conn:
+            async with asyncio.timeout(LIMIT_S), self.database.connection() as conn:
                 return await backlog.count(conn)
         except (DocmillError, TimeoutError):
             return None
@@ -75,20 +74,26 @@ class _Shared(Collector):
 
 
 def _queue(depth: Depth) -> Iterable[Metric]:
-    messages = GaugeMetricFamily("docmill_queue_messages", "Messages in the queue", labels=["state"])
-    messages.add_metric(["due"], depth.due)
-    messages.add_metric(["delayed"], depth.delayed)
-    messages.add_metric(["in_flight"], depth.in_flight)
+    messages = GaugeMetricFamily("docmill_queue_messages", "Messages in the queue", labels=["queue", "state"])
+    messages.add_metric([INGESTION_QUEUE, "due"], depth.due)
+    messages.add_metric([INGESTION_QUEUE, "delayed"], depth.delayed)
+    messages.add_metric([INGESTION_QUEUE, "in_flight"], depth.in_flight)
     yield messages
-    yield GaugeMetricFamily(
-        "docmill_queue_oldest_age_seconds", "Age of the oldest due message; 0 without one", depth.oldest_age_s
+    age = GaugeMetricFamily(
+        "docmill_queue_oldest_age_seconds", "Age of the oldest due message; 0 without one", labels=["queue"]
     )
+    age.add_metric([INGESTION_QUEUE], depth.oldest_age_s)
+    yield age
 
 
 def _backlog(backlog: Backlog) -> Iterable[Metric]:
-    yield GaugeMetricFamily(
-        "docmill_dead_letters", "Documents that failed and wait for a person", backlog.dead_letters
+    letters = GaugeMetricFamily(
+        "docmill_dead_letters", "Documents of all tenants that failed and wait for a person", labels=["queue"]
     )
-    yield GaugeMetricFamily(
-        "docmill_outbox_messages", "Messages not yet handed to an external queue", backlog.unsent
+    unsent = GaugeMetricFamily(
+        "docmill_outbox_messages", "Messages not yet handed to an external queue", labels=["queue"]
     )
+    for metric, counts in ((letters, backlog.dead_letters), (unsent, backlog.unsent)):
+        for queue, number in {INGESTION_QUEUE: 0, **counts}.items():
+            metric.add_metric([queue], number)
+        yield metric

@@ -1,29 +1,25 @@
-"""What waits."""
+"""What waits, by the name of its queue."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-from psycopg.rows import class_row
 
 from docmill.service.store.database import Conn
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """dead_letters: of the tenant, wait for a person; unsent: messages to be handed to an external queue."""
+    """dead_letters: of all tenants, wait for a person; unsent: messages to be handed to an external queue.
 
-    dead_letters: int
-    unsent: int
+    A queue of which nothing waits may be absent.
+    """
+
+    dead_letters: Mapping[str, int]
+    unsent: Mapping[str, int]
 
 
 async def count(conn: Conn) -> Backlog:
-    """What waits now."""
-    async with conn.cursor(row_factory=class_row(Backlog)) as cur:
-        await cur.execute(
-            """
-            SELECT (SELECT count(*) FROM dead_letter) AS dead_letters,
-                   (SELECT count(*) FROM outbox) AS unsent
-            """
-        )
-        backlog = await cur.fetchone()
-    assert backlog is not None  # there is no FROM
-    return backlog
+    """What waits now. It may be asked across tenants."""
+    letters = await conn.execute("SELECT queue, letters FROM dead_letters_by_queue()")
+    dead_letters = dict(await letters.fetchall())
+    promised = await conn.execute("SELECT queue, count(*) FROM outbox GROUP BY queue")
+    return Backlog(dead_letters, dict(await promised.fetchall()))
