@@ -9,7 +9,9 @@ import pytest
 from fastapi import FastAPI
 
 from docmill.errors import MisconfiguredError
+from docmill.service.health import VAULT_HEADER
 from docmill.service.settings import Settings, Web
+from docmill.service.stack import Service
 from docmill.web.serve import serve
 
 
@@ -17,7 +19,9 @@ def at(settings: Settings, host: str, port: int) -> Settings:
     return settings.model_copy(update={"web": Web(host=host, port=port)})
 
 
-async def test_it_says_where_it_answers_and_leaves_signals_alone(app: FastAPI, settings: Settings) -> None:
+async def test_it_says_where_it_answers_and_leaves_signals_alone(
+    app: FastAPI, settings: Settings, service: Service
+) -> None:
     stop, ready = asyncio.Event(), asyncio.Future[str]()
     before = signal.getsignal(signal.SIGTERM)
     task = asyncio.create_task(serve(app, at(settings, "127.0.0.1", 0), stop, ready.set_result))
@@ -27,6 +31,7 @@ async def test_it_says_where_it_answers_and_leaves_signals_alone(app: FastAPI, s
         response = await client.get(f"{address}healthz")
 
     assert response.json()["status"] == "ok"
+    assert response.headers[VAULT_HEADER] == str(service.vault_id)
     assert signal.getsignal(signal.SIGTERM) == before
     stop.set()
     await asyncio.wait_for(task, 10)

@@ -138,7 +138,7 @@ async def _web(process: _Process) -> AsyncGenerator[str]:
         ready = asyncio.get_running_loop().create_future()
         async with _alongside(serve(app, process.settings, process.stop, ready.set_result, process.abort)):
             address = await ready
-            with announced(process.settings.folder, address):
+            with announced(process.settings.folder, address, str(process.service.vault_id)):
                 yield address
 
 

@@ -21,6 +21,9 @@ State = Literal["ok", "failing", "silent"]
 LIMIT_S = 1.5
 """How long a question may take: who asks us waits about two seconds."""
 
+VAULT_HEADER = "x-docmill-vault"
+"""In which an answer to `/healthz` tells of which vault it is."""
+
 _MARKER = "health/marker"
 _MARK = b"docmill was here\n"
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
+from uuid import UUID
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -20,17 +21,24 @@ from docmill.service.store.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """The health and the counters of one process, and the database to be asked at a scrape."""
+    """The health and the counters of one process, and the database to be asked at a scrape.
+
+    vault_id: of the vault that it is a process of.
+    """
 
     health: Health
     metrics: Metrics
     database: Database
+    vault_id: UUID | None = None
 
     @classmethod
     def of(cls, service: Service, stopping: asyncio.Event) -> "Probes":
         """For a process that works with `service`. stopping: set when it is told to end."""
         return cls(
-            Health(service.database.url, service.queue, service.blobs, stopping), Metrics(), service.database
+            Health(service.database.url, service.queue, service.blobs, stopping),
+            Metrics(),
+            service.database,
+            service.vault_id,
         )
 
     async def scrape(self) -> bytes:

@@ -21,6 +21,7 @@ from docmill.service.outbox import Outbox
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.reviewing import Reviews
 from docmill.service.settings import Settings
+from docmill.service.store import sweeps
 from docmill.service.store.database import Database
 from docmill.service.store.migrate import migrate
 from docmill.service.store.tenants import DEFAULT_TENANT_ID
@@ -39,9 +40,11 @@ _WATCH_S = 1.0
 class Service:
     """Everything a web or worker process needs.
 
-    sender: into `queue`, within a transaction. fingerprint: of the pipeline, see `Fingerprint`.
+    vault_id: of the database, the same for ever. sender: into `queue`, within a transaction. fingerprint: of
+    the pipeline, see `Fingerprint`.
     """
 
+    vault_id: UUID
     settings: Settings
     database: Database
     blobs: Blobs
@@ -71,7 +74,9 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
         database = await stack.enter_async_context(Database(url))
         notices = await stack.enter_async_context(Notices(database))
         parts = await stack.enter_async_context(_parts(settings, database, notices))
-        yield _service(settings, database, notices, parts, tracer=tracer)
+        async with database.connection() as conn:
+            vault_id = await sweeps.vault_id(conn)
+        yield _service(vault_id, settings, database, notices, parts, tracer=tracer)
 
 
 async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
@@ -121,7 +126,13 @@ async def _parts(settings: Settings, database: Database, notices: Notices) -> As
 
 
 def _service(
-    settings: Settings, database: Database, notices: Notices, parts: _Parts, *, tracer: Tracer
+    vault_id: UUID,
+    settings: Settings,
+    database: Database,
+    notices: Notices,
+    parts: _Parts,
+    *,
+    tracer: Tracer,
 ) -> Service:
     feed = EventFeed(database, notices)
     fingerprint = Fingerprint(settings)
@@ -135,6 +146,7 @@ def _service(
         tracer=tracer,
     )
     return Service(
+        vault_id,
         settings,
         database,
         parts.blobs,

@@ -4,7 +4,7 @@ from fastapi import APIRouter, FastAPI
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import JSONResponse, Response
 
-from docmill.service.health import Report
+from docmill.service.health import VAULT_HEADER, Report
 from docmill.service.probes import Probes
 from docmill.web.api.shapes import Health
 from docmill.web.security import OnlyFromHere
@@ -28,8 +28,11 @@ class ProbeRoutes:
         return router
 
     async def healthz(self) -> JSONResponse:
-        """Whether this process can work at all: its database answers."""
-        return _answer(await self._probes.health.alive())
+        """Whether this process can work at all: its database answers. A header names the vault."""
+        answer = _answer(await self._probes.health.alive())
+        if self._probes.vault_id is not None:
+            answer.headers[VAULT_HEADER] = str(self._probes.vault_id)
+        return answer
 
     async def readyz(self) -> JSONResponse:
         """Whether to send work here: database, queue and files answer, and this process is not stopping."""
