@@ -159,6 +159,9 @@ def _vault(config: Path | None) -> Iterator[Finding]:
         yield Finding("settings", "wrong", error.message)
         return
     yield Finding("settings", "fine")
+    for name, purpose in settings.waiting.items():
+        remedy = f"it waits for {purpose}, which this release does not have; until then it changes nothing"
+        yield Finding(name, "set, and not used yet", remedy, needed=False)
     yield from engine_findings(settings)
     yield from model_findings(settings)
     yield _folder(settings.folder)

@@ -250,16 +250,51 @@ class Aws(_Section):
     create: bool = False
 
 
+QueueName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,75}$")]
+BucketName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")]
+
+
 class Queues(_Section):
     """The names of the queues in SQS. That of dead messages has "-dead" at the end."""
 
-    ingestion: str = Field(default="docmill-ingestion", pattern=r"^[A-Za-z0-9_-]{1,75}$")
+    ingestion: QueueName = "docmill-ingestion"
+    matching: QueueName = "docmill-matching"
+    acquisition: QueueName = "docmill-acquisition"
 
 
 class Buckets(_Section):
     """The names of the buckets in S3."""
 
-    storage: str = Field(default="docmill-storage", pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")
+    storage: BucketName = "docmill-storage"
+    emails: BucketName = "docmill-emails"
+
+
+class SlackNotifications(_Section):
+    """Notifications in a channel of Slack. webhook_url: whoever knows it can write there."""
+
+    webhook_url: SecretStr | None = None
+
+
+class EmailNotifications(_Section):
+    """Notifications by mail. smtp_url: of the server that sends them, with user and password."""
+
+    smtp_url: SecretStr | None = None
+    sender: str | None = None
+    to: tuple[str, ...] = ()
+
+
+class WebhookNotifications(_Section):
+    """Notifications to a program of one's own."""
+
+    url: SecretStr | None = None
+
+
+class Notifications(_Section):
+    """Who is told of what failed. A channel is on when it is configured."""
+
+    slack: SlackNotifications = SlackNotifications()
+    email: EmailNotifications = EmailNotifications()
+    webhook: WebhookNotifications = WebhookNotifications()
 
 
 class Settings(BaseSettings):
@@ -288,6 +323,7 @@ class Settings(BaseSettings):
     aws: Aws = Aws()
     queues: Queues = Queues()
     buckets: Buckets = Buckets()
+    notifications: Notifications = Notifications()
     schemas: Annotated[dict[str, OwnSchema], AfterValidator(checked)] = {}
 
     @field_validator("database_url")
@@ -323,6 +359,20 @@ class Settings(BaseSettings):
     def own(self) -> OwnSchemas:
         """The user's own schemas."""
         return OwnSchemas(self.schemas)
+
+    @property
+    def waiting(self) -> dict[str, str]:
+        """Those settings that were set and that this release does not use yet, by what they wait for."""
+        notifications = self.notifications
+        waiting = {
+            "queues.matching": ("matching", "matching" in self.queues.model_fields_set),
+            "queues.acquisition": ("sources", "acquisition" in self.queues.model_fields_set),
+            "buckets.emails": ("sources", "emails" in self.buckets.model_fields_set),
+            "notifications.slack": ("notifications", notifications.slack != SlackNotifications()),
+            "notifications.email": ("notifications", notifications.email != EmailNotifications()),
+            "notifications.webhook": ("notifications", notifications.webhook != WebhookNotifications()),
+        }
+        return {name: purpose for name, (purpose, is_set) in waiting.items() if is_set}
 
     @property
     def folder(self) -> Path:
