@@ -49,6 +49,9 @@ class DocmillError(Exception):
         return str(self)
 
 
+_DELAYS_S = (5.0, 60.0, 300.0)
+
+
 class TransientError(DocmillError):
     """Trying again later may work.
 
@@ -57,7 +60,7 @@ class TransientError(DocmillError):
     `attempted` is false when it was known beforehand that an attempt could not work: none is counted then.
     """
 
-    delays_s: ClassVar[tuple[float, ...]] = (5.0, 60.0, 300.0)
+    delays_s: ClassVar[tuple[float, ...]] = _DELAYS_S
     has_jitter: ClassVar[bool] = True
 
     def __init__(self, message: str, *, retry_after_s: float | None = None, attempted: bool = True) -> None:
@@ -177,7 +180,18 @@ class UnsupportedFileTypeError(DocumentError):
 
 
 class SetupError(DocmillError):
-    """The installation must be changed by a person before this can work."""
+    """The installation must be changed by a person before this can work.
+
+    `part` is what must be changed: an engine, a model, the file store, or else a step; None while nobody has
+    said so. `attempted` is false when it was known beforehand that an attempt could not work. The delays are
+    those of an error that turned out to be one document's own.
+    """
+
+    delays_s: ClassVar[tuple[float, ...]] = _DELAYS_S
+    has_jitter: ClassVar[bool] = True
+    retry_after_s: ClassVar[float | None] = None
+    part: str | None = None
+    attempted: bool = True
 
 
 class UnauthorizedError(SetupError):
@@ -192,7 +206,7 @@ class MisconfiguredError(SetupError):
     code = "misconfigured"
 
 
-def retry_delay_s(error: TransientError, *, attempt: int, jitter: float) -> float:
+def retry_delay_s(error: TransientError | SetupError, *, attempt: int, jitter: float) -> float:
     """Seconds to wait after failed attempt number `attempt` (from 1).
 
     What the other side asked for is waited, up to `LONGEST_DELAY_S`. jitter: in [0, 1); half of it is added

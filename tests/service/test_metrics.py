@@ -71,16 +71,16 @@ def test_tokens_and_cost_are_counted_by_model() -> None:
 
 def test_a_pause_is_seen_while_it_lasts_and_counted() -> None:
     metrics = Metrics()
-    code: str | None = "unauthorized"
-    metrics.watch_pause(lambda: code)
+    paused = [("unauthorized", "small model")]
+    metrics.watch_pauses(lambda: paused)
 
     metrics.paused("unauthorized", 60)
     during = values(metrics)
-    code = None
+    paused.clear()
     after = values(metrics)
 
-    assert during["docmill_paused{code=unauthorized}"] == 1
-    assert after["docmill_paused{code=unauthorized}"] == 0
+    assert during["docmill_paused{code=unauthorized}{part=small model}"] == 1
+    assert after["docmill_paused{code=unauthorized}{part=small model}"] == 0
     assert after["docmill_pauses_total{code=unauthorized}"] == 1
 
 

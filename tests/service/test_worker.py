@@ -10,10 +10,12 @@ from docmill.errors import (
     CorruptError,
     MisconfiguredError,
     ServerError,
+    SetupError,
     UnsupportedFileTypeError,
 )
 from docmill.model import Classification, Failure
 from docmill.ports import Message, Original
+from docmill.service.pause import paused_part
 from docmill.service.queue.memory import MemoryQueue
 from docmill.service.stack import Service
 from docmill.service.worker import run_worker
@@ -32,6 +34,17 @@ def failing(error: Exception, *, times: int = 1_000) -> Callable[[Original], Awa
     async def convert(_original: Original) -> None:
         if left:
             raise left.pop()
+
+    return convert
+
+
+def refusing(name: str) -> Callable[[Original], Awaitable[None]]:
+    """A converter one of whose engines, which only the document of this name needs, is not set up."""
+
+    async def convert(original: Original) -> None:
+        if original.name == name:
+            async with paused_part("engine"):
+                raise MisconfiguredError("the engine is not set up")
 
     return convert
 
@@ -307,6 +320,53 @@ async def test_while_the_installation_is_wrong_one_document_at_a_time_is_tried(
 
     assert most_together == 1
     assert {(await eyes.ingestion(each)).attempt_count for each in accepted} == {1}
+
+
+async def test_documents_that_need_not_what_is_paused_go_on(
+    script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.convert = refusing("scan.pdf")
+    waiting = await upload(b"scan", file_name="scan.pdf")
+    others = [await upload(f"{number}".encode()) for number in range(6)]
+
+    async with working():
+        document = await eyes.when(waiting, lambda document: document.error_code is not None)
+        for each in others:
+            await eyes.until(each, "ready")
+        calls = len([original for original in script.converted if original.name == "scan.pdf"])
+
+    assert (document.state, document.error_code) == ("processing", "misconfigured")
+    assert (await eyes.ingestion(waiting)).attempt_count == 0
+    assert calls >= 1
+
+
+async def test_a_setup_error_that_others_do_not_have_ends_after_the_attempts(
+    script: Script, upload: Upload, working: Running, eyes: Eyes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SetupError, "delays_s", (0.0,))
+
+    async def convert(original: Original) -> None:
+        if original.name == "odd.pdf":
+            raise MisconfiguredError("the model of its schema cannot be read")
+
+    script.convert = convert
+    odd = await upload(b"odd", file_name="odd.pdf")
+
+    async with working():
+        await eyes.when(odd, lambda document: document.error_code is not None)
+        other = await upload()
+        await eyes.until(other, "ready")
+        document = await eyes.until(odd, "failed")
+        last = await upload(b"last")
+        await eyes.until(last, "ready")
+
+    ingestion = await eyes.ingestion(odd)
+    assert (ingestion.attempt_count, ingestion.failed_step) == (3, "transcribe")
+    assert (document.error_code, document.error_message) == (
+        "misconfigured",
+        "the model of its schema cannot be read",
+    )
+    assert document.needs_human_review
 
 
 class Slow(MemoryQueue):

@@ -81,7 +81,7 @@ def _delay_s(behaviour: Behaviour) -> int:
         case TransientError(retry_after_s=asked_s):
             return int(asked_s or 90)
         case SetupError():
-            return PAUSE_S
+            return 5 * PAUSE_S  # doubled once, and prolonged for who was refused
         case _:
             return 0
 

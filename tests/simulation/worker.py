@@ -3,9 +3,11 @@
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from functools import partial
+from uuid import NAMESPACE_OID, UUID, uuid5
 
 from docmill.errors import DocmillError, ServerError, SetupError
 from docmill.service import protocol
+from docmill.service.pause import Passage, Pauses
 from docmill.service.protocol import (
     ClaimLostError,
     Delete,
@@ -31,15 +33,21 @@ from simulation.kernel import (
     Task,
 )
 from simulation.queue import Delivery, Queue
-from simulation.store import Claim, Store
+from simulation.store import Claim, Row, Store
 
 HEARTBEAT_S = 60
 GRACE_S = 60
 PAUSE_S = 60
 BATCH = 2
 _RETRY_S = 5
+_PAUSED_STEP = "extract"
 _POLL_RETRY_S = 15
 _CLOSED_S = 5
+
+
+def _id_of(row: Row) -> UUID:
+    """As the name of an ingestion."""
+    return uuid5(NAMESPACE_OID, row.name)
 
 
 @dataclass(slots=True, eq=False)
@@ -51,17 +59,17 @@ class Worker:
     queue: Queue
     process: Process
     jobs: list[Task] = field(default_factory=list[Task])
-    paused_until: int = 0
     handled: int = 0
     closed: bool = False
     working: list[Claim] = field(default_factory=list[Claim])
+    pauses: Pauses = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.pauses = Pauses(PAUSE_S, clock=lambda: self.kernel.now, jitter=self.kernel.roll)
 
     def poll(self) -> Steps:
         kernel, queue = self.kernel, self.queue
         while True:
-            if self.paused_until > kernel.now:
-                yield self.paused_until - kernel.now
-                continue
             if self.closed and not self.process.stopping:
                 yield _CLOSED_S
                 continue
@@ -108,13 +116,23 @@ class Worker:
 
     def _job(self, delivery: Delivery) -> Steps:
         try:
-            yield from self.handle(delivery, alone=False)
+            yield from self._begin(delivery)
         except ServerError:
             self.kernel.note("{} leaves its message to be delivered again", self.process.name)
         except (CancelledTaskError, ClaimLostError):
             return
         finally:
             self.handled -= 1
+
+    def _begin(self, delivery: Delivery) -> Steps:
+        document = _id_of(delivery.message.row)
+        try:
+            if (wait_s := self.pauses.may_begin_in_s(document)) > 0:
+                yield (QUEUE, self.queue.release, (delivery, int(wait_s)))
+            else:
+                yield from self.handle(delivery, alone=False)
+        finally:
+            self.pauses.give_back(document)
 
     def handle(self, delivery: Delivery, *, alone: bool) -> Steps:
         row = delivery.message.row
@@ -157,6 +175,7 @@ class Worker:
         yield (QUEUE, self.queue.release, (delivery, 0))
 
     def _work(self, claim: Claim, delivery: Delivery) -> Steps:
+        passage = self.pauses.passage(_id_of(claim.row))
         beat = self._beat(claim, delivery, self.kernel.current)
         beating = self.kernel.spawn(self.process, beat, delay_s=HEARTBEAT_S)
         outcome: DocmillError | ClaimLostError | None = None
@@ -166,18 +185,18 @@ class Worker:
         self.working.append(claim)
         try:
             try:
-                yield from self._attempt(claim, delivery)
+                yield from self._attempt(claim, delivery, passage)
             except (DocmillError, ClaimLostError) as error:
                 outcome = error
             finally:
                 self.kernel.end(beating)
                 claim.working = False
                 self.working.remove(claim)
-            yield from self.settle(claim, delivery, self._settlement(claim, outcome))
+            yield from self.settle(claim, delivery, self._settlement(claim, outcome, passage))
         except CancelledTaskError:
             yield from self.let_go(claim, delivery)
 
-    def _attempt(self, claim: Claim, delivery: Delivery) -> Steps:
+    def _attempt(self, claim: Claim, delivery: Delivery, passage: Passage) -> Steps:
         row = claim.row
         behaviour = row.behaviours[min(row.runs, len(row.behaviours) - 1)]
         row.runs += 1
@@ -190,9 +209,17 @@ class Worker:
                 raise FatalError
             yield (FILES, self.store.put_journal, (row, claim.number))
         yield from self._step(claim)
+        passage.enter_step(_PAUSED_STEP)
         yield then_s
+        if isinstance(behaviour.error, SetupError):
+            error = type(behaviour.error)(
+                behaviour.error.message
+            )  # a new one: it is told where it comes from
+            passage.leave(_PAUSED_STEP, error)
+            raise error
         if behaviour.error is not None:
             raise behaviour.error.with_traceback(None)
+        passage.leave(_PAUSED_STEP, None)
         yield from self.store_result(claim, delivery)
 
     def _step(self, claim: Claim) -> Steps:
@@ -204,14 +231,14 @@ class Worker:
         if not (yield (DATABASE, self.store.finish, (claim,))):
             raise ClaimLostError
 
-    def _settlement(self, claim: Claim, outcome: DocmillError | ClaimLostError | None) -> Settlement:
-        if isinstance(outcome, SetupError):
-            self.paused_until = self.kernel.now + PAUSE_S
+    def _settlement(
+        self, claim: Claim, outcome: DocmillError | ClaimLostError | None, passage: Passage
+    ) -> Settlement:
         return protocol.settlement(
             outcome,
             attempt=claim.attempt,
             max_attempts=self.store.max_attempts,
-            pause_s=PAUSE_S,
+            pause_s=passage.pause_s(outcome),
             jitter=self.kernel.roll(),
         )
 

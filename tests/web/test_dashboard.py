@@ -38,6 +38,7 @@ def exercise(metrics: Metrics) -> None:
             outcome, attempt=1, duration_s=1, code="network", timings_s={"read": 0.1}, usage=usage
         )
     metrics.paused("unauthorized", 60)
+    metrics.watch_pauses(lambda: [("unauthorized", "small model")])
     metrics.upload_ended("accepted")
     metrics.watch_pool("reading", Pool())
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 
-from docmill.breaker import Breaker, guarded
+from docmill.breaker import Breaker
 from docmill.errors import MisconfiguredError
 from docmill.limits import Guard, Slots
 from docmill.reading.converter import DEFAULT_ENGINE
@@ -12,6 +12,7 @@ from docmill.reading.engines.reader import LocalReader, PageReader
 from docmill.reading.engines.remote import Calling, RemoteReader, TranscribingReader
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
+from docmill.service.pause import guarded_part, paused_part
 from docmill.service.settings import Settings
 from docmill.service.tracing import NO_TRACER, Tracer, asking, traced_calls
 
@@ -61,7 +62,7 @@ def _reader(
         case "vision":
             return _vision(settings, pool, options, tracer)
         case _:
-            return LocalReader(name, pool, options)
+            return LocalReader(name, pool, options, partial(paused_part, name))
 
 
 def _documentai(
@@ -113,7 +114,7 @@ def _vision(settings: Settings, pool: Pool, options: ReadingOptions, tracer: Tra
 
 def _guard(provider: str, settings: Settings) -> Guard:
     """A breaker of the provider's own, and the time limit of every call."""
-    return partial(guarded, Breaker(provider), limit_s=settings.limits.ai_s)
+    return partial(guarded_part, Breaker(provider), limit_s=settings.limits.ai_s)
 
 
 @contextmanager

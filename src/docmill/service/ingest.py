@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
-from docmill.breaker import Breaker, guarded
+from docmill.breaker import Breaker
 from docmill.errors import CorruptError, DocmillError, room_in
 from docmill.model import Document, Result, Schema
 from docmill.pipeline import PartLimits, Steps, TimeLimits, process
@@ -21,6 +21,7 @@ from docmill.service.fingerprint import Fingerprint
 from docmill.service.intake import Intake
 from docmill.service.lease import Lease
 from docmill.service.parts import VaultReceiver
+from docmill.service.pause import guarded_part
 from docmill.service.reviewing import Reviews
 from docmill.service.steps import StepObserver
 from docmill.service.store.claims import Claim, Outcome
@@ -137,7 +138,7 @@ class BlobReader:
         digest = hashlib.sha256()
         file = await asyncio.to_thread(path.open, "wb")
         try:
-            async with guarded(self._breaker):
+            async with guarded_part(self._breaker):
                 async for chunk in self._blobs.stream(key):
                     digest.update(chunk)
                     await asyncio.to_thread(file.write, chunk)
@@ -160,7 +161,7 @@ class BlobJournal:
 
     async def put(self, step: str, result: bytes) -> None:
         """See `Journal.put`."""
-        async with guarded(self._breaker):
+        async with guarded_part(self._breaker):
             await self._blobs.put_once(journal_key(self._ingestion_id, step), result)
 
 

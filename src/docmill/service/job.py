@@ -19,7 +19,7 @@ from docmill.service.isolation import Isolation
 from docmill.service.lease import Lease
 from docmill.service.ledger import Ledger, Refusal
 from docmill.service.metrics import Metrics, Outcome
-from docmill.service.pause import Pause
+from docmill.service.pause import WHOLE, Passage, Pauses
 from docmill.service.protocol import (
     ClaimLostError,
     Delete,
@@ -54,7 +54,7 @@ Attempt = Callable[[Lease], Awaitable[Result | None]]
 class Jobs:
     """What a worker does with messages, each in a task of its own.
 
-    announce: called when a person can see a change. pause: is told how attempts end.
+    announce: called when a person can see a change. pauses: what documents are kept away from.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Jobs:
         metrics: Metrics,
         *,
         announce: Callable[[], None],
-        pause: Pause,
+        pauses: Pauses,
         tracer: Tracer = NO_TRACER,
     ) -> None:
         self._queue = queue
@@ -77,7 +77,7 @@ class Jobs:
         self._reports = Reports(metrics, tracer)
         self._tracer = tracer
         self._announce = announce
-        self._pause = pause
+        self._pauses = pauses
         self._deletions = Batches(self._delete_all)
         self.isolation = Isolation()
         """Knows every task that `handle` runs in; who starts one adds it."""
@@ -98,7 +98,14 @@ class Jobs:
             await self._delete(message)
             return
         bind_contextvars(ingestion_id=str(ingestion_id))  # until this task ends
-        await self._claim_and_work(ingestion_id, message, alone=False)
+        try:
+            # What it waits for is still paused: nothing of it is done over again meanwhile.
+            if (wait_s := self._pauses.may_begin_in_s(ingestion_id)) > 0:
+                await self._queue.release(message, delay_s=wait_s)
+            else:
+                await self._claim_and_work(ingestion_id, message, alone=False)
+        finally:
+            self._pauses.give_back(ingestion_id)
 
     async def _claim_and_work(self, ingestion_id: UUID, message: Message, *, alone: bool) -> None:
         since = time.monotonic()
@@ -184,20 +191,23 @@ class Jobs:
             await self._queue.release(message)
 
     async def _work(self, lease: Lease) -> None:
-        claim, began_at = lease.claim, time.monotonic()
+        claim = lease.claim
+        passage = self._pauses.passage(claim.ingestion_id)
         bind_contextvars(
             document_id=str(claim.document_id), tenant_id=str(claim.tenant_id), attempt=claim.attempt
         )
         attributes = self._attributes(lease) if self._tracer.enabled else NO_ATTRIBUTES
         with self._reports.attempt(claim.attempt, attributes=attributes, parent=claim.traceparent) as report:
             try:
-                ended = await _outcome(lease.hold_during(self._attempt(lease)))
+                ended = await _outcome(self._attempted(lease, passage))
                 if isinstance(ended, Exception):
                     report.error = ended
                 else:
                     report.result = ended
-                self._pause.attempt_ended(report.error, began_at=began_at)
-                report.outcome = await self._settle(lease, report.error)
+                passage.leave(WHOLE, report.error)
+                report.outcome = await self._settle(
+                    lease, report.error, pause_s=passage.pause_s(report.error)
+                )
             except asyncio.CancelledError:
                 if await self._let_go(lease):
                     report.outcome = "released"
@@ -212,13 +222,20 @@ class Jobs:
             "messaging.message.id": lease.message.id,
         }
 
-    async def _settle(self, lease: Lease, error: DocmillError | ClaimLostError | None) -> Outcome:
+    async def _attempted(self, lease: Lease, passage: Passage) -> Result | None:
+        with passage.under_way():
+            passage.enter(WHOLE)
+            return await lease.hold_during(self._attempt(lease))
+
+    async def _settle(
+        self, lease: Lease, error: DocmillError | ClaimLostError | None, *, pause_s: float | None
+    ) -> Outcome:
         """Do what follows from an attempt's outcome, and name it for the log."""
         follows = settlement(
             error,
             attempt=lease.claim.attempt,
             max_attempts=self._settings.max_attempts,
-            pause_s=self._pause.wait_s,
+            pause_s=pause_s,
             jitter=random.random(),  # noqa: S311  spreads load, guards nothing
         )
         match follows:
@@ -234,7 +251,8 @@ class Jobs:
                 return await self._give_up(lease, reason)
 
     async def _retry(self, lease: Lease, error: DocmillError, retry: Retry) -> Outcome:
-        log.warning("attempt failed", extra={"code": error.code, "step": error.step})
+        level = logging.WARNING if retry.counts else logging.INFO
+        log.log(level, "attempt failed", extra={"code": error.code, "step": error.step})
         if not await self._ledger.set_back(
             lease.claim, error=error, delay_s=retry.delay_s, counts=retry.counts
         ):

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib.metadata import version
@@ -87,7 +87,7 @@ class Metrics:
         self._in_flight = Gauge("docmill_jobs_in_flight", "Documents in work now", registry=registry)
         self._pauses = Counter(
             "docmill_pauses",
-            "Errors that a person must mend before work goes on",
+            "Errors that a person must mend before documents that need a part go on",
             ("code",),
             registry=registry,
         )
@@ -143,14 +143,13 @@ class Metrics:
         self._documents.labels("failed", code).inc(count)
 
     def paused(self, code: str, seconds: float) -> None:
-        """No documents are taken for so long but one as a probe: a person must mend something."""
+        """Documents wait for a part for so long, but one as a probe: a person must mend something."""
         del seconds  # a pause ends when a document gets through, not by the clock
         self._pauses.labels(code).inc()
-        self._now.pause_codes.add(code)
 
-    def watch_pause(self, code: Callable[[], str | None]) -> None:
-        """Report at each scrape whether no documents are taken. code: why; None while they are."""
-        self._now.pause_code = code
+    def watch_pauses(self, paused: Callable[[], Collection[tuple[str, str]]]) -> None:
+        """Report at each scrape what is paused: the code of the error, and the part that has it."""
+        self._now.paused = paused
 
     def upload_ended(self, status: str) -> None:
         """A file was sent to the vault: `accepted`, `already_here` or `refused`."""
@@ -185,16 +184,19 @@ class _Now(Collector):
 
     def __init__(self) -> None:
         self.pools: dict[str, PoolUse] = {}
-        self.pause_codes: set[str] = set()
-        self.pause_code: Callable[[], str | None] = lambda: None
+        self.paused: Callable[[], Collection[tuple[str, str]]] = list[tuple[str, str]]
+        self._ever_paused: set[tuple[str, str]] = set()
 
     def collect(self) -> Iterable[Metric]:
         """See `Collector.collect`."""
         yield from self._pool_use()
-        paused = GaugeMetricFamily("docmill_paused", "1 while no documents are taken", labels=["code"])
-        now = self.pause_code()
-        for code in self.pause_codes:
-            paused.add_metric([code], float(code == now))
+        paused = GaugeMetricFamily(
+            "docmill_paused", "1 while documents wait for a part", labels=["code", "part"]
+        )
+        now = frozenset(self.paused())
+        self._ever_paused |= now
+        for code, part in self._ever_paused:
+            paused.add_metric([code, part], float((code, part) in now))
         yield paused
         build = GaugeMetricFamily("docmill_build_info", "The release that runs", labels=["version"])
         build.add_metric([version("docmill")], 1)

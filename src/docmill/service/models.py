@@ -4,10 +4,11 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
-from docmill.breaker import Breaker, guarded
+from docmill.breaker import Breaker
 from docmill.errors import MisconfiguredError
 from docmill.limits import Slots
 from docmill.ports import Classifier, Extractor, Gate
+from docmill.service.pause import guarded_part
 from docmill.service.settings import ChosenModel, Settings
 from docmill.service.tracing import NO_TRACER, Tracer, asking, traced_calls
 from docmill.understanding.router import Router
@@ -95,7 +96,7 @@ def _asker(name: str, chosen: ChosenModel, settings: Settings, tracer: Tracer) -
         ),
         traced_calls(
             tracer,
-            partial(guarded, Breaker(f"{name} model"), limit_s=limit_s),
+            partial(guarded_part, Breaker(f"{name} model"), limit_s=limit_s),
             f"chat {whole.model}",
             asking(provider, whole.model),
         ),

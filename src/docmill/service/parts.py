@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from docmill.breaker import Breaker, guarded
+from docmill.breaker import Breaker
 from docmill.errors import DocumentError, TooLargeError, room_in
 from docmill.model import Part
 from docmill.pipeline import PartLimits
 from docmill.ports import PartFile, Ref
 from docmill.service.intake import Intake
+from docmill.service.pause import guarded_part
 from docmill.service.protocol import ClaimLostError
 from docmill.service.store import parts as store
 from docmill.service.store.claims import Claim
@@ -75,7 +76,7 @@ class VaultReceiver:
         if before is not None and before == await asyncio.to_thread(_hash, path):
             return part
         try:
-            async with guarded(self.writes):
+            async with guarded_part(self.writes):
                 await self.intake.accept_part(
                     _chunks(path), claim=self.claim, root=root, position=position, part=part
                 )

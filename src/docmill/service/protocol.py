@@ -203,10 +203,14 @@ def settlement(
     *,
     attempt: int,
     max_attempts: int,
-    pause_s: float,
+    pause_s: float | None,
     jitter: float,
 ) -> Settlement:
-    """What follows from the outcome of attempt number `attempt` (from 1); None is a stored result."""
+    """What follows from the outcome of attempt number `attempt` (from 1); None is a stored result.
+
+    pause_s: how long a document with a setup error waits for the installation to be mended; None if others
+    get past where it failed, so that the error is the document's own and counts.
+    """
     match outcome:
         case None:
             return Delete()
@@ -217,15 +221,15 @@ def settlement(
 
 
 def decide(
-    error: DocmillError, *, attempt: int, max_attempts: int, pause_s: float, jitter: float
+    error: DocmillError, *, attempt: int, max_attempts: int, pause_s: float | None, jitter: float
 ) -> Retry | GiveUp:
-    """What follows from `error`, by its class alone. jitter: in [0, 1)."""
+    """What follows from `error`, by its class alone. pause_s: see `settlement`. jitter: in [0, 1)."""
     match error:
-        case SetupError():
+        case SetupError() if pause_s is not None:
             return Retry(error, pause_s, counts=False)
         case TransientError(attempted=False):
             return Retry(error, retry_delay_s(error, attempt=attempt, jitter=jitter), counts=False)
-        case TransientError() if attempt < max_attempts:
+        case TransientError() | SetupError() if attempt < max_attempts:
             return Retry(error, retry_delay_s(error, attempt=attempt, jitter=jitter))
         case _:
             return GiveUp(error)

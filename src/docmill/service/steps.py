@@ -4,6 +4,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from docmill.service.lease import Lease
+from docmill.service.pause import current_passage
 from docmill.service.tracing import NO_TRACER, Span, Tracer, failure_code
 
 if TYPE_CHECKING:
@@ -13,7 +14,10 @@ log = logging.getLogger(__name__)
 
 
 class StepObserver:
-    """`Observer` of one attempt: notes steps in the database, logs them, and makes spans of them."""
+    """`Observer` of one attempt: notes steps in the database, logs them, and makes spans of them.
+
+    Raises the setup error of a step that is paused.
+    """
 
     def __init__(self, lease: Lease, tracer: Tracer = NO_TRACER) -> None:
         self._lease = lease
@@ -22,6 +26,8 @@ class StepObserver:
 
     async def step_started(self, step: str) -> None:
         """See `Observer.step_started`."""
+        if (passage := current_passage()) is not None:
+            passage.enter_step(step)
         await self._lease.step_started(step)
         log.debug("step started", extra={"step": step})
         if self._tracer.enabled:
@@ -30,6 +36,8 @@ class StepObserver:
 
     def step_ended(self, step: str, *, seconds: float, error: BaseException | None) -> None:
         """See `Observer.step_ended`. A failure is a warning, whatever follows from it."""
+        if (passage := current_passage()) is not None:
+            passage.leave(step, error)
         if span := self._spans.pop(step, None):
             span.__exit__(type(error) if error else None, error, None)
         code = failure_code(error)

@@ -16,7 +16,7 @@ from docmill.service.ingest import Stages, Workshop
 from docmill.service.job import LETTING_GO_S, Attempt, Jobs
 from docmill.service.ledger import Ledger
 from docmill.service.metrics import Metrics
-from docmill.service.pause import Pause
+from docmill.service.pause import Pauses
 from docmill.service.stack import Service
 from docmill.service.store.ids import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
@@ -82,8 +82,8 @@ class Worker:
     ) -> None:
         settings = service.settings.worker
         metrics = metrics or Metrics()
-        self.pause = Pause(settings.pause_s, told=metrics.paused)
-        metrics.watch_pause(lambda: self.pause.cause.code if self.pause.cause else None)
+        self.pauses = Pauses(settings.pause_s, told=metrics.paused)
+        metrics.watch_pauses(lambda: [(cause.code, cause.part) for cause in self.pauses.causes])
         self._settings = settings
         self._queue = service.queue
         self._worker_id = worker_id
@@ -97,7 +97,7 @@ class Worker:
             settings,
             metrics,
             announce=service.feed.announce,
-            pause=self.pause,
+            pauses=self.pauses,
             tracer=service.tracer,
         )
         self._isolation = self._jobs.isolation
@@ -130,9 +130,6 @@ class Worker:
 
     async def _poll(self, group: asyncio.TaskGroup) -> None:
         while True:
-            if self.pause.wait_s > 0:
-                await asyncio.sleep(self.pause.wait_s)
-                continue
             free = self._free - self._asked_for
             if free <= 0:
                 self._room.clear()
@@ -153,9 +150,7 @@ class Worker:
     @property
     def _free(self) -> int:
         """How many more documents may be taken now."""
-        if self.pause.wait_s > 0 or self._isolation.closed:
-            return 0
-        return self.pause.most(self._settings.concurrency) - len(self._isolation.jobs)
+        return 0 if self._isolation.closed else self._settings.concurrency - len(self._isolation.jobs)
 
     async def _take_all(self, messages: Sequence[Message], group: asyncio.TaskGroup) -> None:
         for message in messages:
@@ -169,7 +164,7 @@ class Worker:
             job.add_done_callback(lambda _: self._room.set())
             return
         try:
-            await self._queue.release(message, delay_s=self.pause.wait_s)
+            await self._queue.release(message)
         except DocmillError as error:
             log.warning("message left to be delivered again", extra={"reason": type(error).__name__})
 

@@ -1,9 +1,11 @@
 """Who recognises a page: an engine of this machine in the pool's children, or somebody else's."""
 
 import logging
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from docmill.limits import Guard
 from docmill.model import Page, Usage
 from docmill.reading import tasks
 from docmill.reading.memory import OutOfMemoryError
@@ -60,12 +62,15 @@ class PageReader(Protocol):
 
 
 class LocalReader:
-    """`PageReader` by an engine of this machine."""
+    """`PageReader` by an engine of this machine. guard: around every page."""
 
-    def __init__(self, name: str, pool: Pool, options: ReadingOptions) -> None:
+    def __init__(
+        self, name: str, pool: Pool, options: ReadingOptions, guard: Guard = nullcontext[None]
+    ) -> None:
         self.name = name
         self._pool = pool
         self._options = options
+        self._guard = guard
 
     @property
     def at_once(self) -> int:
@@ -76,7 +81,8 @@ class LocalReader:
         """See `PageReader.read`. Out of memory, a page gets a second chance in a fresh process."""
         del so_far
         try:
-            page, picture = await self._recognised(sight)
+            async with self._guard():
+                page, picture = await self._recognised(sight)
         except OutOfMemoryError:
             return tasks.broken_page(sight.number, OVER_MEMORY)
         if picture is not None:
