@@ -1,6 +1,9 @@
 """The reference in docs/ is complete: what exists is described."""
 
 import re
+import subprocess
+import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,8 +16,10 @@ from docmill.cli.commands import app
 from docmill.errors import DocmillError
 from docmill.service import metrics, probes
 from docmill.service.metrics import Metrics
+from docmill.understanding.vocabulary import CODES
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 
 
 def _leaves(error: type[DocmillError] = DocmillError) -> Iterator[type[DocmillError]]:
@@ -63,6 +68,37 @@ def test_every_metric_is_described(name: str) -> None:
     text = (DOCS / "operations.md").read_text()
 
     assert f"`{name}`" in text or f"`{name}_total`" in text
+
+
+def test_the_layers_are_those_that_are_checked() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    checked = [
+        [part.strip().removeprefix("docmill.") for part in layer.split("|") if "(" not in part]
+        for layer in contracts[0]["layers"]
+    ]
+
+    (shown,) = re.findall(r"\n((?:    .*→.*\n)+(?:    .*\n)?)", (ROOT / "CONTRIBUTING.md").read_text())
+
+    assert [[part.strip() for part in layer.split(",")] for layer in shown.split("→")] == checked
+
+
+def test_the_languages_are_counted_right() -> None:
+    count = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")[len(CODES)]
+
+    text = " ".join((ROOT / "README.md").read_text().split())
+    assert f"labels, columns and sums, in {count} languages" in text
+
+
+def test_what_trains_without_the_extra_does_so() -> None:
+    needing = ("lightgbm", "scipy", "docmill.learning.boosting", "docmill.learning.logits")
+    code = (
+        "import sys, docmill.learning.precedents, docmill.learning.lessons, docmill.learning.retraining\n"
+        f"print([name for name in {needing} if name in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
 
 
 def test_the_tests_that_close_holes_exist() -> None:
