@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from docmill.errors import TransientError
 from docmill.model import Classification, Document, Evidence, Extraction, Failure, Schema, Usage, Verdict
 from docmill.ports import Original
 from docmill.schemas.types import Invoice
@@ -43,6 +44,7 @@ NO_RESULT = Outcome(
 )
 """What a document is completed with when only that it is completed matters."""
 
+PAID = Usage(input_tokens=10, output_tokens=5, model="scripted", cost=Decimal("0.001"))
 INVOICE = Classification(document_type="invoice", title="Invoice 7", summary="One hour", confidence=0.9)
 
 
@@ -51,7 +53,8 @@ class Script:
     """Steps of a pipeline. A test replaces what it is about.
 
     convert: called first; raise or wait here. converted: the originals that reached the converter.
-    extract_errors: raised by the extractor, one at a time.
+    extract_errors: raised by the extractor, one at a time. model_errors: of models that the extractor asked,
+    one at a time; without them it finds the total, too.
     """
 
     document: Document
@@ -60,6 +63,7 @@ class Script:
     failures: tuple[Failure, ...] = ()
     converted: list[Original] = field(default_factory=list[Original])
     extract_errors: list[Exception] = field(default_factory=list[Exception])
+    model_errors: list[TransientError] = field(default_factory=list[TransientError])
     classify_error: Exception | None = None
 
     def stages(self) -> Stages:
@@ -105,13 +109,26 @@ class _Extractor:
         assert document.pages
         if self.script.extract_errors:
             raise self.script.extract_errors.pop()
+        if self.script.model_errors:
+            return _by_rules(schema, self.script.model_errors.pop(0))
         return Extraction(
             document_type=schema.name,
             data=Invoice(number="7", gross_total=Decimal("119.00")),
             evidence={"number": Evidence(page=1, box=None, text="7", match="exact", confidence=0.9)},
-            usage=Usage(input_tokens=10, output_tokens=5, model="scripted", cost=Decimal("0.001")),
+            usage=PAID,
             reason="rules; asked small model: scripted for number: number mended",
         )
+
+
+def _by_rules(schema: Schema, error: TransientError) -> Extraction:
+    return Extraction(
+        document_type=schema.name,
+        data=Invoice(number="7"),
+        evidence={"number": Evidence(page=1, box=None, text="7", match="exact", confidence=0.9)},
+        usage=Usage() if not error.attempted else PAID,
+        reason=f"rules; asked small model: it failed ({error.code})",
+        model_error=error,
+    )
 
 
 @dataclass

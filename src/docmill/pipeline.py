@@ -132,8 +132,9 @@ async def process(
 
     A step that the journal remembers is not repeated. attempt: counts from 1; the result carries it.
     max_attempts: at the last one, what there is counts where a model fails that could be asked later; before
-    it, nothing is exported. Raises what the steps raise, with the error's `step` set, such an error of a
-    model, too; TimeLimitError when a limit is reached. An unsupported type is a result, not an error.
+    it, nothing is exported, and the observer is told what there is. Raises what the steps raise, with the
+    error's `step` set, such an error of a model, too; TimeLimitError when a limit is reached. An unsupported
+    type is a result, not an error.
     """
     clock, limits = _Clock(observer), steps.limits
     async with _Limited("process", limits.document_s):
@@ -161,6 +162,7 @@ async def process(
         result = replace(result, timings_s=clock.timings_s, attempt=attempt)
         error = _retry_error(result)
         if error is not None and (attempt < max_attempts or not error.attempted):
+            await clock.record(Findings(None, None, result.classification, result.extraction, result.verdict))
             raise error
         async with clock.step("export", limits.export_s):
             await steps.exporter.export(ref, result)

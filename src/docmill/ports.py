@@ -171,11 +171,16 @@ class Journal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What is known of a document before its end; None where nothing is yet."""
+    """What is known of a document before its end; None where nothing is yet.
+
+    extraction, verdict: what there is while a model can be asked later for more.
+    """
 
     media_type: str | None = None
     document: Document | None = None
     classification: Classification | None = None
+    extraction: Extraction | None = None
+    verdict: Verdict | None = None
 
 
 class Observer(Protocol):

@@ -158,12 +158,15 @@ async def test_findings_of_a_step_that_lasts_are_written_with_its_progress(
 
 async def test_who_lost_the_claim_stores_no_findings(service: Service, upload: Upload, eyes: Eyes) -> None:
     ledger, claim = await _claimed(service, upload, service.database)
-    ledger.record(replace(claim, fence=claim.fence - 1), READ)
+    provisional = replace(READ, structured_data={"number": "7"}, reason="rules")
+    ledger.record(replace(claim, fence=claim.fence - 1), provisional)
 
     await ledger.store_findings()
 
-    row = await eyes.document(await upload())
+    accepted = await upload()
+    row, ingestion = await eyes.document(accepted), await eyes.ingestion(accepted)
     assert (row.page_count, row.media_type) == (None, "application/octet-stream")
+    assert (row.structured_data, ingestion.structured_data, ingestion.extraction_reason) == (None, None, None)
 
 
 async def test_a_later_failure_changes_nothing_of_a_result_that_was_read(

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from docmill.breaker import Breaker
 from docmill.errors import CorruptError, DocmillError, room_in
-from docmill.model import Document, Result, Schema
+from docmill.model import Document, Evidence, Extraction, Result, Schema, Verdict
 from docmill.pipeline import PartLimits, Steps, TimeLimits, process
 from docmill.ports import Classifier, Converter, Extractor, Findings, Gate, Namer, Original, Ref, Unpacker
 from docmill.reading.turns import on_account_of
@@ -33,6 +34,9 @@ from docmill.service.tracing import NO_TRACER, Tracer
 from docmill.service.workplace import folder_for
 
 log = logging.getLogger(__name__)
+
+_MANY_VALUES = 500
+"""To make JSON of more takes so long (more than 10 ms) that it belongs into a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ class Workshop:
     """Where a worker's documents are processed.
 
     place: a folder of its own; fingerprint: of the stages; lessons: what reviewed documents teach.
+    max_attempts: after so many, what there is counts where a model fails that could be asked later.
     """
 
     blobs: Blobs
@@ -72,6 +77,7 @@ class Workshop:
     parts: PartLimits = field(default_factory=PartLimits)
     lessons: Lessons | None = None
     tracer: Tracer = NO_TRACER
+    max_attempts: int = 1
     # Apart, because a store that is full still reads, and each reading would speak for the next writing.
     reads: Breaker = field(default_factory=lambda: Breaker("file store, reading"))
     writes: Breaker = field(default_factory=lambda: Breaker("file store, writing"))
@@ -103,7 +109,14 @@ class Workshop:
             journal = BlobJournal(self.blobs, claim.ingestion_id, self.writes)
             with whose:
                 ref = Ref(claim.file_path, claim.file_name)
-                result = await process(ref, steps, journal, LeaseObserver(lease, self.tracer))
+                result = await process(
+                    ref,
+                    steps,
+                    journal,
+                    LeaseObserver(lease, self.tracer),
+                    attempt=claim.attempt,
+                    max_attempts=self.max_attempts,
+                )
         await self._settle(claim)
         return result
 
@@ -180,7 +193,9 @@ class LeaseObserver(StepObserver):
     async def record(self, findings: Findings) -> None:
         """See `Observer.record`."""
         arguments = (findings, self._lease.claim.ingestion_id)
-        large = findings.document is not None and findings.document.is_large
+        large = (findings.document is not None and findings.document.is_large) or (
+            findings.extraction is not None and len(findings.extraction.evidence) > _MANY_VALUES
+        )
         found = await asyncio.to_thread(_stored, *arguments) if large else _stored(*arguments)
         await self._lease.record(found)
 
@@ -191,6 +206,8 @@ def _stored(findings: Findings, ingestion_id: UUID) -> StoredFindings:
         media_type=findings.media_type,
         classification=classification.model_dump(mode="json") if classification else None,
     )
+    if findings.extraction is not None:
+        found = found.updated(_provisional(findings.extraction, findings.verdict))
     if document is None:
         return found
     is_preprocessed = any(page.preprocessed for page in document.pages)
@@ -203,6 +220,21 @@ def _stored(findings: Findings, ingestion_id: UUID) -> StoredFindings:
         transcription_file_path=journal_key(ingestion_id, "transcription"),
         preprocessed_file_path=journal_key(ingestion_id, "preprocessed") if is_preprocessed else None,
     )
+
+
+def _provisional(extraction: Extraction, verdict: Verdict | None) -> StoredFindings:
+    """A result that counts until a model that failed has been asked again."""
+    return StoredFindings(
+        structured_data=extraction.data.model_dump(mode="json"),
+        evidence=_dumped(extraction.evidence),
+        verdict=verdict.model_dump(mode="json") if verdict else None,
+        valid_structured_data=verdict.passed if verdict else None,
+        reason=extraction.reason,
+    )
+
+
+def _dumped(evidence: Mapping[str, Evidence]) -> dict[str, Any]:
+    return {path: proof.model_dump(mode="json") for path, proof in evidence.items()}
 
 
 class LeaseExporter:
@@ -237,11 +269,7 @@ def _outcome(result: Result, ingestion_id: UUID, fingerprint: str) -> Outcome:
         media_type=result.media_type,
         classification=classification.model_dump(mode="json"),
         structured_data=extraction.data.model_dump(mode="json") if extraction else None,
-        evidence=(
-            {path: found.model_dump(mode="json") for path, found in extraction.evidence.items()}
-            if extraction
-            else None
-        ),
+        evidence=_dumped(extraction.evidence) if extraction else None,
         verdict=verdict.model_dump(mode="json") if verdict else None,
         valid_structured_data=verdict.passed if verdict else None,
         text=_text(document) if document else None,

@@ -59,6 +59,7 @@ async def run_worker(
             limits.parts_of_upload,
             Lessons(service.database, service.blobs, stages.lessons) if stages.lessons else None,
             service.tracer,
+            max_attempts=service.settings.worker.max_attempts,
         )
         with bound_contextvars(worker_id=worker_id):
             worker = Worker(service, workshop.process, worker_id, metrics)

@@ -10,7 +10,10 @@ from docmill.service.store.database import Conn
 
 @dataclass(frozen=True, slots=True)
 class StoredFindings:
-    """What an ingestion has found out so far, ready to be stored; None where nothing is known yet."""
+    """What an ingestion has found out so far, ready to be stored; None where nothing is known yet.
+
+    structured_data and what follows: of a result that counts until a model that failed was asked again.
+    """
 
     media_type: str | None = None
     page_count: int | None = None
@@ -20,6 +23,11 @@ class StoredFindings:
     preprocessed_file_path: str | None = None
     language: str | None = None
     classification: dict[str, Any] | None = None
+    structured_data: dict[str, Any] | None = None
+    evidence: dict[str, Any] | None = None
+    verdict: dict[str, Any] | None = None
+    valid_structured_data: bool | None = None
+    reason: str | None = None
 
     def updated(self, newer: "StoredFindings") -> "StoredFindings":
         """These with what `newer` knows."""
@@ -30,7 +38,7 @@ async def store(conn: Conn, found: Sequence[tuple[Claim, StoredFindings]]) -> No
     """Store what is known of one tenant's documents so far; nothing where the claim is lost.
 
     A document shows it until one of its ingestions that has read it completes: then that one's result counts,
-    as a whole. A trigger copies the classification, which is no change by a person.
+    as a whole. Triggers copy classification and values, which is no change by a person.
     """
     await lock_documents(conn, [claim.document_id for claim, _ in found])
     rows = await dumped([key_of(claim) | _known(findings) for claim, findings in found])
@@ -41,7 +49,8 @@ async def store(conn: Conn, found: Sequence[tuple[Claim, StoredFindings]]) -> No
               FROM jsonb_to_recordset(%(rows)s) AS known (
                        ingestion_id uuid, fence bigint, media_type text, page_count integer, text text,
                        quality double precision, transcription_file_path text, preprocessed_file_path text,
-                       language text, classification jsonb
+                       language text, classification jsonb, structured_data jsonb, evidence jsonb,
+                       verdict jsonb, valid_structured_data boolean, reason text
                    )
         ),
         held AS (
@@ -51,7 +60,13 @@ async def store(conn: Conn, found: Sequence[tuple[Claim, StoredFindings]]) -> No
                    preprocessed_file_path =
                        coalesce(known.preprocessed_file_path, ingestion.preprocessed_file_path),
                    transcription_quality_score = coalesce(known.quality, transcription_quality_score),
-                   classification = coalesce(known.classification, ingestion.classification)
+                   classification = coalesce(known.classification, ingestion.classification),
+                   structured_data = coalesce(known.structured_data, ingestion.structured_data),
+                   evidence = coalesce(known.evidence, ingestion.evidence),
+                   verdict = coalesce(known.verdict, ingestion.verdict),
+                   valid_structured_data =
+                       coalesce(known.valid_structured_data, ingestion.valid_structured_data),
+                   extraction_reason = coalesce(known.reason, extraction_reason)
               FROM known
              WHERE ingestion.id = known.ingestion_id
                AND ingestion.fence = known.fence

@@ -1,0 +1,148 @@
+"""A model that fails for now: what the rules found is shown meanwhile, and the model is asked again."""
+
+import httpx
+
+from docmill.errors import RateLimitedError, ServerError
+from docmill.model import Failure
+from docmill.service.case import Wish
+from docmill.service.stack import Service
+from docmill.service.store import reviews
+from docmill.web.app import create_app
+from docmill.web.painted_pages import PaintedPages
+from scripted import INVOICE, Eyes, Running, Script, Upload
+
+
+def slow(*, wait_s: float = 0) -> RateLimitedError:
+    return RateLimitedError("the provider of 'gpt-4o' asks to slow down", retry_after_s=wait_s)
+
+
+async def test_what_rules_found_is_shown_while_a_document_waits_for_a_model(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.model_errors = [slow(wait_s=3000)]
+    script.failures = (Failure(check="critical", message="no total", fields=("gross_total",)),)
+    accepted = await upload()
+
+    async with working():
+        waiting = await eyes.when(accepted, lambda row: row.error_code == "rate_limited")
+
+    assert (waiting.state, waiting.title, waiting.document_type) == ("processing", "Invoice 7", "invoice")
+    assert waiting.structured_data is not None
+    assert waiting.structured_data["number"] == "7"
+    ingestion = await eyes.ingestion(accepted)
+    assert (ingestion.status, ingestion.attempt_count, ingestion.failed_step) == ("in-progress", 1, "extract")
+    assert ingestion.extraction_reason == "rules; asked small model: it failed (rate_limited)"
+    assert ingestion.evidence is not None
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        standing = await reviews.standing(conn, accepted.document_id)
+    assert standing is not None
+    assert (standing.ingestion_id, standing.evidence) == (accepted.ingestion_id, ingestion.evidence)
+
+
+async def test_the_page_of_a_document_that_waits_for_a_model_shows_its_values_and_why_it_waits(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.model_errors = [slow(wait_s=3000)]
+    accepted = await upload()
+    async with working():
+        await eyes.when(accepted, lambda row: row.error_code == "rate_limited")
+
+    app = create_app(service, PaintedPages(), service.settings)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+        page = (await client.get(f"/docs/{accepted.document_id}")).text
+        values = (await client.get(f"/api/v1/documents/{accepted.document_id}")).json()
+
+    assert "Waiting to be tried again" in page
+    assert "asks to slow down" in page
+    assert 'value="7"' in page
+    assert values["data"]["number"] == "7"
+
+
+async def test_a_model_is_asked_again_and_its_values_take_the_place_of_those_of_the_rules(
+    script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.model_errors = [slow(), slow()]
+    accepted = await upload()
+
+    async with working():
+        ready = await eyes.until(accepted, "ready")
+
+    assert ready.structured_data is not None
+    assert ready.structured_data["gross_total"] == "119.00"
+    assert len(script.converted) == 1
+    ingestion = await eyes.ingestion(accepted)
+    assert (ingestion.status, ingestion.attempt_count, ingestion.error_code) == ("completed", 3, None)
+
+
+async def test_after_the_last_attempt_what_rules_found_counts_and_the_reason_names_the_model(
+    script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.model_errors = [slow() for _ in range(4)]
+    accepted = await upload()
+
+    async with working():
+        ready = await eyes.until(accepted, "ready")
+
+    assert len(script.model_errors) == 1
+    assert ready.structured_data is not None
+    assert ready.structured_data["number"] == "7"
+    ingestion = await eyes.ingestion(accepted)
+    assert (ingestion.status, ingestion.attempt_count) == ("completed", 3)
+    assert ingestion.extraction_reason == "rules; asked small model: it failed (rate_limited)"
+
+
+async def test_a_title_of_the_rules_stays_while_the_model_that_classifies_is_waited_for(
+    script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    error = ServerError("the provider of 'gpt-4o' failed", retry_after_s=3000)
+    script.classification = INVOICE.model_copy(update={"model_error": error})
+    accepted = await upload()
+
+    async with working():
+        waiting = await eyes.when(accepted, lambda row: row.error_code == "server_error")
+
+    assert (waiting.state, waiting.title) == ("processing", "Invoice 7")
+    ingestion = await eyes.ingestion(accepted)
+    assert ingestion.failed_step == "classify"
+    assert "no model said what it is: it failed (server_error)" in (ingestion.extraction_reason or "")
+
+
+async def test_an_earlier_result_stays_until_the_new_one_is_whole(
+    script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    async with working():
+        await eyes.until(accepted, "ready")
+        script.model_errors = [slow(wait_s=3000)]
+        again = await upload(force=True)
+        waiting = await eyes.when(again, lambda row: row.error_code == "rate_limited")
+
+    assert again.ingestion_id != accepted.ingestion_id
+    assert waiting.structured_data is not None
+    assert waiting.structured_data["gross_total"] == "119.00"
+
+
+async def test_what_a_person_says_of_the_rules_values_stays_when_the_model_has_answered(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.model_errors = [slow(wait_s=3000)]
+    accepted = await upload()
+    tenant_id, ingestion_id = service.default_tenant_id, accepted.ingestion_id
+    assert ingestion_id
+
+    async with working():
+        await eyes.when(accepted, lambda row: row.error_code == "rate_limited")
+        wish = Wish("number", "correct", "8")
+        await service.reviews.add(
+            accepted.document_id, [wish], tenant_id=tenant_id, ingestion_id=ingestion_id
+        )
+        meanwhile = await eyes.document(accepted)
+        async with service.database.tenant(tenant_id) as conn:
+            await conn.execute("UPDATE ingestion SET next_attempt_at = NULL")
+        await service.queue.send([str(ingestion_id)])
+        ended = await eyes.when(accepted, lambda row: row.state != "processing")
+
+    assert meanwhile.structured_data is not None
+    assert ended.structured_data is not None
+    assert (meanwhile.state, meanwhile.structured_data["number"]) == ("processing", "8")
+    assert (ended.structured_data["number"], ended.structured_data["gross_total"]) == ("8", "119.00")
