@@ -8,9 +8,10 @@ from pathlib import Path
 import pypdfium2
 from lxml import etree
 
+from docmill.errors import CorruptError
 from docmill.model import Embedded
 from docmill.reading.pdf import MALFORMED, PdfDocument
-from docmill.schemas.einvoices import ATTACHED, ENVELOPE, ROOTS
+from docmill.schemas.einvoices import ATTACHED, ENVELOPE, ROOTS, is_misnamed
 
 XML = "application/xml"
 MAX_BYTES = 10_000_000
@@ -21,12 +22,25 @@ _HEAD_BYTES = 65_536
 """Licences have been seen to stand before the root."""
 
 
+MISNAMED = (
+    "the file is XML meant as an e-invoice, but its outermost element is not that of an invoice, an order or "
+    "a delivery note, so that no program can rely on it; ask whoever sent it for a correct file or for a PDF"
+)
+_SIGNS_WITHIN = 1_000_000
+"""So many bytes of a file are looked at to tell what it is meant as: parties and sums come first."""
+
+
 def in_file(path: Path) -> tuple[Embedded, ...]:
-    """The file itself, if it is such XML."""
+    """The file itself, if it is such XML. Raises CorruptError if it is meant as such and its root is not."""
     if path.stat().st_size > MAX_BYTES:
         return ()
     content = path.read_bytes()
-    return (Embedded(path.name, XML, content),) if root(content) in ROOTS else ()
+    if root(content) in ROOTS:
+        return (Embedded(path.name, XML, content),)
+    tags = _tags(content)
+    if tags and is_misnamed(tags):
+        raise CorruptError(MISNAMED)
+    return ()
 
 
 def in_pdf(document: PdfDocument, path: Path, passwords: Sequence[str] = ()) -> tuple[Embedded, ...]:
@@ -80,6 +94,18 @@ def _is_known(name: str, content: bytes) -> bool:
     if not content or len(content) > MAX_BYTES:
         return False
     return ATTACHED.fullmatch(name) is not None or root(content) in ROOTS
+
+
+def _tags(content: bytes) -> list[str]:
+    """The names of the first elements, as far as can be told; without Peppol's envelope and its header."""
+    parser = etree.XMLPullParser(("start",), resolve_entities=False, no_network=True, recover=True)
+    try:
+        parser.feed(content.lstrip(b"\xef\xbb\xbf \t\r\n")[:_SIGNS_WITHIN])
+        tags = [str(element.tag) for _, element in parser.read_events()]
+    except (etree.XMLSyntaxError, ValueError, LookupError):
+        return []
+    space = ENVELOPE.rpartition("}")[0]
+    return [tag for tag in tags if not tag.startswith(space)] if tags[:1] == [ENVELOPE] else tags
 
 
 def root(content: bytes) -> str | None:

@@ -1,7 +1,7 @@
 """The kinds of XML that say the same as an invoice, an order or a delivery note, by their root elements."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from docmill.model import DocumentType
@@ -44,3 +44,34 @@ ENVELOPE = "{http://www.unece.org/cefact/namespaces/StandardBusinessDocumentHead
 """What Peppol sends them in: the document stands in it beside a header."""
 ATTACHED = re.compile(r"(?:factur-x|zugferd-invoice|xrechnung|order-x)\.xml", re.IGNORECASE)
 """Names by which PDFs attach them: what has such a name should be one, even if it cannot be read."""
+
+STYLESHEET = "http://www.w3.org/1999/XSL/Transform"
+_FAMILIES = ("urn:un:unece:uncefact:data:", "urn:ferd:CrossIndustryDocument:", _UBL)
+"""Beginnings of the namespaces of UN/CEFACT's messages, of ZUGFeRD 1 and of UBL."""
+_NAMES = frozenset(root.rpartition("}")[2] for root in ROOTS)
+_OWN_NAMES = frozenset(name for name in _NAMES if name.startswith(("CrossIndustry", "SCRDM")))
+"""Names that nothing else has, whatever its namespace."""
+_CONTENTS = (
+    frozenset({"ExchangedDocument", "SupplyChainTradeTransaction"}),
+    frozenset({"HeaderExchangedDocument", "SpecifiedSupplyChainTradeTransaction"}),
+    frozenset({"AccountingSupplierParty", "AccountingCustomerParty", "LegalMonetaryTotal"}),
+)
+"""Names of elements that only invoices and orders have together."""
+
+
+def is_misnamed(tags: Sequence[str]) -> bool:
+    """Whether elements are those of an invoice, an order or a delivery note below a root that is of none.
+
+    tags: names with their namespaces in braces, the root's first. Another document of UBL or UN/CEFACT, whose
+    root has the name of its namespace, is what it says.
+    """
+    root, names = tags[0], frozenset(tag.rpartition("}")[2] for tag in tags)
+    space, _, name = root.removeprefix("{").rpartition("}")
+    if root in ROOTS or space == STYLESHEET:
+        return False
+    if space.startswith(_FAMILIES) and name not in _NAMES:
+        message = re.sub(r"[-:][\d.]+$", "", space)
+        if message.endswith(f":{name}"):
+            return False
+    is_of_family = any(tag.removeprefix("{").startswith(_FAMILIES) for tag in tags)
+    return is_of_family or name in _OWN_NAMES or any(contents <= names for contents in _CONTENTS)
