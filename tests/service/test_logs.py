@@ -71,6 +71,7 @@ def test_warnings_of_libraries_are_records_too(stream: io.StringIO) -> None:
 def test_libraries_that_talk_of_themselves_are_heard_from_warnings_on(stream: io.StringIO) -> None:
     logging.getLogger("alembic.runtime.migration").info("Context impl PostgresqlImpl.")
     logging.getLogger("httpx2").info("HTTP Request: POST http://user:secret@host/v1")
+    logging.getLogger("opentelemetry.exporter.otlp").warning("the receiver is away, retrying in 0.9 s")
     logging.getLogger("uvicorn.error").warning("too many")
 
     (line,) = stream.getvalue().splitlines()

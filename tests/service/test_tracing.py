@@ -1,10 +1,13 @@
 """What is seen of a document from outside: one trace from its upload to the last call of a model."""
 
 import asyncio
+import json
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+import traceback
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -12,13 +15,17 @@ from uuid import UUID
 
 import httpx
 import pytest
+import structlog
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
+from boxes import Boxes
+from docmill.breaker import Breaker, guarded
 from docmill.errors import CorruptError, MisconfiguredError, ServerError
+from docmill.model import Document
 from docmill.ports import Original
 from docmill.service.intake import Accepted
 from docmill.service.models import Understanding
@@ -26,7 +33,7 @@ from docmill.service.otel import OtelTracer
 from docmill.service.settings import ChosenModel, Llm, Otel, Settings
 from docmill.service.settings import Understanding as Chosen
 from docmill.service.stack import Service, open_service
-from docmill.service.tracing import NO_TRACER, Tracer, open_tracer
+from docmill.service.tracing import NO_TRACER, Tracer, open_tracer, traced_calls
 from docmill.service.worker import run_worker
 from docmill.understanding.fake import FakeExtractor
 from docmill.understanding.gate import RuleGate
@@ -56,6 +63,11 @@ def tracer(spans: InMemorySpanExporter) -> Tracer:
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(spans))
     return OtelTracer(provider)
+
+
+@pytest.fixture
+def boxes(make_document: Callable[..., Document]) -> Boxes:
+    return Boxes(make_document("Total 1.00"))
 
 
 @pytest.fixture
@@ -188,6 +200,27 @@ async def test_a_retry_is_another_attempt_of_the_same_trace(
     assert "words" not in failed.to_json()
 
 
+async def test_a_fault_of_ours_keeps_its_place_for_the_log(
+    service: Service,
+    script: Script,
+    working: Running,
+    eyes: Eyes,
+    spans: InMemorySpanExporter,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    script.extract_errors = [ZeroDivisionError("words of the document")]
+    accepted = await sent(service)
+
+    async with working():
+        await eyes.when(accepted, lambda document: document.error_code is not None)
+
+    assert attributes(only(spans, "extract"))["error.type"] == "internal"
+    (fault,) = [record for record in caplog.records if record.message == "a fault in docmill"]
+    assert fault.exc_info
+    places = [frame.name for frame in traceback.extract_tb(fault.exc_info[2])]
+    assert {"process", "extract"} <= set(places)
+
+
 async def test_a_document_that_fails_says_where(
     service: Service, script: Script, working: Running, eyes: Eyes, spans: InMemorySpanExporter
 ) -> None:
@@ -214,6 +247,67 @@ async def test_a_caller_that_traces_sees_the_document_in_its_own_trace(
         await eyes.until(accepted, "ready")
 
     assert trace_ids(spans) == {int(CALLER.split("-")[1], 16)}
+
+
+async def test_what_an_archive_holds_belongs_to_the_trace_of_the_whole(
+    service: Service, boxes: Boxes, spans: InMemorySpanExporter
+) -> None:
+    content = json.dumps({"x/b.pdf": "b", "c.zip": {"d.pdf": "d"}}).encode()
+    async with client_of(service) as client:
+        await client.post(UPLOADS, files={"file": ("a.zip", content)})
+    stop = asyncio.Event()
+
+    working = asyncio.create_task(run_worker(service, boxes.stages(), stop))
+    async with asyncio.timeout(20):
+        async for _ in service.feed.follow(service.default_tenant_id, 0):
+            if len(named(spans, "process ingestion")) == 4:
+                break
+    stop.set()
+    await working
+
+    assert len(trace_ids(spans)) == 1
+    parents = sorted(str(parent_of(span, spans)) for span in named(spans, "send ingestion"))
+    assert parents == [f"POST {UPLOADS}", "unpack", "unpack", "unpack"]
+
+
+async def test_calls_of_every_provider_are_spans_and_say_why_they_failed(
+    tracer: Tracer, spans: InMemorySpanExporter
+) -> None:
+    breaker = Breaker("provider", threshold=1)
+    call = traced_calls(tracer, partial(guarded, breaker), "chat own")
+
+    for _ in range(2):
+        with pytest.raises(ServerError):
+            async with call():
+                raise ServerError("words of the document")
+
+    first, refused = named(spans, "chat own")
+    assert [attributes(span)["error.type"] for span in (first, refused)] == ["server_error", "server_error"]
+    assert "words" not in first.to_json()
+
+
+def test_without_a_tracer_a_guard_is_left_as_it_is() -> None:
+    guard = partial(guarded, Breaker("provider"))
+
+    assert traced_calls(NO_TRACER, guard, "chat own") is guard
+
+
+async def test_what_is_logged_during_an_attempt_names_its_trace(
+    service: Service, script: Script, working: Running, eyes: Eyes, spans: InMemorySpanExporter
+) -> None:
+    bound: list[dict[str, object]] = []
+
+    async def convert(_original: Original) -> None:
+        bound.append(structlog.contextvars.get_contextvars())
+
+    script.convert = convert
+    accepted = await sent(service)
+
+    async with working():
+        await eyes.until(accepted, "ready")
+
+    (trace_id,) = trace_ids(spans)
+    assert bound[0]["trace_id"] == f"{trace_id:032x}"
 
 
 async def test_a_message_carries_the_id_and_nothing_else(service: Service, upload: Upload) -> None:

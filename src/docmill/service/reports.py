@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from structlog.contextvars import bind_contextvars
+
 from docmill.errors import DocmillError
 from docmill.model import Result
 from docmill.service.metrics import NO_TIMINGS, Metrics, Outcome
@@ -55,6 +57,8 @@ class Reports:
         with self._tracer.span(
             "process ingestion", kind="consumer", attributes=attributes, parent=parent
         ) as span:
+            if traceparent := self._tracer.traceparent():
+                bind_contextvars(trace_id=traceparent.split("-")[1])  # until this task ends
             try:
                 yield report
             finally:

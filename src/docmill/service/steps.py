@@ -39,7 +39,8 @@ class StepObserver:
         if (passage := current_passage()) is not None:
             passage.leave(step, error)
         if span := self._spans.pop(step, None):
-            span.__exit__(type(error) if error else None, error, None)
+            # With its traceback, which a context manager would take from the error otherwise.
+            span.__exit__(type(error) if error else None, error, error.__traceback__ if error else None)
         code = failure_code(error)
         if code is None and not log.isEnabledFor(logging.DEBUG):
             return
