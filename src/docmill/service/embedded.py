@@ -9,7 +9,7 @@ import shutil
 import stat
 import subprocess
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +21,7 @@ import psutil
 import psycopg
 
 from docmill.errors import MisconfiguredError
+from docmill.service.server_origin import Origin, is_on_local_disk
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +41,9 @@ class EmbeddedPostgres:
     """A server that all processes on one folder share.
 
     Who uses the folder holds a shared lock on a file; the kernel frees it when a process dies, however it
-    dies, so that the count of users is never stale. As root the server runs under the user `pgserver`,
-    because PostgreSQL refuses to run as root.
+    dies, so that the count of users is never stale. In the same way the server and all its processes hold a
+    lock, so that any process of this machine, in whatever container, can tell whether it lives. As root the
+    server runs under the user `pgserver`, because PostgreSQL refuses to run as root.
     """
 
     def __init__(self, folder: Path, *, options: Mapping[str, str] | None = None) -> None:
@@ -54,18 +56,30 @@ class EmbeddedPostgres:
     def _data(self) -> Path:
         return self._folder / "data"
 
+    @property
+    def _origin_file(self) -> Path:
+        return self._folder / "server.origin"
+
     def url(self, database: str = DATABASE) -> str:
         """The address of `database` on this server."""
         return f"postgresql://postgres@/{database}?host={quote(str(self._socket_folder), safe='')}"
 
     def start(self) -> None:
-        """Start the server, or join it if it runs. Raises MisconfiguredError if it cannot be started."""
+        """Start the server, or join it if it runs.
+
+        Raises MisconfiguredError if it cannot be started, or may run in another container or machine.
+        """
         with _explained(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             with _locked(self._folder / "start.lock"):
                 users = (self._folder / "users.lock").open("ab")
-                fcntl.flock(users, fcntl.LOCK_SH)
                 try:
+                    if _is_alone(users) and self._lives():
+                        log.warning(
+                            "a process that was killed left the database running: taking it over",
+                            extra={"folder": str(self._folder)},
+                        )
+                    fcntl.flock(users, fcntl.LOCK_SH)
                     self._ensure_running()
                 except BaseException:
                     users.close()
@@ -78,14 +92,32 @@ class EmbeddedPostgres:
             return
         with _explained(self._folder), _locked(self._folder / "start.lock"):
             try:
-                fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return
-            else:
-                self._run("pg_ctl", "-D", str(self._data), "-m", "fast", "-w", "stop", check=False)
+                if _is_alone(self._users) and not self._is_foreign():
+                    self._shut_down()
             finally:
                 self._users.close()
                 self._users = None
+
+    def stop_left_running(self) -> bool:
+        """Stop a server that nobody uses, because its last user was killed; whether there was one.
+
+        Raises MisconfiguredError if one may run in another container or machine.
+        """
+        if not self._data.exists():
+            return False
+        with (
+            _explained(self._folder),
+            _locked(self._folder / "start.lock"),
+            (self._folder / "users.lock").open("ab") as users,
+        ):
+            self._refuse_if_elsewhere()
+            is_left = _is_alone(users) and self._lives()
+            if is_left:
+                self._shut_down()
+        return is_left
+
+    def _shut_down(self) -> None:
+        self._run("pg_ctl", "-D", str(self._data), "-m", "fast", "-w", "stop", check=False)
 
     def revive(self) -> bool:
         """Start the server again if it has died, whoever killed it; whether that was so.
@@ -113,7 +145,42 @@ class EmbeddedPostgres:
         except (OSError, ValueError, psutil.Error):
             return False
 
+    def _is_foreign(self) -> bool:
+        """Whether the numbers in the server's pid file are those of processes that we do not see."""
+        origin = Origin.read(self._origin_file)
+        return origin is not None and not origin.has_the_processes_of(Origin.here())
+
+    def _refuse_if_elsewhere(self) -> None:
+        """Raises MisconfiguredError if a server may run on our data that we cannot see: two would destroy it.
+
+        One of this kernel's containers holds its lock while it lives. That of another kernel has ended, if
+        only one kernel at a time can use the disk: this machine was started anew.
+        """
+        origin, here = Origin.read(self._origin_file), Origin.here()
+        if origin is None or not self._is_foreign() or not (self._data / "postmaster.pid").exists():
+            return
+        if origin.boot_id == here.boot_id:
+            if self._is_held():
+                raise MisconfiguredError(
+                    f"the database in {str(self._folder)!r} runs in another container of this machine "
+                    f"({origin.host!r}): run docmill there, or stop it there first. Containers that work "
+                    "side by side need a database server: set database_url"
+                )
+        elif not is_on_local_disk(self._folder):
+            raise MisconfiguredError(
+                f"the database in {str(self._folder)!r} was started by another machine ({origin.host!r}), or "
+                "by this one before it was started anew, and may still run there. If you are sure that it "
+                f"does not, remove {str(self._data / 'postmaster.pid')!r}; never let two machines use one "
+                "data folder: set database_url for both"
+            )
+
+    def _is_held(self) -> bool:
+        """Whether a process of the server lives, in whatever container of this machine."""
+        with (self._folder / "server.lock").open("ab") as lock:
+            return not _is_alone(lock)
+
     def _ensure_running(self) -> None:
+        self._refuse_if_elsewhere()
         if _is_root():
             self._ensure_user()
             _let_others_pass(self._bin)
@@ -159,6 +226,7 @@ class EmbeddedPostgres:
     def _launched(self) -> bool:
         """Whether a new server runs. After a kill -9 the first try can fail while old children still end."""
         self._drop_stale_pid()
+        Origin.here().write(self._origin_file)
         settings = {
             "listen_addresses": "",
             "unix_socket_directories": str(self._socket_folder),
@@ -169,7 +237,11 @@ class EmbeddedPostgres:
         options = " ".join(f"-c {name}={_quoted(value)}" for name, value in settings.items())
         arguments = ("-D", str(self._data), "-l", str(self._data / "server.log"), "-o", options)
         wait = ("-w", "-t", str(_START_TIMEOUT_S))
-        return self._run("pg_ctl", *arguments, *wait, "start", check=False) == 0
+        with (self._folder / "server.lock").open("ab") as lock:
+            # Theirs from now on: it is free when the last of them has closed what they inherit.
+            if not _is_alone(lock):
+                return False
+            return self._run("pg_ctl", *arguments, *wait, "start", check=False, lent=[lock.fileno()]) == 0
 
     def _drop_stale_pid(self) -> None:
         """Remove the pid files of a server that was killed, once nothing works on the data any more.
@@ -181,7 +253,7 @@ class EmbeddedPostgres:
         if not any(file.exists() for file in files):
             return
         deadline = time.monotonic() + _LEFTOVERS_S
-        while any(self._works_here(process) for process in psutil.process_iter()):
+        while self._is_held() or any(self._works_here(process) for process in psutil.process_iter()):
             if time.monotonic() > deadline:
                 return
             time.sleep(_POLL_S)
@@ -210,7 +282,7 @@ class EmbeddedPostgres:
         # Not the temporary folder of the environment: that may be long too, and differ between processes.
         return Path(f"/tmp/docmill-{digest}")  # noqa: S108  made 0700 and its owner is checked
 
-    def _run(self, program: str, *arguments: str, check: bool = True) -> int:
+    def _run(self, program: str, *arguments: str, check: bool = True, lent: Sequence[int] = ()) -> int:
         # Pipes would stay open in the server that pg_ctl leaves behind, and block us; a file does not.
         with TemporaryFile() as output:
             done = subprocess.run(  # noqa: S603  a program of the wheel with our own arguments
@@ -220,6 +292,7 @@ class EmbeddedPostgres:
                 stderr=output,
                 cwd="/",
                 check=False,
+                pass_fds=lent,
                 user=SERVER_USER if _is_root() else None,
                 group=SERVER_USER if _is_root() else None,
                 extra_groups=[] if _is_root() else None,
@@ -276,6 +349,15 @@ def _own_folder(folder: Path, user: int) -> None:
 def _quoted(value: str) -> str:
     """`value` as one word for the shell with which pg_ctl starts the server."""
     return "'" + value.replace("'", "'\\''") + "'"
+
+
+def _is_alone(lock: IO[bytes]) -> bool:
+    """Whether nobody else holds `lock`; if so, it is held alone until it is closed or taken otherwise."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextmanager
