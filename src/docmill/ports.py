@@ -244,12 +244,17 @@ class Queue(Protocol):
         """Enqueue; each message falls due after `delay_s`."""
         ...
 
-    async def receive(self, *, limit: int, wait_s: float) -> list[Message]:
+    async def receive(self, *, limit: int, wait_s: float, receiver: str = "") -> list[Message]:
         """Up to `limit` due messages, invisible to others for the queue's visibility time.
 
         Waits up to `wait_s` for the first. Messages at the maximum of receives go to the dead messages.
-        Cancelled, it ends once it has given back what it took.
+        Cancelled, it ends once it has given back what it took. receiver: who is to be named to
+        `release_received`.
         """
+        ...
+
+    async def release_received(self, receiver: str) -> list[str]:
+        """Give back what a receiver that is dead still has; the bodies. None, if the queue cannot tell."""
         ...
 
     async def extend(self, message: Message, *, visibility_s: float) -> bool:

@@ -15,6 +15,9 @@ MAX_RECEIVES = 3
 class QueueContract(ABC):
     """A subclass brings the fixture `queue`: empty, with the visibility and maximum above."""
 
+    knows_receivers = True
+    """Whether the queue can give back what a receiver has that is dead."""
+
     @abstractmethod
     async def let_pass(self, seconds: float) -> None:
         """Make it later for the queue by so much."""
@@ -138,6 +141,29 @@ class QueueContract(ABC):
         await queue.release(message, delay_s=30)
 
         assert not await queue.extend(message, visibility_s=100)
+
+    async def test_what_a_dead_receiver_has_comes_at_once_if_the_queue_knows_receivers(
+        self, queue: Queue
+    ) -> None:
+        await queue.send(["a", "b"])
+        await queue.receive(limit=10, wait_s=0, receiver="dead")
+        await queue.send(["c"])
+        await queue.receive(limit=10, wait_s=0, receiver="alive")
+
+        bodies = await queue.release_received("dead")
+
+        assert sorted(bodies) == (["a", "b"] if self.knows_receivers else [])
+        again = await queue.receive(limit=10, wait_s=0, receiver="alive")
+        assert sorted(message.body for message in again) == sorted(bodies)
+        assert await queue.release_received("dead") == []
+
+    async def test_what_a_dead_receiver_had_given_back_waits_for_its_time(self, queue: Queue) -> None:
+        await queue.send(["a"])
+        (message,) = await queue.receive(limit=10, wait_s=0, receiver="dead")
+        await queue.release(message, delay_s=30)
+
+        assert await queue.release_received("dead") == []
+        assert await queue.receive(limit=1, wait_s=0) == []
 
     async def test_a_message_received_too_often_dies(self, queue: Queue) -> None:
         await self.kill(queue, "a")

@@ -6,7 +6,7 @@ import pytest
 
 from faults.conftest import WORKER
 from faults.control import Control
-from faults.roles import AllIsWell, Finished, Heir, Put, Settled, StartWorker, on_both_queues
+from faults.roles import AllIsWell, Finished, Heir, Inherited, Put, Settled, StartWorker, on_both_queues
 from faults.steps import paper
 from scripted import Eyes
 
@@ -16,6 +16,27 @@ MAX_ATTEMPTS = 3
 @pytest.fixture
 def worker_settings() -> dict[str, Any]:
     return WORKER | {"max_attempts": MAX_ATTEMPTS, "concurrency": 8}
+
+
+@pytest.mark.parametrize("point", ["after receive", "after the claim"])
+async def test_what_a_killed_worker_received_is_taken_at_once_and_not_when_its_time_is_over(
+    point: str,
+    orders: dict[str, Any],
+    put: Put,
+    start_worker: StartWorker,
+    control: Control,
+    inherited: Inherited,
+    all_is_well: AllIsWell,
+) -> None:
+    await put(paper("received first"))
+    accepted = await put(paper("received last"))
+    victim = await start_worker(point, worker=orders["worker"] | {"lease_s": 3600.0})
+
+    await control.reached(point)
+    await victim.kill()
+    await inherited(accepted)
+
+    await all_is_well()
 
 
 async def test_workers_killed_under_documents_cost_none_of_them_an_attempt(

@@ -151,6 +151,32 @@ async def test_retry_revives_a_stuck_document_whose_message_is_gone(service: Ser
     assert again.body == str(accepted.ingestion_id)
 
 
+async def test_retry_frees_a_message_that_somebody_received_and_did_nothing_with(
+    service: Service, upload: Upload
+) -> None:
+    accepted = await upload(b"%PDF forgotten")
+    await service.queue.receive(limit=10, wait_s=5)
+
+    await service.intake.reprocess(accepted.document_id, tenant_id=service.default_tenant_id)
+
+    (again,) = await service.queue.receive(limit=10, wait_s=0)
+    assert again.body == str(accepted.ingestion_id)
+    assert (await service.queue.depth()).in_flight == 1
+
+
+async def test_retry_does_not_touch_the_message_of_a_document_in_work(
+    service: Service, upload: Upload
+) -> None:
+    accepted = await upload(b"%PDF in work")
+    await service.queue.receive(limit=10, wait_s=5)
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("UPDATE ingestion SET lease_until = now() + interval '1 min'")
+
+    await service.intake.reprocess(accepted.document_id, tenant_id=service.default_tenant_id)
+
+    assert await service.queue.receive(limit=10, wait_s=0) == []
+
+
 @pytest.mark.parametrize(
     ("given", "kept"),
     [

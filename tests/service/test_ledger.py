@@ -47,6 +47,24 @@ async def test_a_result_whose_commit_was_not_heard_of_is_ours(
     assert (await eyes.ingestion(accepted)).status == "completed"
 
 
+async def test_a_claim_whose_commit_was_not_heard_of_is_ours(
+    service: Service, upload: Upload, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    assert accepted.ingestion_id
+    async with Forgetful(service.database.url) as database:
+        ledger = Ledger(database, "me", lease_s=300, max_attempts=3)
+        database.lost_answers = 2
+
+        with stamina.set_testing(testing=True, attempts=3):
+            claim = await ledger.claim(accepted.ingestion_id)
+            other = await Ledger(database, "other", lease_s=300, max_attempts=3).claim(accepted.ingestion_id)
+
+    assert isinstance(claim, Claim)
+    assert (claim.attempt, claim.fence, (await eyes.ingestion(accepted)).attempt_count) == (1, 1, 1)
+    assert isinstance(other, Refusal)
+
+
 async def test_of_messages_that_came_together_for_one_ingestion_one_gets_the_claim(
     service: Service, upload: Upload
 ) -> None:

@@ -377,8 +377,8 @@ class Slow(MemoryQueue):
         self.polled = asyncio.Event()
         self.over = asyncio.Event()
 
-    async def receive(self, *, limit: int, wait_s: float) -> list[Message]:
-        del limit, wait_s
+    async def receive(self, *, limit: int, wait_s: float, receiver: str = "") -> list[Message]:
+        del limit, wait_s, receiver
         self.polled.set()
         while not self.over.is_set():
             with suppress(asyncio.CancelledError):
@@ -409,8 +409,8 @@ class Unequal(MemoryQueue):
         self.ended = 0
         self.all_began = asyncio.Event()
 
-    async def receive(self, *, limit: int, wait_s: float) -> list[Message]:
-        del limit, wait_s
+    async def receive(self, *, limit: int, wait_s: float, receiver: str = "") -> list[Message]:
+        del limit, wait_s, receiver
         self.begun += 1
         steps = 1000 * (self.begun - 1)
         if self.begun == 4:
@@ -446,9 +446,9 @@ class CountingQueue(MemoryQueue):
         super().__init__()
         self.given_back = 0
 
-    async def receive(self, *, limit: int, wait_s: float) -> list[Message]:
+    async def receive(self, *, limit: int, wait_s: float, receiver: str = "") -> list[Message]:
         await asyncio.sleep(0)  # the other poll sees meanwhile that there is no more room
-        return await super().receive(limit=limit, wait_s=wait_s)
+        return await super().receive(limit=limit, wait_s=wait_s, receiver=receiver)
 
     async def release(self, message: Message, *, delay_s: float = 0) -> None:
         self.given_back += 1

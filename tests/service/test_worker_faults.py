@@ -5,8 +5,10 @@ from typing import LiteralString
 
 import pytest
 
-from docmill.ports import Original
+from docmill.errors import ServerError
+from docmill.ports import Message, Original
 from docmill.service.intake import Accepted
+from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.service.store import claims
@@ -108,6 +110,26 @@ async def test_a_message_of_a_living_workers_document_waits_for_its_lease(
 
     ingestion = await eyes.ingestion(accepted)
     assert (ingestion.attempt_count, ingestion.deaths) == (1, 1)
+
+
+async def test_a_message_that_cannot_be_released_is_released_as_soon_as_it_can(
+    service: Service, upload: Upload, working: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepted = await upload()
+    await claim_as_another(service, accepted)
+    release, failures = PostgresQueue.release, 3
+
+    async def fail_at_first(queue: PostgresQueue, message: Message, *, delay_s: float = 0) -> None:
+        nonlocal failures
+        if failures:
+            failures -= 1
+            raise ServerError("the queue is gone")
+        await release(queue, message, delay_s=delay_s)
+
+    monkeypatch.setattr(PostgresQueue, "release", fail_at_first)
+
+    async with working():
+        await until_turned_away(service)
 
 
 async def test_a_document_that_kills_every_worker_is_given_up(

@@ -36,6 +36,10 @@ class Sender(Protocol):
         """Have messages sent if the transaction commits; each falls due `delay_s` from now."""
         ...
 
+    async def hasten_in(self, conn: Conn, body: str) -> None:
+        """Have a message that somebody received and did nothing with delivered again at once, if possible."""
+        ...
+
     def announce(self) -> None:
         """Say after the commit that there is something new."""
         ...
@@ -257,6 +261,8 @@ class Intake:
                 await self._sender.send_in(conn, [str(live)])
             elif await ingestions.revive(conn, live):
                 await self._sender.send_in(conn, [str(live)])
+            elif await ingestions.is_free(conn, live):
+                await self._sender.hasten_in(conn, str(live))
             return live
         with self._tracer.span("send ingestion", kind="producer", attributes=SENDING) as span:
             begun = await ingestions.begin(

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TypeVar
 from uuid import UUID
 
+import stamina
 from structlog.contextvars import bind_contextvars
 
 from docmill.errors import CrashedError, DocmillError, InternalError
@@ -44,6 +45,7 @@ LETTING_GO_S = 10.0
 """How long a stopped job may take to give its document back; after that its lease has to run out."""
 
 _AGAIN_S = 5.0
+_RELEASE_AGAIN_S = 0.1
 
 Value = TypeVar("Value")
 
@@ -87,8 +89,20 @@ class Jobs:
         error = await _outcome(self._handle(message))
         if isinstance(error, Exception):
             log.warning("message left to be delivered again", extra={"reason": type(error).__name__})
-            with suppress(DocmillError):  # its visibility ends of itself, only later
-                await self._queue.release(message, delay_s=_AGAIN_S)
+            await self.give_back(message, delay_s=_AGAIN_S)
+
+    async def give_back(self, message: Message, *, delay_s: float = 0) -> None:
+        """Release a message, tried again until that is done or its time must be over: it would be hidden."""
+        with suppress(DocmillError):
+            async for attempt in stamina.retry_context(
+                on=DocmillError,
+                attempts=None,
+                wait_initial=_RELEASE_AGAIN_S,
+                wait_max=_AGAIN_S,
+                timeout=self._settings.lease_s,
+            ):
+                with attempt:
+                    await see_through(self._queue.release(message, delay_s=delay_s))
 
     async def _handle(self, message: Message) -> None:
         try:
@@ -125,7 +139,7 @@ class Jobs:
             if claiming.done() and not claiming.exception() and isinstance(claim := claiming.result(), Claim):
                 await self._let_go(self._lease(message, claim, since))
             else:
-                await self._queue.release(message)
+                await self._give_back_soon(message)
             raise
 
     def _lease(self, message: Message, claim: Claim, since: float) -> Lease:
@@ -147,7 +161,7 @@ class Jobs:
             case Delete():
                 await self._delete(message)
             case Wait(delay_s=delay_s):
-                await self._queue.release(message, delay_s=delay_s)
+                await self.give_back(message, delay_s=delay_s)
             case Isolate():
                 await self._work_alone(ingestion_id, message)
             case GiveUpCrashed():
@@ -161,7 +175,7 @@ class Jobs:
                 log.info("working alone on a document whose worker died")
                 await self._claim_and_work(ingestion_id, message, alone=True)
                 return
-        await self._queue.release(message)
+        await self.give_back(message)
 
     async def _is_alone(self, message: Message) -> bool:
         """Wait until nothing else is in work, and keep the message meanwhile. False if it is lost."""
@@ -170,9 +184,14 @@ class Jobs:
                 if not await self._queue.extend(message, visibility_s=self._settings.lease_s):
                     return False
         except asyncio.CancelledError:
-            await self._queue.release(message)
+            await self._give_back_soon(message)
             raise
         return True
+
+    async def _give_back_soon(self, message: Message) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LETTING_GO_S):
+                await self.give_back(message)
 
     async def _give_up_crashed(self, ingestion_id: UUID, tenant_id: UUID, message: Message) -> None:
         deaths = self._settings.max_attempts
@@ -188,7 +207,7 @@ class Jobs:
             self._announce()
             await self._delete(message)
         else:
-            await self._queue.release(message)
+            await self.give_back(message)
 
     async def _work(self, lease: Lease) -> None:
         claim = lease.claim
@@ -257,7 +276,7 @@ class Jobs:
             lease.claim, error=error, delay_s=retry.delay_s, counts=retry.counts
         ):
             return "lost"
-        await see_through(self._queue.release(lease.message, delay_s=retry.delay_s))
+        await self.give_back(lease.message, delay_s=retry.delay_s)
         return "retried"
 
     async def _give_up(self, lease: Lease, error: DocmillError) -> Outcome:

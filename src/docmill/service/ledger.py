@@ -19,6 +19,7 @@ from docmill.service.store import claims, findings
 from docmill.service.store.claims import Claim, Outcome
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.findings import StoredFindings
+from docmill.service.store.ids import new_id
 from docmill.service.tasks import end
 
 log = logging.getLogger(__name__)
@@ -159,12 +160,20 @@ class Ledger:
     async def _claim_all(
         self, ingestion_ids: Sequence[UUID], *, alone: bool = False
     ) -> list[Claim | Refusal]:
-        async with self._database.connection() as conn:
-            tenants = await claims.tenants_of(conn, ingestion_ids)
+        tenants = await self._until_answered(partial(self._tenants_of, ingestion_ids))
         answers: dict[UUID, Claim | Refusal] = {}
         for tenant_id, known in _grouped(list(tenants), tenants.__getitem__):
-            answers |= await self._claim_of_tenant(tenant_id, known, alone=alone)
+            claiming = partial(self._claim_of_tenant, tenant_id, known, alone=alone, token=new_id())
+            answers |= await self._until_answered(claiming)
         return [self._answer(id_, answers, tenants.get(id_)) for id_ in ingestion_ids]
+
+    async def _until_answered(self, ask: Callable[[], Awaitable[Value]]) -> Value:
+        """What the database answers, asked for as long as the claims in question would last."""
+        return await _persistently(ask, attempts=None, within_s=self._lease_s)
+
+    async def _tenants_of(self, ingestion_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+        async with self._database.connection() as conn:
+            return await claims.tenants_of(conn, ingestion_ids)
 
     def _answer(
         self, ingestion_id: UUID, answers: dict[UUID, Claim | Refusal], tenant_id: UUID | None
@@ -177,8 +186,9 @@ class Ledger:
         return answer
 
     async def _claim_of_tenant(
-        self, tenant_id: UUID, ingestion_ids: Sequence[UUID], *, alone: bool
+        self, tenant_id: UUID, ingestion_ids: Sequence[UUID], *, alone: bool, token: UUID
     ) -> dict[UUID, Claim | Refusal]:
+        """Asked again with the same token, it gives the same claims."""
         async with self._database.tenant(tenant_id) as conn:
             taken = await claims.take(
                 conn,
@@ -187,9 +197,14 @@ class Ledger:
                 lease_s=self._lease_s,
                 max_attempts=self._max_attempts,
                 alone=alone,
+                token=token,
             )
             answers: dict[UUID, Claim | Refusal] = {claim.ingestion_id: claim for claim in taken}
             left = [id_ for id_ in ingestion_ids if id_ not in answers]
+            if left:
+                before = await claims.taken_before(conn, left, token=token)
+                answers |= {claim.ingestion_id: claim for claim in before}
+                left = [id_ for id_ in left if id_ not in answers]
             if left:
                 found = await claims.obstacles(conn, left, max_attempts=self._max_attempts)
                 answers |= {id_: Refusal(tenant_id, found.get(id_)) for id_ in left}
@@ -221,14 +236,16 @@ class Ledger:
                 log.warning("cannot write progress", extra={"code": error.code})
 
 
-async def _persistently(work: Callable[[], Awaitable[Value]]) -> Value:
+async def _persistently(
+    work: Callable[[], Awaitable[Value]], *, attempts: int | None = 4, within_s: float = 60
+) -> Value:
     """What `work` returns, tried again while the database fails.
 
-    A restart of it must not cost the work of minutes. To ask twice is safe: what names a fence takes effect
-    once. A block and no decorator, because stamina tells loggers the arguments of what it decorates.
+    A restart of it must not cost the work of minutes. To ask twice is safe: what names a fence or a token
+    takes effect once. A block and no decorator: stamina tells loggers the arguments of what it decorates.
     """
     async for attempt in stamina.retry_context(
-        on=ServerError, attempts=4, wait_initial=0.5, wait_max=5, timeout=60
+        on=ServerError, attempts=attempts, wait_initial=0.5, wait_max=5, timeout=within_s
     ):
         with attempt:
             return await work()

@@ -44,6 +44,9 @@ class Outbox:
         """See `Sender.send_in`."""
         await outbox.add(conn, self._name, bodies, delay_s=delay_s)
 
+    async def hasten_in(self, conn: Conn, body: str) -> None:
+        """See `Sender.hasten_in`. A queue outside of the database cannot be told."""
+
     def announce(self) -> None:
         """See `Sender.announce`."""
         self._notices.announce(self._topic)

@@ -13,6 +13,7 @@ from docmill.service.leftovers import remove_leftovers
 from docmill.service.metrics import Metrics
 from docmill.service.stack import Service
 from docmill.service.store import claims, sweeps
+from docmill.service.store.database import Conn
 from docmill.service.store.sweeps import Found, by_tenant
 from docmill.service.tasks import keep_doing
 from docmill.service.workplace import dead_workers, forget_worker
@@ -114,16 +115,23 @@ class Sweeper:
         for worker_id in dead:
             async with self._database.connection() as conn:
                 held = await sweeps.held_by(conn, worker_id)
-            for tenant_id, ids in by_tenant(held).items():
-                await self._send(
-                    tenant_id,
-                    partial(sweeps.give_back, ids=ids, worker_id=worker_id),
-                    event="taken back from a dead worker",
-                )
+            freed = [one for group in by_tenant(held).items() for one in await self._freed(*group, worker_id)]
+            # After the claims, so that who receives a message now can claim what it names.
+            carried = set(await self._queue.release_received(worker_id))
+            unsent = [one for one in freed if str(one.id) not in carried]
+            for tenant_id, ids in by_tenant(unsent).items():
+                await self._send(tenant_id, partial(sweeps.note_sent, ids=ids))
             await asyncio.to_thread(forget_worker, self._work, worker_id)
             log.warning("a worker has died", extra={"dead_worker_id": worker_id, "held": len(held)})
         if dead:
             await self.judge_reviews()
+
+    async def _freed(self, tenant_id: UUID, ids: Sequence[UUID], worker_id: str) -> list[Found]:
+        """Take ingestions out of the hands of a dead worker; those that it really held."""
+        async with self._database.tenant(tenant_id) as conn:
+            given = await sweeps.give_back(conn, ids, worker_id=worker_id)
+            await self._log_some(conn, tenant_id, given, "taken back from a dead worker")
+        return [Found(id_, tenant_id) for id_ in given]
 
     async def send_lost_again(self) -> None:
         """Send again what is to be worked on, has nobody working on it, and has no message either."""
@@ -141,22 +149,23 @@ class Sweeper:
         unsent = set(await self._queue.unsent([str(one.id) for one in idle]))
         lost = by_tenant(one for one in idle if str(one.id) in unsent)
         for tenant_id, ids in lost.items():
-            await self._send(tenant_id, partial(sweeps.note_sent, ids=ids), event="message sent again")
+            sent = await self._send(tenant_id, partial(sweeps.note_sent, ids=ids))
+            async with self._database.tenant(tenant_id) as conn:
+                await self._log_some(conn, tenant_id, sent, "message sent again")
         if lost:
             log.warning("messages were lost", extra={"count": len(unsent)})
 
-    async def _send(
-        self, tenant_id: UUID, choose: Callable[..., Awaitable[list[UUID]]], *, event: str
-    ) -> None:
-        """Send messages for the ingestions that `choose` returns, in the transaction that it is given.
-
-        event: what is logged for each; of many for the first only, since all messages may be lost at once.
-        """
+    async def _send(self, tenant_id: UUID, choose: Callable[..., Awaitable[list[UUID]]]) -> list[UUID]:
+        """Send messages for the ingestions that `choose` returns, in the transaction that it is given."""
         async with self._database.tenant(tenant_id) as conn:
             chosen = await choose(conn)
             await self._service.sender.send_in(conn, [str(ingestion_id) for ingestion_id in chosen])
-            documents = await sweeps.documents_of(conn, chosen[:_NAMED])
         self._service.sender.announce()
+        return chosen
+
+    async def _log_some(self, conn: Conn, tenant_id: UUID, ids: Sequence[UUID], event: str) -> None:
+        """Log an event for each ingestion, of many for the first only: all messages may be lost at once."""
+        documents = await sweeps.documents_of(conn, list(ids[:_NAMED]))
         for ingestion_id, document_id in documents.items():
             log.warning(event, extra=_ids(tenant_id, document_id, ingestion_id))
 

@@ -6,7 +6,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Sequence
+from contextlib import suppress
 
 from structlog.contextvars import bound_contextvars
 
@@ -21,7 +21,7 @@ from docmill.service.stack import Service
 from docmill.service.store.ids import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
 from docmill.service.tagging import TagsInUse
-from docmill.service.tasks import end, see_through
+from docmill.service.tasks import end
 from docmill.service.teaching import Lessons
 from docmill.service.workplace import workplace
 
@@ -116,6 +116,7 @@ class Worker:
                 log.info("worker stopping", extra={"running": len(self._isolation.jobs)})
                 await _first_of(asyncio.create_task(end([polling])), abort)
                 await self._drain(abort)
+                await self._give_back_the_rest()
             if polling.done() and not polling.cancelled():
                 polling.result()  # a fault of ours ended it
             log.info("worker stopped")
@@ -139,8 +140,11 @@ class Worker:
             limit = min(self._settings.batch, free)
             self._asked_for += limit  # until they are taken: another poll must not ask for the same room
             try:
-                messages = await self._queue.receive(limit=limit, wait_s=self._settings.wait_s)
-                await see_through(self._take_all(messages, group))
+                messages = await self._queue.receive(
+                    limit=limit, wait_s=self._settings.wait_s, receiver=self._worker_id
+                )
+                for message in messages:
+                    self._take(message, group)
             except DocmillError as error:
                 log.warning("cannot receive messages", extra={"code": error.code})
                 await asyncio.sleep(_POLL_RETRY_S)
@@ -153,21 +157,18 @@ class Worker:
         """How many more documents may be taken now."""
         return 0 if self._isolation.closed else self._settings.concurrency - len(self._isolation.jobs)
 
-    async def _take_all(self, messages: Sequence[Message], group: asyncio.TaskGroup) -> None:
-        for message in messages:
-            await self._take(message, group)
-
-    async def _take(self, message: Message, group: asyncio.TaskGroup) -> None:
+    def _take(self, message: Message, group: asyncio.TaskGroup) -> None:
         """Start on a message, or give it back if nothing more may be begun since it was asked for."""
-        if self._free > 0:
-            job = group.create_task(self._jobs.handle(message))
-            self._isolation.add(job)
-            job.add_done_callback(lambda _: self._room.set())
-            return
-        try:
-            await self._queue.release(message)
-        except DocmillError as error:
-            log.warning("message left to be delivered again", extra={"reason": type(error).__name__})
+        work = self._jobs.handle(message) if self._free > 0 else self._jobs.give_back(message)
+        job = group.create_task(work)
+        self._isolation.add(job)
+        job.add_done_callback(lambda _: self._room.set())
+
+    async def _give_back_the_rest(self) -> None:
+        """Give back messages of jobs that were stopped before they could do so."""
+        with suppress(DocmillError, TimeoutError):
+            async with asyncio.timeout(LETTING_GO_S):
+                await self._queue.release_received(self._worker_id)
 
     async def _drain(self, abort: asyncio.Event) -> None:
         """Let the jobs finish; at the end of the grace time, or at once on `abort`, stop them."""

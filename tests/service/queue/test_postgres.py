@@ -1,5 +1,6 @@
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -8,7 +9,7 @@ from docmill.errors import ServerError
 from docmill.ports import Queue
 from docmill.service.notices import Notices
 from docmill.service.queue.postgres import PostgresQueue
-from docmill.service.store.database import Database
+from docmill.service.store.database import Conn, Database
 
 
 @pytest.fixture
@@ -50,6 +51,35 @@ async def test_queues_do_not_see_each_other(database: Database, notices: Notices
     assert await other.receive(limit=1, wait_s=0) == []
     assert await other.purge([]) == 0
     assert (await other.depth()).due == 0
+
+
+class Forgetful(Database):
+    """Loses the answer to the next statements: what was done is done, and nobody hears of it."""
+
+    lost_answers = 0
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncGenerator[Conn]:
+        async with super().connection() as conn:
+            yield conn
+        if self.lost_answers:
+            self.lost_answers -= 1
+            raise ServerError("the connection broke")
+
+
+async def test_messages_that_were_received_unheard_come_with_the_next_question(
+    database_url: str, notices: Notices
+) -> None:
+    async with Forgetful(database_url) as database:
+        queue = PostgresQueue(database, notices, "test")
+        await queue.send(["a", "b"])
+        database.lost_answers = 1
+
+        with pytest.raises(ServerError):
+            await queue.receive(limit=10, wait_s=0)
+        messages = await queue.receive(limit=10, wait_s=0)
+
+    assert sorted(message.body for message in messages) == ["a", "b"]
 
 
 async def test_a_stale_receipt_neither_deletes_nor_releases(database: Database, notices: Notices) -> None:

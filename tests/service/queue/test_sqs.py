@@ -24,6 +24,8 @@ async def sqs(emulator: Emulator, aws_session: Session) -> AsyncIterator[Operati
 
 
 class TestSqsQueue(QueueContract):
+    knows_receivers = False
+
     @pytest.fixture
     async def queue(self, emulator: Emulator, sqs: Operations) -> Queue:
         self.emulator = emulator

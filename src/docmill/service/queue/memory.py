@@ -18,6 +18,7 @@ class _Entry:
     visible_at: float
     sent_at: float
     receipt: str | None = None
+    receiver: str = ""
     receive_count: int = 0
 
 
@@ -46,12 +47,12 @@ class MemoryQueue:
             self._entries[entry.id] = entry
         self._changed.set()
 
-    async def receive(self, *, limit: int, wait_s: float) -> list[Message]:
+    async def receive(self, *, limit: int, wait_s: float, receiver: str = "") -> list[Message]:
         """See `Queue.receive`."""
         deadline = self._clock() + wait_s
         while True:
             self._changed.clear()
-            messages = self._take(limit)
+            messages = self._take(limit, receiver)
             left_s = deadline - self._clock()
             if messages or left_s <= 0:
                 return messages
@@ -60,7 +61,7 @@ class MemoryQueue:
                 async with asyncio.timeout(min(left_s, max(0, next_due_s - self._clock()))):
                     await self._changed.wait()
 
-    def _take(self, limit: int) -> list[Message]:
+    def _take(self, limit: int, receiver: str) -> list[Message]:
         now = self._clock()
         due = sorted((e for e in self._entries.values() if e.visible_at <= now), key=lambda e: e.visible_at)
         messages: list[Message] = []
@@ -72,6 +73,7 @@ class MemoryQueue:
                 self._dead[entry.id] = DeadMessage(entry.id, entry.body, entry.receive_count)
                 continue
             entry.receipt = str(uuid4())
+            entry.receiver = receiver
             entry.receive_count += 1
             entry.visible_at = now + self._visibility_s
             messages.append(Message(entry.id, entry.body, entry.receipt, entry.receive_count))
@@ -104,6 +106,20 @@ class MemoryQueue:
         entry.receipt = None
         entry.visible_at = self._clock() + delay_s
         self._changed.set()
+
+    async def release_received(self, receiver: str) -> list[str]:
+        """See `Queue.release_received`."""
+        now = self._clock()
+        held = [
+            entry
+            for entry in self._entries.values()
+            if entry.receiver == receiver and entry.receipt and entry.visible_at > now
+        ]
+        for entry in held:
+            entry.receipt = None
+            entry.visible_at = now
+        self._changed.set()
+        return [entry.body for entry in held]
 
     async def depth(self) -> Depth:
         """See `Queue.depth`."""

@@ -3,9 +3,11 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from uuid import UUID, uuid4
 
 from psycopg.rows import class_row
 
+from docmill.errors import DocmillError
 from docmill.ports import DeadMessage, Depth, Message
 from docmill.service.notices import Notices
 from docmill.service.store.database import Conn, Database
@@ -33,6 +35,8 @@ class PostgresQueue:
         self._topic = f"queue:{name}"
         self._visibility_s = visibility_s
         self._max_receives = max_receives
+        self._unheard: set[UUID] = set()
+        """Receipts of receptions that ended in an error: nobody knows what they took."""
 
     async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
         """See `Queue.send`."""
@@ -61,20 +65,20 @@ class PostgresQueue:
         """Wake those who wait for messages."""
         self._notices.announce(self._topic)
 
-    async def receive(self, *, limit: int, wait_s: float) -> list[Message]:
+    async def receive(self, *, limit: int, wait_s: float, receiver: str = "") -> list[Message]:
         """See `Queue.receive`."""
         deadline = time.monotonic() + wait_s
         while True:
             heard = self._notices.next(self._topic)
-            messages, died = await self._receive_or_give_back(limit)
+            messages, died = await self._receive_or_give_back(limit, receiver)
             left_s = deadline - time.monotonic()
             if messages or (left_s <= 0 and not died):
                 return messages
             if not died:
                 await self._notices.wait(heard, timeout_s=left_s)
 
-    async def _receive_or_give_back(self, limit: int) -> tuple[list[Message], int]:
-        receiving = asyncio.ensure_future(self._receive_now(limit))
+    async def _receive_or_give_back(self, limit: int, receiver: str) -> tuple[list[Message], int]:
+        receiving = asyncio.ensure_future(self._receive_heard(limit, receiver))
         try:
             return await asyncio.shield(receiving)
         except asyncio.CancelledError:
@@ -83,8 +87,31 @@ class PostgresQueue:
                 await self.release(message)
             raise
 
-    async def _receive_now(self, limit: int) -> tuple[list[Message], int]:
-        """Messages that are due, and how many were found dead instead."""
+    async def _receive_heard(self, limit: int, receiver: str) -> tuple[list[Message], int]:
+        """As `_receive_now`; what an earlier call took whose answer was lost is given back first."""
+        for unheard in list(self._unheard):
+            await self._release_receipt(unheard)
+            self._unheard.discard(unheard)
+        receipt = uuid4()
+        try:
+            return await self._receive_now(limit, receiver, receipt)
+        except DocmillError:
+            self._unheard.add(receipt)
+            raise
+
+    async def _release_receipt(self, receipt: UUID) -> None:
+        async with self._database.connection() as conn:
+            await conn.execute(
+                """
+                UPDATE message
+                   SET visible_at = clock_timestamp(), receipt = NULL
+                 WHERE receipt = %(receipt)s
+                """,
+                {"receipt": receipt},
+            )
+
+    async def _receive_now(self, limit: int, receiver: str, receipt: UUID) -> tuple[list[Message], int]:
+        """Messages that are due, and how many were found dead instead. receipt: new; all get the same."""
         async with self._database.connection() as conn:
             cur = await conn.execute(
                 """
@@ -108,7 +135,8 @@ class PostgresQueue:
                 ), taken AS (
                     UPDATE message
                        SET receive_count = receive_count + 1,
-                           receipt = gen_random_uuid(),
+                           receipt = %(receipt)s,
+                           receiver = %(receiver)s,
                            visible_at = clock_timestamp() + make_interval(secs => %(visibility_s)s)
                       FROM due
                      WHERE message.id = due.id AND receive_count < %(max_receives)s
@@ -123,6 +151,8 @@ class PostgresQueue:
                     "limit": limit,
                     "max_receives": self._max_receives,
                     "visibility_s": self._visibility_s,
+                    "receipt": receipt,
+                    "receiver": receiver,
                 },
             )
             rows = await cur.fetchall()
@@ -169,6 +199,40 @@ class PostgresQueue:
             )
         if not delay_s:
             self.announce()
+
+    async def release_received(self, receiver: str) -> list[str]:
+        """See `Queue.release_received`."""
+        async with self._database.connection() as conn:
+            cur = await conn.execute(
+                """
+                UPDATE message
+                   SET visible_at = clock_timestamp(), receipt = NULL
+                 WHERE queue = %(queue)s
+                   AND receiver = %(receiver)s
+                   AND receipt IS NOT NULL
+                   AND visible_at > clock_timestamp()
+                RETURNING body
+                """,
+                {"queue": self._name, "receiver": receiver},
+            )
+            bodies = [body for (body,) in await cur.fetchall()]
+        if bodies:
+            self.announce()
+        return bodies
+
+    async def hasten_in(self, conn: Conn, body: str) -> None:
+        """See `Sender.hasten_in`."""
+        await conn.execute(
+            """
+            UPDATE message
+               SET visible_at = clock_timestamp(), receipt = NULL
+             WHERE queue = %(queue)s
+               AND body = %(body)s
+               AND receipt IS NOT NULL
+               AND visible_at > clock_timestamp()
+            """,
+            {"queue": self._name, "body": body},
+        )
 
     async def depth(self) -> Depth:
         """See `Queue.depth`."""

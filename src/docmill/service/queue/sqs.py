@@ -69,12 +69,13 @@ class SqsQueue:
         """See `Queue.send`. Raises ValueError for a body that SQS cannot carry."""
         await self._channel.send(bodies, delay_s=delay_s)
 
-    async def receive(self, *, limit: int, wait_s: float) -> list[Message]:
-        """See `Queue.receive`. Never more than ten.
+    async def receive(self, *, limit: int, wait_s: float, receiver: str = "") -> list[Message]:
+        """See `Queue.receive`. Never more than ten; SQS keeps no name of a receiver.
 
         Cancelled, it first lets the running poll end, up to 20 seconds: breaking it off could leave what SQS
         was about to deliver hidden from everybody.
         """
+        del receiver
         deadline = time.monotonic() + wait_s
         left_s = wait_s
         while True:
@@ -142,6 +143,11 @@ class SqsQueue:
         if delivery is not None and delivery.over_at > now:
             longest_s = LONGEST_VISIBILITY_S - _SLACK_S - (now - delivery.taken_at)
             await self._channel.hide([message.receipt], max(0, min(delay_s, longest_s)))
+
+    async def release_received(self, receiver: str) -> list[str]:
+        """See `Queue.release_received`. Without a receipt nothing can be given back: its time has to end."""
+        del receiver
+        return []
 
     async def depth(self) -> Depth:
         """See `Queue.depth`. The counts are those of SQS, which lag behind by up to a minute.

@@ -27,6 +27,7 @@ class Claim:
     """An ingestion that a worker holds, and the file to be processed.
 
     fence: grows with every claim and every end of one. attempt: from 1. traceparent: see `ingestions.begin`.
+    token: shared by the claims that one question got, never by two claims of one ingestion.
     """
 
     ingestion_id: UUID
@@ -37,6 +38,7 @@ class Claim:
     file_path: str
     file_name: str
     traceparent: str | None = None
+    token: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +82,13 @@ async def take(
     lease_s: float,
     max_attempts: int,
     alone: bool = False,
+    token: UUID | None = None,
 ) -> list[Claim]:
     """Claims on those of one tenant's ingestions that are to be had.
 
-    alone: whether the worker has nothing else in work; others get no suspects. The attempt is counted here
-    and not at its end. A lease that ran out is counted here as a death, and its attempt given back, so that a
-    document that kills its worker cannot do so for ever.
+    alone: whether the worker has nothing else in work; others get no suspects. token: names these claims, see
+    `taken_before`. The attempt is counted here and not at its end. A lease that ran out is counted here as a
+    death, and its attempt given back, so that a document that kills its worker cannot do so for ever.
     """
     async with conn.cursor(row_factory=class_row(Claim)) as cur:
         await cur.execute(
@@ -107,6 +110,7 @@ async def take(
                SET started_at = clock_timestamp(),
                    lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
                    worker_id = %(worker_id)s,
+                   claim_token = %(token)s,
                    fence = fence + 1,
                    attempt_count = attempt_count + 1 - free.lost,
                    deaths = deaths + free.lost,
@@ -116,7 +120,8 @@ async def take(
              WHERE ingestion.id = free.id AND document.id = ingestion.document_id
             RETURNING ingestion.id AS ingestion_id, ingestion.tenant_id, document_id, fence,
                       attempt_count AS attempt,
-                      coalesce(readable_file_path, file_path) AS file_path, file_name, traceparent
+                      coalesce(readable_file_path, file_path) AS file_path, file_name, traceparent,
+                      claim_token AS token
             """,
             {
                 "ids": list(ingestion_ids),
@@ -124,7 +129,29 @@ async def take(
                 "lease_s": lease_s,
                 "max_attempts": max_attempts,
                 "max_deaths": max_attempts if alone else 0,
+                "token": token,
             },
+        )
+        return await cur.fetchall()
+
+
+async def taken_before(conn: Conn, ingestion_ids: Sequence[UUID], *, token: UUID) -> list[Claim]:
+    """The claims that an earlier `take` with `token` has got: its caller did not hear of the commit."""
+    async with conn.cursor(row_factory=class_row(Claim)) as cur:
+        await cur.execute(
+            """
+            SELECT ingestion.id AS ingestion_id, ingestion.tenant_id, document_id, fence,
+                   attempt_count AS attempt,
+                   coalesce(readable_file_path, file_path) AS file_path, file_name, traceparent,
+                   claim_token AS token
+              FROM ingestion
+              JOIN document ON document.id = ingestion.document_id
+             WHERE ingestion.id = ANY(%(ids)s)
+               AND claim_token = %(token)s
+               AND status = 'in-progress'
+               AND lease_until IS NOT NULL
+            """,
+            {"ids": list(ingestion_ids), "token": token},
         )
         return await cur.fetchall()
 

@@ -160,6 +160,21 @@ async def revive(conn: Conn, ingestion_id: UUID) -> bool:
     return cur.rowcount == 1
 
 
+async def is_free(conn: Conn, ingestion_id: UUID) -> bool:
+    """Whether a live ingestion could be claimed now."""
+    cur = await conn.execute(
+        """
+        SELECT (lease_until IS NULL OR lease_until <= clock_timestamp())
+               AND (next_attempt_at IS NULL OR next_attempt_at <= clock_timestamp())
+          FROM ingestion
+         WHERE id = %(ingestion_id)s AND status = 'in-progress'
+        """,
+        {"ingestion_id": ingestion_id},
+    )
+    row = await cur.fetchone()
+    return bool(row and row[0])
+
+
 async def recall(conn: Conn, ingestion_id: UUID) -> None:
     """Take a live ingestion from whoever works on it, to be begun again from its first attempt at once.
 
@@ -174,6 +189,7 @@ async def recall(conn: Conn, ingestion_id: UUID) -> None:
                next_attempt_at = NULL,
                attempt_count = 0,
                deaths = 0,
+               claim_token = NULL,
                step = NULL,
                progress_at = clock_timestamp()
          WHERE id = %(ingestion_id)s AND status = 'in-progress'

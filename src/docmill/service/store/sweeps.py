@@ -86,7 +86,7 @@ async def give_back(conn: Conn, ids: Sequence[UUID], *, worker_id: str) -> list[
                fence = fence + 1,
                attempt_count = attempt_count - 1,
                deaths = deaths + 1,
-               sent_at = clock_timestamp()
+               claim_token = NULL
          WHERE id = ANY(%(ids)s)
            AND status = 'in-progress'
            AND lease_until IS NOT NULL
