@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import signal
@@ -9,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pikepdf
+import pillow_heif
 import pytest
 from PIL import Image
 
+pillow_heif.register_heif_opener()  # pyright: ignore[reportUnknownMemberType] - untyped
 DOCMILL = Path(sys.executable).with_name("docmill")
 WritePdf = Callable[..., Path]
 
@@ -61,6 +64,26 @@ def test_a_folder_becomes_one_record_per_document(folder: Path, tmp_path: Path) 
     assert "3 documents (1 page)" in done.stdout
     assert "1 completed, 1 failed, 1 not read" in done.stdout
     assert "1 x corrupt" in done.stdout
+
+
+def test_a_file_without_a_word_is_kept_under_its_name(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    (folder / "broken.pdf").unlink()
+    (folder / "blank.txt").write_text(" \n")
+    picture = io.BytesIO()
+    Image.new("RGB", (400, 300), "white").save(picture, "HEIF", quality=50)
+    (folder / "photo.heic").write_bytes(picture.getvalue()[:-40])
+
+    done = docmill("run", folder, "--out", out, "--jobs", "1")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "○ photo.heic  the HEIC picture cannot be decoded; save it as a JPEG and use that" in done.stdout
+    assert "1 completed, 3 not read" in done.stdout
+    for name in ("blank.txt", "photo.heic"):
+        record = _records(out)[name]
+        assert record["status"] == "completed"
+        assert (record["error"]["code"], record["error"]["step"]) == ("unsupported_file_type", "transcribe")
+        assert record["data"] is None
 
 
 def test_a_second_run_reads_nothing_again_and_still_says_what_failed(folder: Path, tmp_path: Path) -> None:

@@ -125,6 +125,29 @@ def test_what_a_mail_encloses_is_waited_for_and_shown(
     assert links["part_of"] == []
 
 
+def test_a_file_without_a_word_is_kept_in_the_vault_under_its_name(vault: Vault, tmp_path: Path) -> None:
+    (tmp_path / "blank.txt").write_text(" \n")
+
+    with vault.up() as running:
+        assert running.stdout is not None
+        try:
+            address = running.stdout.readline().split()[-1]
+            added = vault("add", tmp_path / "blank.txt", "--wait")
+            document_id = added.stdout.split()[0]
+            shown = json.loads(vault("show", document_id, "--json").stdout)
+            page = httpx.get(f"{address}docs/{document_id}").raise_for_status().text
+        finally:
+            running.send_signal(signal.SIGTERM)
+            running.communicate()
+
+    assert added.returncode == 0, added.stdout + added.stderr
+    assert (shown["state"], shown["title"]) == ("ready", "blank.txt")
+    assert shown["error_code"] == "unsupported_file_type"
+    assert shown["error_message"].startswith("no text was found in the file")
+    assert "Kept, not read" in page
+    assert "No text was found in the file" in page
+
+
 def test_a_file_added_while_no_vault_runs_waits_for_one(
     vault: Vault, tmp_path: Path, write_pdf: WritePdf
 ) -> None:

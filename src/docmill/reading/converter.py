@@ -75,6 +75,8 @@ class LocalConverter:
         sources = [path] * opened.page_count
         read = await self._recognised(sources, opened.media_type, pages, choice)
         if all(page.source == "none" for page in read):
+            if choice.refusal is None and opened.media_type == sniff.HEIC.media_type:
+                raise tasks.undecodable()
             raise choice.refusal or CorruptError(f"no page can be read: {read[0].problem}")
         document = Document(
             original.content_hash,
@@ -104,8 +106,8 @@ class LocalConverter:
             pages, prints = await self._with_figures(media_type, flowed, choice)
         if media_type in WHOLES:
             parts = await self._pool.run(tasks.list_parts, *arguments, limit_s=flow_s)
-        elif not any(page.words.texts or page.problem for page in pages):
-            raise CorruptError(tasks.WORDLESS)
+        elif not any(page.words.texts for page in pages):
+            raise tasks.wordless(pages, media_type)
         usage = choice.meter.usage
         document = Document(original.content_hash, media_type, pages, parts=tuple(parts), usage=usage)
         return await _with_prints(document, original.name, prints)

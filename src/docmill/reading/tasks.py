@@ -1,12 +1,19 @@
 """What runs in the pool's children: the only code that opens originals."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from docmill.errors import CorruptError, DocumentError, EncryptedError, TooLargeError
+from docmill.errors import (
+    CorruptError,
+    DocumentError,
+    EncryptedError,
+    TooLargeError,
+    UnsupportedFileTypeError,
+)
 from docmill.model import Embedded, Page, Part, Words
 from docmill.reading import acroform, einvoices, holding, images, oldlayers, pdf, protected, sniff
 from docmill.reading.codes import codes
@@ -22,9 +29,10 @@ from docmill.reading.rulings import rulings
 from docmill.reading.tables import with_tables
 from docmill.reading.wholes import TEXTS, WHOLES
 
-WORDLESS = (
+_WORDLESS = (
     "no text was found in the file, nor in its pictures; if it shows some, save it as a PDF and use that"
 )
+_UNDECODABLE = "the HEIC picture cannot be decoded; save it as a JPEG and use that"
 
 
 class Opened(NamedTuple):
@@ -61,7 +69,7 @@ def _opened(path: Path, options: ReadingOptions) -> Opened:
     if media_type in TEXTS or media_type in WHOLES:
         return Opened(media_type, 0, [], einvoices.in_file(path) if media_type == einvoices.XML else ())
     if media_type != sniff.PDF:
-        count = images.count_frames(path, options)
+        count = _frames(path, media_type, options)
         _check_pages(count, options)
         return Opened(media_type, count, [None] * min(count, options.pages_per_task))
     with pdf.opened(path, options.passwords) as document:
@@ -70,6 +78,27 @@ def _opened(path: Path, options: ReadingOptions) -> Opened:
         last = min(count, options.pages_per_task)
         pages = _without_spoilt(path, [_text_page(document, n) for n in range(1, last + 1)], options)
         return Opened(media_type, count, pages, einvoices.in_pdf(document, path, options.passwords))
+
+
+def _frames(path: Path, media_type: str, options: ReadingOptions) -> int:
+    try:
+        return images.count_frames(path, options)
+    except CorruptError as error:
+        if media_type == sniff.HEIC.media_type:
+            raise undecodable() from error
+        raise
+
+
+def undecodable() -> UnsupportedFileTypeError:
+    """The error of a HEIC whose kind no decoder here knows, or that is damaged: nobody can tell which."""
+    return UnsupportedFileTypeError(_UNDECODABLE, media_type=sniff.HEIC.media_type)
+
+
+def wordless(pages: Sequence[Page], media_type: str) -> UnsupportedFileTypeError:
+    """The error of a file of text that says nothing. pages: as far as it has some, with what is wrong."""
+    problem = next((page.problem for page in pages if page.problem), None)
+    message = f"no word of the file can be read: {problem}" if problem else _WORDLESS
+    return UnsupportedFileTypeError(message, media_type=media_type)
 
 
 def list_parts(path: Path, media_type: str, options: ReadingOptions) -> list[Part]:
@@ -130,14 +159,11 @@ class Flowed(NamedTuple):
 def read_flow(path: Path, media_type: str, options: ReadingOptions) -> Flowed:
     """The pages of a format that has none: its text, set on paper.
 
-    Raises EncryptedError, CorruptError, TooLargeError.
+    Raises UnsupportedFileTypeError for a file without a word, EncryptedError, CorruptError, TooLargeError.
     """
     pages, figures = set_flow(path, media_type, options)
-    if media_type not in WHOLES and not figures:
-        if all(page.source == "none" for page in pages):
-            raise CorruptError(f"nothing in the file can be read: {pages[0].problem}")
-        if not any(page.words.texts or page.problem for page in pages):
-            raise CorruptError(WORDLESS)
+    if media_type not in WHOLES and not figures and not any(page.words.texts for page in pages):
+        raise wordless(pages, media_type)
     places = [FigurePlace(number, figure.page_number, figure.box) for number, figure in enumerate(figures, 1)]
     return Flowed(pages, places, [figure.content for figure in figures])
 

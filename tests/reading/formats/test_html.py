@@ -1,6 +1,6 @@
 import pytest
 
-from docmill.errors import CorruptError, TooLargeError
+from docmill.errors import TooLargeError
 from docmill.reading.flow import Block, Grid, Heading, Paragraph
 from docmill.reading.formats import html
 
@@ -122,7 +122,4 @@ def test_absurd_spans_are_limited() -> None:
 
 @pytest.mark.parametrize("page", ["", " \0", "<!-- only -->"])
 def test_a_page_without_anything_shows_nothing(page: str) -> None:
-    try:
-        assert shown(page) == []
-    except CorruptError as error:
-        assert "shows nothing" in error.message  # noqa: PT017 - either is right: it depends on the parser
+    assert shown(page) == []

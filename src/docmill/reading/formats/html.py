@@ -77,8 +77,8 @@ def _parsed(text: str) -> Element | None:
     data = text.replace("\0", "").encode("utf-8", "replace")
     try:
         root = etree.fromstring(data, parser) if data.strip() else None
-    except etree.XMLSyntaxError as error:  # nothing but comments, or nothing that looks like a page
-        raise CorruptError("the web page shows nothing; save it as a PDF and use that") from error
+    except etree.XMLSyntaxError:  # nothing but comments, or nothing that looks like a page
+        return None
     if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
         raise TooLargeError("the web page nests its elements too deeply; save it as a PDF and use that")
     return root

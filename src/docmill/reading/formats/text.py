@@ -2,23 +2,19 @@
 
 from pathlib import Path
 
-from docmill.errors import CorruptError
 from docmill.reading import encodings
 from docmill.reading.flow import Block, PageBreak, Paragraph
 from docmill.reading.options import ReadingOptions
 
 
 def read(path: Path, options: ReadingOptions) -> list[Block]:
-    """Lines as they are; a form feed starts a new page."""
+    """Lines as they are; a form feed starts a new page. Nothing for a text of spaces."""
     del options
-    found = blocks(encodings.decode(path.read_bytes()))
-    if not found:
-        raise CorruptError("the file holds no text; save or send it again")
-    return found
+    return blocks(encodings.decode(path.read_bytes()))
 
 
 def blocks(text: str) -> list[Block]:
-    """See `read`; nothing for a text of spaces."""
+    """See `read`."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     pages = [page.strip("\n") for page in lines.split("\f")]
     return [block for page in pages if page.strip() for block in (Paragraph(page, is_set=True), PageBreak())]
