@@ -167,3 +167,26 @@ async def _until_blocked(database: Database) -> None:
                 cur = await conn.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
                 if (await cur.fetchone() or (0,))[0]:
                     return
+
+
+async def test_a_deep_queue_is_not_read_to_say_what_was_never_sent(database_url: str) -> None:
+    # One connection, which alone knows at once what it has read.
+    async with Database(database_url, max_connections=1) as alone:
+        queue = PostgresQueue(alone, Notices(alone), "test")
+        await queue.send([f"body {number}" for number in range(10_000)])
+        async with alone.connection() as conn:
+            await conn.execute("SET ROLE NONE; ANALYZE message; SET ROLE docmill_app")
+        before = await times_read_whole(alone)
+
+        unsent = await queue.unsent(["body 1", "body 9999", "never"])
+
+        assert unsent == ["never"]
+        assert await times_read_whole(alone) == before
+
+
+async def times_read_whole(database: Database) -> int:
+    async with database.connection() as conn:
+        await conn.execute("SELECT pg_stat_force_next_flush()")
+        cur = await conn.execute("SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'message'")
+        (count,) = await cur.fetchone() or (0,)
+    return count
