@@ -1,6 +1,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -34,12 +35,14 @@ from docmill.model import (
 from docmill.pipeline import Steps, TimeLimits, process
 from docmill.ports import Findings, Original, PartFile, Ref
 from docmill.schemas.types import Receipt
+from docmill.spending import Spending
 from docmill.understanding.fake import FakeClassifier
 from docmill.understanding.llm.meter import Meter
 from docmill.understanding.router import Router
 
 REF = Ref(key="a.pdf", name="a.pdf")
 FREE, PAID = Usage(), Usage(input_tokens=9)
+CALL = Usage(input_tokens=100, output_tokens=10, model="small", cost=Decimal("0.01"))
 
 
 class Converting:
@@ -475,6 +478,69 @@ async def test_a_stored_classification_that_cannot_be_read_is_made_anew(steps: S
     await process(REF, replace(steps, classifier=classifier), journal, attempt=2, max_attempts=2)
 
     assert classifier.calls == 1
+
+
+class Paying:
+    """Pays for a call while it extracts, and fails or says of itself what it has cost."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self._error = error
+
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
+        meter = Meter(Decimal(1), document.usage)
+        meter.add(CALL)
+        if self._error is not None:
+            raise self._error
+        found = await Extracting().extract(document, schema, original)
+        return found.model_copy(update={"usage": meter.usage})
+
+
+async def test_what_failed_attempts_have_cost_counts_with_the_document(steps: Steps) -> None:
+    journal, totals = MemoryJournal(), list[Usage]()
+    spending = Spending(changed=totals.append)
+
+    failing = replace(steps, extractor=Paying(ServerError("down")))
+    with pytest.raises(ServerError):
+        await process(REF, failing, journal, spending=spending)
+    later = Spending(spending.total, changed=totals.append)
+    result = await process(REF, replace(steps, extractor=Paying()), journal, attempt=2, spending=later)
+
+    assert totals == [CALL, CALL.plus(CALL)]
+    assert result.usage == later.total == CALL.plus(CALL)
+    assert later.attempt == CALL
+
+
+async def test_what_a_step_says_of_its_own_cost_counts_once_and_reading_is_paid_once(
+    steps: Steps, make_document: Callable[..., Document]
+) -> None:
+    read = replace(make_document("Total   12.50"), usage=CALL)
+    journal, spending = MemoryJournal(), Spending()
+    steps = replace(steps, converter=Converting(read), classifier=Telling(usage=CALL))
+
+    with pytest.raises(ServerError):
+        await process(REF, replace(steps, extractor=Paying(ServerError("down"))), journal, spending=spending)
+    result = await process(
+        REF, replace(steps, extractor=Paying()), journal, attempt=2, spending=Spending(spending.total)
+    )
+    uncounted = await process(REF, replace(steps, extractor=Extracting()), journal, attempt=3)
+
+    assert spending.total.cost == 3 * CALL.cost
+    assert result.usage
+    assert result.usage.cost == 4 * CALL.cost
+    assert uncounted.usage == CALL
+
+
+async def test_a_budget_is_that_of_the_document_and_not_of_the_attempt() -> None:
+    with Spending(Usage(cost=Decimal("0.03"))).counting():
+        meter = Meter(Decimal("0.04"), Usage())
+        first = meter.is_spent
+        meter.add(CALL)
+
+        assert (first, meter.is_spent) == (False, True)
+        assert Meter(Decimal("0.04"), Usage()).is_spent
+    assert not Meter(Decimal("0.04"), Usage()).is_spent
 
 
 async def test_a_time_out_that_is_not_ours_passes_through(

@@ -408,7 +408,8 @@ class Result:
     """Everything one run of the pipeline found out about a document.
 
     refusal: set for a type that no reader takes; document, extraction and verdict are then null.
-    timings_s: step to seconds. attempt: the run's number for this document, from 1.
+    timings_s: step to seconds. attempt: the run's number for this document, from 1. spent: what all its
+    attempts have cost; None if nobody counted.
     """
 
     content_hash: str
@@ -420,11 +421,12 @@ class Result:
     refusal: str | None = None
     timings_s: dict[str, float] = field(default_factory=dict[str, float])
     attempt: int = 1
+    spent: Usage | None = None
 
     @property
     def usage(self) -> Usage | None:
         """What reading, classifying and extracting cost together; None where nothing was read."""
-        if self.document is None:
-            return None
+        if self.document is None or self.spent is not None:
+            return self.spent
         understood = self.classification.usage.plus(self.extraction.usage if self.extraction else Usage())
         return self.document.usage.plus(understood)

@@ -39,6 +39,7 @@ from docmill.ports import (
     Unpacker,
 )
 from docmill.schemas.registry import REGISTRY
+from docmill.spending import Spending
 
 log = logging.getLogger(__name__)
 
@@ -127,53 +128,79 @@ async def process(
     *,
     attempt: int = 1,
     max_attempts: int = 1,
+    spending: Spending | None = None,
 ) -> Result:
     """Take one document from its source to its export.
 
     A step that the journal remembers is not repeated. attempt: counts from 1; the result carries it.
     max_attempts: at the last one, what there is counts where a model fails that could be asked later; before
-    it, nothing is exported, and the observer is told what there is. Raises what the steps raise, with the
-    error's `step` set, such an error of a model, too; TimeLimitError when a limit is reached. An unsupported
-    type is a result, not an error.
+    it, nothing is exported, and the observer is told what there is. spending: of all attempts; what this one
+    spends is counted there. Raises what the steps raise, with the error's `step` set, such an error of a
+    model, too; TimeLimitError when a limit is reached. An unsupported type is a result, not an error.
     """
-    clock, limits = _Clock(observer), steps.limits
-    async with _Limited("process", limits.document_s):
-        async with clock.step("read", limits.read_s):
-            original = await steps.reader.read(ref)
-        try:
-            async with clock.step("transcribe"):
-                document = await _transcription(original, steps.converter, journal)
-        except UnsupportedFileTypeError as error:
-            result = _refused(ref, original, error)
-        except DocumentError as error:
-            await clock.record(Findings(media_type=error.media_type))
-            raise
-        else:
-            await clock.record(Findings(media_type=document.media_type, document=document))
-            if document.parts and steps.unpacker and steps.receiver:
-                async with clock.step("unpack", limits.unpack_s):
-                    parts = await _received(ref, original, document, steps.unpacker, steps.receiver)
-                document = replace(document, parts=tuple(parts))
-            result = (
-                _collection(ref, original, document)
-                if document.is_collection
-                else await _understood(ref, original, document, _Attempt(steps, journal, clock, attempt))
-            )
-        result = replace(result, timings_s=clock.timings_s, attempt=attempt)
-        error = _retry_error(result)
-        if error is not None and (attempt < max_attempts or not error.attempted):
-            await clock.record(Findings(None, None, result.classification, result.extraction, result.verdict))
-            raise error
-        async with clock.step("export", limits.export_s):
-            await steps.exporter.export(ref, result)
+    clock = _Clock(observer)
+    with (spending or Spending()).counting() as counted:
+        async with _Limited("process", steps.limits.document_s):
+            found = await _found(ref, _Attempt(steps, journal, clock, attempt, counted))
+            result = replace(found, timings_s=clock.timings_s, attempt=attempt)
+            error = _retry_error(result)
+            if error is not None and (attempt < max_attempts or not error.attempted):
+                await clock.record(
+                    Findings(None, None, result.classification, result.extraction, result.verdict)
+                )
+                raise error
+            async with clock.step("export", steps.limits.export_s):
+                await steps.exporter.export(ref, result)
     return result
 
 
-async def _transcription(original: Original, converter: Converter, journal: Journal) -> Document:
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What every step of an attempt works with. number: from 1."""
+
+    steps: Steps
+    journal: Journal
+    clock: "_Clock"
+    number: int
+    spending: Spending
+
+
+async def _found(ref: Ref, attempt: _Attempt) -> Result:
+    """What there is to be found out about a document."""
+    steps, clock = attempt.steps, attempt.clock
+    async with clock.step("read", steps.limits.read_s):
+        original = await steps.reader.read(ref)
+    try:
+        async with clock.step("transcribe"):
+            document = await _transcription(original, attempt)
+    except UnsupportedFileTypeError as error:
+        return _refused(ref, original, error)
+    except DocumentError as error:
+        await clock.record(Findings(media_type=error.media_type))
+        raise
+    await clock.record(Findings(media_type=document.media_type, document=document))
+    if document.parts and steps.unpacker and steps.receiver:
+        async with clock.step("unpack", steps.limits.unpack_s):
+            parts = await _received(ref, original, document, steps.unpacker, steps.receiver)
+        document = replace(document, parts=tuple(parts))
+    result = (
+        _collection(ref, original, document)
+        if document.is_collection
+        else await _understood(ref, original, document, attempt)
+    )
+    return replace(result, spent=attempt.spending.total)
+
+
+async def _transcription(original: Original, attempt: _Attempt) -> Document:
+    journal, spending = attempt.journal, attempt.spending
     stored = await journal.get("transcription")
     if stored is not None:
-        return await transcription.unpack(stored)
-    document = await converter.convert(original)
+        document = await transcription.unpack(stored)
+        spending.assume(document.usage)
+        return document
+    before = spending.attempt
+    document = await attempt.steps.converter.convert(original)
+    spending.count_reported(document.usage, since=before)
     if document.preprocessed_pdf is not None:
         # Before the transcription, which says that it is there.
         await journal.put("preprocessed", document.preprocessed_pdf)
@@ -197,16 +224,6 @@ async def _received(
     return await receiver.receive(ref, files)
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """What every step of an attempt works with. number: from 1."""
-
-    steps: Steps
-    journal: Journal
-    clock: "_Clock"
-    number: int
-
-
 async def _understood(ref: Ref, original: Original, document: Document, attempt: _Attempt) -> Result:
     steps, clock = attempt.steps, attempt.clock
     classification = await _classification(document, original, attempt)
@@ -218,7 +235,9 @@ async def _understood(ref: Ref, original: Original, document: Document, attempt:
         asked = replace(document, usage=document.usage.plus(classification.usage))
     async with clock.step("extract", steps.limits.extract_s):
         taught = await steps.teacher.taught(document, schema) if steps.teacher else schema
+        before = attempt.spending.attempt
         extraction = await steps.extractor.extract(asked, taught, original)
+        attempt.spending.count_reported(extraction.usage, since=before)
     if classification.model_error is not None:
         extraction = _with_reason(extraction, classification.model_error)
     if steps.namer:
@@ -291,7 +310,9 @@ async def _classification(document: Document, original: Original, attempt: _Atte
                 return stored
             if steps.tags is not None:
                 document = replace(document, tags_in_use=tuple(await steps.tags()))
+            before = attempt.spending.attempt
             found = await steps.classifier.classify(document, original)
+            attempt.spending.count_reported(found.usage, since=before)
             if found.usage != Usage() and found.model_error is None:
                 await journal.put("classification", zstandard.compress(found.model_dump_json().encode()))
             return found

@@ -2,6 +2,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +15,22 @@ from docmill.batch.runner import Delay, Done, Policy, Report, Runner
 from docmill.errors import (
     CorruptError,
     CrashedError,
+    DocumentError,
     MisconfiguredError,
     RateLimitedError,
     ServerError,
+    TooLargeError,
     TransientError,
     UnsupportedFileTypeError,
     retry_delay_s,
 )
-from docmill.model import Classification, Document, Extraction, Failure, Result, Schema, Verdict
+from docmill.model import Classification, Document, Extraction, Failure, Result, Schema, Usage, Verdict
 from docmill.pipeline import Steps
 from docmill.ports import Original, Ref
 from docmill.schemas.types import Receipt
 
 DEFAULT = Policy()
+CALL = Usage(input_tokens=10, output_tokens=1, model="small", cost=Decimal("0.01"))
 
 
 class Scripted:
@@ -56,6 +60,9 @@ class Offline:
     model_errors: why a model said nothing, one at a time.
     """
 
+    failure: DocumentError | None = None
+    """Raised once there are no more of those."""
+
     def __init__(self, *model_errors: TransientError) -> None:
         self._model_errors = list(model_errors)
 
@@ -68,10 +75,17 @@ class Offline:
     ) -> Extraction:
         del original
         assert document.pages
+        if self.failure is not None and not self._model_errors:
+            raise self.failure
         error = self._model_errors.pop(0) if self._model_errors else None
         reason = f"rules; asked small model: it failed ({error.code})" if error else "rules"
         return Extraction(
-            document_type=schema.name, data=Receipt(), evidence={}, reason=reason, model_error=error
+            document_type=schema.name,
+            data=Receipt(),
+            evidence={},
+            reason=reason,
+            usage=CALL if error else Usage(),
+            model_error=error,
         )
 
     def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
@@ -351,6 +365,7 @@ async def test_a_model_that_fails_to_the_last_leaves_what_rules_found_and_the_re
     assert report.by_status == {"completed": 1}
     assert delays == [5, 60]
     assert run.records["a"]["attempts"] == 3
+    assert run.records["a"]["usage"]["cost"] == "0.03"
     assert run.records["a"]["reason"] == "rules; asked small model: it failed (server_error)"
     assert run.records["a"]["error"] is None
 
@@ -404,3 +419,17 @@ async def test_a_fault_after_a_record_was_written_makes_no_second_one(
         await run("a")
 
     assert run.records["a"]["status"] == "completed"
+
+
+async def test_a_record_of_a_failed_document_says_what_its_attempts_have_cost(
+    run_with: Callable[..., Run], delays: list[float]
+) -> None:
+    run = run_with()
+    run.offline = Offline(ServerError("down"), ServerError("down"))
+    run.offline.failure = TooLargeError("too large after all")
+
+    report = await run("a")
+
+    assert report.by_status == {"failed": 1}
+    assert delays == [5, 60]
+    assert run.records["a"]["usage"]["cost"] == "0.02"

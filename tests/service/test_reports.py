@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from docmill.errors import CorruptError
+from docmill.errors import CorruptError, ServerError
 from docmill.model import Classification, Document, Extraction, Failure, Result, Usage, Verdict
 from docmill.schemas.types import Invoice
 from docmill.service.metrics import Metrics
@@ -52,13 +52,23 @@ def test_an_attempt_is_one_line_with_the_time_of_each_step(caplog: pytest.LogCap
     metrics = Metrics()
 
     with Reports(metrics).attempt(1) as report:
-        report.result, report.outcome = found(Verdict()), "completed"
+        report.result, report.outcome, report.usage = found(Verdict()), "completed", USAGE
 
     line = told(caplog)
     assert (line["message"], line["status"]) == ("attempt ended", "completed")
     assert line["durations_ms"] == {"read": 10, "transcribe": 1500}
     assert isinstance(line["duration_ms"], int)
     assert outcomes(metrics) == {("completed", ""): 1}
+    assert b'docmill_tokens_total{direction="input",model="small"} 10.0' in metrics.exposition()
+
+
+def test_what_a_failed_attempt_has_cost_is_counted(caplog: pytest.LogCaptureFixture) -> None:
+    metrics = Metrics()
+
+    with Reports(metrics).attempt(1) as report:
+        report.error, report.outcome, report.usage = ServerError("down"), "retried", USAGE
+
+    assert told(caplog)["code"] == "server_error"
     assert b'docmill_tokens_total{direction="input",model="small"} 10.0' in metrics.exposition()
 
 

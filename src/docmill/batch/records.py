@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from docmill.batch.appending import AppendOnlyFile
 from docmill.batch.parts import part_source
 from docmill.errors import DocmillError, MisconfiguredError, ServerError
-from docmill.model import Part, Result
+from docmill.model import Part, Result, Usage
 from docmill.ports import Ref
 
 Record = dict[str, Any]
@@ -49,9 +49,15 @@ def result_record(ref: Ref, result: Result) -> Record:
 
 
 def failure_record(
-    ref: Ref, error: DocmillError, *, content_hash: str | None, attempts: int, parts: Sequence[Part] = ()
+    ref: Ref,
+    error: DocmillError,
+    *,
+    content_hash: str | None,
+    attempts: int,
+    parts: Sequence[Part] = (),
+    usage: Usage | None = None,
 ) -> Record:
-    """The record of a document that could not be processed."""
+    """The record of a document that could not be processed. usage: what its attempts have cost."""
     return {
         "source": ref.key,
         "content_hash": content_hash,
@@ -63,7 +69,7 @@ def failure_record(
         "verdict": None,
         "error": {"code": error.code, "step": error.step, "message": error.message},
         "attempts": attempts,
-        "usage": None,
+        "usage": usage.model_dump(mode="json") if usage and usage != Usage() else None,
         "timings_s": {},
         "parts": _part_records(ref, parts),
     }

@@ -5,13 +5,13 @@ import logging
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from docmill.batch.memory import MemoryJournal
 from docmill.batch.parts import Family, PartReader, PartsAside, part_ref
-from docmill.batch.records import Known, RecordFile, failure_record
+from docmill.batch.records import Known, Record, RecordFile, failure_record
 from docmill.errors import (
     DocmillError,
     InternalError,
@@ -23,10 +23,11 @@ from docmill.errors import (
     first_of,
     retry_delay_s,
 )
-from docmill.model import Part, Result
+from docmill.model import Result
 from docmill.pipeline import PartLimits, Steps, process
 from docmill.ports import Exporter, Original, Reader, Ref
 from docmill.reading.turns import on_account_of
+from docmill.spending import Spending
 
 log = logging.getLogger(__name__)
 
@@ -176,10 +177,10 @@ class Runner:
         reader = _RememberingReader(source)
         exporter = _RetainingExporter(self._steps.exporter)
         steps = replace(self._steps, reader=reader, receiver=aside, exporter=exporter)
-        journal, attempt = MemoryJournal(), 1
+        journal, spending, attempt = MemoryJournal(), Spending(), 1
         try:
             while True:
-                error = await self._attempt(ref, steps, journal, exporter, attempt=attempt)
+                error = await self._attempt(ref, steps, journal, exporter, spending=spending, attempt=attempt)
                 if error is None:
                     return
                 tries = exporter.tries or attempt
@@ -188,7 +189,15 @@ class Runner:
                 ):
                     if exporter.result is not None and isinstance(error, ServerError | TimeLimitError):
                         raise _unwritable(error) from error
-                    await self._failed(ref, error, reader.content_hash, attempts=attempt, parts=aside.parts)
+                    record = failure_record(
+                        ref,
+                        error,
+                        content_hash=reader.content_hash,
+                        attempts=attempt,
+                        parts=aside.parts,
+                        usage=spending.total,
+                    )
+                    await self._failed(ref, error, record)
                     return
                 await self._wait(ref, error, attempt=tries)
                 attempt += error.attempted
@@ -219,6 +228,7 @@ class Runner:
         journal: MemoryJournal,
         exporter: "_RetainingExporter",
         *,
+        spending: Spending,
         attempt: int,
     ) -> DocmillError | None:
         known = self._known.get(ref.key)
@@ -228,7 +238,12 @@ class Runner:
             elif known is None or (await steps.reader.read(ref)).content_hash != known.content_hash:
                 with on_account_of(None, ref.key):
                     await process(
-                        ref, steps, journal, attempt=attempt, max_attempts=self._policy.max_attempts
+                        ref,
+                        steps,
+                        journal,
+                        attempt=attempt,
+                        max_attempts=self._policy.max_attempts,
+                        spending=spending,
                     )
         except SetupError:
             raise
@@ -273,16 +288,7 @@ class Runner:
             )
         )
 
-    async def _failed(
-        self,
-        ref: Ref,
-        error: DocmillError,
-        content_hash: str | None,
-        *,
-        attempts: int,
-        parts: Sequence[Part],
-    ) -> None:
-        record = failure_record(ref, error, content_hash=content_hash, attempts=attempts, parts=parts)
+    async def _failed(self, ref: Ref, error: DocmillError, record: Record) -> None:
         attempt = 1
         while True:
             try:
@@ -294,7 +300,7 @@ class Runner:
                 await self._wait(ref, unwritten, attempt=attempt)
                 attempt += 1
         self._report.by_error[error.code] += 1
-        self._done(Done(ref, "failed", error.message, attempts))
+        self._done(Done(ref, "failed", error.message, record["attempts"]))
 
     def _done(self, done: Done) -> None:
         self._report.by_status[done.status] += 1

@@ -116,6 +116,7 @@ class Workshop:
                     LeaseObserver(lease, self.tracer),
                     attempt=claim.attempt,
                     max_attempts=self.max_attempts,
+                    spending=lease.spending,
                 )
         await self._settle(claim)
         return result

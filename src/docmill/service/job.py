@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
@@ -38,6 +39,7 @@ from docmill.service.settings import Worker as WorkerSettings
 from docmill.service.store.claims import Claim
 from docmill.service.tasks import see_through
 from docmill.service.tracing import NO_ATTRIBUTES, NO_TRACER, PROCESSING, Attributes, Tracer, about
+from docmill.spending import Spending
 
 log = logging.getLogger(__name__)
 
@@ -151,6 +153,7 @@ class Jobs:
             since,
             lease_s=self._settings.lease_s,
             heartbeat_s=self._settings.heartbeat_s,
+            spending=Spending(claim.spent, changed=partial(self._ledger.spent, claim)),
         )
 
     async def _turn_away(
@@ -218,7 +221,10 @@ class Jobs:
         attributes = self._attributes(lease) if self._tracer.enabled else NO_ATTRIBUTES
         with self._reports.attempt(claim.attempt, attributes=attributes, parent=claim.traceparent) as report:
             try:
-                ended = await _outcome(self._attempted(lease, passage))
+                try:
+                    ended = await _outcome(self._attempted(lease, passage))
+                finally:
+                    report.usage = lease.spending.attempt
                 if isinstance(ended, Exception):
                     report.error = ended
                 else:

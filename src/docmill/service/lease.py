@@ -14,6 +14,7 @@ from docmill.service.protocol import ClaimLostError
 from docmill.service.store.claims import Claim, Outcome
 from docmill.service.store.findings import StoredFindings
 from docmill.service.tasks import end
+from docmill.spending import Spending
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +38,7 @@ class Lease:
     """One claim and the message that led to it, kept together.
 
     since: when the claim was asked for, by our monotonic clock. progress: told with each heartbeat.
+    spending: of the document, in all its attempts.
     """
 
     ledger: Ledger
@@ -47,6 +49,7 @@ class Lease:
     lease_s: float
     heartbeat_s: float
     progress: Progress = field(default_factory=Progress)
+    spending: Spending = field(default_factory=Spending)
 
     async def step_started(self, step: str) -> None:
         """See `Observer.step_started`."""

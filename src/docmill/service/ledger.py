@@ -13,6 +13,7 @@ from uuid import UUID
 import stamina
 
 from docmill.errors import DocmillError, ServerError
+from docmill.model import Usage
 from docmill.service.batches import Batches
 from docmill.service.protocol import Obstacle
 from docmill.service.store import claims, findings
@@ -98,6 +99,18 @@ class Ledger:
         _, earlier = self._findings.get(claim.ingestion_id, (claim, StoredFindings()))
         self._findings[claim.ingestion_id] = (claim, earlier.updated(found))
         self._moved.set()
+
+    def spent(self, claim: Claim, usage: Usage) -> None:
+        """Note what a document has cost in all its attempts, to be stored as what else is known of it."""
+        self.record(
+            claim,
+            StoredFindings(
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                model=usage.model,
+                cost=usage.cost,
+            ),
+        )
 
     async def store_findings(self) -> None:
         """Store now what is known of documents under way. If that fails, it is kept for the next time."""

@@ -10,7 +10,7 @@ from typing import Any
 from structlog.contextvars import bind_contextvars
 
 from docmill.errors import DocmillError
-from docmill.model import Result
+from docmill.model import Result, Usage
 from docmill.service.metrics import NO_TIMINGS, Metrics, Outcome
 from docmill.service.protocol import ClaimLostError
 from docmill.service.tracing import NO_ATTRIBUTES, NO_TRACER, Attributes, Span, Tracer
@@ -20,11 +20,15 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Report:
-    """An attempt as far as it is known. outcome: what followed from it; None if it could not be settled."""
+    """An attempt as far as it is known.
+
+    outcome: what followed from it; None if it could not be settled. usage: what it cost.
+    """
 
     result: Result | None = None
     error: DocmillError | ClaimLostError | None = None
     outcome: Outcome | None = None
+    usage: Usage | None = None
 
     @property
     def status(self) -> Outcome:
@@ -75,7 +79,7 @@ class Reports:
             duration_s=seconds,
             code=code,
             timings_s=timings_s,
-            usage=report.result.usage if report.result else None,
+            usage=report.usage,
         )
         if not log.isEnabledFor(logging.INFO):
             return
@@ -90,7 +94,7 @@ class Reports:
 
 
 def _describe(span: Span, report: Report, number: int) -> None:
-    usage = report.result.usage if report.result else None
+    usage = report.usage
     attributes: dict[str, str | int | float] = {"docmill.attempt": number, "docmill.outcome": report.status}
     if usage is not None:
         attributes["gen_ai.usage.input_tokens"] = usage.input_tokens

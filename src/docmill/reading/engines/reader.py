@@ -12,6 +12,7 @@ from docmill.reading.memory import OutOfMemoryError
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
 from docmill.reading.prints import Prints
+from docmill.spending import count
 
 OVER_MEMORY = "the page needs more memory than is allowed; reduce its size"
 
@@ -26,6 +27,7 @@ class Meter:
 
     def add(self, usage: Usage) -> None:
         """Count one call."""
+        count(usage)
         self.usage = self.usage.plus(usage)
 
 

@@ -14,6 +14,7 @@ from docmill.reading.engines.reader import PageReader, Sight
 from docmill.reading.ocr import Recognised
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pool import Pool
+from docmill.spending import spent
 
 _Arguments = TypeVarTuple("_Arguments")
 
@@ -104,7 +105,7 @@ class TranscribingReader:
         calling = self._calling
         known = so_far if so_far is not None and len(so_far.words) else await self._local.read(sight, None)
         async with calling.slots.taken():
-            if sight.meter.usage.cost >= self._budget:
+            if max(sight.meter.usage.cost, spent().cost) >= self._budget:
                 raise TooLargeError(
                     f"the document has cost its budget of ${self._budget}; raise llm.budget_usd"
                 )

@@ -1,25 +1,19 @@
 """A worker's hold on an ingestion. Every write names its fence: who lost the hold writes nothing."""
 
-import asyncio
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from psycopg.rows import class_row
-from psycopg.types.json import Jsonb
-from pydantic import JsonValue
-from pydantic_core import PydanticSerializationError, to_json
 
 from docmill.errors import DocmillError
+from docmill.model import Usage
 from docmill.service.protocol import Obstacle
 from docmill.service.store import dead_letters
 from docmill.service.store.database import Conn
-
-Text = TypeVar("Text", str, str | None)
+from docmill.service.store.storable import dumped, storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +22,7 @@ class Claim:
 
     fence: grows with every claim and every end of one. attempt: from 1. traceparent: see `ingestions.begin`.
     token: shared by the claims that one question got, never by two claims of one ingestion.
+    input_tokens and what follows: what earlier attempts have cost.
     """
 
     ingestion_id: UUID
@@ -39,6 +34,20 @@ class Claim:
     file_name: str
     traceparent: str | None = None
     token: UUID | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    model: str | None = None
+    cost: Decimal = Decimal(0)
+
+    @property
+    def spent(self) -> Usage:
+        """What earlier attempts have cost."""
+        return Usage(
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            model=self.model,
+            cost=self.cost,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +130,10 @@ async def take(
             RETURNING ingestion.id AS ingestion_id, ingestion.tenant_id, document_id, fence,
                       attempt_count AS attempt,
                       coalesce(readable_file_path, file_path) AS file_path, file_name, traceparent,
-                      claim_token AS token
+                      claim_token AS token,
+                      coalesce(extraction_input_tokens, 0) AS input_tokens,
+                      coalesce(extraction_output_tokens, 0) AS output_tokens,
+                      extraction_model AS model, coalesce(cost, 0) AS cost
             """,
             {
                 "ids": list(ingestion_ids),
@@ -143,7 +155,10 @@ async def taken_before(conn: Conn, ingestion_ids: Sequence[UUID], *, token: UUID
             SELECT ingestion.id AS ingestion_id, ingestion.tenant_id, document_id, fence,
                    attempt_count AS attempt,
                    coalesce(readable_file_path, file_path) AS file_path, file_name, traceparent,
-                   claim_token AS token
+                   claim_token AS token,
+                   coalesce(extraction_input_tokens, 0) AS input_tokens,
+                   coalesce(extraction_output_tokens, 0) AS output_tokens,
+                   extraction_model AS model, coalesce(cost, 0) AS cost
               FROM ingestion
               JOIN document ON document.id = ingestion.document_id
              WHERE ingestion.id = ANY(%(ids)s)
@@ -431,13 +446,6 @@ async def set_back(
     return cur.rowcount == 1
 
 
-def storable(text: Text) -> Text:
-    """`text` as PostgreSQL takes it: without NUL and halves of characters, both of which files contain."""
-    if text is None:
-        return text
-    return text.replace("\0", "").encode("utf-8", "replace").decode()
-
-
 def key_of(claim: Claim) -> dict[str, Any]:
     """What names a claim in the rows of a jsonb parameter."""
     return {
@@ -452,40 +460,3 @@ def _columns(outcome: Outcome) -> dict[str, Any]:
 
 
 _RESULT = [field.name for field in fields(Outcome) if field.name != "text"]
-
-
-async def dumped(rows: list[dict[str, Any]]) -> Jsonb:
-    """`rows` for a jsonb parameter; what is not JSON (decimals) as text."""
-    if sum(len(row.get("text") or "") for row in rows) > _LONG:
-        return await asyncio.to_thread(_dumped, rows)
-    return _dumped(rows)
-
-
-_LONG = 1_000_000
-"""Characters whose dump would stop the event loop for longer than others may wait."""
-
-
-def _dumped(rows: list[dict[str, Any]]) -> Jsonb:
-    try:
-        data = to_json(rows)
-    except PydanticSerializationError:  # a half of a character
-        data = json.dumps(rows, default=str).encode()
-    if _UNSTORABLE.search(data):  # rare, and cleaning takes longer than all the rest
-        data = to_json(storable_values(json.loads(data)))
-    return Jsonb(data, dumps=bytes)
-
-
-_UNSTORABLE = re.compile(rb"\\u(?:0000|d[89a-f])")
-
-
-def storable_values(value: JsonValue) -> JsonValue:
-    """`value` with every text in it storable."""
-    match value:
-        case str():
-            return storable(value)
-        case dict():
-            return {storable(key): storable_values(item) for key, item in value.items()}
-        case list():
-            return [storable_values(item) for item in value]
-        case _:
-            return value

@@ -2,17 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from decimal import Decimal
 from typing import Any
 
-from docmill.service.store.claims import Claim, dumped, key_of, lock_documents
+from docmill.service.store.claims import Claim, key_of, lock_documents
 from docmill.service.store.database import Conn
+from docmill.service.store.storable import dumped
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFindings:
     """What an ingestion has found out so far, ready to be stored; None where nothing is known yet.
 
-    structured_data and what follows: of a result that counts until a model that failed was asked again.
+    structured_data to reason: of a result that counts until a model that failed was asked again.
+    input_tokens and what follows: what all attempts have cost so far.
     """
 
     media_type: str | None = None
@@ -28,6 +31,10 @@ class StoredFindings:
     verdict: dict[str, Any] | None = None
     valid_structured_data: bool | None = None
     reason: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    model: str | None = None
+    cost: Decimal | None = None
 
     def updated(self, newer: "StoredFindings") -> "StoredFindings":
         """These with what `newer` knows."""
@@ -50,7 +57,8 @@ async def store(conn: Conn, found: Sequence[tuple[Claim, StoredFindings]]) -> No
                        ingestion_id uuid, fence bigint, media_type text, page_count integer, text text,
                        quality double precision, transcription_file_path text, preprocessed_file_path text,
                        language text, classification jsonb, structured_data jsonb, evidence jsonb,
-                       verdict jsonb, valid_structured_data boolean, reason text
+                       verdict jsonb, valid_structured_data boolean, reason text, input_tokens bigint,
+                       output_tokens bigint, model text, cost numeric
                    )
         ),
         held AS (
@@ -66,7 +74,11 @@ async def store(conn: Conn, found: Sequence[tuple[Claim, StoredFindings]]) -> No
                    verdict = coalesce(known.verdict, ingestion.verdict),
                    valid_structured_data =
                        coalesce(known.valid_structured_data, ingestion.valid_structured_data),
-                   extraction_reason = coalesce(known.reason, extraction_reason)
+                   extraction_reason = coalesce(known.reason, extraction_reason),
+                   extraction_input_tokens = coalesce(known.input_tokens, extraction_input_tokens),
+                   extraction_output_tokens = coalesce(known.output_tokens, extraction_output_tokens),
+                   extraction_model = coalesce(known.model, extraction_model),
+                   cost = coalesce(known.cost, ingestion.cost)
               FROM known
              WHERE ingestion.id = known.ingestion_id
                AND ingestion.fence = known.fence

@@ -5,14 +5,18 @@ from contextlib import contextmanager
 from decimal import Decimal
 
 from docmill.model import Usage
+from docmill.spending import count, spent
 
 
 class Meter:
-    """What a document's questions have cost, and how much is left of its budget."""
+    """What a document's questions have cost, and how much is left of its budget.
 
-    def __init__(self, budget: Decimal | None, spent: Usage | None = None) -> None:
+    before: what it has cost so far, where nobody counts that over its attempts (`docmill.spending`).
+    """
+
+    def __init__(self, budget: Decimal | None, before: Usage | None = None) -> None:
         self._budget = budget
-        self._before = spent.cost if spent else Decimal(0)
+        self._before = max(spent().cost, before.cost if before else Decimal(0))
         self.usage = Usage()
         self._dearest = Decimal(0)
         self._under_way = 0
@@ -34,5 +38,6 @@ class Meter:
 
     def add(self, usage: Usage) -> None:
         """Count one answer."""
+        count(usage)
         self.usage = self.usage.plus(usage)
         self._dearest = max(self._dearest, usage.cost)
