@@ -423,12 +423,12 @@ class TestTurns:
             await Sweeper(service).follow(Rule("test", 3600, fail))
 
         async with service.database.transaction() as guard:
-            assert await sweeps.is_our_turn(guard, "test")
+            assert await sweeps.is_our_turn(guard, "test", again_s=60)
 
     async def test_while_one_process_follows_a_rule_others_pass(self, service: Service) -> None:
         async with service.database.transaction() as one, service.database.transaction() as other:
-            first = await sweeps.is_our_turn(one, "test")
-            second = await sweeps.is_our_turn(other, "test")
+            first = await sweeps.is_our_turn(one, "test", again_s=60)
+            second = await sweeps.is_our_turn(other, "test", again_s=60)
 
         assert (first, second) == (True, False)
 
@@ -455,3 +455,86 @@ class TestTurns:
 
         assert not sweeping.done()
         await end([sweeping])
+
+
+class TestAClockThatIsPutRight:
+    """Each time is written an hour ahead, as by a clock that was wrong then."""
+
+    async def times(self, service: Service) -> dict[str, float | None]:
+        """How far ahead they are now, in seconds."""
+        async with service.database.tenant(service.default_tenant_id) as conn:
+            cur = await conn.execute(
+                """
+                SELECT extract(epoch FROM progress_at - clock_timestamp())::float8,
+                       extract(epoch FROM next_attempt_at - clock_timestamp())::float8,
+                       extract(epoch FROM lease_until - clock_timestamp())::float8,
+                       (SELECT extract(epoch FROM visible_at - clock_timestamp())::float8 FROM message),
+                       (SELECT extract(epoch FROM due_at - clock_timestamp())::float8 FROM outbox)
+                  FROM ingestion
+                """
+            )
+            row = await cur.fetchone()
+        assert row
+        return dict(zip(("progress", "next", "lease", "message", "outbox"), row, strict=True))
+
+    async def test_a_wait_is_as_long_as_it_was_meant(
+        self, service: Service, sweeper: Sweeper, upload: Upload, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        accepted = await upload()
+        await change(
+            service,
+            """
+            UPDATE ingestion
+               SET progress_at = now() + interval '1 h', next_attempt_at = now() + interval '1 h 300 s';
+            UPDATE message SET visible_at = now() + interval '1 h 300 s';
+            INSERT INTO outbox (id, queue, body, due_at)
+            SELECT id, 'ingestion', id, now() + interval '1 h 300 s' FROM ingestion
+            """,
+        )
+
+        await sweeper.pull_back()
+
+        times = await self.times(service)
+        assert times["progress"] is not None
+        assert times["progress"] <= 0
+        assert times["lease"] is None
+        for name in ("next", "message", "outbox"):
+            assert 200 < (times[name] or 0) <= 300, name
+        assert logged(caplog, "due again: the clock was ahead") == ids_of(service, accepted)
+
+    async def test_a_lease_ends_within_its_time(
+        self, service: Service, sweeper: Sweeper, upload: Upload
+    ) -> None:
+        await claim(service, await upload())
+        await change(
+            service,
+            """
+            UPDATE ingestion
+               SET progress_at = now() + interval '1 h', lease_until = now() + interval '1 h 300 s';
+            UPDATE message SET visible_at = now() + interval '1 h 300 s'
+            """,
+        )
+
+        await sweeper.pull_back()
+
+        times = await self.times(service)
+        for name in ("lease", "message"):
+            assert 200 < (times[name] or 0) <= 300, name
+
+    async def test_what_the_right_clock_wrote_stays(
+        self, service: Service, sweeper: Sweeper, upload: Upload
+    ) -> None:
+        await upload()
+        await change(
+            service,
+            """
+            UPDATE ingestion SET next_attempt_at = now() + interval '1 h';
+            UPDATE message SET visible_at = now() + interval '1 h'
+            """,
+        )
+
+        await sweeper.pull_back()
+
+        times = await self.times(service)
+        for name in ("next", "message"):
+            assert 3500 < (times[name] or 0) <= 3600, name

@@ -78,6 +78,7 @@ class Sweeper:
         self._looked_up_to = _FIRST_ID
         self._sweep_s = service.settings.worker.sweep_s
         self.rules = (
+            Rule("clock", self._sweep_s, self.pull_back),
             Rule("lost messages", self._sweep_s, self.send_lost_again),
             Rule("dead messages", self._sweep_s, self.empty_dead_messages),
             Rule("files", _DAY_S, partial(remove_leftovers, service.database, service.blobs)),
@@ -97,7 +98,7 @@ class Sweeper:
         nobody's events.
         """
         async with self._database.transaction() as guard:
-            if not await sweeps.is_our_turn(guard, rule.name):
+            if not await sweeps.is_our_turn(guard, rule.name, again_s=rule.every_s):
                 return False
             await rule.repair()
             async with self._database.connection() as conn:
@@ -132,6 +133,21 @@ class Sweeper:
             given = await sweeps.give_back(conn, ids, worker_id=worker_id)
             await self._log_some(conn, tenant_id, given, "taken back from a dead worker")
         return [Found(id_, tenant_id) for id_ in given]
+
+    async def pull_back(self) -> None:
+        """Let nothing wait for times that were written while the clock was ahead, by more than a sweep."""
+        lease_s = self._service.settings.worker.lease_s
+        for _ in range(_PAGES):
+            async with self._database.connection() as conn:
+                ahead = await sweeps.ahead(conn, by_s=self._sweep_s, limit=_PAGE)
+            for tenant_id, ids in by_tenant(ahead).items():
+                async with self._database.tenant(tenant_id) as conn:
+                    moved = await sweeps.pull_back(conn, ids, lease_s=lease_s)
+                    await self._log_some(conn, tenant_id, moved, "due again: the clock was ahead")
+            if ahead:
+                self._service.sender.announce()
+            if len(ahead) < _PAGE:
+                return
 
     async def send_lost_again(self) -> None:
         """Send again what is to be worked on, has nobody working on it, and has no message either."""

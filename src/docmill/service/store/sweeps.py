@@ -39,6 +39,59 @@ async def idle(conn: Conn, *, grace_s: float, after: UUID, limit: int) -> list[F
         return await cur.fetchall()
 
 
+async def ahead(conn: Conn, *, by_s: float, limit: int) -> list[Found]:
+    """Up to `limit` ingestions in progress that moved more than `by_s` in the future: the clock was ahead."""
+    async with conn.cursor(row_factory=class_row(Found)) as cur:
+        await cur.execute(
+            "SELECT id, tenant_id FROM ingestions_ahead(make_interval(secs => %(by_s)s), %(limit)s)",
+            {"by_s": by_s, "limit": limit},
+        )
+        return await cur.fetchall()
+
+
+async def pull_back(conn: Conn, ids: Sequence[UUID], *, lease_s: float) -> list[UUID]:
+    """Set the times of ingestions, and of their messages, as if they had moved now; those that were ahead.
+
+    A wait for the next attempt stays as long as it was meant; a lease ends within `lease_s`, and is extended
+    by its worker before, if that lives. One whose row is locked is just being set right.
+    """
+    cur = await conn.execute(
+        """
+        WITH early AS (
+            SELECT id, progress_at - clock_timestamp() AS by
+              FROM ingestion
+             WHERE id = ANY(%(ids)s) AND status = 'in-progress' AND progress_at > clock_timestamp()
+             ORDER BY id
+               FOR UPDATE SKIP LOCKED
+        ), moved AS (
+            UPDATE ingestion
+               SET progress_at = clock_timestamp(),
+                   next_attempt_at = next_attempt_at - early.by,
+                   lease_until = CASE
+                       WHEN lease_until > clock_timestamp() + make_interval(secs => %(lease_s)s)
+                       THEN clock_timestamp() + make_interval(secs => %(lease_s)s)
+                       ELSE lease_until
+                   END,
+                   sent_at = CASE WHEN sent_at > clock_timestamp() THEN clock_timestamp() ELSE sent_at END
+              FROM early
+             WHERE ingestion.id = early.id
+            RETURNING ingestion.id, greatest(clock_timestamp(), next_attempt_at, lease_until) AS due
+        ), received AS (
+            UPDATE message SET visible_at = moved.due
+              FROM moved
+             WHERE message.body = moved.id::text AND visible_at > moved.due
+        ), sent AS (
+            UPDATE outbox SET due_at = moved.due
+              FROM moved
+             WHERE outbox.body = moved.id::text AND due_at > moved.due
+        )
+        SELECT id FROM moved
+        """,
+        {"ids": list(ids), "lease_s": lease_s},
+    )
+    return [ingestion_id for (ingestion_id,) in await cur.fetchall()]
+
+
 async def held_by(conn: Conn, worker_id: str) -> list[Found]:
     """The ingestions that a worker holds."""
     async with conn.cursor(row_factory=class_row(Found)) as cur:
@@ -159,18 +212,24 @@ async def purge_events(conn: Conn, *, days: float, limit: int) -> int:
     return cur.rowcount
 
 
-async def is_our_turn(conn: Conn, chore: str) -> bool:
+async def is_our_turn(conn: Conn, chore: str, *, again_s: float) -> bool:
     """Whether a chore is due and nobody else is at it; nobody will be until the transaction ends.
 
+    again_s: as in `note_done`. Due later than that, it was noted by a clock that has been put back since.
     The transaction idles while the chore is done elsewhere, for as long as a large store may take.
     """
     await conn.execute("SET LOCAL idle_in_transaction_session_timeout = '1h'")
     cur = await conn.execute(
         """
         SELECT pg_try_advisory_xact_lock(hashtextextended('chore ' || %(chore)s, 0))
-               AND NOT EXISTS (SELECT FROM chore WHERE name = %(chore)s AND due_at > now())
+               AND NOT EXISTS (
+                       SELECT FROM chore
+                        WHERE name = %(chore)s
+                          AND due_at > now()
+                          AND due_at <= now() + make_interval(secs => %(again_s)s)
+                   )
         """,
-        {"chore": chore},
+        {"chore": chore, "again_s": again_s},
     )
     (is_ours,) = await cur.fetchone() or (False,)
     return is_ours
