@@ -1,6 +1,7 @@
 """Blocks that a disk does not take whole."""
 
 import errno
+import fcntl
 import os
 import resource
 from collections.abc import Generator
@@ -92,3 +93,21 @@ def test_a_device_that_takes_nothing_is_an_error_each_time() -> None:
             file.append(b"first\n")
 
     file.close()
+
+
+def test_a_file_that_was_replaced_while_it_was_opened_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, draft = tmp_path / "out", tmp_path / "draft"
+    path.write_bytes(b"old\n")
+    draft.write_bytes(b"new\n")
+    real_flock = fcntl.flock
+
+    def late(descriptor: int, operation: int) -> None:
+        draft.replace(path)
+        real_flock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+
+    with pytest.raises(BlockingIOError):
+        AppendOnlyFile(path)

@@ -264,3 +264,16 @@ def test_a_disk_that_loses_what_was_written_is_an_error(
 
     with pytest.raises(MisconfiguredError, match=r"cannot write .* quota exceeded"):
         records.close()
+
+
+def test_a_pipe_that_nobody_reads_any_more_is_not_tried_again(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    records = RecordFile(pipe)
+    records.open(keep=lambda _: True)
+    os.close(reader)
+
+    with pytest.raises(MisconfiguredError, match="nobody reads"):
+        records.write(_record("a"))
+    records.close()

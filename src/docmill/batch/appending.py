@@ -1,5 +1,6 @@
 """A file to which content is appended whole or not at all."""
 
+import errno
 import fcntl
 import os
 import stat
@@ -20,6 +21,8 @@ class AppendOnlyFile:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             status = os.fstat(self._descriptor)
+            if not os.path.samestat(status, path.stat()):  # who had the lock has put another file here
+                raise BlockingIOError(errno.EWOULDBLOCK, "another process is writing", str(path))
         except OSError:
             os.close(self._descriptor)
             raise

@@ -174,7 +174,8 @@ class RecordFile:
         """Append one record; safe to call from several threads.
 
         A record of the same document with the same content is not written again: a write that took too long
-        and was given up may still have been done. Raises ServerError if the disk takes no more.
+        and was given up may still have been done. Raises ServerError if the disk takes no more,
+        MisconfiguredError for a pipe that nobody reads.
         """
         assert self._file is not None, "open() comes first"
         line = (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", _AS_JSON)
@@ -184,6 +185,8 @@ class RecordFile:
                 return
             try:
                 self._file.append(line)
+            except BrokenPipeError as error:
+                raise MisconfiguredError(f"nobody reads {str(self._path)!r} any more") from error
             except OSError as error:
                 raise ServerError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
             self._written.add(written)
