@@ -6,6 +6,7 @@ from structlog.contextvars import bind_contextvars, bound_contextvars, get_conte
 
 from docmill.errors import ServerError
 from docmill.service.batches import Batches
+from docmill.service.tasks import BrokenWorkerError
 
 
 class Doubling:
@@ -149,3 +150,16 @@ async def test_a_batch_does_not_speak_in_the_name_of_who_asked_first() -> None:
             tasks.create_task(ask(item))
 
     assert speaking == [{"worker_id": "w"}]
+
+
+async def test_who_gets_no_answer_by_a_fault_of_ours_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    async def answer_too_few(items: Sequence[int]) -> list[int]:
+        return list(items)[1:]
+
+    batches = Batches(answer_too_few)
+
+    async with asyncio.timeout(10):
+        with pytest.raises(BrokenWorkerError):
+            await batches.ask(1)
+
+    assert "not answered" in caplog.text

@@ -11,6 +11,7 @@ from docmill.service.protocol import ClaimLostError
 from docmill.service.queue.memory import MemoryQueue
 from docmill.service.stack import Service
 from docmill.service.store.claims import Claim
+from docmill.service.tasks import BrokenWorkerError
 from scripted import Upload
 
 
@@ -79,3 +80,39 @@ async def test_trouble_until_the_lease_ends_loses_it(service: Service, upload: U
             assert cancelled.is_set()
         else:
             raise AssertionError
+
+
+async def test_a_lost_lease_ends_the_work_though_the_message_is_kept(
+    service: Service, upload: Upload
+) -> None:
+    queue = FailingQueue()
+    queue.failures = 0
+    lease = await lease_on(service, upload, queue, lease_s=300)
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("UPDATE ingestion SET fence = fence + 1")
+
+    async with asyncio.timeout(20):
+        with pytest.raises(ClaimLostError):
+            await lease.hold_during(asyncio.Event().wait())
+
+    assert queue.reached_again.is_set()
+
+
+class BrokenQueue(MemoryQueue):
+    """Fails in a way that nobody has foreseen."""
+
+    async def extend(self, message: Message, *, visibility_s: float) -> bool:
+        raise ZeroDivisionError(message.id, visibility_s)
+
+
+async def test_heartbeats_that_end_by_a_fault_end_the_work_and_its_worker(
+    service: Service, upload: Upload, caplog: pytest.LogCaptureFixture
+) -> None:
+    lease = await lease_on(service, upload, BrokenQueue(), lease_s=300)
+
+    async with asyncio.timeout(20):
+        with pytest.raises(BrokenWorkerError) as broken:
+            await lease.hold_during(asyncio.Event().wait())
+
+    assert isinstance(broken.value.__cause__, ZeroDivisionError)
+    assert "heartbeats" in caplog.text

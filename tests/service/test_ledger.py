@@ -6,11 +6,11 @@ from uuid import UUID
 
 import stamina
 
-from docmill.errors import ServerError
+from docmill.errors import CorruptError, ServerError
 from docmill.service.ledger import Ledger, Refusal
 from docmill.service.protocol import Obstacle
 from docmill.service.stack import Service
-from docmill.service.store import claims
+from docmill.service.store import claims, sweeps
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn, Database
 from scripted import NO_RESULT, Eyes, Upload
@@ -63,6 +63,60 @@ async def test_a_claim_whose_commit_was_not_heard_of_is_ours(
     assert isinstance(claim, Claim)
     assert (claim.attempt, claim.fence, (await eyes.ingestion(accepted)).attempt_count) == (1, 1, 1)
     assert isinstance(other, Refusal)
+
+
+async def test_a_failure_whose_commit_was_not_heard_of_is_ours(
+    service: Service, upload: Upload, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    assert accepted.ingestion_id
+    async with Forgetful(service.database.url) as database:
+        ledger = Ledger(database, "me", lease_s=300, max_attempts=3)
+        claim = await ledger.claim(accepted.ingestion_id)
+        assert isinstance(claim, Claim)
+        database.lost_answers = 2
+
+        with stamina.set_testing(testing=True, attempts=3):
+            assert await ledger.fail(claim, CorruptError("broken"), receive_count=1)
+
+    assert (await eyes.ingestion(accepted)).status == "failed"
+    assert len(await eyes.letters()) == 1
+
+
+async def test_what_was_set_back_unheard_is_set_back_once_and_ours_until_another_claims_it(
+    service: Service, upload: Upload, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    assert accepted.ingestion_id
+    async with Forgetful(service.database.url) as database:
+        ledger = Ledger(database, "me", lease_s=300, max_attempts=3)
+        claim = await ledger.claim(accepted.ingestion_id)
+        assert isinstance(claim, Claim)
+        database.lost_answers = 2
+
+        with stamina.set_testing(testing=True, attempts=3):
+            assert await ledger.set_back(claim, error=None, delay_s=0, counts=False)
+        after = await eyes.ingestion(accepted)
+        other = await Ledger(database, "other", lease_s=300, max_attempts=3).claim(accepted.ingestion_id)
+
+        assert (after.attempt_count, after.fence) == (0, claim.fence + 1)
+        assert isinstance(other, Claim)
+        assert not await ledger.set_back(claim, error=None, delay_s=0, counts=False)
+
+
+async def test_what_the_sweeper_took_away_was_not_set_back_by_its_holder(
+    service: Service, upload: Upload
+) -> None:
+    accepted = await upload()
+    assert accepted.ingestion_id
+    ledger = Ledger(service.database, "me", lease_s=300, max_attempts=3)
+    claim = await ledger.claim(accepted.ingestion_id)
+    assert isinstance(claim, Claim)
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        assert await sweeps.give_back(conn, [accepted.ingestion_id], worker_id="me")
+
+    assert not await ledger.set_back(claim, error=None, delay_s=0, counts=False)
+    assert not await ledger.fail(claim, CorruptError("broken"), receive_count=1)
 
 
 async def test_of_messages_that_came_together_for_one_ingestion_one_gets_the_claim(

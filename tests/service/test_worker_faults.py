@@ -13,6 +13,7 @@ from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.service.store import claims
 from docmill.service.store.claims import Claim
+from docmill.service.tasks import BrokenWorkerError
 from docmill.service.worker import run_worker
 from scripted import Eyes, Running, Script, Upload
 
@@ -130,6 +131,33 @@ async def test_a_message_that_cannot_be_released_is_released_as_soon_as_it_can(
 
     async with working():
         await until_turned_away(service)
+
+
+async def test_a_fault_in_the_heartbeats_ends_the_worker_which_gives_everything_back(
+    settings: Settings,
+    service: Service,
+    script: Script,
+    upload: Upload,
+    gate: Gate,
+    eyes: Eyes,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    papers = [await upload(b"%PDF first"), await upload(b"%PDF second")]
+    hasty = settings.worker.model_copy(update={"heartbeat_s": 0.05})
+    object.__setattr__(service, "settings", settings.model_copy(update={"worker": hasty}))
+
+    async def extend(_queue: PostgresQueue, _message: Message, *, visibility_s: float) -> bool:
+        raise ZeroDivisionError(visibility_s)
+
+    monkeypatch.setattr(PostgresQueue, "extend", extend)
+    async with asyncio.timeout(20):
+        with pytest.raises(BaseExceptionGroup) as broken:
+            await run_worker(service, script.stages(), asyncio.Event())
+
+    assert broken.value.subgroup(BrokenWorkerError)
+    assert gate.cancelled.is_set()
+    assert [(await eyes.ingestion(one)).lease_until for one in papers] == [None, None]
+    assert await messages(service) == 2
 
 
 async def test_a_document_that_kills_every_worker_is_given_up(

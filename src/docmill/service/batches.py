@@ -2,10 +2,14 @@
 
 import asyncio
 import contextvars
+import logging
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Generic, TypeVar
 
 from docmill.errors import DocmillError
+from docmill.service.tasks import BrokenWorkerError
+
+log = logging.getLogger(__name__)
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -39,7 +43,10 @@ class Batches(Generic[Item, Answer]):
         self._context = contextvars.copy_context()
 
     def ask(self, item: Item) -> asyncio.Future[Answer]:
-        """The answer for `item`, or what `work` raised. Cancelled, the item may be worked on even so."""
+        """The answer for `item`, or what `work` raised. Cancelled, the item may be worked on even so.
+
+        Raises BrokenWorkerError if the batch ended without an answer.
+        """
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, answer))
         self._running = [running for running in self._running if not running.done()]
@@ -50,9 +57,21 @@ class Batches(Generic[Item, Answer]):
     async def _run(self) -> None:
         while self._waiting:
             batch, self._waiting = self._waiting[: self._limit], self._waiting[self._limit :]
-            await self._answer(batch)
+            await self._answer_or_break(batch)
             if self._linger_s and len(self._waiting) < self._limit:
                 await asyncio.sleep(self._linger_s)
+
+    async def _answer_or_break(self, batch: Sequence[tuple[Item, asyncio.Future[Answer]]]) -> None:
+        """Answer, come what may: who was never answered would wait for ever."""
+        try:
+            await self._answer(batch)
+        except Exception as error:
+            log.exception("a fault in docmill: a batch was not answered")
+            for _, answer in batch:
+                if not answer.done():
+                    broken = BrokenWorkerError("a batch was not answered")
+                    broken.__cause__ = error
+                    answer.set_exception(broken)
 
     async def _answer(self, batch: Sequence[tuple[Item, asyncio.Future[Answer]]]) -> None:
         working = asyncio.create_task(self._work([item for item, _ in batch]))  # noqa: RUF006  awaited in the next line

@@ -37,7 +37,7 @@ from docmill.service.protocol import (
 from docmill.service.reports import Reports
 from docmill.service.settings import Worker as WorkerSettings
 from docmill.service.store.claims import Claim
-from docmill.service.tasks import see_through
+from docmill.service.tasks import BrokenWorkerError, ended, see_through
 from docmill.service.tracing import NO_ATTRIBUTES, NO_TRACER, PROCESSING, Attributes, Tracer, about
 from docmill.spending import Spending
 
@@ -222,19 +222,21 @@ class Jobs:
         with self._reports.attempt(claim.attempt, attributes=attributes, parent=claim.traceparent) as report:
             try:
                 try:
-                    ended = await _outcome(self._attempted(lease, passage))
+                    outcome = await _outcome(self._attempted(lease, passage))
                 finally:
                     report.usage = lease.spending.attempt
-                if isinstance(ended, Exception):
-                    report.error = ended
+                if isinstance(outcome, Exception):
+                    report.error = outcome
                 else:
-                    report.result = ended
+                    report.result = outcome
                 passage.leave(WHOLE, report.error)
                 report.outcome = await self._settle(
                     lease, report.error, pause_s=passage.pause_s(report.error)
                 )
-            except asyncio.CancelledError:
-                if await self._let_go(lease):
+            except (asyncio.CancelledError, BrokenWorkerError):
+                letting_go = asyncio.create_task(self._let_go(lease))
+                await ended(letting_go)  # in its own time, also if another broken job cancels this one
+                if letting_go.result():
                     report.outcome = "released"
                 raise
             self._announce()

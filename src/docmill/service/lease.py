@@ -13,7 +13,7 @@ from docmill.service.ledger import Ledger
 from docmill.service.protocol import ClaimLostError
 from docmill.service.store.claims import Claim, Outcome
 from docmill.service.store.findings import StoredFindings
-from docmill.service.tasks import end
+from docmill.service.tasks import BrokenWorkerError, end
 from docmill.spending import Spending
 
 log = logging.getLogger(__name__)
@@ -82,7 +82,10 @@ class Lease:
             raise ClaimLostError
 
     async def hold_during(self, work: Awaitable[Value]) -> Value:
-        """What `work` returns or raises; ClaimLostError, and `work` is cancelled, when the hold is lost."""
+        """What `work` returns or raises; ClaimLostError, and `work` is cancelled, when the hold is lost.
+
+        Raises BrokenWorkerError, and `work` is cancelled, if the heartbeats end by a fault of ours.
+        """
         beats = _Heartbeats(self)
         try:
             async with beats.lost:
@@ -90,6 +93,8 @@ class Lease:
         except TimeoutError as error:
             if not beats.lost.expired():
                 raise
+            if beats.fault is not None:
+                raise BrokenWorkerError("the heartbeats of a document have ended") from beats.fault
             raise ClaimLostError from error
         finally:
             await beats.end()
@@ -103,6 +108,7 @@ class _Heartbeats:
 
     def __init__(self, lease: Lease) -> None:
         self.lost = asyncio.timeout(None)
+        self.fault: Exception | None = None
         self._lease = lease
         self._held_until = lease.since + lease.lease_s
         self._beating: asyncio.Task[None] | None = None
@@ -125,6 +131,10 @@ class _Heartbeats:
                 await asyncio.sleep(pause_s)
                 pause_s = await self._extend()
         except ClaimLostError:
+            self.lost.reschedule(asyncio.get_running_loop().time())
+        except Exception as error:
+            log.exception("a fault in docmill: the heartbeats of a document have ended")
+            self.fault = error
             self.lost.reschedule(asyncio.get_running_loop().time())
 
     async def _extend(self) -> float:

@@ -174,6 +174,11 @@ def has_completed(row: Row, fence: int) -> bool:
     return row.status == "completed" and row.fence == fence
 
 
+def has_failed(row: Row, fence: int) -> bool:
+    """Whether the claim that got `fence` has failed the ingestion, as `has_completed`."""
+    return row.status == "failed" and row.fence == fence
+
+
 def obstacle_of(row: Row, now: float, max_attempts: int) -> Obstacle:
     """What stands in the way of a claim."""
     times = [at for at in (row.lease_until, row.next_attempt_at) if at is not None]

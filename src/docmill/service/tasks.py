@@ -9,6 +9,15 @@ from docmill.errors import DocmillError
 
 log = logging.getLogger(__name__)
 
+
+class BrokenWorkerError(BaseException):
+    """A fault in docmill that leaves a worker unable to keep its promises.
+
+    No `Exception`, so that nothing handles it as the fault of one document: it ends the worker, and the log
+    says why.
+    """
+
+
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
 

@@ -110,15 +110,24 @@ class Worker:
         with bound_contextvars(worker_id=self._worker_id):
             log.info("worker started")
             gc.freeze()  # what was loaded so far stays: to look through it again took a tenth of the time
-            async with self._ledger, asyncio.TaskGroup() as group:
-                polling = asyncio.create_task(self._poll_all(group))
-                await _first_of(polling, stop)
-                log.info("worker stopping", extra={"running": len(self._isolation.jobs)})
-                await _first_of(asyncio.create_task(end([polling])), abort)
-                await self._drain(abort)
+            try:
+                async with self._ledger, asyncio.TaskGroup() as group:
+                    polling = asyncio.create_task(self._poll_all(group))
+                    try:
+                        await _first_of(polling, stop)
+                        log.info("worker stopping", extra={"running": len(self._isolation.jobs)})
+                        await _first_of(asyncio.create_task(end([polling])), abort)
+                        await self._drain(abort)
+                    except asyncio.CancelledError:  # a job of ours has broken the worker, or it is cancelled
+                        await end([polling])
+                        raise
+                if polling.done() and not polling.cancelled():
+                    polling.result()  # a fault of ours ended it
+            except BaseExceptionGroup:
+                log.critical("the worker ends: a fault in docmill, see the log before this")
+                raise
+            finally:
                 await self._give_back_the_rest()
-            if polling.done() and not polling.cancelled():
-                polling.result()  # a fault of ours ended it
             log.info("worker stopped")
 
     async def _poll_all(self, group: asyncio.TaskGroup) -> None:
@@ -185,5 +194,7 @@ class Worker:
 async def _first_of(task: asyncio.Task[None], event: asyncio.Event) -> None:
     """Return when `task` has ended or `event` is set; the task goes on."""
     waiting = asyncio.create_task(event.wait())
-    await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
-    waiting.cancel()
+    try:
+        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()

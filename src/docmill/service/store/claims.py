@@ -379,7 +379,8 @@ async def lock_documents(conn: Conn, document_ids: Sequence[UUID]) -> None:
 async def fail(conn: Conn, claim: Claim, error: DocmillError, *, receive_count: int = 0) -> bool:
     """End the ingestion with a dead letter; a person must look. False if the claim is lost.
 
-    receive_count: of the message that led here.
+    receive_count: of the message that led here. Asked again by who has not heard of the commit, it answers
+    the same and changes nothing.
     """
     await lock_documents(conn, [claim.document_id])
     cur = await conn.execute(
@@ -404,9 +405,20 @@ async def fail(conn: Conn, claim: Claim, error: DocmillError, *, receive_count: 
         },
     )
     if cur.rowcount == 0:
-        return False
+        return await _failed_before(conn, claim)
     await dead_letters.write(conn, claim.ingestion_id, receive_count=receive_count)
     return True
+
+
+async def _failed_before(conn: Conn, claim: Claim) -> bool:
+    cur = await conn.execute(
+        """
+        SELECT FROM ingestion
+         WHERE id = %(id)s AND fence = %(fence)s AND status = 'failed'
+        """,
+        {"id": claim.ingestion_id, "fence": claim.fence},
+    )
+    return cur.rowcount == 1
 
 
 async def set_back(
@@ -414,7 +426,8 @@ async def set_back(
 ) -> bool:
     """Let the ingestion be claimed again, to be tried after `delay_s`. False if the claim is lost.
 
-    error: why, None when its worker stops. counts: whether this was an attempt.
+    error: why, None when its worker stops. counts: whether this was an attempt. Asked again by who has not
+    heard of the commit, it answers the same and changes nothing, until another claims the ingestion.
     """
     cur = await conn.execute(
         """
@@ -442,6 +455,22 @@ async def set_back(
             "message": storable(error.message) if error else None,
             "step": error.step if error else None,
         },
+    )
+    return cur.rowcount == 1 or await _set_back_before(conn, claim)
+
+
+async def _set_back_before(conn: Conn, claim: Claim) -> bool:
+    """Whether this claim was set back by its holder: others who end a claim forget its token."""
+    cur = await conn.execute(
+        """
+        SELECT FROM ingestion
+         WHERE id = %(id)s
+           AND fence = %(fence)s + 1
+           AND claim_token = %(token)s
+           AND lease_until IS NULL
+           AND status = 'in-progress'
+        """,
+        {"id": claim.ingestion_id, "fence": claim.fence, "token": claim.token},
     )
     return cur.rowcount == 1
 

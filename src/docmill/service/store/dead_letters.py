@@ -156,6 +156,7 @@ async def reopen(conn: Conn, ingestion_ids: Sequence[UUID]) -> list[UUID]:
                sent_at = NULL,
                attempt_count = 0,
                deaths = 0,
+               claim_token = NULL,
                fence = fence + 1
          WHERE id = ANY(%(ids)s)
            AND status = 'failed'
