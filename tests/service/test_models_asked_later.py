@@ -1,14 +1,30 @@
 """A model that fails for now: what the rules found is shown meanwhile, and the model is asked again."""
 
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+
 import httpx
 
 from docmill.errors import RateLimitedError, ServerError
-from docmill.model import Failure
+from docmill.model import Document, Extraction, Failure
+from docmill.schemas.registry import REGISTRY
+from docmill.schemas.types import Invoice
 from docmill.service.case import Wish
+from docmill.service.intake import Accepted
+from docmill.service.models import Understanding
+from docmill.service.settings import ChosenModel, Llm, Settings
+from docmill.service.settings import Understanding as Chosen
 from docmill.service.stack import Service
 from docmill.service.store import reviews
+from docmill.service.worker import run_worker
+from docmill.understanding.evidence import located
+from docmill.understanding.fake import FakeExtractor
+from docmill.understanding.gate import RuleGate
 from docmill.web.app import create_app
 from docmill.web.painted_pages import PaintedPages
+from llm_server import serving, spoken
 from scripted import INVOICE, Eyes, Running, Script, Upload
 
 
@@ -137,12 +153,73 @@ async def test_what_a_person_says_of_the_rules_values_stays_when_the_model_has_a
             accepted.document_id, [wish], tenant_id=tenant_id, ingestion_id=ingestion_id
         )
         meanwhile = await eyes.document(accepted)
-        async with service.database.tenant(tenant_id) as conn:
-            await conn.execute("UPDATE ingestion SET next_attempt_at = NULL")
-        await service.queue.send([str(ingestion_id)])
+        await _at_once(service, accepted)
         ended = await eyes.when(accepted, lambda row: row.state != "processing")
 
     assert meanwhile.structured_data is not None
     assert ended.structured_data is not None
     assert (meanwhile.state, meanwhile.structured_data["number"]) == ("processing", "8")
     assert (ended.structured_data["number"], ended.structured_data["gross_total"]) == ("8", "119.00")
+
+
+PAGE = """
+Harbour Ltd                       Invoice R-1
+12 Quay Street                    Date 05.03.2024
+                     Net           20.00
+                     VAT 20 %       4.00
+                     Total         24.00 EUR
+"""
+READ = Invoice.model_validate(
+    {
+        "number": None,
+        "issue_date": "2024-03-05",
+        "seller": {"name": "Harbour Ltd"},
+        "net_total": "20.00",
+        "tax_total": "4.00",
+        "gross_total": "24.00",
+    }
+)
+
+
+async def test_a_provider_that_answers_badly_is_asked_again_over_http_and_every_answer_is_paid(
+    service: Service, script: Script, upload: Upload, eyes: Eyes, make_document: Callable[..., Document]
+) -> None:
+    script.document = make_document(PAGE)
+    schema = REGISTRY["invoice"]
+    evidence = located(script.document, READ, schema)
+    rules = Extraction(document_type="invoice", data=READ, evidence=evidence, reason="rules")
+    accepted, stop = await upload(), asyncio.Event()
+    async with serving() as server:
+        server.replies = [*[spoken("openai", "no JSON")] * 2, spoken("openai", {"number": "R-1"})]
+        chosen = Chosen(small=ChosenModel(model="s", input_usd=Decimal(3), output_usd=Decimal(10)))
+        understanding = Understanding(Settings(llm=Llm(base_url=server.url("openai")), understanding=chosen))
+        stages = replace(
+            script.stages(),
+            extractor=understanding.extractor(FakeExtractor(rules), RuleGate()),
+            gate=RuleGate(),
+        )
+        working = asyncio.create_task(run_worker(service, stages, stop))
+        try:
+            waiting = await eyes.when(accepted, lambda row: row.error_code == "bad_model_output")
+            paid = (await eyes.ingestion(accepted)).cost
+            await _at_once(service, accepted)
+            ended = await eyes.when(accepted, lambda row: row.state != "processing")
+        finally:
+            stop.set()
+            await working
+
+    assert waiting.structured_data is not None
+    assert ended.structured_data is not None
+    assert (waiting.structured_data["number"], waiting.structured_data["gross_total"]) == (None, "24.00")
+    assert (ended.structured_data["number"], ended.state) == ("R-1", "ready")
+    ingestion = await eyes.ingestion(accepted)
+    assert ingestion.attempt_count == 2
+    assert (paid, ingestion.cost) == (Decimal("0.008"), Decimal("0.012"))
+    assert ingestion.extraction_reason == "rules; asked small model: s for number: number mended"
+
+
+async def _at_once(service: Service, accepted: Accepted) -> None:
+    """Have the document tried again without its delay."""
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("UPDATE ingestion SET next_attempt_at = NULL")
+    await service.queue.send([str(accepted.ingestion_id)])
