@@ -40,10 +40,15 @@ class Preprocessed(NamedTuple):
 
     def back(self, corners: NDArray[np.float32]) -> NDArray[np.float32]:
         """Corners in the better picture, shape (n, 4, 2), in the one that it was made of."""
-        if not len(corners):
-            return corners
-        points = cv2.perspectiveTransform(corners.reshape(-1, 1, 2).astype(np.float64), self.matrix)
-        return points.reshape(corners.shape).astype(np.float32)
+        return back(corners, self.matrix)
+
+
+def back(corners: NDArray[np.float32], matrix: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Corners, shape (n, 4, 2), where a preprocessed picture's `matrix` brings them."""
+    if not len(corners):
+        return corners
+    points = cv2.perspectiveTransform(corners.reshape(-1, 1, 2).astype(np.float64), matrix)
+    return points.reshape(corners.shape).astype(np.float32)
 
 
 def preprocessed(pixels: NDArray[np.uint8]) -> Preprocessed:

@@ -57,12 +57,12 @@ def seen_in(engine: Engine, picture: Picture, options: ReadingOptions, *, number
         readings += [
             Seen(_turned_page(engine, picture, number, turn)) for turn in orientation.doubts(picture.pixels)
         ]
-    return max(readings, key=_right)
+    return max(readings, key=lambda seen: characters_right(seen.page))
 
 
-def _right(seen: Seen) -> float:
+def characters_right(page: Page) -> float:
     """How many characters are probably right: a part of a page that reads well is not the better page."""
-    return seen.page.quality * sum(map(len, seen.page.words.texts))
+    return page.quality * sum(map(len, page.words.texts))
 
 
 def _again(engine: Engine, picture: Picture, number: int) -> Seen:

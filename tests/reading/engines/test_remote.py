@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from docmill.errors import CorruptError, DocmillError, NetworkError
+from docmill.errors import CorruptError, DocmillError, NetworkError, UnauthorizedError
 from docmill.limits import Slots, TimeLimit
+from docmill.model import Page
 from docmill.reading.engines.drawing import Drawn, page_of, turn_of
 from docmill.reading.engines.reader import Sight
 from docmill.reading.engines.remote import Calling, RemoteReader
@@ -23,22 +24,23 @@ OPTIONS = ReadingOptions()
 BOX = np.array([[40, 20], [120, 20], [120, 40], [40, 40]], np.float32)
 
 
-def seen(*texts: str, corners: np.ndarray = BOX) -> Recognised:
-    return Recognised(list(texts), np.stack([corners] * len(texts)), np.full(len(texts), 0.9, np.float32))
+def seen(*texts: str, corners: np.ndarray = BOX, score: float = 0.99) -> Recognised:
+    return Recognised(list(texts), np.stack([corners] * len(texts)), np.full(len(texts), score, np.float32))
 
 
 class Elsewhere:
-    """`RemoteEngine` that sees what it is told, or fails."""
+    """`RemoteEngine` that sees what it is told, call by call, or fails."""
 
-    def __init__(self, outcome: Recognised | DocmillError) -> None:
-        self.outcome = outcome
+    def __init__(self, *outcomes: Recognised | DocmillError) -> None:
+        self.outcomes = list(outcomes)
         self.drawn: list[Drawn] = []
 
     async def recognise(self, drawn: Drawn) -> Recognised:
+        outcome = self.outcomes[len(self.drawn)]
         self.drawn.append(drawn)
-        if isinstance(self.outcome, DocmillError):
-            raise self.outcome
-        return self.outcome
+        if isinstance(outcome, DocmillError):
+            raise outcome
+        return outcome
 
 
 @asynccontextmanager
@@ -74,6 +76,103 @@ async def test_a_picture_goes_out_and_a_page_comes_back(pool: Pool, scan: Sight)
     (drawn,) = engine.drawn
     assert Image.open(io.BytesIO(drawn.jpeg)).size == (drawn.width_px, drawn.height_px) == (400, 200)
     assert reader.at_once == 3
+
+
+async def read(engine: Elsewhere, pool: Pool, scan: Sight, *, keeps: bool = True) -> Page:
+    options = ReadingOptions(keep_preprocessed=keeps)
+    reader = RemoteReader("elsewhere", engine, Calling(pool, options, unguarded, Slots(1)))
+    return await reader.read(scan, None)
+
+
+async def test_a_page_that_reads_badly_is_preprocessed_and_asked_about_once_more(
+    pool: Pool, scan: Sight
+) -> None:
+    engine = Elsewhere(seen("1nvo1ce", score=0.4), seen("Invoice", corners=2 * BOX))
+
+    page = await read(engine, pool, scan)
+
+    first, second = engine.drawn
+    assert (first.width_px, second.width_px) == (400, 800)  # a small picture is enlarged
+    assert Image.open(io.BytesIO(second.jpeg)).size == (800, 400)
+    assert (page.words.texts, page.engine, page.number) == (["Invoice"], "elsewhere", 1)
+    assert page.words.boxes[0].tolist() == pytest.approx([0.1, 0.1, 0.3, 0.2], abs=0.01)
+    kept = scan.prints.of(page)
+    assert kept is not None
+    assert (kept.width_px, kept.height_px) == (800, 400)
+
+
+async def test_a_page_that_lies_on_its_side_keeps_its_places_and_its_picture_upright(
+    pool: Pool, scan: Sight
+) -> None:
+    standing = np.stack([400 - BOX[:, 1], BOX[:, 0]], axis=-1)  # text that runs down
+    engine = Elsewhere(seen("1nvo1ce", score=0.4), seen("Invoice", corners=2 * standing))
+
+    page = await read(engine, pool, scan)
+
+    assert (page.rotation, page.width_pt < page.height_pt) == (270, True)
+    assert page.words.boxes.min() >= 0
+    assert page.words.boxes.max() <= 1
+    kept = scan.prints.of(page)
+    assert kept is not None
+    assert (kept.width_px, kept.height_px) == (400, 800)
+
+
+async def test_pictures_are_kept_only_where_they_are_asked_for_and_were_read_better(
+    pool: Pool, scan: Sight
+) -> None:
+    unasked = Elsewhere(seen("1nvo1ce", score=0.4), seen("Invoice"))
+    worse = Elsewhere(seen("1nvo1ce", score=0.4), seen("1nvo", score=0.3))
+
+    better = await read(unasked, pool, scan, keeps=False)
+    assert (better.words.texts, scan.prints.of(better)) == (["Invoice"], None)
+    first = await read(worse, pool, scan)
+
+    assert (first.words.texts, len(worse.drawn), scan.prints.of(first)) == (["1nvo1ce"], 2, None)
+
+
+@pytest.mark.parametrize(
+    "error", [NetworkError("gone"), UnauthorizedError("no"), NetworkError("rests", attempted=False)]
+)
+async def test_a_second_reading_that_fails_costs_nothing_of_the_first(
+    pool: Pool, scan: Sight, error: DocmillError, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = Elsewhere(seen("1nvo1ce", score=0.4), error)
+
+    page = await read(engine, pool, scan)
+
+    assert page.words.texts == ["1nvo1ce"]
+    (record,) = caplog.records
+    assert (record.levelname, record.__dict__["engine"], record.__dict__["code"]) == (
+        "WARNING",
+        "elsewhere",
+        error.code,
+    )
+
+
+async def test_the_second_call_is_guarded_as_the_first(pool: Pool, scan: Sight) -> None:
+    entered: list[int] = []
+
+    @asynccontextmanager
+    async def resting_after_one() -> AsyncGenerator[None]:
+        entered.append(1)
+        if len(entered) > 1:
+            raise NetworkError("left alone", attempted=False)
+        yield
+
+    engine = Elsewhere(seen("1nvo1ce", score=0.4), seen("Invoice"))
+    reader = RemoteReader("elsewhere", engine, Calling(pool, OPTIONS, resting_after_one, Slots(1)))
+
+    page = await reader.read(scan, None)
+
+    assert (page.words.texts, len(engine.drawn), len(entered)) == (["1nvo1ce"], 1, 2)
+
+
+async def test_an_engine_that_tells_no_confidence_is_not_paid_twice(pool: Pool, scan: Sight) -> None:
+    engine = Elsewhere(seen("Invoice", score=0))
+
+    page = await read(engine, pool, scan)
+
+    assert (page.quality < OPTIONS.quality_threshold, len(engine.drawn)) == (True, 1)
 
 
 async def test_errors_come_out_as_they_are(pool: Pool, scan: Sight) -> None:

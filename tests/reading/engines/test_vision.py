@@ -40,7 +40,7 @@ from docmill.llm.answers import translated, usage_of
 from docmill.llm.providers import model_of
 from docmill.model import Page, Usage, Words
 from docmill.reading.engines.drawing import Drawn
-from docmill.reading.engines.reader import Meter, Sight
+from docmill.reading.engines.reader import Meter, PageReader, Sight
 from docmill.reading.engines.remote import Calling, Reading, TranscribingReader
 from docmill.reading.engines.vision import (
     INSTRUCTIONS,
@@ -274,7 +274,7 @@ async def test_a_page_is_read_by_both_and_paid_until_the_budget_is_spent(tmp_pat
     meter, typist = Meter(), Typist("Invoice")
     sight = Sight(tmp_path / "scan.png", "image/png", 1, meter)
     async with Pool(1) as pool:
-        calling = Calling(pool, ReadingOptions(), unguarded, Slots(2))
+        calling = Calling(pool, ReadingOptions(quality_threshold=0), unguarded, Slots(2))
         reader = TranscribingReader("vision", typist, Local(), calling=calling, budget=Decimal("0.5"))
 
         page = await reader.read(sight, None)
@@ -285,3 +285,99 @@ async def test_a_page_is_read_by_both_and_paid_until_the_budget_is_spent(tmp_pat
     assert (page.words.texts, page.engine, reader.at_once) == (["Invoice"], "vision", 2)
     assert typist.asked == 2
     assert meter.usage == Usage(input_tokens=18, output_tokens=8, model="own", cost=Decimal("0.6"))
+
+
+class Twice:
+    """`Transcriber` that reads one thing in the first picture and another in the second."""
+
+    def __init__(self, first: list[str], second: list[str]) -> None:
+        self.readings = [first, second]
+        self.drawn: list[Drawn] = []
+
+    async def transcribe(self, drawn: Drawn) -> Reading:
+        self.drawn.append(drawn)
+        usage = Usage(input_tokens=9, output_tokens=4, model="own", cost=Decimal("0.3"))
+        return Reading(self.readings[len(self.drawn) - 1], usage)
+
+
+async def asked(
+    transcriber: Twice, tmp_path: Path, *, budget: str = "1", local: PageReader | None = None
+) -> tuple[Page, Sight]:
+    Image.new("RGB", (400, 200), "white").save(tmp_path / "scan.png")
+    sight = Sight(tmp_path / "scan.png", "image/png", 1)
+    async with Pool(1) as pool:
+        calling = Calling(pool, ReadingOptions(keep_preprocessed=True), unguarded, Slots(2))
+        reader = TranscribingReader(
+            "vision", transcriber, local or Local(), calling=calling, budget=Decimal(budget)
+        )
+        return await reader.read(sight, None), sight
+
+
+async def test_a_page_on_which_both_hardly_agree_is_preprocessed_and_asked_about_once_more(
+    tmp_path: Path,
+) -> None:
+    transcriber = Twice(["Something else altogether"], ["Invoice"])
+
+    page, sight = await asked(transcriber, tmp_path)
+
+    assert (page.words.texts, page.engine) == (["Invoice"], "vision")
+    assert page.words.boxes[0].tolist() == pytest.approx([0.1, 0.1, 0.3, 0.2])
+    assert [drawn.width_px for drawn in transcriber.drawn] == [400, 800]
+    assert sight.meter.usage.cost == Decimal("0.6")
+    kept = sight.prints.of(page)
+    assert kept is not None
+    assert (kept.width_px, kept.height_px) == (800, 400)
+
+
+async def test_a_worse_second_reading_is_paid_and_not_kept(tmp_path: Path) -> None:
+    transcriber = Twice(["Invoice"], ["Something else altogether"])
+
+    page, sight = await asked(transcriber, tmp_path)
+
+    assert (page.words.texts, sight.prints.of(page)) == (["Invoice"], None)
+    assert sight.meter.usage.cost == Decimal("0.6")
+
+
+async def test_a_budget_that_is_spent_leaves_the_first_reading(tmp_path: Path) -> None:
+    transcriber = Twice(["Invoice"], ["never asked"])
+
+    page, sight = await asked(transcriber, tmp_path, budget="0.2")
+
+    assert (page.words.texts, len(transcriber.drawn), sight.meter.usage.cost) == (
+        ["Invoice"],
+        1,
+        Decimal("0.3"),
+    )
+
+
+class Blank:
+    """`PageReader` that finds nothing."""
+
+    name, at_once = "local", 1
+
+    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+        del so_far
+        return Page(sight.number, 595, 842, Words.none(), source="ocr", quality=0.0, engine="local")
+
+
+async def test_a_page_on_which_nobody_sees_a_word_is_asked_about_once(tmp_path: Path) -> None:
+    transcriber = Twice([], ["never asked"])
+
+    page, _ = await asked(transcriber, tmp_path, local=Blank())
+
+    assert (page.words.texts, len(transcriber.drawn)) == ([], 1)
+
+
+class Turned(Local):
+    """`PageReader` for a page that lies on its side."""
+
+    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+        return replace(await super().read(sight, so_far), rotation=90)
+
+
+async def test_the_preprocessed_picture_is_shown_as_the_page_stands(tmp_path: Path) -> None:
+    transcriber = Twice(["Something else altogether"], ["Invoice"])
+
+    await asked(transcriber, tmp_path, local=Turned())
+
+    assert [(drawn.width_px, drawn.height_px) for drawn in transcriber.drawn] == [(400, 200), (400, 800)]
