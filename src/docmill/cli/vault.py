@@ -25,10 +25,11 @@ from docmill.service.case import failures_in
 from docmill.service.protection import already_readable, unlocking
 from docmill.service.settings import Settings
 from docmill.service.stack import Service, open_service
-from docmill.service.store import documents, ingestions, parts, reviews
+from docmill.service.store import documents, ingestions, parts, pauses, reviews
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.parts import Links
+from docmill.service.store.pauses import PauseRow
 from docmill.service.store.reviews import CurrentReview
 
 UNFINISHED = ("processing", "stale")
@@ -225,7 +226,7 @@ def _leaves(data: object, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def status(settings: Settings) -> int:
     """Print how the vault is doing; the exit code."""
-    counts, depth = asyncio.run(_counted(settings))
+    counts, depth, paused = asyncio.run(_counted(settings))
     stdout.print(
         f"vault: {address_of(settings.folder) or 'not running; start it with: docmill up'}", markup=False
     )
@@ -237,14 +238,17 @@ def status(settings: Settings) -> int:
     stdout.print(f"queue: {depth.due} due, {depth.delayed} delayed, {depth.in_flight} in work")
     if depth.due:
         stdout.print(f"  the oldest has waited {depth.oldest_age_s:.0f} s")
+    for pause in paused:
+        stdout.print(f"paused: {pause.part}: {pause.message}", markup=False)
     return 0
 
 
-async def _counted(settings: Settings) -> tuple[dict[str, int], Depth]:
+async def _counted(settings: Settings) -> tuple[dict[str, int], Depth, list[PauseRow]]:
     async with existing_service(settings) as service:
         async with service.database.tenant(service.default_tenant_id) as conn:
             counts = await documents.counts(conn)
-        return counts, await service.queue.depth()
+            paused = await pauses.current(conn)
+        return counts, await service.queue.depth(), paused
 
 
 async def _wait(service: Service, added: Sequence[UUID]) -> int:

@@ -107,7 +107,7 @@ class Blobs:
         """
         digest = hashlib.sha256()
         size = 0
-        with _translated(key), _no_store(key):
+        with _translated(key), _no_store():
             # Left by an error or a cancellation, the writer removes what it has written.
             async with obstore.open_writer_async(
                 self._store, _checked(key), buffer_size=self._part_bytes, max_concurrency=_PARTS_AT_ONCE
@@ -123,7 +123,7 @@ class Blobs:
 
     async def put_once(self, key: str, data: bytes) -> bool:
         """Write a file unless there is one; whether it was written."""
-        with _translated(key), _no_store(key):
+        with _translated(key), _no_store():
             try:
                 await self._create(_checked(key), data)
             except exceptions.AlreadyExistsError:
@@ -258,6 +258,11 @@ def _checked(key: str) -> str:
     return key
 
 
+# These stand on every page while reading or writing is paused, whosever the document is: they name no key.
+_DENIED = "no permission in the file store; let docmill read and write in it"
+_ABSENT = "there is no file store; is its bucket or folder gone?"
+
+
 @contextmanager
 def _translated(key: str) -> Generator[None]:
     try:
@@ -265,17 +270,15 @@ def _translated(key: str) -> Generator[None]:
     except FileNotFoundError as error:
         raise CorruptError(f"the stored file {key!r} is gone") from error
     except (PermissionError, exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-        raise MisconfiguredError(f"no permission for {key!r} in the file store") from error
+        raise MisconfiguredError(_DENIED) from error
     except (OSError, exceptions.BaseError) as error:
         raise ServerError(f"the file store failed on {key!r}; is it full or out of reach?") from error
 
 
 @contextmanager
-def _no_store(key: str) -> Generator[None]:
+def _no_store() -> Generator[None]:
     """What is not found when a new file is written is not the file."""
     try:
         yield
     except FileNotFoundError as error:
-        raise MisconfiguredError(
-            f"there is no file store for {key!r}; is its bucket or folder gone?"
-        ) from error
+        raise MisconfiguredError(_ABSENT) from error

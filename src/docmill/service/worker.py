@@ -17,6 +17,7 @@ from docmill.service.job import LETTING_GO_S, Attempt, Jobs
 from docmill.service.ledger import Ledger
 from docmill.service.metrics import Metrics
 from docmill.service.pause import Pauses
+from docmill.service.pause_records import PauseRecords
 from docmill.service.stack import Service
 from docmill.service.store.ids import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
@@ -83,7 +84,10 @@ class Worker:
     ) -> None:
         settings = service.settings.worker
         metrics = metrics or Metrics()
-        self.pauses = Pauses(settings.pause_s, told=metrics.paused)
+        self._records = PauseRecords(
+            service.database, worker_id, lambda: self.pauses.causes, service.feed.announce
+        )
+        self.pauses = Pauses(settings.pause_s, told=metrics.paused, changed=self._records.note_change)
         metrics.watch_pauses(lambda: [(cause.code, cause.part) for cause in self.pauses.causes])
         self._settings = settings
         self._queue = service.queue
@@ -111,7 +115,7 @@ class Worker:
             log.info("worker started")
             gc.freeze()  # what was loaded so far stays: to look through it again took a tenth of the time
             try:
-                async with self._ledger, asyncio.TaskGroup() as group:
+                async with self._records.kept(), self._ledger, asyncio.TaskGroup() as group:
                     polling = asyncio.create_task(self._poll_all(group))
                     try:
                         await _first_of(polling, stop)

@@ -13,7 +13,7 @@ from docmill.service.protection import NoUnlocker, Unlocker
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.web import problems
-from docmill.web.api import dead_letters, documents, events, files, ingestions, reviews
+from docmill.web.api import dead_letters, documents, events, files, ingestions, pauses, reviews
 from docmill.web.page_images import PageImages, PageRenderer
 from docmill.web.pages import document as document_page
 from docmill.web.pages import documents as documents_page
@@ -80,7 +80,7 @@ def create_app(
 
 def _api() -> APIRouter:
     api = APIRouter(prefix=_API)
-    for module in (documents, files, ingestions, reviews, dead_letters, events):
+    for module in (documents, files, ingestions, reviews, dead_letters, pauses, events):
         api.include_router(module.router)
     return api
 

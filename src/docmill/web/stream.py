@@ -42,7 +42,8 @@ async def frames(
 
 def frame(event: EventRow) -> bytes:
     """One event. Its id is where a client goes on after a break."""
-    data = {"document_id": str(event.document_id), "kind": event.kind, "at": event.at.isoformat()}
+    document_id = str(event.document_id) if event.document_id else None
+    data = {"document_id": document_id, "kind": event.kind, "at": event.at.isoformat()}
     return f"id: {event.id}\ndata: {json.dumps(data)}\n\n".encode()
 
 

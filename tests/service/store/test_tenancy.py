@@ -11,7 +11,7 @@ from docmill.service.store import documents, events, ingestions
 from docmill.service.store.ids import new_id
 from scripted import Upload
 
-WITHOUT_TENANT = {"alembic_version", "message", "dead_message", "outbox", "chore", "vault"}
+WITHOUT_TENANT = {"alembic_version", "message", "dead_message", "outbox", "chore", "vault", "pause"}
 
 
 async def test_every_table_is_of_a_tenant_or_known_to_be_of_none(service: Service) -> None:

@@ -37,6 +37,13 @@ def test_an_event_says_what_happened_to_which_document() -> None:
     assert text == f"id: 7\ndata: {json.dumps(data)}\n\n"
 
 
+def test_an_event_of_the_installation_names_no_document() -> None:
+    text = frame(EventRow(7, ID, None, "paused", datetime(2026, 11, 3, tzinfo=UTC))).decode()
+
+    data = {"document_id": None, "kind": "paused", "at": "2026-11-03T00:00:00+00:00"}
+    assert text == f"id: 7\ndata: {json.dumps(data)}\n\n"
+
+
 async def test_a_stream_without_news_says_that_it_lives() -> None:
     stream = frames(batches_of(), asyncio.Event(), heartbeat_s=0)
 

@@ -11,11 +11,14 @@ from docmill.service.store.database import Conn
 
 @dataclass(frozen=True)
 class EventRow:
-    """One visible change. kind: `created`, `queued`, `step`, `finished`, `failed`, `changed`, `deleted`."""
+    """One visible change. kind: `created`, `queued`, `step`, `finished`, `failed`, `changed`, `deleted`.
+
+    Without a document: `paused`, `resumed`, when something of the installation is.
+    """
 
     id: int
     tenant_id: UUID
-    document_id: UUID
+    document_id: UUID | None
     kind: str
     at: datetime
 

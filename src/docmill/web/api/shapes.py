@@ -12,6 +12,7 @@ from docmill.service.store.dead_letters import DeadLetterRow
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.parts import Links, PartRow, WholeRow
+from docmill.service.store.pauses import PauseRow
 
 State = Literal["processing", "stale", "needs_classification", "needs_review", "failed", "ready"]
 
@@ -193,6 +194,27 @@ class Reprocessing(_Shape):
     """The ingestion that is under way."""
 
     ingestion_id: UUID
+
+
+class Pause(_Shape):
+    """What documents wait for until it is mended. part: an engine, a model, the file store, or a step."""
+
+    part: str
+    step: str | None
+    code: str
+    message: str
+    since: datetime
+
+    @classmethod
+    def of(cls, row: PauseRow) -> Self:
+        """As it is stored."""
+        return cls.model_validate(vars(row))
+
+
+class PauseList(_Shape):
+    """Everything that is paused now."""
+
+    pauses: list[Pause]
 
 
 class Password(_Shape):

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Form, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from docmill.errors import EncryptedError
-from docmill.service.store import events
+from docmill.service.store import events, pauses
 from docmill.web.page_images import is_viewable, picture_version
 from docmill.web.vault import TheVault, Vault, not_found
 from docmill.web.view.cards import money, title
@@ -75,6 +75,7 @@ async def document_page(
     """The page. refusal: why the password just given did not open the document. refused: what was typed."""
     async with vault.connection() as conn:
         last_event = await events.last_id(conn)  # before the document, so that no change falls between
+        paused = await pauses.current(conn)
     row, history = await vault.document_with_history(known)
     transcription = await vault.transcription(history)
     choice = choose(page, tab, field, page_count=page_count_of(row, transcription))
@@ -89,6 +90,7 @@ async def document_page(
         picture_version=picture_version(row),
         tabs=TABS,
         last_event=last_event,
+        pauses=paused,
         asks_password=refusal is not None or await vault.asks_password(row),
         refusal=refusal,
         refused=refused,

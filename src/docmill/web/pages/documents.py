@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from docmill.service.store import documents, events, ingestions, parts
+from docmill.service.store import documents, events, ingestions, parts, pauses
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
 from docmill.web.page_images import is_viewable, picture_version
@@ -49,6 +49,7 @@ async def show_documents(
         )
         counts = await documents.counts(conn)
         cards = await _cards(conn, rows[:PAGE_SIZE])
+        paused = await pauses.current(conn)
     return vault.templates.page(
         request,
         "documents.html",
@@ -57,6 +58,7 @@ async def show_documents(
         counts=counts,
         follow=filters.link(after=rows[PAGE_SIZE - 1].id) if len(rows) > PAGE_SIZE else None,
         last_event=last_event,
+        pauses=paused,
         limit_bytes=vault.settings.limits.file_bytes,
     )
 
@@ -72,6 +74,13 @@ async def show_cards(
         rows = [row for document_id in id if (row := await documents.get(conn, document_id))]
         cards = await _cards(conn, rows)
     return vault.templates.page(request, "cards.html", cards=cards)
+
+
+@router.get("/pauses")
+async def show_pauses(request: Request, vault: TheVault) -> HTMLResponse:
+    """What is paused until somebody mends it, to take the place of what a page shows of it."""
+    async with vault.connection() as conn:
+        return vault.templates.page(request, "_pauses.html", pauses=await pauses.current(conn))
 
 
 @router.post("/upload")

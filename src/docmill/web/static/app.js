@@ -5,6 +5,7 @@ import * as documentsPage from "./documents.js";
 import * as fragments from "./fragments.js";
 import * as keys from "./keys.js";
 import { listen } from "./live.js";
+import * as pauses from "./pauses.js";
 import * as pictures from "./pictures.js";
 import * as theme from "./theme.js";
 
@@ -28,5 +29,6 @@ keys.onKey("g d", () => location.assign("/"));
 keys.start();
 if (page) {
   page.start();
-  listen("/api/v1/events", main.dataset.after, { onChange: page.onChange, onState: showConnection });
+  const onChange = (change) => pauses.onChange(change) || page.onChange(change);
+  listen("/api/v1/events", main.dataset.after, { onChange, onState: showConnection });
 }

@@ -69,6 +69,14 @@ ENGINES = {
     "vision": "a language model",
 }
 
+PAUSED = {
+    "small model": "The small language model",
+    "large model": "The large language model",
+    "file store, reading": "Reading from the file store",
+    "file store, writing": "Writing to the file store",
+    "process": "Processing",
+}
+
 FIELDS = {
     "seller.name": "Seller",
     "seller.address": "Seller's address",
@@ -179,6 +187,13 @@ def sentence(text: str) -> str:
 def engine_name(engine: str | None) -> str:
     """What recognised a page, behind "from the picture"; empty for one that nobody has named."""
     return f" by {ENGINES.get(engine, engine)}" if engine else ""
+
+
+def paused_name(part: str) -> str:
+    """What is paused: an engine, a model, the file store or a step."""
+    if part in ENGINES:
+        return f"Reading by {ENGINES[part]}"
+    return PAUSED.get(part) or STEPS.get(part, part)
 
 
 def step_name(step: str | None) -> str:

@@ -1,0 +1,16 @@
+"""What is paused until somebody mends it."""
+
+from fastapi import APIRouter
+
+from docmill.service.store import pauses
+from docmill.web.api.shapes import Pause, PauseList
+from docmill.web.vault import TheVault
+
+router = APIRouter(prefix="/pauses", tags=["operations"])
+
+
+@router.get("")
+async def list_pauses(vault: TheVault) -> PauseList:
+    """Engines, models, file store and steps that documents wait for, the longest paused first."""
+    async with vault.connection() as conn:
+        return PauseList(pauses=[Pause.of(row) for row in await pauses.current(conn)])
