@@ -134,6 +134,25 @@ async def test_of_messages_that_came_together_for_one_ingestion_one_gets_the_cla
     assert second == Refusal(service.default_tenant_id, Obstacle("in-progress", 300, attempts_used_up=False))
 
 
+async def test_of_two_workers_that_claim_at_once_one_gets_the_claim_and_the_other_does_not_wait(
+    service: Service, upload: Upload, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    assert accepted.ingestion_id
+    tenant_id = service.default_tenant_id
+
+    async with service.database.tenant(tenant_id) as one, service.database.tenant(tenant_id) as other:
+        first = await claims.take(one, [accepted.ingestion_id], worker_id="one", lease_s=300, max_attempts=3)
+        async with asyncio.timeout(20):
+            second = await claims.take(
+                other, [accepted.ingestion_id], worker_id="other", lease_s=300, max_attempts=3
+            )
+
+    ingestion = await eyes.ingestion(accepted)
+    assert (len(first), second) == (1, [])
+    assert (ingestion.worker_id, ingestion.fence, ingestion.attempt_count) == ("one", 1, 1)
+
+
 async def test_a_long_text_does_not_share_a_statement(service: Service, upload: Upload, eyes: Eyes) -> None:
     accepted = await upload()
     assert accepted.ingestion_id

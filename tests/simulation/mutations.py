@@ -2,8 +2,10 @@
 
 from collections.abc import Generator
 
-from docmill.errors import ServerError
+from docmill.errors import DocmillError, ServerError
+from docmill.service.pause import Passage
 from docmill.service.protocol import (
+    ClaimLostError,
     Delete,
     GiveUp,
     GiveUpCrashed,
@@ -12,6 +14,7 @@ from docmill.service.protocol import (
     Settlement,
     TurnedAway,
     Wait,
+    settlement,
 )
 from simulation.kernel import DATABASE, QUEUE, Request, Steps
 from simulation.queue import Delivery
@@ -202,6 +205,16 @@ class ReleasesBeforeItGivesBack(Worker):
         yield (DATABASE, lambda: self.store.set_back(claim, int(retry.delay_s), counts=retry.counts), ())
 
 
+class SetupErrorsCount(Worker):
+    def settlement(
+        self, claim: Claim, outcome: DocmillError | ClaimLostError | None, passage: Passage
+    ) -> Settlement:
+        del passage
+        return settlement(
+            outcome, attempt=claim.attempt, max_attempts=self.store.max_attempts, pause_s=None, jitter=0
+        )
+
+
 class ShutdownCounts(Worker):
     """What runs at the end of the grace time is dropped and counted as an attempt."""
 
@@ -247,6 +260,7 @@ MUTATIONS: dict[str, tuple[Variant, str]] = {
     "suspects are claimed beside other work": (Variant(store=SuspectsInCompany), BLAMED),
     "a suspect does not wait for other work": (Variant(worker=DoesNotWaitForTheOthers), BLAMED),
     "setup errors and shutdowns burn attempts": (Variant(store=NothingIsRefunded), UNUSED),
+    "setup errors count as attempts": (Variant(worker=SetupErrorsCount), UNUSED),
     "a shutdown counts as an attempt": (Variant(worker=ShutdownCounts), UNUSED),
     "the lease is kept when the claim is given back": (Variant(store=LeaseKeptWhenGivenBack), STUCK),
     "a document is given up while its last attempt runs": (

@@ -30,6 +30,7 @@ BEHAVIOURS: tuple[tuple[Behaviour, ...], ...] = (
     (Behaviour("slowed down", (5, 5), RateLimitedError("slow", retry_after_s=120)), FINE),
     (Behaviour("broken", (10, 0), CorruptError("broken")),),
     (Behaviour("no key", (10, 5), MisconfiguredError("no key")),) * 2 + (FINE,),
+    (Behaviour("no key for long", (5, 5), MisconfiguredError("no key")),) * 4 + (FINE,),
     (Behaviour("not asked", (5, 0), NetworkError("not asked", retry_after_s=30, attempted=False)),) * 4
     + (FINE,),
     (Behaviour("fatal", (10, 0), fatal=True),),

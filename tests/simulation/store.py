@@ -6,7 +6,7 @@ checked against it.
 
 from dataclasses import dataclass, field
 
-from docmill.errors import DocmillError
+from docmill.errors import DocmillError, DocumentError
 from docmill.service import protocol
 from docmill.service.protocol import Obstacle
 from simulation.kernel import Kernel, Process, Violation
@@ -80,7 +80,8 @@ class Behaviour:
 class Claim:
     """What a worker knows of its claim, and the `number` it has in truth.
 
-    in_company: whether its process worked on something else at any time of it.
+    in_company: whether its process worked on something else at any time of it. is_free: whether it ended
+    without having been an attempt.
     """
 
     row: Row
@@ -91,6 +92,7 @@ class Claim:
     believed_until: int
     working: bool = True
     in_company: bool = False
+    is_free: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -269,7 +271,8 @@ class Store:
         self.write(claim)
         self._end(row, "failed")
         self.write_letter(row)
-        if error.code == "server_error":
+        row.free += claim.is_free
+        if not isinstance(error, DocumentError):
             self._check_attempts(row)
         return True
 
@@ -301,8 +304,9 @@ class Store:
         self.next_fence(row)
         row.next_attempt_at = self.kernel.now + delay_s
         row.entitled = 0
-        if not counts:
+        if claim.is_free or not counts:
             row.free += 1
+        if not counts:
             self.refund(row)
         return True
 

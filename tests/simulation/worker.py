@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from uuid import NAMESPACE_OID, UUID, uuid5
 
-from docmill.errors import DocmillError, ServerError, SetupError
+from docmill.errors import DocmillError, ServerError, SetupError, TransientError
 from docmill.service import protocol
 from docmill.service.pause import Passage, Pauses
 from docmill.service.protocol import (
@@ -192,7 +192,8 @@ class Worker:
                 self.kernel.end(beating)
                 claim.working = False
                 self.working.remove(claim)
-            yield from self.settle(claim, delivery, self._settlement(claim, outcome, passage))
+            claim.is_free = _is_free(outcome, passage)
+            yield from self.settle(claim, delivery, self.settlement(claim, outcome, passage))
         except CancelledTaskError:
             yield from self.let_go(claim, delivery)
 
@@ -231,7 +232,7 @@ class Worker:
         if not (yield (DATABASE, self.store.finish, (claim,))):
             raise ClaimLostError
 
-    def _settlement(
+    def settlement(
         self, claim: Claim, outcome: DocmillError | ClaimLostError | None, passage: Passage
     ) -> Settlement:
         return protocol.settlement(
@@ -289,3 +290,14 @@ class Worker:
         if not (yield (QUEUE, self.queue.extend, (delivery, self.store.lease_s))):
             return False
         return (yield (DATABASE, self.store.extend, (claim,)))
+
+
+def _is_free(outcome: DocmillError | ClaimLostError | None, passage: Passage) -> bool:
+    """Whether this is no attempt, whatever the protocol makes of it."""
+    match outcome:
+        case SetupError():
+            return passage.pause_s(outcome) is not None
+        case TransientError():
+            return not outcome.attempted
+        case _:
+            return False
