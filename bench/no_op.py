@@ -9,7 +9,7 @@ from typing import Any
 
 from docmill.model import Classification, Document, Extraction, Page, Result, Schema, Verdict, Words
 from docmill.pipeline import Steps, process
-from docmill.ports import Original, Ref
+from docmill.ports import Original, PageJournal, Ref
 from docmill.schemas.types import Other
 from docmill.service.ingest import LeaseExporter, LeaseObserver
 from docmill.service.lease import Lease
@@ -29,7 +29,7 @@ class NoOp:
     async def read(self, ref: Ref) -> Original:
         return Original(Path("/"), ref.name, ref.key.rpartition("/")[2])
 
-    async def convert(self, original: Original) -> Document:
+    async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
         page = Page(number=1, width_pt=595, height_pt=842, words=Words.none(), source="text", quality=1.0)
         return Document(content_hash=original.content_hash, media_type="text/plain", pages=[page])
 
@@ -53,6 +53,12 @@ class NoOp:
         return None
 
     async def put(self, step: str, result: bytes) -> None:
+        pass
+
+    async def entries(self, folder: str) -> list[str]:
+        return []
+
+    async def remove(self, step: str) -> None:
         pass
 
     async def attempt(self, lease: Lease) -> Result:

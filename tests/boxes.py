@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from docmill.model import Classification, Document, Extraction, Part, Schema, Verdict
-from docmill.ports import Original, PartFile
+from docmill.ports import Original, PageJournal, PartFile
 from docmill.schemas.types import Receipt
 from docmill.service.ingest import Stages
 
@@ -32,7 +32,8 @@ class Boxes:
     def stages(self) -> Stages:
         return Stages(converter=self, classifier=self, extractor=self, gate=self, unpacker=self)
 
-    async def convert(self, original: Original) -> Document:
+    async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
+        del pages
         self.converted.append(original.name)
         content: Content = json.loads(await asyncio.to_thread(original.path.read_text))
         if errors := self.errors.get(original.name):

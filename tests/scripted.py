@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from docmill.errors import TransientError
 from docmill.model import Classification, Document, Evidence, Extraction, Failure, Schema, Usage, Verdict
-from docmill.ports import Original
+from docmill.ports import Original, PageJournal
 from docmill.schemas.types import Invoice
 from docmill.service.ingest import Stages
 from docmill.service.intake import Accepted
@@ -79,7 +79,8 @@ class Script:
 class _Converter:
     script: Script
 
-    async def convert(self, original: Original) -> Document:
+    async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
+        del pages
         self.script.converted.append(original)
         if self.script.convert is not None:
             await self.script.convert(original)

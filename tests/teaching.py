@@ -6,7 +6,7 @@ import numpy as np
 
 from docmill.model import Classification, Document, Page, Schema, Words
 from docmill.pooled import PooledExtractor, PooledLessons
-from docmill.ports import Original
+from docmill.ports import Original, PageJournal
 from docmill.reading.pool import Pool
 from docmill.schemas.registry import REGISTRY
 from docmill.service.ingest import Stages
@@ -18,7 +18,8 @@ _WIDTH, _HEIGHT = 60, 40
 class TextPages:
     """`Converter` of texts, as if recognised on a picture: each character is a cell, and none is sure."""
 
-    async def convert(self, original: Original) -> Document:
+    async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
+        del pages
         rows = original.path.read_text().splitlines()
         return Document(original.content_hash, "text/plain", [typed_page(rows)], language="en")
 

@@ -24,7 +24,7 @@ from docmill.errors import (
     UnauthorizedError,
 )
 from docmill.model import Classification, Document, Extraction, Schema
-from docmill.ports import Original
+from docmill.ports import Original, PageJournal
 from docmill.schemas.registry import REGISTRY
 
 
@@ -204,7 +204,8 @@ async def test_the_three_that_ask_a_provider_share_its_breaker(
 
 
 class _Down:
-    async def convert(self, original: Original) -> Document:
+    async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
+        del pages
         raise ServerError(f"cannot read {original.name!r}")
 
     async def classify(self, document: Document, original: Original | None = None) -> Classification:

@@ -107,3 +107,21 @@ async def test_what_is_left_stands_while_its_work_waits_for_a_turn_and_is_nothin
         async with TimeLimit(0.01) as limit:
             await asyncio.Event().wait()
     assert limit.left_s == 0
+
+
+async def test_a_limit_that_is_prolonged_expires_later() -> None:
+    async with TimeLimit(0.0) as limit:
+        limit.prolong(60)
+        with waiting_for_a_turn():
+            limit.prolong(60)
+        assert limit.left_s is not None
+        assert 119 < limit.left_s <= 120
+        await asyncio.sleep(0)
+
+    assert not limit.expired
+
+
+async def test_work_without_limit_is_not_limited_by_prolonging() -> None:
+    async with TimeLimit(None) as limit:
+        limit.prolong(0)
+        assert not limit.running

@@ -33,7 +33,7 @@ from docmill.model import (
     Verdict,
 )
 from docmill.pipeline import Steps, TimeLimits, process
-from docmill.ports import Findings, Original, PartFile, Ref
+from docmill.ports import Findings, Original, PageJournal, PartFile, Ref
 from docmill.schemas.types import Receipt
 from docmill.spending import Spending
 from docmill.understanding.fake import FakeClassifier
@@ -53,7 +53,8 @@ class Converting:
         self._document = document
         self._error = error
 
-    async def convert(self, original: Original) -> Document:
+    async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
+        del pages
         self.calls += 1
         assert original.path.read_bytes() == b"%PDF"
         if self._error:

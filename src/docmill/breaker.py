@@ -24,7 +24,7 @@ from docmill.errors import (
     TransientError,
 )
 from docmill.model import Classification, Document, Extraction, Schema
-from docmill.ports import Classifier, Converter, Extractor, Original
+from docmill.ports import Classifier, Converter, Extractor, Original, PageJournal
 
 DOWN = (NetworkError, TimeLimitError, RateLimitedError, AiQuotaError, ServerError)
 """What says that the provider is down; any other answer says that it is up."""
@@ -173,10 +173,10 @@ class GuardedConverter:
         self._breaker = breaker
         self._limit_s = limit_s
 
-    async def convert(self, original: Original) -> Document:
+    async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
         """See `Converter.convert`. Raises what `Breaker.admit` raises."""
         async with guarded(self._breaker, limit_s=self._limit_s):
-            return await self._converter.convert(original)
+            return await self._converter.convert(original, pages)
 
 
 class GuardedClassifier:

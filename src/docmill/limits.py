@@ -67,6 +67,15 @@ class TimeLimit:
             raise TimeoutError from error
         return None
 
+    def prolong(self, seconds: float) -> None:
+        """Expire so much later; nothing where there is no limit or it has expired."""
+        if self._timer is not None:
+            later = self._timer.when() + seconds
+            self._timer.cancel()
+            self._timer = asyncio.get_running_loop().call_at(later, self._expire)
+        elif self._left_s is not None:
+            self._left_s += seconds
+
     def stop(self) -> None:
         """Stop the clock; it runs again after as many calls of `go`."""
         if self._timer is not None:

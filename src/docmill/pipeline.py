@@ -20,6 +20,7 @@ from docmill.errors import (
 from docmill.judging import judged
 from docmill.limits import TimeLimit
 from docmill.model import Classification, Document, Extraction, Part, Result, Schema, Usage
+from docmill.page_journal import JournalOfPages
 from docmill.ports import (
     Classifier,
     Converter,
@@ -58,11 +59,13 @@ _LISTED = 10
 class TimeLimits:
     """Seconds a step may take before it is cancelled.
 
-    classify_s, extract_s: for models with all their calls, and for rules, which have limits of their own
-    within them: what rules find is kept when models take too long.
+    document_s: for the whole document; each of its pages adds page_s. classify_s, extract_s: for models with
+    all their calls, and for rules, which have limits of their own within them: what rules find is kept when
+    models take too long.
     """
 
     document_s: float = 600
+    page_s: float = 10
     read_s: float = 60
     unpack_s: float = 300
     classify_s: float = AI_STEP_S + RULES_S
@@ -98,6 +101,7 @@ class Steps:
     schemas: by document type. schema: the one to read whatever the document is; None for that of its type.
     tags: asked for those in use where the documents belong, the most used first.
     teacher: who is heard before fields are read. namer: who makes title and fields say the same.
+    fingerprint: of everything that results depend on besides the file.
     """
 
     reader: Reader
@@ -114,6 +118,7 @@ class Steps:
     tags: Callable[[], Awaitable[Sequence[str]]] | None = None
     teacher: Teacher | None = None
     namer: Namer | None = None
+    fingerprint: str = ""
 
     def schema_for(self, classification: Classification) -> Schema:
         """What is to be read from a document of this kind."""
@@ -140,13 +145,20 @@ async def process(
     """
     clock = _Clock(observer)
     with (spending or Spending()).counting() as counted:
-        async with _Limited("process", steps.limits.document_s):
-            found = await _found(ref, _Attempt(steps, journal, clock, attempt, counted))
+        async with _Limited("process", steps.limits.document_s) as limit:
+            pages = JournalOfPages(
+                journal, steps.fingerprint, limit, page_s=steps.limits.page_s, observer=observer
+            )
+            found = await _found(ref, _Attempt(steps, journal, pages, clock, attempt, counted))
             result = replace(found, timings_s=clock.timings_s, attempt=attempt)
             error = _retry_error(result)
             if error is not None and (attempt < max_attempts or not error.attempted):
                 await clock.record(
-                    Findings(None, None, result.classification, result.extraction, result.verdict)
+                    Findings(
+                        classification=result.classification,
+                        extraction=result.extraction,
+                        verdict=result.verdict,
+                    )
                 )
                 raise error
             async with clock.step("export", steps.limits.export_s):
@@ -160,6 +172,7 @@ class _Attempt:
 
     steps: Steps
     journal: Journal
+    pages: JournalOfPages
     clock: "_Clock"
     number: int
     spending: Spending
@@ -192,20 +205,24 @@ async def _found(ref: Ref, attempt: _Attempt) -> Result:
 
 
 async def _transcription(original: Original, attempt: _Attempt) -> Document:
-    journal, spending = attempt.journal, attempt.spending
+    journal, pages, spending = attempt.journal, attempt.pages, attempt.spending
     stored = await journal.get("transcription")
     if stored is not None:
         document = await transcription.unpack(stored)
         spending.assume(document.usage)
+        pages.allow_time_for(len(document.pages))
+        await pages.clear(is_retry=attempt.number > 1)
         return document
     before = spending.attempt
-    document = await attempt.steps.converter.convert(original)
-    spending.count_reported(document.usage, since=before)
+    document = await attempt.steps.converter.convert(original, pages)
+    if not pages.has_entries:  # what their pages cost was counted when they were read
+        spending.count_reported(document.usage, since=before)
     if document.preprocessed_pdf is not None:
         # Before the transcription, which says that it is there.
         await journal.put("preprocessed", document.preprocessed_pdf)
         document = replace(document, preprocessed_pdf=None)
     await journal.put("transcription", await transcription.pack(document))
+    await pages.clear(is_retry=attempt.number > 1)
     return document
 
 
@@ -366,6 +383,11 @@ class _Limited(TimeLimit):
         super().__init__(limit_s)
         self._step = step
         self._limit_s = limit_s
+
+    def prolong(self, seconds: float) -> None:
+        super().prolong(seconds)
+        if self._limit_s is not None:
+            self._limit_s += seconds
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

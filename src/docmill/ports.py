@@ -1,6 +1,6 @@
 """The roles in the house, one Protocol each. Each promises which errors of `docmill.errors` it raises."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -37,12 +37,36 @@ class Reader(Protocol):
         ...
 
 
+class PageJournal(Protocol):
+    """Remembers recognised pages of one document, so that a later attempt recognises only the rest."""
+
+    async def opened(self, media_type: str, page_count: int | None) -> None:
+        """The file is of this type; page_count: None for a format without pages."""
+        ...
+
+    def allow_time_for(self, page_count: int) -> None:
+        """So many pages are to be read: the document may take longer."""
+        ...
+
+    def entries(self) -> AsyncGenerator[bytes]:
+        """What was put, by this or an earlier attempt under the same settings.
+
+        Raises NetworkError or ServerError if the store cannot be reached.
+        """
+        ...
+
+    async def put(self, first: int, pages: bytes) -> None:
+        """Remember some pages from number `first` on; a later entry of the same number is dropped."""
+        ...
+
+
 class Converter(Protocol):
     """Reads originals: pages, words, boxes."""
 
-    async def convert(self, original: Original) -> Document:
+    async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
         """The document's words and where they stand. A page that cannot be read says so in its `problem`.
 
+        pages: pages that it remembers are not recognised again.
         Raises UnsupportedFileTypeError, EncryptedError, CorruptError, TooLargeError, TimeLimitError or
         CrashedError.
         """
@@ -168,6 +192,17 @@ class Journal(Protocol):
         """
         ...
 
+    async def entries(self, folder: str) -> list[str]:
+        """The steps below `folder` of which something is remembered, sorted: `folder/one`, `folder/two`.
+
+        Raises NetworkError or ServerError if the store cannot be reached.
+        """
+        ...
+
+    async def remove(self, step: str) -> None:
+        """Forget a step. Raises NetworkError or ServerError if the store cannot be reached."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Findings:
@@ -177,6 +212,7 @@ class Findings:
     """
 
     media_type: str | None = None
+    page_count: int | None = None
     document: Document | None = None
     classification: Classification | None = None
     extraction: Extraction | None = None

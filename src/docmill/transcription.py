@@ -44,7 +44,7 @@ def dumps(document: Document) -> bytes:
         "media_type": document.media_type,
         "language": document.language,
         "usage": document.usage.model_dump(mode="json"),
-        "pages": [_page_content(page) for page in document.pages],
+        "pages": [page_content(page) for page in document.pages],
     }
     if document.parts:
         content["parts"] = [asdict(part) for part in document.parts]
@@ -81,7 +81,7 @@ def _document(content: dict[str, Any]) -> Document:
         media_type=content["media_type"],
         language=content["language"],
         usage=Usage.model_validate(content.get("usage", {})),
-        pages=[_page(page) for page in content["pages"]],
+        pages=[page_of(page) for page in content["pages"]],
         parts=tuple(Part(**part) for part in content.get("parts", ())),
         embedded=tuple(
             Embedded(name, media_type, b64decode(data))
@@ -90,7 +90,8 @@ def _document(content: dict[str, Any]) -> Document:
     )
 
 
-def _page_content(page: Page) -> dict[str, Any]:
+def page_content(page: Page) -> dict[str, Any]:
+    """A page for JSON, as transcriptions hold it."""
     words = page.words
     return {
         **({"preprocessed": True} if page.preprocessed else {}),
@@ -124,7 +125,8 @@ def _scaled(box: Box) -> list[int]:
     return [round(edge * _SCALE) for edge in box]
 
 
-def _page(content: dict[str, Any]) -> Page:
+def page_of(content: dict[str, Any]) -> Page:
+    """The page that `page_content` was given; boxes and confidences are rounded to five digits."""
     words = Words(
         texts=content["texts"],
         boxes=_fractions(content["boxes"]).reshape(-1, 4),

@@ -26,7 +26,7 @@ from docmill.errors import (
 )
 from docmill.model import Classification, Document, Extraction, Failure, Result, Schema, Usage, Verdict
 from docmill.pipeline import Steps
-from docmill.ports import Original, Ref
+from docmill.ports import Original, PageJournal, Ref
 from docmill.schemas.types import Receipt
 
 DEFAULT = Policy()
@@ -42,7 +42,8 @@ class Scripted:
         self.calls: Counter[str] = Counter()
         self.running = self.most_running = 0
 
-    async def convert(self, original: Original) -> Document:
+    async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
+        del pages
         self.calls[original.name] += 1
         self.running += 1
         self.most_running = max(self.most_running, self.running)

@@ -74,4 +74,5 @@ def test_a_variable_wins_over_the_file_and_the_command_line_over_both(
         10,
     )
     assert (told.max_bytes, told.reading.max_part_bytes, told.limits.document_s) == (3_000_000, 3_000_000, 30)
+    assert (found.limits.page_s, told.limits.page_s) == (10, 0)
     assert told.reading.max_pages == 7

@@ -1,16 +1,18 @@
 """A pipeline that does what the document says, so that every process does the same with it."""
 
 import asyncio
+import io
 import json
 import os
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from docmill.errors import CorruptError, ServerError
 from docmill.model import (
@@ -25,7 +27,9 @@ from docmill.model import (
     Verdict,
     Words,
 )
-from docmill.ports import Original, PartFile
+from docmill.ports import Original, PageJournal, PartFile
+from docmill.reading.converter import LocalConverter
+from docmill.reading.engines.reader import Sight
 from docmill.reading.pool import Pool
 from docmill.schemas.types import Invoice
 from docmill.service.ingest import Stages
@@ -47,6 +51,44 @@ def paper(name: str, **orders: Any) -> bytes:  # noqa: ANN401  whatever JSON tak
     return json.dumps({"name": name, **orders}).encode()
 
 
+SCAN_START = b"II*\0"
+STOPPING_PAGE = 30
+
+
+def scan(page_count: int) -> bytes:
+    """A TIFF of small pages."""
+    frames = [Image.new("L", (40, 30), shade) for shade in range(page_count)]
+    file = io.BytesIO()
+    frames[0].save(file, "TIFF", save_all=True, append_images=frames[1:])
+    return file.getvalue()
+
+
+@dataclass
+class StoppingReader:
+    """`PageReader` that notes the pages that it recognises beside `control`, and stops at one of them."""
+
+    control: str
+    name: str = "stopping"
+    at_once: int = 1
+
+    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+        assert so_far is None
+        if sight.number == STOPPING_PAGE:
+            await stop_at(self.control, f"at page {STOPPING_PAGE}", os.getpid())
+        await asyncio.to_thread(self._note, sight.number)
+        (page,) = _document(Original(Path(), "", "0" * 64), f"page {sight.number}", ()).pages
+        return replace(page, number=sight.number, source="ocr", engine=self.name)
+
+    def _note(self, number: int) -> None:
+        with recognised_by(self.control).open("a") as notes:
+            notes.write(f"{os.getpid()} {number}\n")
+
+
+def recognised_by(control: str | Path) -> Path:
+    """Where each page that was recognised is noted after the number of the process."""
+    return Path(control).with_name("recognised")
+
+
 @dataclass
 class ObedientConverter:
     """`Converter` that does as the paper says. pool: for papers to be read in a child."""
@@ -54,8 +96,13 @@ class ObedientConverter:
     control: str
     pool: Pool
 
-    async def convert(self, original: Original) -> Document:
-        orders = json.loads(await asyncio.to_thread(original.path.read_bytes))
+    async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
+        content = await asyncio.to_thread(original.path.read_bytes)
+        if content.startswith(SCAN_START):
+            return await LocalConverter(self.pool, readers=[StoppingReader(self.control)]).convert(
+                original, pages
+            )
+        orders = json.loads(content)
         await asyncio.sleep(orders.get("work_s", 0))
         if orders.get("fatal"):
             os.kill(os.getpid(), signal.SIGKILL)

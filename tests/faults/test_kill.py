@@ -10,7 +10,7 @@ from docmill.service.stack import Service
 from docmill.service.store import ingestions, parts
 from faults.control import Control
 from faults.roles import AllIsWell, Heir, Inherited, Put, Settled, StartWorker, on_both_queues
-from faults.steps import paper
+from faults.steps import STOPPING_PAGE, paper, recognised_by, scan
 from scripted import Eyes
 
 POINTS = [
@@ -42,6 +42,38 @@ async def test_a_document_survives_the_kill_of_its_worker(
     await victim.kill()
     await inherited(accepted)
 
+    await all_is_well()
+
+
+async def test_a_long_scan_is_read_on_from_the_pages_that_were_recognised_before_the_kill(
+    put: Put,
+    start_worker: StartWorker,
+    control: Control,
+    heir: Heir,
+    eyes: Eyes,
+    settled: Settled,
+    all_is_well: AllIsWell,
+    service: Service,
+) -> None:
+    point = f"at page {STOPPING_PAGE}"
+    accepted = await put(scan(40))
+    victim = await start_worker()
+
+    first = await control.reached(point)
+    between = await eyes.when(accepted, lambda row: row.page_count is not None)
+    await victim.kill()
+    async with heir():
+        (await control.reached(point)).go()
+        read = await eyes.until(accepted, "ready")
+        await settled()
+
+    notes = [line.split() for line in recognised_by(control.path).read_text().splitlines()]
+    pages = {pid: [int(number) for other, number in notes if other == pid] for pid, _ in notes}
+    assert pages.pop(str(first.pid)) == list(range(1, STOPPING_PAGE))
+    assert list(pages.values()) == [list(range(25, 41))]
+    assert (between.media_type, between.page_count) == ("image/tiff", 40)
+    assert read.page_count == 40
+    assert await service.blobs.keys(f"ingestions/{accepted.ingestion_id}/pages") == []
     await all_is_well()
 
 

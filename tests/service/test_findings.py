@@ -99,7 +99,7 @@ async def test_what_took_long_is_stored_before_the_next_step_begins(
     ledger, claim = await _claimed(service, upload, service.database)
     observer = LeaseObserver(_lease(service, ledger, claim))
 
-    await observer.record(Findings("application/pdf", script.document))
+    await observer.record(Findings("application/pdf", document=script.document))
     await observer.record(Findings(classification=Classification(title="Bill", document_type="invoice")))
 
     accepted = await upload()  # the same content: the same document

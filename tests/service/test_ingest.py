@@ -58,3 +58,20 @@ async def _error_of(reader: BlobReader, folder: Path) -> ServerError:
     with pytest.raises(ServerError) as caught:
         await reader.read(Ref(f"documents/{'0' * 64}", folder.name))
     return caught.value
+
+
+async def test_a_journal_lists_and_forgets_the_steps_of_its_own_ingestion() -> None:
+    store = Blobs.in_memory()
+    journal, other = (BlobJournal(store, uuid4(), Breaker("files")) for _ in range(2))
+    for step in ("transcription", "pages/a/00009", "pages/a/00001", "pages/b/00001"):
+        await journal.put(step, step.encode())
+    await other.put("pages/a/00001", b"another's")
+
+    assert await journal.entries("pages") == ["pages/a/00001", "pages/a/00009", "pages/b/00001"]
+    assert await journal.entries("pages/a") == ["pages/a/00001", "pages/a/00009"]
+    for step in await journal.entries("pages"):
+        await journal.remove(step)
+
+    assert await journal.entries("pages") == []
+    assert await journal.get("transcription") == b"transcription"
+    assert await other.entries("pages") == ["pages/a/00001"]

@@ -60,6 +60,28 @@ async def test_an_old_file_that_nothing_names_is_removed(service: Service, key: 
     assert files(service) == [f"{key}-young"]
 
 
+async def test_recognised_pages_go_after_a_week_though_their_document_is_there(
+    service: Service, upload: Upload
+) -> None:
+    accepted = await upload()
+    kept = f"ingestions/{accepted.ingestion_id}/transcription.json.zst"
+    old, young = (
+        f"ingestions/{accepted.ingestion_id}/pages/a/{first}.json.zst" for first in ("00001", "00009")
+    )
+    for key in (kept, old, young):
+        await service.blobs.put_once(key, b"x")
+    for _ in range(4):
+        make_old(service)
+    path = service.settings.folder / "blobs" / young
+    os.utime(path)
+    make_old(service)
+
+    await sweep(service)
+
+    ours = [key for key in files(service) if key.startswith("ingestions/")]
+    assert ours == sorted([kept, young])
+
+
 async def test_nothing_is_removed_from_the_store_of_another_database(
     service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:

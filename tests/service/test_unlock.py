@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from docmill.errors import EncryptedError
-from docmill.ports import Original
+from docmill.ports import Original, PageJournal
 from docmill.service.stack import Service
 from scripted import Eyes, Running, Script, Upload
 
@@ -22,7 +22,8 @@ class Lock:
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def convert(self, original: Original) -> None:
+    async def convert(self, original: Original, pages: PageJournal | None = None) -> None:
+        del pages
         if await asyncio.to_thread(original.path.read_bytes) != b"readable":
             self.reached.set()
             await self.go_on.wait()

@@ -52,3 +52,11 @@ class MemoryJournal:
     async def put(self, step: str, result: bytes) -> None:
         """See `Journal.put`."""
         self._results.setdefault(step, result)
+
+    async def entries(self, folder: str) -> list[str]:
+        """See `Journal.entries`."""
+        return sorted(step for step in self._results if step.startswith(f"{folder}/"))
+
+    async def remove(self, step: str) -> None:
+        """See `Journal.remove`."""
+        self._results.pop(step, None)

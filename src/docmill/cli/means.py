@@ -65,11 +65,14 @@ def means_of(
 ) -> Means:
     """What file and environment say, and then the arguments. Raises MisconfiguredError."""
     means = _set_by(config) if are_given(config) else Means()
+    limits = means.limits
+    if time_limit_s is not None:
+        limits = replace(limits, document_s=time_limit_s, page_s=0)
     max_bytes = max_bytes or means.max_bytes
     return replace(
         means,
         reading=replace(means.reading, passwords=passwords, max_part_bytes=max_bytes),
-        limits=replace(means.limits, document_s=time_limit_s or means.limits.document_s),
+        limits=limits,
         max_bytes=max_bytes,
     )
 

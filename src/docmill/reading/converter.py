@@ -8,10 +8,11 @@ from pathlib import Path
 
 from docmill.errors import CorruptError, DocmillError, DocumentError, first_of
 from docmill.model import Document, Page, Part
-from docmill.ports import Original
+from docmill.ports import Original, PageJournal
 from docmill.reading import sniff, splitting, tasks
 from docmill.reading.engines.choosing import Choice
 from docmill.reading.engines.reader import LocalReader, PageReader, Sight
+from docmill.reading.kept_pages import KeptPages
 from docmill.reading.language import dominant_language, excerpts
 from docmill.reading.options import ReadingOptions
 from docmill.reading.pasted import with_figure
@@ -37,14 +38,17 @@ class LocalConverter:
         self._options = options or ReadingOptions()
         self._readers = readers or [LocalReader(DEFAULT_ENGINE, pool, self._options)]
 
-    async def convert(self, original: Original) -> Document:
+    async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
         """See `Converter.convert`."""
         options = self._options
         opened = await self._pool.run(
             tasks.open_original, original.path, options, limit_s=options.with_tries(options.open_limit_s)
         )
         try:
-            document = await self._read(original, opened)
+            if pages is not None:
+                await pages.opened(opened.media_type, opened.page_count or None)
+                pages.allow_time_for(opened.page_count)
+            document = await self._read(original, opened, pages)
         except DocumentError as error:
             error.media_type = error.media_type or opened.media_type
             raise
@@ -61,11 +65,11 @@ class LocalConverter:
             log.warning("the language was not found out", extra={"code": error.code})
             return None
 
-    async def _read(self, original: Original, opened: tasks.Opened) -> Document:
+    async def _read(self, original: Original, opened: tasks.Opened, journal: PageJournal | None) -> Document:
         path, options = original.path, self._options
         open_s = options.with_tries(options.open_limit_s)
         if not opened.page_count:
-            document = await self._without_pages(original, opened.media_type)
+            document = await self._without_pages(original, opened.media_type, journal)
             return replace(document, embedded=opened.embedded)
         pages = list(opened.pages)
         while len(pages) < opened.page_count:
@@ -73,7 +77,7 @@ class LocalConverter:
             pages += await self._pool.run(tasks.read_text, path, first, last, options, limit_s=open_s)
         choice = Choice(self._readers, options.quality_threshold)
         sources = [path] * opened.page_count
-        read = await self._recognised(sources, opened.media_type, pages, choice)
+        read = await self._recognised(sources, opened.media_type, pages, choice=choice, journal=journal)
         if all(page.source == "none" for page in read):
             if choice.refusal is None and opened.media_type == sniff.HEIC.media_type:
                 raise tasks.undecodable()
@@ -93,7 +97,9 @@ class LocalConverter:
             return replace(document, parts=parts)
         return document
 
-    async def _without_pages(self, original: Original, media_type: str) -> Document:
+    async def _without_pages(
+        self, original: Original, media_type: str, journal: PageJournal | None
+    ) -> Document:
         """A document of text without pages, of other documents, or of both."""
         arguments, options = (original.path, media_type, self._options), self._options
         flow_s = options.with_tries(options.flow_limit_s)
@@ -103,7 +109,7 @@ class LocalConverter:
         choice = Choice(self._readers, options.quality_threshold)
         if media_type in TEXTS:
             flowed = await self._pool.run(tasks.read_flow, *arguments, limit_s=flow_s)
-            pages, prints = await self._with_figures(media_type, flowed, choice)
+            pages, prints = await self._with_figures(media_type, flowed, choice, journal)
         if media_type in WHOLES:
             parts = await self._pool.run(tasks.list_parts, *arguments, limit_s=flow_s)
         elif not any(page.words.texts for page in pages):
@@ -113,10 +119,15 @@ class LocalConverter:
         return await _with_prints(document, original.name, prints)
 
     async def _with_figures(
-        self, media_type: str, flowed: tasks.Flowed, choice: Choice
+        self, media_type: str, flowed: tasks.Flowed, choice: Choice, journal: PageJournal | None
     ) -> tuple[list[Page], list[PrintOf]]:
         """The pages with what the pictures on them say, and the prints of these."""
-        seen = await self._recognised(flowed.contents, media_type, [None] * len(flowed.contents), choice)
+        contents = flowed.contents
+        if journal is not None:
+            journal.allow_time_for(len(contents))
+        seen = await self._recognised(
+            contents, media_type, [None] * len(contents), choice=choice, journal=journal
+        )
         pages = list(flowed.pages)
         for place, found in zip(flowed.figures, seen, strict=True):
             pages[place.page_number - 1] = with_figure(pages[place.page_number - 1], place, found)
@@ -125,21 +136,31 @@ class LocalConverter:
         return pages, prints
 
     async def _recognised(
-        self, sources: Sequence[tasks.Source], media_type: str, pages: Sequence[Page | None], choice: Choice
+        self,
+        sources: Sequence[tasks.Source],
+        media_type: str,
+        pages: Sequence[Page | None],
+        *,
+        choice: Choice,
+        journal: PageJournal | None,
     ) -> list[Page]:
         """The pages, those that are missing recognised, as many at a time as an engine can take.
 
-        sources: of each page.
+        sources: of each page. journal: what it remembers is not recognised again.
         """
+        kept = KeptPages(journal, choice, [number for number, page in enumerate(pages, 1) if page is None])
+        known = await kept.load()
         ahead = asyncio.Semaphore(max(reader.at_once for reader in self._readers))
 
         async def fill(number: int, source: tasks.Source, page: Page | None) -> Page:
+            page = page or known.get(number)
             if page is not None:
                 return page
             async with ahead:
                 seen = await choice.best(Sight(source, media_type, number, choice.meter, choice.prints))
                 if isinstance(source, Path) and media_type == sniff.PDF:
-                    return await self._completed(source, seen)
+                    seen = await self._completed(source, seen)
+                await kept.add(seen)
                 return seen
 
         try:

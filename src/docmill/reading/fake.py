@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from docmill.errors import DocmillError
 from docmill.model import Document
-from docmill.ports import Original
+from docmill.ports import Original, PageJournal
 
 
 class FakeConverter:
@@ -17,8 +17,9 @@ class FakeConverter:
         self.outcome = outcome
         self.originals: list[Original] = []
 
-    async def convert(self, original: Original) -> Document:
+    async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
         """See `Converter.convert`."""
+        del pages
         self.originals.append(original)
         if isinstance(self.outcome, DocmillError):
             raise self.outcome

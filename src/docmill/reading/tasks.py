@@ -38,8 +38,8 @@ _UNDECODABLE = "the HEIC picture cannot be decoded; save it as a JPEG and use th
 class Opened(NamedTuple):
     """A file after a first look.
 
-    pages: its first pages, None for each that must be recognised. page_count: 0 for a format without pages.
-    embedded: what it says for programs.
+    pages: the first pages of a PDF, all of a picture; None for each that must be recognised. page_count: 0
+    for a format without pages. embedded: what it says for programs.
     """
 
     media_type: str
@@ -71,7 +71,7 @@ def _opened(path: Path, options: ReadingOptions) -> Opened:
     if media_type != sniff.PDF:
         count = _frames(path, media_type, options)
         _check_pages(count, options)
-        return Opened(media_type, count, [None] * min(count, options.pages_per_task))
+        return Opened(media_type, count, [None] * count)
     with pdf.opened(path, options.passwords) as document:
         count = len(document)  # at least 1: PDFium refuses a file without pages
         _check_pages(count, options)

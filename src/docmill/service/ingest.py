@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 
 _MANY_VALUES = 500
 """To make JSON of more takes so long (more than 10 ms) that it belongs into a thread."""
+_PACKED = ".json.zst"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class Workshop:
         """
         claim, stages = lease.claim, self.stages
         whose = on_account_of(claim.tenant_id, claim.document_id)
+        fingerprint = await self.fingerprint.now()
         # Of this claim alone: an earlier one may have been lost here and not be over yet.
         async with folder_for(self.place, f"{claim.ingestion_id}-{claim.fence}") as folder:
             steps = Steps(
@@ -98,7 +100,8 @@ class Workshop:
                 extractor=stages.extractor,
                 gate=stages.gate,
                 namer=stages.namer,
-                exporter=LeaseExporter(lease, await self.fingerprint.now()),
+                exporter=LeaseExporter(lease, fingerprint),
+                fingerprint=fingerprint,
                 limits=self.limits,
                 unpacker=stages.unpacker,
                 receiver=VaultReceiver(self.intake, self.database, claim, folder, self.parts, self.writes),
@@ -178,10 +181,19 @@ class BlobJournal:
         async with guarded_part(self._breaker):
             await self._blobs.put_once(journal_key(self._ingestion_id, step), result)
 
+    async def entries(self, folder: str) -> list[str]:
+        """See `Journal.entries`."""
+        keys = await self._blobs.keys(f"ingestions/{self._ingestion_id}/{folder}")
+        return [key.split("/", 2)[2].removesuffix(_PACKED) for key in keys]
+
+    async def remove(self, step: str) -> None:
+        """See `Journal.remove`."""
+        await self._blobs.delete(journal_key(self._ingestion_id, step))
+
 
 def journal_key(ingestion_id: UUID, step: str) -> str:
     """Where an ingestion's result of `step` is kept."""
-    return f"ingestions/{ingestion_id}/{step}.{'pdf' if step == 'preprocessed' else 'json.zst'}"
+    return f"ingestions/{ingestion_id}/{step}{'.pdf' if step == 'preprocessed' else _PACKED}"
 
 
 class LeaseObserver(StepObserver):
@@ -205,6 +217,7 @@ def _stored(findings: Findings, ingestion_id: UUID) -> StoredFindings:
     document, classification = findings.document, findings.classification
     found = StoredFindings(
         media_type=findings.media_type,
+        page_count=findings.page_count,
         classification=classification.model_dump(mode="json") if classification else None,
     )
     if findings.extraction is not None:

@@ -20,10 +20,14 @@ LEFT_AFTER = timedelta(days=1)
 _GIVEN_UP_AFTER = timedelta(days=1)
 """An upload that is not complete, or not in its place, by then never will be."""
 
+_PAGES_KEPT_FOR = timedelta(days=7)
+"""Recognised pages of a document that has not been read to its end by then are recognised again."""
+
 _BATCH = 500
 _OWNER_KEY = "vault/id"
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ORIGINAL = re.compile(rf"(?:documents|pages|readable)/{_UUID}/[0-9a-f]{{64}}(?:/|$)")
+_RECOGNISED = re.compile(rf"ingestions/{_UUID}/pages/")
 _RESULT = re.compile(rf"ingestions/{_UUID}/")
 """What our own files are called; others are left alone."""
 
@@ -49,6 +53,8 @@ async def remove_leftovers(database: Database, blobs: Blobs) -> None:
     for derived in ("pages", "readable"):
         async for keys in _old_files(blobs, derived, LEFT_AFTER):
             removed += await _remove(blobs, await _nameless(database, keys))
+    async for keys in _old_files(blobs, "ingestions", _PAGES_KEPT_FOR):
+        removed += await _remove(blobs, [key for key in keys if _RECOGNISED.match(key)])
     async for keys in _old_files(blobs, "ingestions", LEFT_AFTER):
         removed += await _remove(blobs, await _of_no_ingestion(database, keys))
     if removed:

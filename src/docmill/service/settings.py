@@ -182,6 +182,7 @@ class Limits(_Section):
     parts_depth: int = Field(default=5, ge=0)
     unpacked_mb: float = Field(default=500, gt=0)
     document_s: float = Field(default=600, gt=0)
+    page_s: float = Field(default=10, ge=0)
     ai_s: float = Field(default=90, gt=0)
     ai_step_s: float = Field(default=AI_STEP_S, gt=0)
     download_s: float = Field(default=60, gt=0)
@@ -214,6 +215,7 @@ class Limits(_Section):
         """The limits of the pipeline's steps."""
         return TimeLimits(
             document_s=self.document_s,
+            page_s=self.page_s,
             read_s=self.download_s,
             unpack_s=self.unpack_s,
             classify_s=self.ai_all_s + RULES_S,

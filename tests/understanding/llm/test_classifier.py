@@ -14,7 +14,7 @@ from docmill.errors import TimeLimitError, UnauthorizedError
 from docmill.llm.answers import Price
 from docmill.model import Classification, Document, Usage
 from docmill.pipeline import Steps, TimeLimits, process
-from docmill.ports import Original, Ref
+from docmill.ports import Original, PageJournal, Ref
 from docmill.understanding.fake import FakeClassifier, FakeExtractor, FakeGate
 from docmill.understanding.llm.asking import Asker
 from docmill.understanding.llm.classifier import LlmClassifier
@@ -162,7 +162,8 @@ async def test_a_model_that_would_outlast_the_step_is_given_up_before_and_the_ti
     server.silent = True
 
     class Converting:
-        async def convert(self, original: Original) -> Document:
+        async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
+            del pages
             return replace(document, content_hash=original.content_hash)
 
     steps = Steps(

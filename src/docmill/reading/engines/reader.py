@@ -28,6 +28,10 @@ class Meter:
     def add(self, usage: Usage) -> None:
         """Count one call."""
         count(usage)
+        self.assume(usage)
+
+    def assume(self, usage: Usage) -> None:
+        """Take in what was counted when it was spent, by an earlier attempt."""
         self.usage = self.usage.plus(usage)
 
 

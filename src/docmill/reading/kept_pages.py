@@ -1,0 +1,118 @@
+"""Recognised pages in groups, packed for the journal that keeps them until the document has been read."""
+
+import json
+import logging
+from base64 import b64decode, b64encode
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import zstandard
+
+from docmill.model import Page, Usage
+from docmill.ports import PageJournal
+from docmill.reading.engines.choosing import Choice
+from docmill.reading.prints import Print, PrintOf
+from docmill.transcription import page_content, page_of
+
+log = logging.getLogger(__name__)
+
+PAGES_PER_ENTRY = 8
+"""So many recognised pages are lost at most for each that was under way: some seconds of work."""
+_FORMAT = 1
+
+
+class KeptPages:
+    """The recognised pages of one document.
+
+    missing: the numbers of the pages that have to be recognised. A document of few pages is not worth a
+    write, and neither is what completes the document: its transcription is stored next.
+    """
+
+    def __init__(self, journal: PageJournal | None, choice: Choice, missing: Collection[int]) -> None:
+        self._journal = journal if len(missing) > PAGES_PER_ENTRY else None
+        self._choice = choice
+        self._missing: defaultdict[int, set[int]] = defaultdict(set)
+        for number in missing:
+            self._missing[_group(number)].add(number)
+        self._read: defaultdict[int, list[Page]] = defaultdict(list)
+        self._usage_kept = choice.meter.usage
+
+    async def load(self) -> dict[int, Page]:
+        """The missing pages that an earlier attempt has recognised, by number."""
+        pages: dict[int, Page] = {}
+        if self._journal is None:
+            return pages
+        async for entry in self._journal.entries():
+            try:
+                read, prints, usage = _unpacked(entry)
+            except ValueError:
+                log.warning("kept pages cannot be read and are recognised again")
+                continue
+            self._choice.meter.assume(usage)
+            for page in read:
+                if page.number in self._missing[_group(page.number)]:
+                    pages[page.number] = page
+            for page, picture in prints:
+                self._choice.prints.add(page, picture)
+        for number in pages:
+            self._missing[_group(number)].discard(number)
+        self._usage_kept = self._choice.meter.usage
+        return pages
+
+    async def add(self, page: Page) -> None:
+        """Keep a page that was recognised now, as soon as its group is complete."""
+        group = _group(page.number)
+        self._missing[group].discard(page.number)
+        if page.source != "none":  # what could not be read is tried again
+            self._read[group].append(page)
+        if self._journal is None or self._missing[group] or not any(self._missing.values()):
+            return
+        pages = self._read.pop(group, [])
+        if pages:
+            spent = self._choice.meter.usage
+            usage, self._usage_kept = _difference(spent, self._usage_kept), spent
+            prints = [(one, found) for one in pages if (found := self._choice.prints.of(one)) is not None]
+            await self._journal.put(group * PAGES_PER_ENTRY + 1, _packed(pages, prints, usage))
+
+
+def _group(number: int) -> int:
+    return (number - 1) // PAGES_PER_ENTRY
+
+
+def _difference(now: Usage, before: Usage) -> Usage:
+    return Usage(
+        input_tokens=now.input_tokens - before.input_tokens,
+        output_tokens=now.output_tokens - before.output_tokens,
+        model=now.model,
+        cost=now.cost - before.cost,
+    )
+
+
+def _packed(pages: Sequence[Page], prints: Sequence[PrintOf], usage: Usage) -> bytes:
+    content = {
+        "format": _FORMAT,
+        "usage": usage.model_dump(mode="json"),
+        "pages": [page_content(page) for page in pages],
+        "prints": [
+            [page.number, b64encode(one.jpeg).decode(), one.width_px, one.height_px] for page, one in prints
+        ],
+    }
+    return zstandard.compress(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def _unpacked(data: bytes) -> tuple[list[Page], list[PrintOf], Usage]:
+    """What `_packed` was given. Raises ValueError for anything else."""
+    try:
+        content: dict[str, Any] = json.loads(zstandard.decompress(data))
+        if content["format"] != _FORMAT:
+            raise ValueError("of another release")
+        pages = [page_of(page) for page in content["pages"]]
+        by_number = {page.number: page for page in pages}
+        prints = [
+            (by_number[number], Print(b64decode(jpeg), width_px, height_px))
+            for number, jpeg, width_px, height_px in content["prints"]
+        ]
+        return pages, prints, Usage.model_validate(content["usage"])
+    except (zstandard.ZstdError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError("not kept pages") from error
