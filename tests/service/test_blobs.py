@@ -43,7 +43,7 @@ async def test_an_accepted_file_survives_a_power_cut(tmp_path: Path, settled: se
     blobs = Blobs.in_folder(tmp_path)
 
     await blobs.put_stream("incoming/1", parts(b"x"), max_bytes=1)
-    await blobs.move("incoming/1", "a/b/c")
+    await blobs.copy("incoming/1", "a/b/c")
 
     assert {tmp_path, tmp_path / "a", tmp_path / "a/b", tmp_path / "incoming/1"} <= settled
 

@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import pytest
 
@@ -11,6 +11,7 @@ from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.settings import Ocr, Settings
 from docmill.service.stack import Service
 from docmill.service.store import documents
+from docmill.service.store.database import Conn
 from scripted import Eyes, Running, Script, Upload
 
 
@@ -195,6 +196,10 @@ def stored(service: Service) -> list[str]:
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
 
 
+def in_place(service: Service) -> list[str]:
+    return [path for path in stored(service) if not path.startswith("incoming/")]
+
+
 async def test_fifty_uploads_at_once_share_ten_connections_with_everything_else(
     service: Service, upload: Upload, working: Running, eyes: Eyes
 ) -> None:
@@ -260,7 +265,7 @@ async def test_a_file_that_cannot_be_put_in_its_place_leaves_no_row(
     async def full(_blobs: Blobs, key: str, target: str) -> None:
         raise ServerError(f"no space for {key!r} as {target!r}")
 
-    monkeypatch.setattr(Blobs, "move", full)
+    monkeypatch.setattr(Blobs, "copy", full)
 
     with pytest.raises(ServerError):
         await upload()
@@ -271,13 +276,11 @@ async def test_a_file_that_cannot_be_put_in_its_place_leaves_no_row(
 async def test_a_commit_that_fails_after_the_file_is_in_place_leaves_no_row(
     service: Service, upload: Upload, eyes: Eyes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    move = Blobs.move
-
-    async def move_and_fail(blobs: Blobs, key: str, target: str) -> None:
-        await move(blobs, key, target)
+    async def fail(_queue: PostgresQueue, _conn: Conn, _bodies: Sequence[str]) -> None:
+        assert len(in_place(service)) == 1
         raise ServerError("the connection broke")
 
-    monkeypatch.setattr(Blobs, "move", move_and_fail)
+    monkeypatch.setattr(PostgresQueue, "send_in", fail)
     with pytest.raises(ServerError):
         await upload()
     async with service.database.tenant(service.default_tenant_id) as conn:
@@ -301,7 +304,7 @@ async def test_an_incoming_file_that_cannot_be_removed_does_not_fail_the_upload(
 
     assert (await upload()).is_new
     assert "could not remove an incoming file" in caplog.text
-    assert len(stored(service)) == 1
+    assert len(in_place(service)) == 1
 
 
 async def test_a_lost_file_is_mended_by_uploading_it_again(
@@ -316,6 +319,81 @@ async def test_a_lost_file_is_mended_by_uploading_it_again(
 
     assert (again.document_id, again.ingestion_id) == (first.document_id, None)
     assert await service.blobs.get(path) == b"%PDF-1.7"
+
+
+async def test_a_damaged_file_is_mended_by_uploading_it_again_as_its_message_says(
+    service: Service, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    first = await upload()
+    path = (await eyes.document(first)).file_path
+    await overwrite(service, path, b"%PDF-1.x")
+    async with working():
+        failed = await eyes.until(first, "failed")
+
+        again = await upload()
+        await eyes.until(again, "ready")
+
+    assert (failed.error_code, "upload it again" in (failed.error_message or "")) == ("corrupt", True)
+    assert again.document_id == first.document_id
+    assert await service.blobs.get(path) == b"%PDF-1.7"
+
+
+async def test_a_file_damaged_after_it_was_read_is_mended_by_uploading_it_again(
+    service: Service, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    first = await upload()
+    async with working():
+        path = (await eyes.until(first, "ready")).file_path
+    await overwrite(service, path, b"%PDF-1.x")
+
+    again = await upload()
+
+    assert again.ingestion_id is None
+    assert await service.blobs.get(path) == b"%PDF-1.7"
+
+
+async def test_a_damaged_readable_copy_is_mended_by_its_password(
+    service: Service, upload: Upload, eyes: Eyes
+) -> None:
+    async def unlock(_path: str) -> bytes:
+        return b"readable"
+
+    accepted = await upload()
+    await service.intake.unlock(accepted.document_id, unlock, tenant_id=service.default_tenant_id)
+    copy = (await eyes.document(accepted)).readable_file_path
+    assert copy is not None
+    await overwrite(service, copy, b"damaged")
+
+    await service.intake.unlock(accepted.document_id, unlock, tenant_id=service.default_tenant_id)
+
+    assert await service.blobs.get(copy) == b"readable"
+
+
+async def test_nobody_waits_for_a_document_whose_file_is_being_stored(
+    service: Service, upload: Upload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, begun, may_end = Blobs.copy, asyncio.Event(), asyncio.Event()
+
+    async def slow_at_first(blobs: Blobs, key: str, target: str) -> None:
+        if not begun.is_set():
+            begun.set()
+            await may_end.wait()
+        await copy(blobs, key, target)
+
+    monkeypatch.setattr(Blobs, "copy", slow_at_first)
+    slow = asyncio.ensure_future(upload())
+    await asyncio.wait_for(begun.wait(), 20)
+
+    quick = await asyncio.wait_for(upload(), 20)
+
+    may_end.set()
+    assert quick.is_new
+    assert (await slow).document_id == quick.document_id
+    assert len(stored(service)) == 1
+
+
+async def overwrite(service: Service, path: str, content: bytes) -> None:
+    await service.blobs.put_stream(path, once(content), max_bytes=len(content))
 
 
 async def test_a_result_of_another_pipeline_is_not_used_again(

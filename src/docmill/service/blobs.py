@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 1 << 20
 _INCOMING = "incoming/"
-"""Where files are until they are complete and move to their place."""
+"""Where files are until they are complete and in their place."""
 
 _PART_BYTES = 8 << 20
 """What is held of a file on its way into a bucket, twice: S3 takes no parts below 5 MiB but the last. A file
@@ -49,7 +49,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file in a listing. modified_at: when it was written (in a bucket also: moved), by its clock."""
+    """A file in a listing. modified_at: when it was written (in a bucket also: copied), by its clock."""
 
     key: str
     modified_at: datetime
@@ -146,10 +146,10 @@ class Blobs:
             raise
         await self._settle_name(key)
 
-    async def move(self, key: str, target: str) -> None:
-        """Give a file another key, over what may be there. In a bucket it has both for a moment."""
+    async def copy(self, key: str, target: str) -> None:
+        """Have a file under another key too, over what may be there. In a folder it is not written again."""
         with _translated(key):
-            await obstore.rename_async(self._store, _checked(key), _checked(target))
+            await obstore.copy_async(self._store, _checked(key), _checked(target))
             await self._settle_name(target)
 
     async def get(self, key: str) -> bytes:

@@ -1,5 +1,6 @@
 """Taking documents in: each content once, and nothing that was accepted is lost."""
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from docmill.model import Part
 from docmill.service.blobs import Blobs, Stored
 from docmill.service.feed import EventFeed
 from docmill.service.fingerprint import Fingerprint
+from docmill.service.leftovers import remove_original
 from docmill.service.protection import Unlock, already_readable, readable_key
 from docmill.service.protocol import ClaimLostError
 from docmill.service.store import dead_letters, documents, ingestions, parts
@@ -27,6 +29,9 @@ from docmill.service.tasks import see_through
 from docmill.service.tracing import NO_TRACER, SENDING, Tracer, about
 
 log = logging.getLogger(__name__)
+
+_WITHDRAW_S = 5.0
+"""A failed upload whose database is gone need not wait for it to tidy up."""
 
 
 class Sender(Protocol):
@@ -99,11 +104,13 @@ class Intake:
         TooLargeError, CorruptError for an empty file, ServerError if it could not be stored: try again; and
         what `unlock` raises, with nothing stored.
         """
-        async with self._opened(chunks, unlock) as (arrived, copy), self._database.tenant(tenant_id) as conn:
-            document_id, is_new = await self._entered(conn, arrived.stored, tenant_id, file_name)
-            opened = copy is not None and await self._keep_copy(
-                conn, document_id, _path(tenant_id, arrived.stored), copy
-            )
+        async with (
+            self._opened(chunks, unlock) as (arrived, copy),
+            self._placed(arrived, tenant_id, copy) as copy_key,
+            self._database.tenant(tenant_id) as conn,
+        ):
+            document_id, is_new = await self._entered(conn, arrived, tenant_id, file_name)
+            opened = copy_key is not None and await documents.set_readable(conn, document_id, copy_key)
             ingestion_id = None
             if (
                 force
@@ -112,8 +119,6 @@ class Intake:
                 or not await ingestions.has_result(conn, document_id, await self._fingerprint.now())
             ):
                 ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by, opened=opened)
-            # Last, so that what fails before leaves no file without a row.
-            await self._settle(arrived, tenant_id, is_new=is_new)
         self._announce()
         return Accepted(document_id, ingestion_id, is_new)
 
@@ -126,8 +131,12 @@ class Intake:
         CorruptError for an empty file or one that is the whole itself, ServerError.
         """
         tenant_id = claim.tenant_id
-        async with self._arrived(chunks) as arrived, self._database.tenant(tenant_id) as conn:
-            document_id, is_new = await self._entered(conn, arrived.stored, tenant_id, part.name)
+        async with (
+            self._arrived(chunks) as arrived,
+            self._placed(arrived, tenant_id),
+            self._database.tenant(tenant_id) as conn,
+        ):
+            document_id, is_new = await self._entered(conn, arrived, tenant_id, part.name)
             if document_id == claim.document_id:
                 raise CorruptError("the file holds itself")
             if not await parts.still_held(conn, claim):
@@ -141,7 +150,6 @@ class Intake:
                 or await ingestions.is_locked(conn, document_id)
             ):
                 await self._begin(conn, document_id, tenant_id, root.uploaded_by, _origin(claim, root))
-            await self._settle(arrived, tenant_id, is_new=is_new)
         self._announce()
 
     async def reprocess(
@@ -169,19 +177,20 @@ class Intake:
         if row is None:
             return None
         copy = await unlock(row.file_path)
+        copy_key = None if copy is None else await self._keep_copy(row.file_path, copy)
         async with self._database.tenant(tenant_id) as conn:
             if not await documents.lock(conn, document_id):
                 return None
-            opened = copy is not None and await self._keep_copy(conn, document_id, row.file_path, copy)
+            opened = copy_key is not None and await documents.set_readable(conn, document_id, copy_key)
             ingestion_id = await self._begin(conn, document_id, tenant_id, None, opened=opened)
         self._announce()
         return ingestion_id
 
-    async def _keep_copy(self, conn: Conn, document_id: UUID, file_path: str, copy: bytes) -> bool:
-        """Have the document read from its readable copy; whether that is new."""
+    async def _keep_copy(self, file_path: str, copy: bytes) -> str:
+        """Store a document's readable copy, over one that may be damaged; its key."""
         key = readable_key(file_path, copy)
-        await self._blobs.put_once(key, copy)
-        return await documents.set_readable(conn, document_id, key)
+        await self._blobs.put_stream(key, _once(copy), max_bytes=len(copy))
+        return key
 
     @asynccontextmanager
     async def _opened(
@@ -193,7 +202,7 @@ class Intake:
 
     @asynccontextmanager
     async def _arrived(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator["_Arrived"]:
-        """A complete file under a key that nobody else knows. It is gone after the block, unless moved."""
+        """A complete file under a key that nobody else knows. It is gone after the block."""
         incoming = f"incoming/{new_id()}"
         try:
             stored = await self._blobs.put_stream(incoming, chunks, max_bytes=self._max_bytes)
@@ -209,33 +218,54 @@ class Intake:
         except DocmillError as error:  # the sweeper removes it
             log.warning("could not remove an incoming file", extra={"key": incoming, "code": error.code})
 
+    @asynccontextmanager
+    async def _placed(
+        self, arrived: "_Arrived", tenant_id: UUID, copy: bytes | None = None
+    ) -> AsyncGenerator[str | None]:
+        """The file under the key that its document names, and its readable copy, whose key is returned.
+
+        Before the transaction: in a bucket it takes as long as a large file does. Over what is there: its
+        content may have been damaged, and to look would take longer.
+        """
+        path = _path(tenant_id, arrived.stored)
+        try:
+            await self._blobs.copy(arrived.key, path)
+            yield None if copy is None else await self._keep_copy(path, copy)
+        except BaseException:
+            await see_through(self._withdraw(path))
+            raise
+
+    async def _withdraw(self, path: str) -> None:
+        """Remove a file that became no document."""
+        try:
+            async with asyncio.timeout(_WITHDRAW_S):
+                await remove_original(self._database, self._blobs, path)
+        except (DocmillError, TimeoutError) as error:  # the sweeper removes it
+            log.warning("could not remove a file", extra={"key": path, "reason": type(error).__name__})
+
     async def _entered(
-        self, conn: Conn, stored: Stored, tenant_id: UUID, file_name: str
+        self, conn: Conn, arrived: "_Arrived", tenant_id: UUID, file_name: str
     ) -> tuple[UUID, bool]:
         """The document of this content, locked, and whether it is new."""
-        path = _path(tenant_id, stored)
+        path = _path(tenant_id, arrived.stored)
         await lock_file(conn, path)
+        if not await self._is_stored(path):  # the sweeper has just removed it, as that of no document
+            await self._blobs.copy(arrived.key, path)
         return await documents.upsert(
             conn,
             tenant_id=tenant_id,
-            content_hash=stored.content_hash,
-            byte_size=stored.byte_size,
+            content_hash=arrived.stored.content_hash,
+            byte_size=arrived.stored.byte_size,
             file_name=_plain_name(file_name),
             file_path=path,
         )
 
-    async def _settle(self, arrived: "_Arrived", tenant_id: UUID, *, is_new: bool) -> None:
-        """Give the file the key that its document names, unless it is there."""
-        path = _path(tenant_id, arrived.stored)
-        if is_new or not await self._is_stored(path, arrived.stored):
-            await self._blobs.move(arrived.key, path)
-
-    async def _is_stored(self, path: str, stored: Stored) -> bool:
-        """Whether the file is really where its row says: a new upload mends a lost one."""
+    async def _is_stored(self, path: str) -> bool:
         try:
-            return await self._blobs.size(path) == stored.byte_size
+            await self._blobs.size(path)
         except CorruptError:
             return False
+        return True
 
     async def _begin(
         self,
@@ -288,6 +318,10 @@ class _Arrived(NamedTuple):
 
     key: str
     stored: Stored
+
+
+async def _once(data: bytes) -> AsyncIterator[bytes]:
+    yield data
 
 
 def _path(tenant_id: UUID, stored: Stored) -> str:

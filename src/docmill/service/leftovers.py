@@ -49,7 +49,7 @@ async def remove_leftovers(database: Database, blobs: Blobs) -> None:
         removed += await _remove(blobs, keys)
     async for keys in _old_files(blobs, "documents", LEFT_AFTER):
         for key in await _nameless(database, keys):
-            removed += await _remove_original(database, blobs, key)
+            removed += await remove_original(database, blobs, key)
     for derived in ("pages", "readable"):
         async for keys in _old_files(blobs, derived, LEFT_AFTER):
             removed += await _remove(blobs, await _nameless(database, keys))
@@ -87,8 +87,8 @@ async def _remove(blobs: Blobs, keys: Sequence[str]) -> int:
     return len(keys)
 
 
-async def _remove_original(database: Database, blobs: Blobs, key: str) -> bool:
-    """Remove an original without a document, under the lock that intake takes to store one."""
+async def remove_original(database: Database, blobs: Blobs, key: str) -> bool:
+    """Remove an original without a document, under the lock that intake takes for one; whether it was."""
     tenant_id, content_hash = _owner(key)
     async with database.tenant(tenant_id) as conn:
         if not await try_lock(conn, key) or await sweeps.known_hashes(conn, [content_hash]):
