@@ -14,6 +14,7 @@ from docmill.ports import Queue
 from emulators import Emulator
 from faults.proxy import Loss, PostgresProxy
 from faults.server import KillableServer
+from soak.uploads import UploadProcess
 from soak.workers import Crew
 
 Fault = Callable[[], Awaitable[str]]
@@ -31,6 +32,7 @@ class Nemesis:
 
     chance: Random
     crew: Crew
+    uploading: UploadProcess
     server: KillableServer
     proxy: PostgresProxy
     queue: Queue
@@ -43,6 +45,7 @@ class Nemesis:
         begin = asyncio.get_running_loop().time()
         faults: dict[str, tuple[int, Fault]] = {
             "kill a worker": (8, self._kill_worker),
+            "kill the uploads": (3, self._kill_uploading),
             "pause a worker": (4, self._pause_worker),
             "stop a worker": (3, self._stop_worker),
             "kill the database": (2, self._kill_database),
@@ -65,6 +68,9 @@ class Nemesis:
 
     async def _kill_worker(self) -> str:
         return self._send(signal.SIGKILL)
+
+    async def _kill_uploading(self) -> str:
+        return self.uploading.kill()
 
     async def _stop_worker(self) -> str:
         return self._send(signal.SIGTERM)

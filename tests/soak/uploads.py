@@ -1,14 +1,81 @@
-"""People who put documents in while everything breaks."""
+"""People who put documents in while everything breaks, and the process that takes them."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import json
+import os
+import sys
+from asyncio.subprocess import PIPE, Process
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 from uuid import UUID
 
-from docmill.errors import TransientError
-from docmill.service.stack import Service
+from faults.processes import TESTS
 from faults.steps import paper
+
+_AGAIN_S = 0.5
+
+
+class UploadProcess:
+    """Takes uploads in a process of its own; one that dies is replaced. settings: as plain values."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._settings = settings
+        self._process: Process | None = None
+        self._answers: dict[str, asyncio.Future[str | None]] = {}
+        self._keeper: asyncio.Task[None] | None = None
+        self._up = asyncio.Event()
+        self.started = 0
+
+    def start(self) -> None:
+        self._keeper = asyncio.create_task(self._keep())
+
+    async def stop(self) -> None:
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.wait({self._keeper})
+        self.kill()
+
+    def kill(self) -> str:
+        """SIGKILL; its number."""
+        if self._process is None or self._process.returncode is not None:
+            return "none is alive"
+        self._process.kill()
+        return str(self._process.pid)
+
+    async def put(self, name: str, data: bytes) -> str | None:
+        """The ingestion of an upload; None if it ended in an error, or with the process."""
+        await self._up.wait()
+        assert self._process is not None
+        assert self._process.stdin is not None
+        answer = asyncio.get_running_loop().create_future()
+        self._answers[name] = answer
+        self._process.stdin.write(json.dumps({"name": name, "paper": data.decode()}).encode() + b"\n")
+        return await answer
+
+    async def _keep(self) -> None:
+        while True:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "soak.intake_process",
+                json.dumps(self._settings),
+                stdin=PIPE,
+                stdout=PIPE,
+                env={**os.environ, "PYTHONPATH": str(TESTS)},
+            )
+            self.started += 1
+            self._up.set()
+            assert self._process.stdout is not None
+            while line := await self._process.stdout.readline():
+                answer = json.loads(line)
+                self._answers.pop(answer["name"]).set_result(answer["ingestion_id"])
+            self._up.clear()
+            await self._process.wait()
+            for answer in self._answers.values():
+                answer.set_result(None)
+            self._answers.clear()
+            await asyncio.sleep(_AGAIN_S)
 
 
 @dataclass
@@ -18,7 +85,7 @@ class Uploads:
     indeterminate: names of papers whose upload ended in an error; they may have been taken or not.
     """
 
-    service: Service
+    process: UploadProcess
     chance: Random
     accepted: dict[UUID, str] = field(default_factory=dict[UUID, str])
     indeterminate: set[str] = field(default_factory=set[str])
@@ -37,17 +104,8 @@ class Uploads:
 
     async def _put(self, number: int) -> None:
         name = f"paper {number}"
-        data = paper(name, work_s=round(self.chance.expovariate(10), 3))
-        try:
-            one = await self.service.intake.accept(
-                _once(data), tenant_id=self.service.default_tenant_id, file_name=f"{name}.pdf"
-            )
-        except TransientError:
+        taken = await self.process.put(name, paper(name, work_s=round(self.chance.expovariate(10), 3)))
+        if taken is None:
             self.indeterminate.add(name)
         else:
-            assert one.ingestion_id is not None
-            self.accepted[one.ingestion_id] = name
-
-
-async def _once(data: bytes) -> AsyncIterator[bytes]:
-    yield data
+            self.accepted[UUID(taken)] = name
