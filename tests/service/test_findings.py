@@ -23,7 +23,7 @@ from docmill.service.stack import Service
 from docmill.service.store import documents
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn, Database
-from docmill.service.store.findings import StoredFindings
+from docmill.service.store.findings import StoredFindings, updated
 from docmill.web.app import create_app
 from docmill.web.painted_pages import PaintedPages
 from scripted import NO_RESULT, Eyes, Running, Script, Upload
@@ -158,7 +158,7 @@ async def test_findings_of_a_step_that_lasts_are_written_with_its_progress(
 
 async def test_who_lost_the_claim_stores_no_findings(service: Service, upload: Upload, eyes: Eyes) -> None:
     ledger, claim = await _claimed(service, upload, service.database)
-    provisional = replace(READ, structured_data={"number": "7"}, reason="rules")
+    provisional = updated(READ, StoredFindings(structured_data={"number": "7"}, reason="rules"))
     ledger.record(replace(claim, fence=claim.fence - 1), provisional)
 
     await ledger.store_findings()

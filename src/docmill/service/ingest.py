@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from docmill.service.reviewing import Reviews
 from docmill.service.steps import StepObserver
 from docmill.service.store.claims import Claim, Outcome
 from docmill.service.store.database import Database
-from docmill.service.store.findings import StoredFindings
+from docmill.service.store.findings import StoredFindings, updated
 from docmill.service.tagging import TagsInUse
 from docmill.service.teaching import LessonMaker, Lessons
 from docmill.service.tracing import NO_TRACER, Tracer
@@ -215,18 +215,19 @@ class LeaseObserver(StepObserver):
 
 def _stored(findings: Findings, ingestion_id: UUID) -> StoredFindings:
     document, classification = findings.document, findings.classification
-    found = StoredFindings(
-        media_type=findings.media_type,
-        page_count=findings.page_count,
-        classification=classification.model_dump(mode="json") if classification else None,
-    )
+    found = StoredFindings(media_type=findings.media_type, page_count=findings.page_count)
+    if classification is not None:
+        found["classification"] = classification.model_dump(mode="json")
     if findings.extraction is not None:
-        found = found.updated(_provisional(findings.extraction, findings.verdict))
-    if document is None:
-        return found
+        found = updated(found, _provisional(findings.extraction, findings.verdict))
+    if document is not None:
+        found = updated(found, _transcribed(document, ingestion_id))
+    return found
+
+
+def _transcribed(document: Document, ingestion_id: UUID) -> StoredFindings:
     is_preprocessed = any(page.preprocessed for page in document.pages)
-    return replace(
-        found,
+    return StoredFindings(
         page_count=len(document.pages),
         language=document.language,
         text=_text(document),

@@ -19,7 +19,7 @@ from docmill.service.protocol import Obstacle
 from docmill.service.store import claims, findings
 from docmill.service.store.claims import Claim, Outcome
 from docmill.service.store.database import Conn, Database
-from docmill.service.store.findings import StoredFindings
+from docmill.service.store.findings import StoredFindings, updated
 from docmill.service.store.ids import new_id
 from docmill.service.tasks import end
 
@@ -97,7 +97,7 @@ class Ledger:
     def record(self, claim: Claim, found: StoredFindings) -> None:
         """Keep what is known of a document, to be stored soon, or when its ingestion ends before."""
         _, earlier = self._findings.get(claim.ingestion_id, (claim, StoredFindings()))
-        self._findings[claim.ingestion_id] = (claim, earlier.updated(found))
+        self._findings[claim.ingestion_id] = (claim, updated(earlier, found))
         self._moved.set()
 
     def spent(self, claim: Claim, usage: Usage) -> None:

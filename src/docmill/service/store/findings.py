@@ -1,44 +1,44 @@
 """What is known of a document before its ingestion ends: stored early, so that no failure loses it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from docmill.service.store.claims import Claim, key_of, lock_documents
 from docmill.service.store.database import Conn
 from docmill.service.store.storable import dumped
 
 
-@dataclass(frozen=True, slots=True)
-class StoredFindings:
-    """What an ingestion has found out so far, ready to be stored; None where nothing is known yet.
+class StoredFindings(TypedDict, total=False):
+    """What an ingestion has found out so far, ready to be stored; what is not known yet is absent or None.
 
     structured_data to reason: of a result that counts until a model that failed was asked again.
     input_tokens and what follows: what all attempts have cost so far.
     """
 
-    media_type: str | None = None
-    page_count: int | None = None
-    text: str | None = None
-    quality: float | None = None
-    transcription_file_path: str | None = None
-    preprocessed_file_path: str | None = None
-    language: str | None = None
-    classification: dict[str, Any] | None = None
-    structured_data: dict[str, Any] | None = None
-    evidence: dict[str, Any] | None = None
-    verdict: dict[str, Any] | None = None
-    valid_structured_data: bool | None = None
-    reason: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    model: str | None = None
-    cost: Decimal | None = None
+    media_type: str | None
+    page_count: int | None
+    text: str | None
+    quality: float | None
+    transcription_file_path: str | None
+    preprocessed_file_path: str | None
+    language: str | None
+    classification: dict[str, Any] | None
+    structured_data: dict[str, Any] | None
+    evidence: dict[str, Any] | None
+    verdict: dict[str, Any] | None
+    valid_structured_data: bool | None
+    reason: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    model: str | None
+    cost: Decimal | None
 
-    def updated(self, newer: "StoredFindings") -> "StoredFindings":
-        """These with what `newer` knows."""
-        return replace(self, **{name: value for name, value in _known(newer).items() if value is not None})
+
+def updated(known: StoredFindings, newer: StoredFindings) -> StoredFindings:
+    """What is known with what `newer` knows. A plain dictionary: every document pays for this a few times."""
+    known_now = {name: value for name, value in newer.items() if value is not None}
+    return cast("StoredFindings", {**known, **known_now})
 
 
 async def store(conn: Conn, found: Sequence[tuple[Claim, StoredFindings]]) -> None:
@@ -48,7 +48,7 @@ async def store(conn: Conn, found: Sequence[tuple[Claim, StoredFindings]]) -> No
     as a whole. Triggers copy classification and values, which is no change by a person.
     """
     await lock_documents(conn, [claim.document_id for claim, _ in found])
-    rows = await dumped([key_of(claim) | _known(findings) for claim, findings in found])
+    rows = await dumped([key_of(claim) | findings for claim, findings in found])
     await conn.execute(
         """
         WITH known AS (
@@ -103,7 +103,3 @@ async def store(conn: Conn, found: Sequence[tuple[Claim, StoredFindings]]) -> No
         """,
         {"rows": rows},
     )
-
-
-def _known(findings: StoredFindings) -> dict[str, Any]:
-    return {field.name: getattr(findings, field.name) for field in fields(findings)}
