@@ -305,6 +305,10 @@ class Queue(Protocol):
         """Give the message back, due after `delay_s`."""
         ...
 
+    async def ping(self) -> None:
+        """Return if the queue answers, at a cost that does not grow with what it holds."""
+        ...
+
     async def depth(self) -> Depth:
         """What the queue holds now."""
         ...

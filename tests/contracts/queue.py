@@ -225,6 +225,9 @@ class QueueContract(ABC):
         assert len(messages) == 25
         assert await queue.receive(limit=10, wait_s=0) == []
 
+    async def test_a_queue_that_is_there_answers(self, queue: Queue) -> None:
+        await queue.ping()
+
     async def test_depth_tells_what_is_due_delayed_and_in_flight(self, queue: Queue) -> None:
         empty = await queue.depth()
         await queue.send(["in flight"])

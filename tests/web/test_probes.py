@@ -12,7 +12,6 @@ from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
 
 from docmill.errors import ServerError
-from docmill.ports import Depth
 from docmill.service.blobs import Blobs
 from docmill.service.health import Health
 from docmill.service.metrics import Metrics
@@ -29,7 +28,7 @@ FILE = {"file": ("bill.pdf", b"%PDF-1.7 bill")}
 
 
 class BrokenQueue(MemoryQueue):
-    async def depth(self) -> Depth:
+    async def ping(self) -> None:
         raise ServerError("the queue is gone")
 
 

@@ -70,8 +70,8 @@ class Health:
             "queue": _Question("queue", self._ask_queue, limit_s),
             "files": _Question("files", self._ask_files, limit_s),
         }
-        self.depth: Depth | None = None
-        """What the queue held when it was last asked; None if it did not say."""
+        self._counting = _Question("queue depth", self._count, limit_s)
+        self._depth: Depth | None = None
 
     async def alive(self) -> Report:
         """Whether this process can do anything at all: it cannot without its database."""
@@ -82,6 +82,10 @@ class Health:
         states = await asyncio.gather(*(question.state() for question in self._questions.values()))
         return Report(dict(zip(self._questions, states, strict=True)), stopping=self._stopping.is_set())
 
+    async def depth(self) -> Depth | None:
+        """What the queue holds; None if it does not say. Apart, because a deep queue takes long to count."""
+        return self._depth if await self._counting.state() == "ok" else None
+
     async def _ask_database(self) -> None:
         # Not through the pool: one that is merely busy is no reason to call the database gone.
         with translated():
@@ -91,11 +95,10 @@ class Health:
                 await conn.execute("SELECT 1")
 
     async def _ask_queue(self) -> None:
-        depth = None
-        try:
-            depth = await self._queue.depth()
-        finally:
-            self.depth = depth
+        await self._queue.ping()
+
+    async def _count(self) -> None:
+        self._depth = await self._queue.depth()
 
     async def _ask_files(self) -> None:
         """Write over a file that must still be there: an empty store is not the one that we began with."""

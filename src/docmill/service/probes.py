@@ -47,10 +47,11 @@ class Probes:
         What cannot be asked is left out, and `docmill_up` says so.
         """
         report = await self.health.ready()
-        # A database that does not answer a simple question is not asked for more.
+        # What does not answer a simple question is not asked for more.
         waiting = await self._backlog() if report.checks["database"] == "ok" else None
+        depth = await self.health.depth() if report.checks["queue"] == "ok" else None
         shared = CollectorRegistry()
-        shared.register(_Shared(report, self.health.depth, waiting))
+        shared.register(_Shared(report, depth, waiting))
         return self.metrics.exposition() + generate_latest(shared)
 
     async def _backlog(self) -> Backlog | None:

@@ -121,6 +121,9 @@ class MemoryQueue:
         self._changed.set()
         return [entry.body for entry in held]
 
+    async def ping(self) -> None:
+        """See `Queue.ping`."""
+
     async def depth(self) -> Depth:
         """See `Queue.depth`."""
         now = self._clock()

@@ -13,6 +13,8 @@ from docmill.service.notices import Notices
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.ids import new_id
 
+_NO_ID = UUID(int=0)
+
 
 class PostgresQueue:
     """`Queue` in a table.
@@ -233,6 +235,11 @@ class PostgresQueue:
             """,
             {"queue": self._name, "body": body},
         )
+
+    async def ping(self) -> None:
+        """See `Queue.ping`."""
+        async with self._database.connection() as conn:
+            await conn.execute("SELECT FROM message WHERE id = %(id)s", {"id": _NO_ID})
 
     async def depth(self) -> Depth:
         """See `Queue.depth`."""

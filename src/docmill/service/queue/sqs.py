@@ -149,6 +149,10 @@ class SqsQueue:
         del receiver
         return []
 
+    async def ping(self) -> None:
+        """See `Queue.ping`."""
+        await self._channel.counts()
+
     async def depth(self) -> Depth:
         """See `Queue.depth`. The counts are those of SQS, which lag behind by up to a minute.
 
