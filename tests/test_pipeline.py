@@ -15,6 +15,7 @@ from docmill.errors import (
     NetworkError,
     RateLimitedError,
     ServerError,
+    SetupError,
     TimeLimitError,
     TooLargeError,
     TransientError,
@@ -374,7 +375,7 @@ async def test_what_rules_found_survives_a_model_that_never_answers(steps: Steps
 class Wanting:
     """Finds what it finds by rule, since a model failed."""
 
-    def __init__(self, error: TransientError | None, usage: Usage = FREE) -> None:
+    def __init__(self, error: TransientError | SetupError | None, usage: Usage = FREE) -> None:
         self._update = {"model_error": error, "usage": usage, "reason": "rules; asked small model"}
 
     async def extract(
@@ -445,6 +446,20 @@ async def test_a_document_waits_as_long_as_nobody_could_be_asked(steps: Steps) -
         await process(REF, steps, MemoryJournal(), attempt=3, max_attempts=3)
 
     assert not caught.value.attempted
+
+
+@pytest.mark.parametrize("usage", [FREE, PAID])
+async def test_a_document_waits_for_a_person_who_must_mend_a_model_and_shows_what_rules_found(
+    steps: Steps, usage: Usage
+) -> None:
+    observer = Hearing()
+    steps = replace(steps, extractor=Wanting(UnauthorizedError("no key"), usage=usage))
+
+    with pytest.raises(UnauthorizedError) as caught:
+        await process(REF, steps, MemoryJournal(), observer, attempt=3, max_attempts=3)
+
+    assert caught.value.step == "extract"
+    assert observer.found[-1].extraction is not None
 
 
 async def test_an_attempt_in_which_another_model_was_paid_counts(steps: Steps) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, SerializeAsAny
 
-from docmill.errors import DocmillError, TransientError
+from docmill.errors import DocmillError, SetupError, TransientError
 from docmill.grid import set_lines
 
 DocumentType = Literal["invoice", "receipt", "purchase_order", "delivery_note", "bank_statement", "other"]
@@ -389,7 +389,9 @@ class Extraction(_Record):
     usage: Usage = Usage()
     reason: str = ""
     failures: tuple[Failure, ...] = ()
-    model_error: InstanceOf[TransientError] | None = Field(default=None, exclude=True)
+    model_error: InstanceOf[TransientError] | InstanceOf[SetupError] | None = Field(
+        default=None, exclude=True
+    )
 
 
 class Verdict(_Record):

@@ -13,6 +13,7 @@ from docmill import transcription
 from docmill.errors import (
     DocmillError,
     DocumentError,
+    SetupError,
     TimeLimitError,
     TransientError,
     UnsupportedFileTypeError,
@@ -152,7 +153,7 @@ async def process(
             found = await _found(ref, _Attempt(steps, journal, pages, clock, attempt, counted))
             result = replace(found, timings_s=clock.timings_s, attempt=attempt)
             error = _retry_error(result)
-            if error is not None and (attempt < max_attempts or not error.attempted):
+            if error is not None and (attempt < max_attempts or _costs_no_attempt(error)):
                 await clock.record(
                     Findings(
                         classification=result.classification,
@@ -296,23 +297,29 @@ def _with_reason(extraction: Extraction, error: DocmillError) -> Extraction:
     return extraction.model_copy(update={"reason": "; ".join(filter(None, (extraction.reason, told)))})
 
 
-def _retry_error(result: Result) -> TransientError | None:
+def _retry_error(result: Result) -> TransientError | SetupError | None:
     """Why to try again later: the error of a model that may say more then. The result is of use without it.
 
     It was an attempt if any model was asked: what is paid again and again must come to an end.
     """
     extraction, classification = result.extraction, result.classification
     told = {"classify": classification.model_error, "extract": extraction and extraction.model_error}
-    errors = {step: error for step, error in told.items() if isinstance(error, TransientError)}
+    errors = {step: error for step, error in told.items() if isinstance(error, TransientError | SetupError)}
     if extraction is None or not errors:
         return None
     step, error = next(
         ((step, one) for step, one in errors.items() if one.attempted), next(iter(errors.items()))
     )
-    if not error.attempted and classification.usage.plus(extraction.usage) != Usage():
+    was_paid = classification.usage.plus(extraction.usage) != Usage()
+    if isinstance(error, TransientError) and not error.attempted and was_paid:
         error = type(error)(error.message, retry_after_s=error.retry_after_s)
     error.step = step
     return error
+
+
+def _costs_no_attempt(error: TransientError | SetupError) -> bool:
+    """Whether a document waits for as long as it takes: a model was left alone, or a person must act."""
+    return isinstance(error, SetupError) or not error.attempted
 
 
 async def _classification(document: Document, original: Original, attempt: _Attempt) -> Classification:

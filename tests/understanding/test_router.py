@@ -14,6 +14,7 @@ from docmill.errors import (
     NetworkError,
     RateLimitedError,
     ServerError,
+    SetupError,
     TransientError,
     UnauthorizedError,
 )
@@ -284,16 +285,12 @@ async def test_a_model_that_fails_leaves_what_there_is_to_the_next(
     assert found.usage == COST.plus(COST)
 
 
-async def test_documents_wait_for_a_person_who_must_mend_the_setup(document: Document) -> None:
-    error = UnauthorizedError("no key")
-
-    with pytest.raises(UnauthorizedError):
-        await routed(document, extraction(document, {}), Model("small model", error=error))
-
-
-@pytest.mark.parametrize("error", [RateLimitedError("slow"), NetworkError("later", attempted=False)])
+@pytest.mark.parametrize(
+    "error",
+    [RateLimitedError("slow"), NetworkError("later", attempted=False), UnauthorizedError("no key")],
+)
 async def test_a_model_that_can_be_asked_later_is_told_with_what_there_is(
-    error: TransientError, document: Document
+    error: TransientError | SetupError, document: Document
 ) -> None:
     first = extraction(document, {**WHOLE, "number": None, "issue_date": None})
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import combinations
 from typing import Any, NamedTuple, Protocol, cast
 
-from docmill.errors import DocumentError, TimeLimitError, TransientError
+from docmill.errors import DocumentError, SetupError, TimeLimitError, TransientError
 from docmill.judging import judged
 from docmill.limits import inner_limit
 from docmill.model import Document, Evidence, Extraction, Failure, Schema, Verdict, letters_and_digits
@@ -78,7 +78,7 @@ class Router:
         """See `Extractor.extract`. Its reason tells who was asked for what, and what came of it.
 
         A model that fails leaves what there is to the next; `model_error` says that it can be asked later
-        for what is still doubted in the end. Raises SetupError.
+        for what is still doubted in the end, perhaps only once somebody has mended the setup.
         """
         first = await self._first.extract(document, schema, original)
         state = _State(first, await judged(self._gate, document, first, schema), [first.reason])
@@ -150,8 +150,8 @@ class Router:
         state.story[0] = state.story[0].replace(_NOT_NEEDED, "")
         try:
             found = await model.ask(document, schema, original, meter=meter, only=wanted)
-        except (TransientError, DocumentError) as error:
-            if isinstance(error, TransientError):
+        except (TransientError, DocumentError, SetupError) as error:
+            if not isinstance(error, DocumentError):
                 state.errors.append(error)
             log.warning(
                 "a model read no fields: %s", error.message, extra={"code": error.code, "model": model.name}
@@ -176,7 +176,7 @@ class _State:
     best: Extraction
     verdict: Verdict
     story: list[str] = field(default_factory=list[str])
-    errors: list[TransientError] = field(default_factory=list[TransientError])
+    errors: list[TransientError | SetupError] = field(default_factory=list[TransientError | SetupError])
 
     @property
     def doubted(self) -> tuple[str, ...]:
@@ -186,7 +186,7 @@ class _State:
         return tuple(dict.fromkeys(_INDEX.sub("[]", path) for path in paths))
 
     @property
-    def model_error(self) -> TransientError | None:
+    def model_error(self) -> TransientError | SetupError | None:
         """Why to ask models again later: the first failure of one that was asked, if any was."""
         if not self.doubted:
             return None
