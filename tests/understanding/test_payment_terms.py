@@ -91,6 +91,10 @@ Date d'échéance          31/03/2026
         "Payment is due within 30 days from invoice date.",
         "Paiement à 30 jours fin de mois.",
         "Zahlbar sofort ohne Abzug",
+        "Règlement à réception de facture",
+        "2% 10, net 30",
+        "Te betalen binnen 14 dagen na factuurdatum.",
+        "Pagamento a 30 giorni data fattura",
     ],
 )
 def test_a_sentence_that_is_nothing_but_terms_needs_no_label(typeset: Typeset, sentence: str) -> None:
@@ -113,6 +117,9 @@ def test_a_sentence_that_is_nothing_but_terms_needs_no_label(typeset: Typeset, s
         "Zahlungsbedingungen: zahlbar ohne Abschlag bis",
         "Forma de pago: Transferencia a 30 días",
         "Lieferung in 14 Tagen",
+        "Zahlungen nach 30 Tagen werden verzinst",
+        "Net 12",
+        "Garantie: 30 Tage nach Zahlung",
     ],
 )
 def test_what_is_no_whole_clause_on_payment_is_not_taken_for_terms(typeset: Typeset, line: str) -> None:
@@ -129,6 +136,14 @@ def test_general_terms_are_not_those_of_the_invoice(typeset: Typeset) -> None:
 def test_two_different_terms_are_none(typeset: Typeset) -> None:
     assert terms(typeset("Invoice 4711\n\nPayment terms: Net 30\n\n\nPayment terms: Net 60")) is None
     assert terms(typeset("Invoice 4711\n\nPayment terms: Net 30\fPayment terms: Net 30")) == "Net 30"
+
+
+def test_what_follows_on_arrears_is_no_part_of_the_terms(typeset: Typeset) -> None:
+    labelled = "Payment terms: 30 days from date of invoice. Late payments bear 5% interest."
+    sentences = "Payment due within 30 days. Late payment: 1.5% per month."
+
+    assert terms(typeset(f"Invoice 4711\n\n{labelled}")) == "30 days from date of invoice."
+    assert terms(typeset(f"Invoice 4711\n\n{sentences}")) == "Payment due within 30 days."
 
 
 def test_orders_have_terms_and_receipts_have_none(typeset: Typeset) -> None:

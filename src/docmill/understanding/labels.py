@@ -230,12 +230,13 @@ PAYMENT_LABELS: Phrases[str] = _known(
         for meaning, phrases in (
             ("terms", language.payment.terms),
             ("method", language.payment.method),
+            ("generic", language.payment.generic),
             ("offered", language.payment.offered),
         )
         for phrase in phrases
     ]
 )
-"""Labels of terms and means of payment, with what they introduce; `offered`: means to choose from."""
+"""Labels of terms and means of payment, with what they introduce; see `PaymentWords`."""
 
 PAYMENT_PHRASES: Phrases[str] = _known(
     [
@@ -245,13 +246,24 @@ PAYMENT_PHRASES: Phrases[str] = _known(
             ("paid", language.payment.paid),
             ("collected", language.payment.collected),
             ("transfer", language.payment.transfer),
+        )
+        for phrase in phrases
+    ]
+)
+"""What sentences say of how it is paid, with what they mean; see `PaymentWords`."""
+
+PAYMENT_CLAUSES: Phrases[str] = _known(
+    [
+        (phrase, meaning)
+        for language in LANGUAGES
+        for meaning, phrases in (
             ("immediate", language.payment.immediate),
             ("clause", language.payment.clauses),
         )
         for phrase in phrases
     ]
 )
-"""What sentences say of payment, with what they mean; see `PaymentWords`."""
+"""Terms of payment without a number of days, with their kind; see `PaymentWords`."""
 
 METHODS: Phrases[str] = _known(
     [

@@ -16,7 +16,7 @@ LABELLED, STATED, TENDERED, ALONE = 0.95, 0.85, 0.85, 0.7
 """Confidence in a means behind a label, in a sentence, beside an amount at a till, alone below the total."""
 _GENERAL: Mapping[str, str] = {"58": "30", "59": "49", "54": "48", "55": "48"}
 """SEPA credit transfer, SEPA direct debit, credit card and debit card, with what they are a kind of."""
-_TRANSFER, _DIRECT_DEBIT = "30", "49"
+_TRANSFER, _DIRECT_DEBIT, _CARD = "30", "49", "48"
 _NEAR_LINES = 3.0
 """Text heights between a label and the means below it."""
 _MOST_WORDS = 6
@@ -38,6 +38,11 @@ class _Means(NamedTuple):
     span: Span
     quality: float
 
+    @property
+    def kind(self) -> str:
+        """The code that all means of its kind share."""
+        return _GENERAL.get(self.code, self.code)
+
 
 def payment_method(
     candidates: Candidates, document_type: DocumentType, total: Finding | None
@@ -49,13 +54,13 @@ def payment_method(
     if document_type == "receipt":
         lines = _tendered(candidates)
         ranking = [
-            (_labelled(candidates), LABELLED),
+            (_labelled(candidates, document_type), LABELLED),
             (lines, TENDERED),
             (_below_total(candidates, total), ALONE),
         ]
     else:
         lines = []
-        ranking = [(_labelled(candidates), LABELLED), (_stated(candidates), STATED)]
+        ranking = [(_labelled(candidates, document_type), LABELLED), (_stated(candidates), STATED)]
     for found, probability in ranking:
         named = list(found)
         if named:
@@ -67,20 +72,20 @@ def payment_method(
 
 def _agreed(named: Sequence[_Means]) -> _Means | None:
     """The most special of means of one kind; None if they are of several kinds."""
-    if len({_GENERAL.get(one.code, one.code) for one in named}) > 1:
+    if len({means.kind for means in named}) > 1:
         return None
-    special = [one for one in named if one.code in _GENERAL]
-    if len({one.code for one in special}) > 1:
+    special = [means for means in named if means.code in _GENERAL]
+    if len({means.code for means in special}) > 1:
         return named[0]._replace(code=_GENERAL[special[0].code])
     return (special or named)[0]
 
 
-def _labelled(candidates: Candidates) -> Iterator[_Means]:
+def _labelled(candidates: Candidates, document_type: DocumentType) -> Iterator[_Means]:
     """The means right behind a label, right of it or right below it; all of them where it names several."""
     for sheet in candidates.layout.sheets:
         for segment in sheet.segments:
             labels = PAYMENT_LABELS.find(segment.text)
-            if not labels or not _introduces_means(segment.text, labels[0]):
+            if not labels or not _introduces_means(segment.text, labels[0], document_type):
                 continue
             label = labels[0]
             own = Span(segment, label.stop, len(segment.text))
@@ -88,26 +93,33 @@ def _labelled(candidates: Candidates) -> Iterator[_Means]:
             yield from next((means for means in map(_named, places) if means), list[_Means]())
 
 
-def _introduces_means(text: str, label: Label[str]) -> bool:
-    """Whether the label stands first; a misspelt one may be a plural such as `payment methods`."""
-    return label.quality == 1 and "method" in label.meanings and not text[: label.start].strip(_MARKS)
+def _introduces_means(text: str, label: Label[str], document_type: DocumentType) -> bool:
+    """Whether the label stands first; a misspelt one may be a plural such as `payment methods`.
+
+    Words such as `payment` are a label alone, before a colon, and on receipts, which have no sentences.
+    """
+    if label.quality < 1 or text[: label.start].strip(_MARKS):
+        return False
+    is_alone = text[label.stop :].lstrip()[:1] in ("", ":")
+    is_generic = "generic" in label.meanings and (is_alone or document_type == "receipt")
+    return "method" in label.meanings or is_generic
 
 
 def _beside(sheet: Sheet, segment: Segment) -> list[Span]:
     """What stands right of a label, a lone colon left aside, and right below it."""
-    right = [one for one in sheet.right_of(segment)[:2] if one.text.strip(_MARKS)]
+    right = [other for other in sheet.right_of(segment)[:2] if other.text.strip(_MARKS)]
     below = [
-        one
-        for one in sheet.below(segment.box)[:1]
-        if one.middle - segment.middle < _NEAR_LINES * sheet.text_height
+        other
+        for other in sheet.below(segment.box)[:1]
+        if other.middle - segment.middle < _NEAR_LINES * sheet.text_height
     ]
-    return [Span(one, 0, len(one.text)) for one in [*right[:1], *below]]
+    return [Span(other, 0, len(other.text)) for other in [*right[:1], *below]]
 
 
 def _named(place: Span) -> list[_Means]:
     """The means that a short text names."""
     means = _clear(place)
-    if len(_WORD.findall(place.text)) > _MOST_WORDS + sum(len(one.span.text.split()) for one in means):
+    if len(_WORD.findall(place.text)) > _MOST_WORDS + sum(len(method.span.text.split()) for method in means):
         return []
     return means
 
@@ -161,9 +173,10 @@ def _said(sentence: Span, phrases: Sequence[Label[str]]) -> Iterator[_Means]:
         if "transfer" in phrase.meanings:
             yield from means or [_Means(_TRANSFER, span, phrase.quality)]
         if "collected" in phrase.meanings:
-            yield from (one for one in means if _GENERAL.get(one.code, one.code) in (_DIRECT_DEBIT, "48"))
+            yield from (method for method in means if method.kind in (_DIRECT_DEBIT, _CARD))
         if "paid" in phrase.meanings:
-            yield from (one for one in means if _follows(sentence.segment.text, phrase.stop, one.span))
+            text = sentence.segment.text
+            yield from (method for method in means if _follows(text, phrase.stop, method.span))
 
 
 def _follows(text: str, start: int, span: Span) -> bool:
@@ -200,8 +213,8 @@ def _only_means(segment: Segment) -> list[_Means]:
     """The means of a text that has no other words."""
     means = _means(Span(segment, 0, len(segment.text)))
     rest = segment.text
-    for one in reversed(means):
-        rest = f"{rest[: one.span.start]} {rest[one.span.stop :]}"
+    for method in reversed(means):
+        rest = f"{rest[: method.span.start]} {rest[method.span.stop :]}"
     return means if means and not _has_words(rest) else []
 
 
@@ -212,7 +225,7 @@ def _has_words(text: str) -> bool:
 def _amounts(candidates: Candidates, sheet: Sheet, segment: Segment) -> Iterator[Decimal]:
     """The amounts on the line of a means, if there are only amounts."""
     mark = candidates.conventions.mark
-    texts = [one.text for one in sheet.right_of(segment)]
+    texts = [other.text for other in sheet.right_of(segment)]
     if any(map(_has_words, texts)):
         return
     for text in (segment.text, *texts):

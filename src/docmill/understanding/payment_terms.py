@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from docmill.model import letters_and_digits
 from docmill.understanding.candidates import Candidates
 from docmill.understanding.findings import Finding, Span
-from docmill.understanding.labels import METHODS, PAYMENT_LABELS, PAYMENT_PHRASES
+from docmill.understanding.labels import METHODS, PAYMENT_CLAUSES, PAYMENT_LABELS
 from docmill.understanding.layout import Segment, Sheet
 from docmill.understanding.terms import (
     begins_with_payment,
@@ -61,17 +61,27 @@ def _labelled(candidates: Candidates) -> Iterator[_Clause]:
             if start is None:
                 continue
             own = Span(segment, start, len(segment.text))
-            beside = [Span(one, 0, len(one.text)) for one in sheet.right_of(segment)[:1]]
+            beside = [Span(other, 0, len(other.text)) for other in sheet.right_of(segment)[:1]]
             below = [
-                Span(one, 0, len(one.text))
-                for one in sheet.below(segment.box)[:2]
-                if one.middle - segment.middle < _NEAR_LINES * sheet.text_height
+                Span(other, 0, len(other.text))
+                for other in sheet.below(segment.box)[:2]
+                if other.middle - segment.middle < _NEAR_LINES * sheet.text_height
             ]
             places = [own] if own.text.strip(_MARKS) else [*beside, *below]
-            paragraphs = (_trimmed(_paragraph(sheet, place)) for place in places)
-            clause = next((one for one in paragraphs if _is_terms(_text(one))), None)
+            paragraphs = (_leading(_trimmed(_paragraph(sheet, place))) for place in places)
+            clause = next((clause for clause in paragraphs if _is_terms(_text(clause))), None)
             if clause is not None:
                 yield clause
+
+
+def _leading(paragraph: _Clause) -> _Clause:
+    """Its sentences up to the first that speaks of something else, such as arrears."""
+    stop = 0
+    for sentence in _sentences(paragraph):
+        if speaks_of_other_terms(_text(sentence)):
+            break
+        stop = _text(paragraph).index(_text(sentence), stop) + len(_text(sentence))
+    return _cut(paragraph, 0, stop)
 
 
 def _after_label(text: str) -> int | None:
@@ -101,12 +111,15 @@ def _is_prose(sheet: Sheet) -> bool:
 
 
 def _may_be_terms(text: str) -> bool:
-    return any(term.of_payment for term in find_terms(text)) or "immediate" in _clauses(text)
+    """Whether it names days to pay, or none at all; `net 12` alone may be a weight."""
+    terms = [term for term in find_terms(text) if term.of_payment]
+    has_days = any(text[term.start : term.stop].strip("0123456789") for term in terms)
+    return has_days or (bool(terms) and "%" in text) or "immediate" in _clauses(text)
 
 
 def _clauses(text: str) -> frozenset[str]:
-    """What phrases that are terms of payment without a number of days are found, as in `PAYMENT_PHRASES`."""
-    found = PAYMENT_PHRASES.find(text)
+    """What phrases that are terms of payment without a number of days are found, as in `PAYMENT_CLAUSES`."""
+    found = PAYMENT_CLAUSES.find(text)
     meanings = (meaning for phrase in found if phrase.quality == 1 for meaning in phrase.meanings)
     return frozenset(meanings) & {"immediate", "clause"}
 
@@ -173,8 +186,8 @@ def _goes_on(sheet: Sheet, line: Span, below: Segment) -> bool:
     if segment.box.x1 - segment.box.x0 < _WIDE or sheet.right_of(below):
         return False
     word = sheet.page.words.box(below.start, below.start + 1)
-    lines = [one.box.x1 for one in sheet.segments if abs(one.box.x0 - segment.box.x0) < _ALIGNED]
-    return segment.box.x1 + (word.x1 - word.x0) > max(lines)
+    ends = [other.box.x1 for other in sheet.segments if abs(other.box.x0 - segment.box.x0) < _ALIGNED]
+    return segment.box.x1 + (word.x1 - word.x0) > max(ends)
 
 
 def _begins_with_label(text: str) -> bool:

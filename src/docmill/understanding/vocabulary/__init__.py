@@ -37,15 +37,16 @@ class Terms:
 class PaymentWords:
     """How a language introduces the terms and the means of payment. Whole phrases.
 
-    terms: labels of the terms of payment. method: labels of the means of payment. offered: labels of a list
-    of means to choose from. paid: what stands right before the means that was used. collected: that the
-    seller takes the money. transfer: that the buyer is asked for a bank transfer. immediate: terms of payment
-    without a number of days that are clear beside a word of paying. clauses: others, clear behind a label
-    only.
+    terms: labels of the terms of payment. method: labels of the means of payment. generic: labels that are
+    words of sentences, too. offered: labels of a list of means to choose from. paid: what stands right before
+    the means that was used. collected: that the seller takes the money. transfer: that the buyer is asked for
+    a bank transfer. immediate: terms of payment without a number of days that are clear beside a word of
+    paying. clauses: others, clear behind a label only.
     """
 
     terms: tuple[str, ...]
     method: tuple[str, ...]
+    generic: tuple[str, ...]
     offered: tuple[str, ...]
     paid: tuple[str, ...]
     collected: tuple[str, ...]
