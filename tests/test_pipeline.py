@@ -462,6 +462,20 @@ async def test_a_document_waits_for_a_person_who_must_mend_a_model_and_shows_wha
     assert observer.found[-1].extraction is not None
 
 
+async def test_a_document_waits_for_a_person_who_must_mend_the_model_that_says_what_it_is(
+    steps: Steps,
+) -> None:
+    observer = Hearing()
+    steps = replace(steps, classifier=Telling(UnauthorizedError("no key"), usage=FREE))
+
+    with pytest.raises(UnauthorizedError) as caught:
+        await process(REF, steps, MemoryJournal(), observer, attempt=3, max_attempts=3)
+
+    assert caught.value.step == "classify"
+    assert observer.found[-1].classification is not None
+    assert observer.found[-1].extraction is not None
+
+
 async def test_an_attempt_in_which_another_model_was_paid_counts(steps: Steps) -> None:
     left_alone = ServerError("left alone", retry_after_s=30, attempted=False)
     steps = replace(steps, extractor=Wanting(left_alone, usage=PAID))

@@ -141,8 +141,10 @@ async def test_what_a_person_must_mend_is_not_passed_over(
 ) -> None:
     server.replies = [Reply({"error": {"message": "x"}}, 401)]
 
-    with pytest.raises(UnauthorizedError):
-        await LlmClassifier(asker_of(), FakeClassifier(RULES)).classify(document)
+    found = await LlmClassifier(asker_of(), FakeClassifier(RULES)).classify(document)
+
+    assert found.model_copy(update={"model_error": None}) == RULES
+    assert isinstance(found.model_error, UnauthorizedError)
 
 
 async def test_a_model_that_says_nothing_is_given_up_in_time(

@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, cast
 
-from docmill.errors import DocmillError, DocumentError, TimeLimitError, TransientError
+from docmill.errors import DocmillError, DocumentError, SetupError, TimeLimitError, TransientError
 from docmill.limits import inner_limit
 from docmill.model import DOCUMENT_TYPES, Classification, Document
 from docmill.ports import Classifier, Original
@@ -73,7 +73,7 @@ class LlmClassifier:
                 found = await self._asked(document, original, known, meter=meter)
         except TimeoutError:
             error = TimeLimitError(f"the model {self._asker.name!r} took too long")
-        except (TransientError, DocumentError) as failure:
+        except (TransientError, DocumentError, SetupError) as failure:
             error = failure
         if error is not None:
             log.warning("a model did not classify", extra={"code": error.code, "model": self._asker.name})
