@@ -55,6 +55,9 @@ class NoOp:
     async def put(self, step: str, result: bytes) -> None:
         pass
 
+    async def replace(self, step: str, result: bytes) -> None:
+        pass
+
     async def entries(self, folder: str) -> list[str]:
         return []
 

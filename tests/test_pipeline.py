@@ -5,6 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from docmill import transcription
 from docmill.batch.memory import MemoryExporter, MemoryJournal, MemoryReader
@@ -160,6 +161,38 @@ async def test_a_retry_reuses_the_transcription(steps: Steps, make_document: Cal
 
     assert converter.calls == 1
     assert transcription.loads(await journal.get("transcription") or b"").text == "Total   12.50"
+
+
+async def test_an_unreadable_transcription_is_made_anew(
+    steps: Steps, make_document: Callable[..., Document]
+) -> None:
+    document = replace(make_document("Total   12.50"), preprocessed_pdf=b"%PDF pictures")
+    converter, journal = Converting(document), MemoryJournal()
+    await journal.put("transcription", b"torn")
+    await journal.put("preprocessed", b"torn, too")
+    steps = replace(steps, converter=converter)
+
+    await process(REF, steps, journal)
+    await process(REF, steps, journal, attempt=2)
+
+    assert converter.calls == 1
+    assert transcription.loads(await journal.get("transcription") or b"").text == "Total   12.50"
+    assert await journal.get("preprocessed") == b"%PDF pictures"
+
+
+async def test_a_transcription_of_a_newer_release_waits_for_it_and_is_no_attempt(
+    steps: Steps, make_document: Callable[..., Document]
+) -> None:
+    converter, journal = Converting(make_document("Total   12.50")), MemoryJournal()
+    newer = zstandard.compress(b'{"format": 99}')
+    await journal.put("transcription", newer)
+
+    with pytest.raises(ServerError, match="newer release") as caught:
+        await process(REF, replace(steps, converter=converter), journal)
+
+    assert not caught.value.attempted
+    assert converter.calls == 0
+    assert await journal.get("transcription") == newer
 
 
 async def test_preprocessed_pictures_are_kept_before_the_transcription_that_speaks_of_them(

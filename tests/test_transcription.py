@@ -82,8 +82,15 @@ def test_bytes_that_are_no_transcription_are_refused() -> None:
 def test_a_format_of_the_future_is_refused() -> None:
     future = zstandard.compress(json.dumps({"format": 99}).encode())
 
-    with pytest.raises(ValueError, match="format 99 is unknown"):
+    with pytest.raises(transcription.NewerFormatError, match="format 99 is unknown"):
         transcription.loads(future)
+
+
+@pytest.mark.parametrize("written", [0, "2", None])
+def test_a_format_that_never_was_is_refused(written: object) -> None:
+    with pytest.raises(ValueError, match="is unknown; expected 2") as caught:
+        transcription.loads(zstandard.compress(json.dumps({"format": written}).encode()))
+    assert not isinstance(caught.value, transcription.NewerFormatError)
 
 
 def test_what_reading_cost_survives_storing(make_document: Callable[..., Document]) -> None:

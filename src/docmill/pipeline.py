@@ -13,6 +13,7 @@ from docmill import transcription
 from docmill.errors import (
     DocmillError,
     DocumentError,
+    ServerError,
     SetupError,
     TimeLimitError,
     TransientError,
@@ -52,6 +53,8 @@ AI_STEP_S = 300.0
 RULES_S = 120.0
 """How long rules with a second look may take within a step: more than their own limits are together."""
 _UNKNOWN_TYPE = "application/octet-stream"
+_NEWER_RELEASE_S = 60.0
+"""How long a document waits for a worker of the release that has read it."""
 _LISTED = 10
 """So many parts are named in the summary of what holds them."""
 
@@ -208,8 +211,8 @@ async def _found(ref: Ref, attempt: _Attempt) -> Result:
 async def _transcription(original: Original, attempt: _Attempt) -> Document:
     journal, pages, spending = attempt.journal, attempt.pages, attempt.spending
     stored = await journal.get("transcription")
-    if stored is not None:
-        document = await transcription.unpack(stored)
+    document = None if stored is None else await _stored_document(stored)
+    if document is not None:
         spending.assume(document.usage)
         pages.allow_time_for(len(document.pages))
         await pages.clear(is_retry=attempt.number > 1)
@@ -218,13 +221,33 @@ async def _transcription(original: Original, attempt: _Attempt) -> Document:
     document = await attempt.steps.converter.convert(original, pages)
     if not pages.has_entries:  # what their pages cost was counted when they were read
         spending.count_reported(document.usage, since=before)
+    keep = journal.put if stored is None else journal.replace
     if document.preprocessed_pdf is not None:
         # Before the transcription, which says that it is there.
-        await journal.put("preprocessed", document.preprocessed_pdf)
+        await keep("preprocessed", document.preprocessed_pdf)
         document = replace(document, preprocessed_pdf=None)
-    await journal.put("transcription", await transcription.pack(document))
+    await keep("transcription", await transcription.pack(document))
     await pages.clear(is_retry=attempt.number > 1)
     return document
+
+
+async def _stored_document(stored: bytes) -> Document | None:
+    """The transcription of an earlier attempt; None if it cannot be read, for then it is made anew.
+
+    Raises ServerError, which is no attempt, for that of a later release: its workers go on with it.
+    """
+    try:
+        return await transcription.unpack(stored)
+    except transcription.NewerFormatError as error:
+        raise ServerError(
+            "the document was read by a newer release of docmill, whose workers go on with it; start one, or "
+            "update this one",
+            retry_after_s=_NEWER_RELEASE_S,
+            attempted=False,
+        ) from error
+    except ValueError:
+        log.warning("the stored transcription cannot be read and is made anew")
+        return None
 
 
 async def _received(

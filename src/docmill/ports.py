@@ -192,6 +192,10 @@ class Journal(Protocol):
         """
         ...
 
+    async def replace(self, step: str, result: bytes) -> None:
+        """Remember `result` in place of what was put for this step, which cannot be read. Raises as `put`."""
+        ...
+
     async def entries(self, folder: str) -> list[str]:
         """The steps below `folder` of which something is remembered, sorted: `folder/one`, `folder/two`.
 

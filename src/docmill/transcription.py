@@ -18,6 +18,12 @@ FORMAT = 2
 """What is written. Format 1 had no tables; it is still read."""
 READ_FORMATS = (1, 2)
 _LARGE_BYTES = 50_000
+
+
+class NewerFormatError(ValueError):
+    """A transcription that a later release has written."""
+
+
 _SCALE = 100_000
 """Boxes are stored as integers of 1/100,000 of the page: 3 µm on A4, and half the size of decimals."""
 
@@ -66,7 +72,7 @@ _thread = threading.local()
 
 
 def loads(data: bytes) -> Document:
-    """The document that `dumps` wrote. Raises ValueError for anything else."""
+    """The document that `dumps` wrote. Raises NewerFormatError, ValueError for anything else."""
     try:
         return _document(json.loads(zstandard.ZstdDecompressor().decompress(data)))
     except (zstandard.ZstdError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -74,8 +80,11 @@ def loads(data: bytes) -> Document:
 
 
 def _document(content: dict[str, Any]) -> Document:
-    if content.get("format") not in READ_FORMATS:
-        raise ValueError(f"transcription format {content.get('format')!r} is unknown; expected {FORMAT}")
+    written = content.get("format")
+    if isinstance(written, int) and written > FORMAT:
+        raise NewerFormatError(f"transcription format {written} is unknown; a newer release wrote it")
+    if written not in READ_FORMATS:
+        raise ValueError(f"transcription format {written!r} is unknown; expected {FORMAT}")
     return Document(
         content_hash=content["content_hash"],
         media_type=content["media_type"],

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import httpx
 import pytest
+import zstandard
 
 from docmill import transcription
 from docmill.errors import ContextTooLongError, EncryptedError, ServerError
@@ -205,6 +206,41 @@ async def test_a_protected_file_is_known_to_be_a_pdf(
 def _lease(service: Service, ledger: Ledger, claim: Claim) -> Lease:
     message = Message("1", str(claim.ingestion_id), "1", 1)
     return Lease(ledger, service.queue, message, claim, since=time.monotonic(), lease_s=300, heartbeat_s=60)
+
+
+async def test_an_unreadable_transcription_is_made_anew_in_a_file_of_its_own(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    torn = f"ingestions/{accepted.ingestion_id}/transcription.json.zst"
+    await service.blobs.put_once(torn, b"torn")
+    script.extract_errors = [ServerError("away", retry_after_s=0)]
+
+    async with working():
+        await eyes.until(accepted, "ready")
+
+    ingestion = await eyes.ingestion(accepted)
+    assert ingestion.attempt_count == 2
+    assert len(script.converted) == 1  # the second attempt found what the first had made
+    assert ingestion.transcription_file_path == f"ingestions/{accepted.ingestion_id}/transcription-1.json.zst"
+    stored = await service.blobs.get(ingestion.transcription_file_path or "")
+    assert transcription.loads(stored).text.startswith("Invoice 7")
+    assert await service.blobs.get(torn) == b"torn"
+
+
+async def test_a_transcription_of_a_newer_release_costs_no_attempt(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    newer = zstandard.compress(b'{"format": 99}')
+    await service.blobs.put_once(f"ingestions/{accepted.ingestion_id}/transcription.json.zst", newer)
+
+    async with working():
+        waiting = await eyes.when(accepted, lambda row: row.error_code == "server_error")
+
+    assert "newer release" in (waiting.error_message or "")
+    assert (waiting.state, (await eyes.ingestion(accepted)).attempt_count) == ("processing", 0)
+    assert script.converted == []
 
 
 async def test_a_failed_document_shows_its_text_its_pages_and_its_file(

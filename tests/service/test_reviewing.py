@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+import zstandard
 from psycopg.types.json import Jsonb
 from pydantic import BaseModel, Field
 
@@ -270,6 +271,27 @@ async def test_without_what_was_read_the_checks_of_then_count(
     assert reviewed is not None
     assert [failure.check for failure in reviewed.failures] == ["confidence"]
     assert reviewed.standing.data == {**DATA, "gross_total": "13.00"}
+
+
+@pytest.mark.parametrize(("content", "says"), [(b"torn", None), (b'{"format": 99}', "newer release")])
+async def test_a_review_does_without_a_text_that_cannot_be_read_and_waits_for_a_release_that_can(
+    service: Service, upload: Upload, finish: Finish, content: bytes, says: str | None
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_id = (await upload()).document_id
+    ingestion_id = await finish(document_id, 0.3, is_kept=False)
+    reviewed = await service.reviews.of(document_id, tenant_id=tenant_id)
+    assert reviewed is not None
+    path = reviewed.standing.transcription_file_path or ""
+    await service.blobs.put_once(path, content if says is None else zstandard.compress(content))
+
+    if says is None:
+        await service.reviews.confirm_all(document_id, tenant_id=tenant_id, ingestion_id=ingestion_id)
+    else:
+        with pytest.raises(ServerError, match=says):
+            await service.reviews.confirm_all(document_id, tenant_id=tenant_id, ingestion_id=ingestion_id)
+
+    assert await _state(service, document_id) == ("ready" if says is None else "needs_review")
 
 
 async def test_a_document_that_is_gone_takes_no_word(

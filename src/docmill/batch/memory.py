@@ -53,6 +53,10 @@ class MemoryJournal:
         """See `Journal.put`."""
         self._results.setdefault(step, result)
 
+    async def replace(self, step: str, result: bytes) -> None:
+        """See `Journal.replace`."""
+        self._results[step] = result
+
     async def entries(self, folder: str) -> list[str]:
         """See `Journal.entries`."""
         return sorted(step for step in self._results if step.startswith(f"{folder}/"))

@@ -104,10 +104,10 @@ async def _examples(settings: Settings, schema: Schema, types: Sequence[str]) ->
 
 
 async def _example(service: Service, row: ReviewedRow, schema: Schema) -> Example | None:
-    """The document with what is known of it; None if its text is gone."""
+    """The document with what is known of it; None if its text is gone or cannot be read."""
     try:
         document = await transcription.unpack(await service.blobs.get(row.transcription_file_path))
-    except CorruptError:
+    except (CorruptError, ValueError):
         return None
     said: Mapping[str, object] = {path: value_at(row.data, path) for path in row.paths if "[" not in path}
     # Where nothing is left to look at, the values that nobody spoke of have passed, too.

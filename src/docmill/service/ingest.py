@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 _MANY_VALUES = 500
 """To make JSON of more takes so long (more than 10 ms) that it belongs into a thread."""
 _PACKED = ".json.zst"
+_NONE_REPLACED: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,7 @@ class Workshop:
         claim, stages = lease.claim, self.stages
         whose = on_account_of(claim.tenant_id, claim.document_id)
         fingerprint = await self.fingerprint.now()
+        journal = BlobJournal.of_claim(self.blobs, claim, self.writes)
         # Of this claim alone: an earlier one may have been lost here and not be over yet.
         async with folder_for(self.place, f"{claim.ingestion_id}-{claim.fence}") as folder:
             steps = Steps(
@@ -100,7 +102,7 @@ class Workshop:
                 extractor=stages.extractor,
                 gate=stages.gate,
                 namer=stages.namer,
-                exporter=LeaseExporter(lease, fingerprint),
+                exporter=LeaseExporter(lease, fingerprint, journal),
                 fingerprint=fingerprint,
                 limits=self.limits,
                 unpacker=stages.unpacker,
@@ -109,14 +111,13 @@ class Workshop:
                 schemas=stages.schemas,
                 teacher=self.lessons and self.lessons.of(claim.tenant_id, claim.document_id),
             )
-            journal = BlobJournal(self.blobs, claim.ingestion_id, self.writes)
             with whose:
                 ref = Ref(claim.file_path, claim.file_name)
                 result = await process(
                     ref,
                     steps,
                     journal,
-                    LeaseObserver(lease, self.tracer),
+                    LeaseObserver(lease, self.tracer, journal),
                     attempt=claim.attempt,
                     max_attempts=self.max_attempts,
                     spending=lease.spending,
@@ -165,21 +166,53 @@ class BlobReader:
 
 
 class BlobJournal:
-    """`Journal` beside the files of one ingestion; each entry is written once."""
+    """`Journal` beside the files of one ingestion; each entry is written once.
 
-    def __init__(self, blobs: Blobs, ingestion_id: UUID, breaker: Breaker) -> None:
+    fence: of the claim under which it is used; what is written in place of an unreadable entry is named by
+    it, so that who has lost the claim overwrites nothing. replaced: the keys of such entries, by step.
+    """
+
+    def __init__(
+        self,
+        blobs: Blobs,
+        ingestion_id: UUID,
+        breaker: Breaker,
+        *,
+        fence: int = 0,
+        replaced: Mapping[str, str] = _NONE_REPLACED,
+    ) -> None:
         self._blobs = blobs
         self._ingestion_id = ingestion_id
         self._breaker = breaker
+        self._fence = fence
+        self._replaced = dict(replaced)
+
+    @classmethod
+    def of_claim(cls, blobs: Blobs, claim: Claim, breaker: Breaker) -> "BlobJournal":
+        """That of a claimed ingestion, whose row says where its files are."""
+        paths = {"transcription": claim.transcription_file_path, "preprocessed": claim.preprocessed_file_path}
+        replaced = {step: path for step, path in paths.items() if path is not None}
+        return cls(blobs, claim.ingestion_id, breaker, fence=claim.fence, replaced=replaced)
+
+    def key(self, step: str) -> str:
+        """Where the result of a step is kept."""
+        return self._replaced.get(step) or journal_key(self._ingestion_id, step)
 
     async def get(self, step: str) -> bytes | None:
         """See `Journal.get`."""
-        return await self._blobs.find(journal_key(self._ingestion_id, step))
+        return await self._blobs.find(self.key(step))
 
     async def put(self, step: str, result: bytes) -> None:
         """See `Journal.put`."""
         async with guarded_part(self._breaker):
-            await self._blobs.put_once(journal_key(self._ingestion_id, step), result)
+            await self._blobs.put_once(self.key(step), result)
+
+    async def replace(self, step: str, result: bytes) -> None:
+        """See `Journal.replace`. The row names the new file once its claim stores what it has found."""
+        key = journal_key(self._ingestion_id, step, fence=self._fence)
+        async with guarded_part(self._breaker):
+            await self._blobs.put_once(key, result)
+        self._replaced[step] = key
 
     async def entries(self, folder: str) -> list[str]:
         """See `Journal.entries`."""
@@ -191,21 +224,23 @@ class BlobJournal:
         await self._blobs.delete(journal_key(self._ingestion_id, step))
 
 
-def journal_key(ingestion_id: UUID, step: str) -> str:
-    """Where an ingestion's result of `step` is kept."""
-    return f"ingestions/{ingestion_id}/{step}{'.pdf' if step == 'preprocessed' else _PACKED}"
+def journal_key(ingestion_id: UUID, step: str, *, fence: int | None = None) -> str:
+    """Where an ingestion's result of `step` is kept. fence: of the claim that replaces an unreadable one."""
+    name = step if fence is None else f"{step}-{fence}"
+    return f"ingestions/{ingestion_id}/{name}{'.pdf' if step == 'preprocessed' else _PACKED}"
 
 
 class LeaseObserver(StepObserver):
     """`Observer` that also has findings stored, for the holder of a claim only."""
 
-    def __init__(self, lease: Lease, tracer: Tracer = NO_TRACER) -> None:
+    def __init__(self, lease: Lease, tracer: Tracer = NO_TRACER, journal: BlobJournal | None = None) -> None:
         super().__init__(lease, tracer)
         self._lease = lease
+        self._key = journal.key if journal else partial(journal_key, lease.claim.ingestion_id)
 
     async def record(self, findings: Findings) -> None:
         """See `Observer.record`."""
-        arguments = (findings, self._lease.claim.ingestion_id)
+        arguments = (findings, self._key)
         large = (findings.document is not None and findings.document.is_large) or (
             findings.extraction is not None and len(findings.extraction.evidence) > _MANY_VALUES
         )
@@ -213,7 +248,7 @@ class LeaseObserver(StepObserver):
         await self._lease.record(found)
 
 
-def _stored(findings: Findings, ingestion_id: UUID) -> StoredFindings:
+def _stored(findings: Findings, key: Callable[[str], str]) -> StoredFindings:
     document, classification = findings.document, findings.classification
     found = StoredFindings(media_type=findings.media_type, page_count=findings.page_count)
     if classification is not None:
@@ -221,19 +256,19 @@ def _stored(findings: Findings, ingestion_id: UUID) -> StoredFindings:
     if findings.extraction is not None:
         found = updated(found, _provisional(findings.extraction, findings.verdict))
     if document is not None:
-        found = updated(found, _transcribed(document, ingestion_id))
+        found = updated(found, _transcribed(document, key))
     return found
 
 
-def _transcribed(document: Document, ingestion_id: UUID) -> StoredFindings:
+def _transcribed(document: Document, key: Callable[[str], str]) -> StoredFindings:
     is_preprocessed = any(page.preprocessed for page in document.pages)
     return StoredFindings(
         page_count=len(document.pages),
         language=document.language,
         text=_text(document),
         quality=document.quality if document.pages else None,
-        transcription_file_path=journal_key(ingestion_id, "transcription"),
-        preprocessed_file_path=journal_key(ingestion_id, "preprocessed") if is_preprocessed else None,
+        transcription_file_path=key("transcription"),
+        preprocessed_file_path=key("preprocessed") if is_preprocessed else None,
     )
 
 
@@ -255,14 +290,15 @@ def _dumped(evidence: Mapping[str, Evidence]) -> dict[str, Any]:
 class LeaseExporter:
     """`Exporter` that completes the ingestion, for the holder of its claim only."""
 
-    def __init__(self, lease: Lease, fingerprint: str) -> None:
+    def __init__(self, lease: Lease, fingerprint: str, journal: BlobJournal | None = None) -> None:
         self._lease = lease
         self._fingerprint = fingerprint
+        self._key = journal.key if journal else partial(journal_key, lease.claim.ingestion_id)
 
     async def export(self, ref: Ref, result: Result) -> None:
         """See `Exporter.export`. Raises ClaimLostError if another worker holds the claim."""
         del ref
-        arguments = (result, self._lease.claim.ingestion_id, self._fingerprint)
+        arguments = (result, self._key, self._fingerprint)
         large = result.document is not None and result.document.is_large
         outcome = await asyncio.to_thread(_outcome, *arguments) if large else _outcome(*arguments)
         await self._lease.finish(outcome)
@@ -273,7 +309,7 @@ def _text(document: Document) -> str:
     return document.text if document.pages else "\n".join(part.name for part in document.parts)
 
 
-def _outcome(result: Result, ingestion_id: UUID, fingerprint: str) -> Outcome:
+def _outcome(result: Result, key: Callable[[str], str], fingerprint: str) -> Outcome:
     document, extraction, verdict = result.document, result.extraction, result.verdict
     classification = result.classification
     if classification.language is None and document is not None:
@@ -290,8 +326,8 @@ def _outcome(result: Result, ingestion_id: UUID, fingerprint: str) -> Outcome:
         text=_text(document) if document else None,
         page_count=len(document.pages) if document else None,
         quality=document.quality if document and document.pages else None,
-        transcription_file_path=journal_key(ingestion_id, "transcription") if document else None,
-        preprocessed_file_path=journal_key(ingestion_id, "preprocessed") if is_preprocessed else None,
+        transcription_file_path=key("transcription") if document else None,
+        preprocessed_file_path=key("preprocessed") if is_preprocessed else None,
         input_tokens=usage.input_tokens if usage else None,
         output_tokens=usage.output_tokens if usage else None,
         model=usage.model if usage else None,

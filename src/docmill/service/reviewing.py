@@ -1,13 +1,14 @@
 """A person's word on a document's values: taken in, weighed against the checks, kept."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
 
 from docmill import transcription
-from docmill.errors import ChangedError, CorruptError
+from docmill.errors import ChangedError, CorruptError, ServerError
 from docmill.model import Document, Failure, Schema
 from docmill.ports import Gate
 from docmill.schemas.registry import REGISTRY
@@ -18,6 +19,8 @@ from docmill.service.store import documents, lessons, reviews
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.reviews import CurrentReview, NewReview, ReviewRow, Standing
 from docmill.service.store.tenants import DEFAULT_USER_ID
+
+log = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
 
@@ -172,14 +175,22 @@ class Reviews:
         return Case(standing, await reviews.current(conn, document_id), schema, document, self._gate)
 
     async def _document(self, standing: Standing) -> Document | None:
-        """What was read; None if it is gone."""
+        """What was read; None if it is gone or unreadable. Raises ServerError for a newer format."""
         if standing.transcription_file_path is None:
             return None
         try:
             data = await self._blobs.get(standing.transcription_file_path)
         except CorruptError:
             return None
-        return await transcription.unpack(data)
+        try:
+            return await transcription.unpack(data)
+        except transcription.NewerFormatError as error:
+            raise ServerError(
+                "the document was read by a newer release of docmill; update this one, then try again"
+            ) from error
+        except ValueError:
+            log.warning("a transcription cannot be read", extra={"ingestion_id": str(standing.ingestion_id)})
+            return None
 
 
 async def _off_loop(work: Callable[[Case], Value], case: Case) -> Value:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import httpx
 import pytest
+import zstandard
 
 from docmill import transcription
 from docmill.service.stack import Service
@@ -247,6 +248,22 @@ async def test_a_document_can_be_downloaded_whatever_failed(
     assert "Retry processing" in page
     assert "No page of this file can be shown" in page
     assert "It is damaged. (corrupt" in history
+
+
+@pytest.mark.parametrize("content", [b"torn", zstandard.compress(b'{"format": 99}')])
+async def test_a_page_whose_text_cannot_be_read_any_more_is_shown_with_its_values(
+    client: httpx.AsyncClient, service: Service, read: Read, content: bytes
+) -> None:
+    document_id = await read()
+    await service.blobs.delete(f"transcriptions/{document_id}")
+    await service.blobs.put_once(f"transcriptions/{document_id}", content)
+
+    page = await client.get(f"/docs/{document_id}")
+    text = await client.get(f"/docs/{document_id}?tab=text")
+
+    assert (page.status_code, text.status_code) == (200, 200)
+    assert "Corner Bakery" in page.text
+    assert "No text was read in this document." in text.text
 
 
 async def test_a_page_read_in_a_better_picture_leads_to_it(

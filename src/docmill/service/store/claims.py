@@ -38,6 +38,8 @@ class Claim:
     output_tokens: int = 0
     model: str | None = None
     cost: Decimal = Decimal(0)
+    transcription_file_path: str | None = None
+    preprocessed_file_path: str | None = None
 
     @property
     def spent(self) -> Usage:
@@ -133,7 +135,8 @@ async def take(
                       claim_token AS token,
                       coalesce(extraction_input_tokens, 0) AS input_tokens,
                       coalesce(extraction_output_tokens, 0) AS output_tokens,
-                      extraction_model AS model, coalesce(cost, 0) AS cost
+                      extraction_model AS model, coalesce(cost, 0) AS cost,
+                      transcription_file_path, preprocessed_file_path
             """,
             {
                 "ids": list(ingestion_ids),
