@@ -19,7 +19,7 @@ from docmill.service.protocol import (
 from simulation.kernel import DATABASE, QUEUE, Request, Steps
 from simulation.queue import Delivery
 from simulation.store import Claim, Row, Store, Unsent
-from simulation.worker import Worker
+from simulation.worker import PAUSE_S, Worker
 from simulation.world import Intake, Variant
 
 STALE_WRITE = "a stale owner wrote"
@@ -215,6 +215,20 @@ class SetupErrorsCount(Worker):
         )
 
 
+class OwnSetupErrorsNeverEnd(Worker):
+    def settlement(
+        self, claim: Claim, outcome: DocmillError | ClaimLostError | None, passage: Passage
+    ) -> Settlement:
+        pause_s = passage.pause_s(outcome)
+        return settlement(
+            outcome,
+            attempt=claim.attempt,
+            max_attempts=self.store.max_attempts,
+            pause_s=PAUSE_S if pause_s is None else pause_s,
+            jitter=0,
+        )
+
+
 class ShutdownCounts(Worker):
     """What runs at the end of the grace time is dropped and counted as an attempt."""
 
@@ -261,6 +275,10 @@ MUTATIONS: dict[str, tuple[Variant, str]] = {
     "a suspect does not wait for other work": (Variant(worker=DoesNotWaitForTheOthers), BLAMED),
     "setup errors and shutdowns burn attempts": (Variant(store=NothingIsRefunded), UNUSED),
     "setup errors count as attempts": (Variant(worker=SetupErrorsCount), UNUSED),
+    "an error that one document alone has is never its own": (
+        Variant(worker=OwnSetupErrorsNeverEnd),
+        STUCK,
+    ),
     "a shutdown counts as an attempt": (Variant(worker=ShutdownCounts), UNUSED),
     "the lease is kept when the claim is given back": (Variant(store=LeaseKeptWhenGivenBack), STUCK),
     "a document is given up while its last attempt runs": (

@@ -19,6 +19,7 @@ from simulation.worker import PAUSE_S
 _SETTLED_S = 10
 
 FINE = Behaviour("fine", (20, 20))
+ODD = Behaviour("refused where others get through", (10, 5), MisconfiguredError("odd"))
 BEHAVIOURS: tuple[tuple[Behaviour, ...], ...] = (
     (FINE,),
     (FINE,),
@@ -33,6 +34,7 @@ BEHAVIOURS: tuple[tuple[Behaviour, ...], ...] = (
     (Behaviour("no key for long", (5, 5), MisconfiguredError("no key")),) * 4 + (FINE,),
     (Behaviour("not asked", (5, 0), NetworkError("not asked", retry_after_s=30, attempted=False)),) * 4
     + (FINE,),
+    (ODD,),
     (Behaviour("fatal", (10, 0), fatal=True),),
     (Behaviour("fatal once", (10, 0), fatal=True), FINE),
 )
@@ -67,7 +69,7 @@ class Plan:
             or self.trouble
             or self.stalls
             or self.external_queue
-            or any(behaviour.fatal for _, run in self.documents for behaviour in run)
+            or any(behaviour.fatal or behaviour is ODD for _, run in self.documents for behaviour in run)
         )
 
     @property
@@ -82,7 +84,7 @@ def _delay_s(behaviour: Behaviour) -> int:
         case TransientError(retry_after_s=asked_s):
             return int(asked_s or 90)
         case SetupError():
-            return 5 * PAUSE_S  # doubled once, and prolonged for who was refused
+            return 24 * PAUSE_S  # doubled up to sixteen times, and prolonged for who was refused
         case _:
             return 0
 
