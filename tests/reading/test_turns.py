@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from docmill.reading.turns import Turns, for_a_person, on_account_of
+from docmill.reading.turns import Turns, for_a_person, on_account_of, telling_of_turns
 
 Queue = Callable[..., Awaitable["asyncio.Task[None]"]]
 
@@ -121,3 +121,15 @@ async def test_a_free_place_is_taken_without_waiting(served: list[str]) -> None:
 
     assert turns.waiting == 0
     assert served == []
+
+
+async def test_it_is_told_when_a_turn_comes_and_not_before(turns: Turns, queue: Queue) -> None:
+    told: list[str] = []
+    with telling_of_turns(lambda: told.append("it came")):
+        waiting = await queue("a")
+    before = told.copy()
+
+    turns.give_back()
+    await waiting
+
+    assert (before, told) == ([], ["it came"])

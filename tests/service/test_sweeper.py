@@ -21,6 +21,7 @@ from docmill.service.store.claims import Claim
 from docmill.service.store.ids import new_id
 from docmill.service.sweeper import WORK_FOLDER, Rule, Sweeper, sweep_for_ever
 from docmill.service.tasks import end
+from docmill.service.workplace import note_begun
 from scripted import Eyes, Running, Upload
 
 
@@ -227,19 +228,31 @@ def neighbour(service: Service) -> Iterator[Neighbour]:
 
 
 class TestDeadWorkers:
+    @pytest.mark.parametrize("begun", [False, True])
     async def test_what_a_killed_worker_of_this_machine_held_goes_on_at_once(
-        self, service: Service, upload: Upload, working: Running, eyes: Eyes, neighbour: Neighbour
+        self,
+        service: Service,
+        upload: Upload,
+        working: Running,
+        eyes: Eyes,
+        neighbour: Neighbour,
+        *,
+        begun: bool,
     ) -> None:
         accepted = await upload()
         await due(service)
         held = await claim(service, accepted)
+        folder = service.settings.folder / WORK_FOLDER / "another" / f"{held.ingestion_id}-{held.fence}"
+        await asyncio.to_thread(folder.mkdir)
+        if begun:
+            note_begun(folder)
         neighbour.kill()
 
         async with working():
             await eyes.until(accepted, "ready")
 
         ingestion = await eyes.ingestion(accepted)
-        assert (ingestion.attempt_count, ingestion.deaths) == (1, 1)
+        assert (ingestion.attempt_count, ingestion.deaths) == (1, 1 if begun else 0)
         assert ingestion.fence > held.fence + 1
         assert not (service.settings.folder / WORK_FOLDER / "another").exists()
 

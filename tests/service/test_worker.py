@@ -15,6 +15,7 @@ from docmill.errors import (
 )
 from docmill.model import Classification, Failure
 from docmill.ports import Message, Original
+from docmill.reading.turns import Turns
 from docmill.service.pause import paused_part
 from docmill.service.queue.memory import MemoryQueue
 from docmill.service.stack import Service
@@ -483,3 +484,38 @@ async def test_a_worker_asks_for_no_more_messages_than_it_has_room_for(
     gate.set()
     stop.set()
     await worker
+
+
+@pytest.mark.parametrize("have_turns", [False, True], ids=["all wait for a turn", "each has had a turn"])
+async def test_no_more_is_claimed_than_can_be_begun_soon(
+    service: Service, script: Script, upload: Upload, eyes: Eyes, *, have_turns: bool
+) -> None:
+    held, expected = 0, 30 if have_turns else 20
+    full, gate, turns = asyncio.Event(), asyncio.Event(), Turns(100)
+
+    async def convert(_original: Original) -> None:
+        nonlocal held
+        if have_turns:
+            await turns.take()
+        held += 1
+        if held == expected:
+            full.set()
+        await gate.wait()
+
+    script.convert = convert
+    accepted = [await upload(b"%PDF-1.7" + bytes([number])) for number in range(30)]
+    roomy = service.settings.worker.model_copy(update={"concurrency": 100, "batch": 5})
+    service = replace(service, settings=service.settings.model_copy(update={"worker": roomy}))
+    stop = asyncio.Event()
+    stages = replace(script.stages(), reads_in_turns=True)
+    worker = asyncio.create_task(run_worker(service, stages, stop))
+
+    await asyncio.wait_for(full.wait(), 20)
+    left = (await service.queue.depth()).due
+    gate.set()
+    for one in accepted:
+        await eyes.until(one, "ready")
+    stop.set()
+    await worker
+
+    assert left == 30 - expected

@@ -205,6 +205,7 @@ def stages(
         PooledLessons(pool, models),
         settings.own.by_type,
         FieldNamer(),
+        reads_in_turns=True,
     )
 
 

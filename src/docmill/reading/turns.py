@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Generator, Hashable
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple, TypeAlias
@@ -40,6 +40,19 @@ def for_a_person() -> Generator[None]:
         _urgent.reset(token)
 
 
+_on_turn: ContextVar[Callable[[], None] | None] = ContextVar("on_turn", default=None)
+
+
+@contextmanager
+def telling_of_turns(tell: Callable[[], None]) -> Generator[None]:
+    """Have `tell` called whenever the work of this block gets a turn: before the first it was not begun."""
+    token = _on_turn.set(tell)
+    try:
+        yield
+    finally:
+        _on_turn.reset(token)
+
+
 class Turns:
     """So many may have a turn at a time. Those who wait get it in a fair order, whoever asked how often."""
 
@@ -54,6 +67,12 @@ class Turns:
 
     async def take(self) -> None:
         """Wait for a turn on the account that this code runs on; give it back with `give_back`."""
+        await self._wait()
+        tell = _on_turn.get()
+        if tell is not None:
+            tell()
+
+    async def _wait(self) -> None:
         if self._free:
             self._free -= 1
             return

@@ -15,7 +15,7 @@ from docmill.errors import CorruptError, DocmillError, room_in
 from docmill.model import Document, Evidence, Extraction, Result, Schema, Verdict
 from docmill.pipeline import PartLimits, Steps, TimeLimits, process
 from docmill.ports import Classifier, Converter, Extractor, Findings, Gate, Namer, Original, Ref, Unpacker
-from docmill.reading.turns import on_account_of
+from docmill.reading.turns import on_account_of, telling_of_turns
 from docmill.schemas.registry import REGISTRY
 from docmill.service.blobs import Blobs
 from docmill.service.fingerprint import Fingerprint
@@ -31,7 +31,7 @@ from docmill.service.store.findings import StoredFindings, updated
 from docmill.service.tagging import TagsInUse
 from docmill.service.teaching import LessonMaker, Lessons
 from docmill.service.tracing import NO_TRACER, Tracer
-from docmill.service.workplace import folder_for
+from docmill.service.workplace import folder_for, note_begun
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,8 @@ class Stages:
     """Who reads and understands documents. Without an unpacker, what they hold is named and not taken out.
 
     lessons: makes what people said of documents into what helps to read others; without it, nothing is
-    learned from them. schemas: by document type.
+    learned from them. schemas: by document type. reads_in_turns: whether the converter first of all waits for
+    its turn in a pool; until then the document has not been begun.
     """
 
     converter: Converter
@@ -57,6 +58,7 @@ class Stages:
     lessons: LessonMaker | None = None
     schemas: Mapping[str, Schema] = field(default_factory=lambda: REGISTRY)
     namer: Namer | None = None
+    reads_in_turns: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,10 @@ class Workshop:
                 schemas=stages.schemas,
                 teacher=self.lessons and self.lessons.of(claim.tenant_id, claim.document_id),
             )
-            with whose:
+            journal.on_found = begin = Beginning(folder, lease.note_begun)
+            if not stages.reads_in_turns:
+                begin()
+            with whose, telling_of_turns(begin):
                 ref = Ref(claim.file_path, claim.file_name)
                 result = await process(
                     ref,
@@ -131,6 +136,25 @@ class Workshop:
             await self.reviews.settle(claim.document_id, tenant_id=claim.tenant_id)
         except DocmillError as error:
             log.warning("reviews are not weighed anew", extra={"code": error.code})
+
+
+class Beginning:
+    """To be called when the work on a document begins, or goes on: before, no worker can have died of it.
+
+    folder: where that is noted, for who looks into the folder of a dead worker. tell: called once.
+    """
+
+    def __init__(self, folder: Path, tell: Callable[[], None]) -> None:
+        self._folder = folder
+        self._tell = tell
+        self._is_begun = False
+
+    def __call__(self) -> None:
+        """The work begins or goes on."""
+        if not self._is_begun:
+            self._is_begun = True
+            note_begun(self._folder)
+            self._tell()
 
 
 class BlobReader:
@@ -186,6 +210,8 @@ class BlobJournal:
         self._breaker = breaker
         self._fence = fence
         self._replaced = dict(replaced)
+        self.on_found: Callable[[], None] = lambda: None
+        """Called when an entry was there."""
 
     @classmethod
     def of_claim(cls, blobs: Blobs, claim: Claim, breaker: Breaker) -> "BlobJournal":
@@ -200,7 +226,10 @@ class BlobJournal:
 
     async def get(self, step: str) -> bytes | None:
         """See `Journal.get`."""
-        return await self._blobs.find(self.key(step))
+        found = await self._blobs.find(self.key(step))
+        if found is not None:
+            self.on_found()
+        return found
 
     async def put(self, step: str, result: bytes) -> None:
         """See `Journal.put`."""

@@ -85,6 +85,9 @@ class Jobs:
         self._deletions = Batches(self._delete_all)
         self.isolation = Isolation()
         """Knows every task that `handle` runs in; who starts one adds it."""
+        self.begun: set[UUID] = set()
+        """The ingestions in work that have been begun, and do not wait to be."""
+        self.on_begun: Callable[[], None] = lambda: None
 
     async def handle(self, message: Message) -> None:
         """See a message through, in a task of its own. Cancelled, it gives everything back first."""
@@ -127,7 +130,10 @@ class Jobs:
         since = time.monotonic()
         match await self._claim(ingestion_id, message, alone=alone):
             case Claim() as claim:
-                await self._work(self._lease(message, claim, since))
+                try:
+                    await self._work(self._lease(message, claim, since))
+                finally:
+                    self.begun.discard(claim.ingestion_id)
             case Refusal() as refusal:
                 await self._turn_away(ingestion_id, refusal, message, alone=alone)
 
@@ -153,8 +159,13 @@ class Jobs:
             since,
             lease_s=self._settings.lease_s,
             heartbeat_s=self._settings.heartbeat_s,
+            note_begun=partial(self._note_begun, claim.ingestion_id),
             spending=Spending(claim.spent, changed=partial(self._ledger.spent, claim)),
         )
+
+    def _note_begun(self, ingestion_id: UUID) -> None:
+        self.begun.add(ingestion_id)
+        self.on_begun()
 
     async def _turn_away(
         self, ingestion_id: UUID, refusal: Refusal, message: Message, *, alone: bool

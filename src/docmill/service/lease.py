@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -37,7 +37,8 @@ class Progress:
 class Lease:
     """One claim and the message that led to it, kept together.
 
-    since: when the claim was asked for, by our monotonic clock. progress: told with each heartbeat.
+    since: when the claim was asked for, by our monotonic clock. note_begun: to be called when the document is
+    begun. progress: told with each heartbeat.
     spending: of the document, in all its attempts.
     """
 
@@ -48,6 +49,7 @@ class Lease:
     since: float
     lease_s: float
     heartbeat_s: float
+    note_begun: Callable[[], None] = lambda: None
     progress: Progress = field(default_factory=Progress)
     spending: Spending = field(default_factory=Spending)
 

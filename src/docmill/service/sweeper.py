@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -16,7 +16,7 @@ from docmill.service.store import claims, sweeps
 from docmill.service.store.database import Conn
 from docmill.service.store.sweeps import Found, by_tenant
 from docmill.service.tasks import keep_doing
-from docmill.service.workplace import dead_workers, forget_worker
+from docmill.service.workplace import begun_work, dead_workers, forget_worker
 
 log = logging.getLogger(__name__)
 
@@ -116,7 +116,12 @@ class Sweeper:
         for worker_id in dead:
             async with self._database.connection() as conn:
                 held = await sweeps.held_by(conn, worker_id)
-            freed = [one for group in by_tenant(held).items() for one in await self._freed(*group, worker_id)]
+            begun = await asyncio.to_thread(begun_work, self._work, worker_id)
+            freed = [
+                one
+                for group in by_tenant(held).items()
+                for one in await self._freed(*group, worker_id, begun)
+            ]
             # After the claims, so that who receives a message now can claim what it names.
             carried = set(await self._queue.release_received(worker_id))
             unsent = [one for one in freed if str(one.id) not in carried]
@@ -127,10 +132,12 @@ class Sweeper:
         if dead:
             await self.judge_reviews()
 
-    async def _freed(self, tenant_id: UUID, ids: Sequence[UUID], worker_id: str) -> list[Found]:
+    async def _freed(
+        self, tenant_id: UUID, ids: Sequence[UUID], worker_id: str, begun: Collection[str]
+    ) -> list[Found]:
         """Take ingestions out of the hands of a dead worker; those that it really held."""
         async with self._database.tenant(tenant_id) as conn:
-            given = await sweeps.give_back(conn, ids, worker_id=worker_id)
+            given = await sweeps.give_back(conn, ids, worker_id=worker_id, begun=begun)
             await self._log_some(conn, tenant_id, given, "taken back from a dead worker")
         return [Found(id_, tenant_id) for id_ in given]
 

@@ -32,6 +32,10 @@ _POLL_RETRY_S = 5.0
 _BATCHES_PER_POLL = 5
 _MOST_POLLS = 4
 
+_AHEAD = 20
+"""How many documents are claimed that have not been begun. Enough for the pool never to wait for one; more
+would be kept from other workers, and be lost with this one."""
+
 
 async def run_worker(
     service: Service,
@@ -63,7 +67,13 @@ async def run_worker(
             max_attempts=service.settings.worker.max_attempts,
         )
         with bound_contextvars(worker_id=worker_id):
-            worker = Worker(service, workshop.process, worker_id, metrics)
+            worker = Worker(
+                service,
+                workshop.process,
+                worker_id,
+                metrics,
+                most_ahead=_AHEAD if stages.reads_in_turns else None,
+            )
             sweeping = asyncio.create_task(sweep_for_ever(service, metrics))
         try:
             await worker.run(stop, abort or asyncio.Event())
@@ -77,10 +87,16 @@ def fresh_worker_id() -> str:
 
 
 class Worker:
-    """One poller and the jobs it started."""
+    """One poller and the jobs it started. most_ahead: documents in work that have not been begun."""
 
     def __init__(
-        self, service: Service, attempt: Attempt, worker_id: str, metrics: Metrics | None = None
+        self,
+        service: Service,
+        attempt: Attempt,
+        worker_id: str,
+        metrics: Metrics | None = None,
+        *,
+        most_ahead: int | None = None,
     ) -> None:
         settings = service.settings.worker
         metrics = metrics or Metrics()
@@ -91,6 +107,7 @@ class Worker:
         metrics.watch_pauses(lambda: [(cause.code, cause.part) for cause in self.pauses.causes])
         self._settings = settings
         self._queue = service.queue
+        self._most_ahead = settings.concurrency if most_ahead is None else most_ahead
         self._worker_id = worker_id
         self._ledger = Ledger(
             service.database, worker_id, lease_s=settings.lease_s, max_attempts=settings.max_attempts
@@ -108,6 +125,7 @@ class Worker:
         self._isolation = self._jobs.isolation
         self._asked_for = 0
         self._room = asyncio.Event()
+        self._jobs.on_begun = self._room.set
 
     async def run(self, stop: asyncio.Event, abort: asyncio.Event) -> None:
         """See `run_worker`."""
@@ -145,7 +163,8 @@ class Worker:
 
     async def _poll(self, group: asyncio.TaskGroup) -> None:
         while True:
-            free = self._free - self._asked_for
+            ahead = len(self._isolation.jobs) - len(self._jobs.begun)
+            free = min(self._free, self._most_ahead - ahead) - self._asked_for
             if free <= 0:
                 self._room.clear()
                 await self._room.wait()

@@ -4,13 +4,14 @@ import asyncio
 import fcntl
 import shutil
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from docmill.errors import room_in
 
 _LOCK = "lock"
+_BEGUN = "begun"
 
 
 @asynccontextmanager
@@ -37,6 +38,17 @@ async def folder_for(place: Path, name: str) -> AsyncGenerator[Path]:
         yield folder
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+def note_begun(folder: Path) -> None:
+    """Leave a mark that the work of this folder has been begun, for who finds it after its worker's death."""
+    with suppress(OSError):  # a full disk: then the work counts as not begun
+        (folder / _BEGUN).touch()
+
+
+def begun_work(root: Path, worker_id: str) -> set[str]:
+    """The names of the work that a dead worker had begun."""
+    return {mark.parent.name for mark in (root / worker_id).glob(f"*/{_BEGUN}")}
 
 
 def dead_workers(root: Path) -> list[str]:

@@ -1,7 +1,7 @@
 """Finding what was lost, across tenants, and giving it back, within one."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -127,10 +127,13 @@ async def note_sent(conn: Conn, ids: Sequence[UUID]) -> list[UUID]:
     return [ingestion_id for (ingestion_id,) in await cur.fetchall()]
 
 
-async def give_back(conn: Conn, ids: Sequence[UUID], *, worker_id: str) -> list[UUID]:
+async def give_back(
+    conn: Conn, ids: Sequence[UUID], *, worker_id: str, begun: Collection[str] | None = None
+) -> list[UUID]:
     """Take ingestions out of the hands of a worker that is dead; those that it still held.
 
-    Each is a suspect from now on. The attempt it died in is given back.
+    The attempt it died in is given back. begun: the claims, as `id-fence`, whose work it had begun, None if
+    that is not known of any; these are suspects from now on, the others cannot be.
     """
     cur = await conn.execute(
         """
@@ -138,7 +141,9 @@ async def give_back(conn: Conn, ids: Sequence[UUID], *, worker_id: str) -> list[
            SET lease_until = NULL,
                fence = fence + 1,
                attempt_count = attempt_count - 1,
-               deaths = deaths + 1,
+               deaths = deaths + (
+                   %(begun)s::text[] IS NULL OR id::text || '-' || fence::text = ANY(%(begun)s::text[])
+               )::integer,
                claim_token = NULL
          WHERE id = ANY(%(ids)s)
            AND status = 'in-progress'
@@ -146,7 +151,7 @@ async def give_back(conn: Conn, ids: Sequence[UUID], *, worker_id: str) -> list[
            AND worker_id = %(worker_id)s
         RETURNING id
         """,
-        {"ids": list(ids), "worker_id": worker_id},
+        {"ids": list(ids), "worker_id": worker_id, "begun": None if begun is None else list(begun)},
     )
     return [ingestion_id for (ingestion_id,) in await cur.fetchall()]
 
