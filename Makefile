@@ -30,7 +30,7 @@ check: $(STAMP) ## Formatting, lint, types, layers, dependencies
 	$(BIN)/deptry src
 
 unit: $(STAMP)
-	scripts/system-packages chromium fonts-liberation libfaketime tesseract-ocr
+	scripts/system-packages chromium fonts-liberation libfaketime pgbouncer tesseract-ocr
 	scripts/emulators
 	$(BIN)/pytest -n $(PROCESSES) --dist worksteal
 

@@ -9,7 +9,7 @@ from typing import LiteralString, Self
 import psycopg
 
 from docmill.errors import DocmillError
-from docmill.service.store.database import Database
+from docmill.service.store.database import Database, is_pooled
 from docmill.service.tasks import end
 
 log = logging.getLogger(__name__)
@@ -34,6 +34,7 @@ class Notices:
         self._pending: set[str] = set()
         self._dirty = asyncio.Event()
         self._listening = asyncio.Event()
+        self._is_deaf = False
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
@@ -81,6 +82,8 @@ class Notices:
     async def _listen_once(self) -> None:
         connect = psycopg.AsyncConnection.connect
         async with await connect(self._database.url, autocommit=True, connect_timeout=5) as conn:
+            if await is_pooled(conn):
+                await self._do_without()
             await conn.execute(f"LISTEN {CHANNEL}")
             self._listening.set()
             for topic in list(self._heard):  # what was announced while nobody listened
@@ -88,11 +91,21 @@ class Notices:
             async for notice in conn.notifies():
                 self._wake(notice.payload)
 
+    async def _do_without(self) -> None:
+        """What a pooler's connection hears belongs to nobody: others' news are found by looking for them."""
+        log.warning("behind a pooler of connections, news of other processes take up to a second")
+        self._is_deaf = True
+        self._listening.set()
+        await asyncio.Event().wait()
+
     async def _send(self) -> None:
         while True:
             await self._dirty.wait()
             self._dirty.clear()
             topics, self._pending = self._pending, set()
+            if self._is_deaf:
+                for topic in topics:
+                    self._wake(topic)
             try:
                 async with self._database.connection() as conn:
                     await conn.execute(

@@ -33,7 +33,11 @@ _CONNECT_S = 10
 
 
 class Database:
-    """A pool of connections that act as the role `docmill_app`, which row-level security binds."""
+    """A pool of connections that act as the role `docmill_app`, which row-level security binds.
+
+    Behind a pooler of connections, such as PgBouncer, each transaction may be on another connection to the
+    server: there the role is taken in each transaction, since a session of our own does not exist.
+    """
 
     def __init__(self, url: str, *, max_connections: int = 10) -> None:
         self.url = url
@@ -41,7 +45,7 @@ class Database:
             url,
             connection_class=_ImpatientConnection,
             kwargs={"autocommit": True, "application_name": "docmill", "connect_timeout": _CONNECT_S},
-            configure=_become_app,
+            configure=_configure,
             check=self._check,
             min_size=1,
             max_size=max_connections,
@@ -71,12 +75,24 @@ class Database:
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Conn]:
         """One transaction of no tenant: tables without a tenant, such as the queue's."""
-        async with self.connection() as conn, conn.transaction():
+        async with self._taken() as conn, conn.transaction():
+            if conn.is_pooled:
+                await _become_app(conn, for_transaction=True)
             yield conn
 
     @asynccontextmanager
     async def connection(self) -> AsyncGenerator[Conn]:
-        """A connection of no tenant whose statements commit one by one."""
+        """A connection of no tenant whose statements commit one by one; behind a pooler, all at the end."""
+        async with self._taken() as conn:
+            if not conn.is_pooled:
+                yield conn
+                return
+            async with conn.transaction():
+                await _become_app(conn, for_transaction=True)
+                yield conn
+
+    @asynccontextmanager
+    async def _taken(self) -> AsyncGenerator["_ImpatientConnection"]:
         with translated(), _heeding_cancellation() as check:
             async with self._pool.connection() as conn:
                 check()
@@ -114,9 +130,13 @@ async def begin_anew(pool: AsyncConnectionPool[Any]) -> None:
 
 
 class _ImpatientConnection(AsyncConnection[TupleRow]):
-    """Hangs up when an answer is overdue: a network may drop a connection without telling anyone."""
+    """Hangs up when an answer is overdue: a network may drop a connection without telling anyone.
+
+    is_pooled: whether a pooler stands between us and the server.
+    """
 
     hung_up = False
+    is_pooled = False
 
     async def wait(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  whatever psycopg waits for
         overdue = asyncio.get_running_loop().call_later(ANSWER_S, self._hang_up)
@@ -151,11 +171,28 @@ def _heeding_cancellation() -> Generator[Callable[[], None]]:
     check()
 
 
-async def _become_app(conn: Conn) -> None:
-    await conn.execute("SET ROLE docmill_app")
-    # The default is for disks with heads. With it the planner, while it has no statistics, reads all of a
-    # tenant's rows rather than ten by their keys.
-    await conn.execute("SET random_page_cost = 1.1")
+async def _configure(conn: _ImpatientConnection) -> None:
+    conn.is_pooled = await is_pooled(conn)
+    if conn.is_pooled:
+        conn.prepare_threshold = None  # the next transaction is on a connection that knows of none
+    else:
+        await _become_app(conn, for_transaction=False)
+
+
+async def is_pooled(conn: Conn) -> bool:
+    """Whether a pooler stands between us and the server: it gives out process numbers of its own."""
+    cur = await conn.execute("SELECT pg_backend_pid()")
+    return await cur.fetchone() != (conn.info.backend_pid,)
+
+
+async def _become_app(conn: Conn, *, for_transaction: bool) -> None:
+    # The cost's default is for disks with heads. With it the planner, while it has no statistics, reads all
+    # of a tenant's rows rather than ten by their keys.
     await conn.execute(
-        "SELECT set_config('idle_in_transaction_session_timeout', %s, false)", [f"{ANSWER_S:g}s"]
+        """
+        SELECT set_config('role', 'docmill_app', %(local)s),
+               set_config('random_page_cost', '1.1', %(local)s),
+               set_config('idle_in_transaction_session_timeout', %(idle)s, %(local)s)
+        """,
+        {"local": for_transaction, "idle": f"{ANSWER_S:g}s"},
     )

@@ -28,10 +28,13 @@ def upgrade(database_url: str, revision: str = "head") -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.set_main_option("path_separator", "os")
     engine = create_engine(
-        "postgresql+psycopg://", creator=lambda: psycopg.connect(database_url), poolclass=NullPool
+        "postgresql+psycopg://",
+        creator=lambda: psycopg.connect(database_url, prepare_threshold=None),
+        poolclass=NullPool,
     )
-    with translated(), psycopg.connect(database_url, autocommit=True) as guard:
-        guard.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+    # A lock of the transaction: one of the session would stay behind in a pooler's connection for ever.
+    with translated(), psycopg.connect(database_url) as guard:
+        guard.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         with _unwrapped(), engine.connect() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, revision)
