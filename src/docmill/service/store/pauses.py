@@ -7,8 +7,8 @@ from datetime import datetime
 from psycopg.rows import class_row
 
 from docmill.service.pause import Cause
-from docmill.service.store.claims import storable
 from docmill.service.store.database import Conn
+from docmill.service.store.storable import storable
 
 
 @dataclass(frozen=True)
