@@ -239,6 +239,11 @@ class Usage(_Record):
     model: str | None = None
     cost: Decimal = Decimal(0)
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether no model was paid; much faster than to compare, and asked for every document."""
+        return not (self.input_tokens or self.output_tokens or self.cost)
+
     def plus(self, other: "Usage") -> "Usage":
         """Both together."""
         return Usage(

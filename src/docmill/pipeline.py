@@ -21,7 +21,7 @@ from docmill.errors import (
 )
 from docmill.judging import judged
 from docmill.limits import TimeLimit
-from docmill.model import Classification, Document, Extraction, Part, Result, Schema, Usage
+from docmill.model import Classification, Document, Extraction, Part, Result, Schema
 from docmill.page_journal import JournalOfPages
 from docmill.ports import (
     Classifier,
@@ -333,7 +333,7 @@ def _retry_error(result: Result) -> TransientError | SetupError | None:
     step, error = next(
         ((step, one) for step, one in errors.items() if one.attempted), next(iter(errors.items()))
     )
-    was_paid = classification.usage.plus(extraction.usage) != Usage()
+    was_paid = not (classification.usage.is_nothing and extraction.usage.is_nothing)
     if isinstance(error, TransientError) and not error.attempted and was_paid:
         error = type(error)(error.message, retry_after_s=error.retry_after_s)
     error.step = step
@@ -360,7 +360,7 @@ async def _classification(document: Document, original: Original, attempt: _Atte
             before = attempt.spending.attempt
             found = await steps.classifier.classify(document, original)
             attempt.spending.count_reported(found.usage, since=before)
-            if found.usage != Usage() and found.model_error is None:
+            if found.model_error is None and not found.usage.is_nothing:
                 await journal.put("classification", zstandard.compress(found.model_dump_json().encode()))
             return found
     except (TransientError, DocumentError) as error:

@@ -7,7 +7,8 @@ from typing import Self
 
 from docmill.model import Usage
 
-_NOTHING = Usage()
+NOTHING = Usage()
+"""Shared by all documents that no model is paid for: most of them."""
 
 
 class Spending:
@@ -16,28 +17,28 @@ class Spending:
     before: of its earlier attempts. changed: called with the total after each call; must not block.
     """
 
-    def __init__(
-        self, before: Usage = _NOTHING, *, changed: Callable[[Usage], None] = lambda _: None
-    ) -> None:
+    def __init__(self, before: Usage = NOTHING, *, changed: Callable[[Usage], None] = lambda _: None) -> None:
         self.before = before
-        self.attempt = Usage()
+        self.attempt = NOTHING
         """What this attempt has cost so far."""
         self._changed = changed
 
     @property
     def total(self) -> Usage:
         """What all attempts have cost so far."""
-        return self.before.plus(self.attempt)
+        if self.attempt is NOTHING:
+            return self.before
+        return self.attempt if self.before is NOTHING else self.before.plus(self.attempt)
 
     def add(self, usage: Usage) -> None:
         """Count one call."""
-        if usage != _NOTHING:
+        if not usage.is_nothing:
             self.attempt = self.attempt.plus(usage)
             self._changed(self.total)
 
     def assume(self, usage: Usage) -> None:
         """Take this for what earlier attempts have cost, if nobody counted anything."""
-        if self.total == _NOTHING and usage != _NOTHING:
+        if self.total.is_nothing and not usage.is_nothing:
             self.before = usage
             self._changed(self.total)
 
@@ -46,7 +47,7 @@ class Spending:
 
         since: `attempt` at the beginning of the step.
         """
-        if self.attempt == since:
+        if self.attempt is since:
             self.add(usage)
 
     @contextmanager
@@ -72,4 +73,4 @@ def count(usage: Usage) -> None:
 def spent() -> Usage:
     """What the document under way has cost so far."""
     spending = _current.get()
-    return _NOTHING if spending is None else spending.total
+    return NOTHING if spending is None else spending.total

@@ -14,6 +14,7 @@ from docmill.service.protocol import Obstacle
 from docmill.service.store import dead_letters
 from docmill.service.store.database import Conn
 from docmill.service.store.storable import dumped, storable
+from docmill.spending import NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ class Claim:
     @property
     def spent(self) -> Usage:
         """What earlier attempts have cost."""
+        if not (self.input_tokens or self.output_tokens or self.cost):
+            return NOTHING
         return Usage(
             input_tokens=self.input_tokens,
             output_tokens=self.output_tokens,
