@@ -254,11 +254,14 @@ async def test_a_failed_document_shows_its_text_its_pages_and_its_file(
     transport = httpx.ASGITransport(create_app(service, PaintedPages(), settings))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         page = (await client.get(f"/docs/{accepted.document_id}?tab=text")).text
+        fields = (await client.get(f"/docs/{accepted.document_id}")).text
         picture = await client.get(f"/api/v1/documents/{accepted.document_id}/pages/1.webp")
         file = await client.get(f"/api/v1/documents/{accepted.document_id}/file?disposition=inline")
         found = (await client.get("/api/v1/documents?q=119.00")).json()["documents"]
 
     assert "<h1>Invoice 7</h1>" in page
+    assert "No values were read in this document." in fields
+    assert "Not found" not in fields
     assert "Total   119.00" in page
     assert "Page 1 of 1" in page
     assert "Too long for every model" in page

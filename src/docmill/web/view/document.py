@@ -153,7 +153,9 @@ def document_view(
     height = _sheet_height(transcript)
     evidence = reviewed.evidence if reviewed else None
     schema = reviewed.schema if reviewed else None
-    read = reading(row.document_type, row.structured_data, evidence, failures, said_of(reviewed), schema)
+    # The type is known before the values: none is missing until they have been read.
+    document_type = row.document_type if row.structured_data is not None else None
+    read = reading(document_type, row.structured_data, evidence, failures, said_of(reviewed), schema)
     return DocumentView(
         row=row,
         choice=choice,
