@@ -32,7 +32,7 @@ async def test_a_pause_is_shown_when_it_begins_and_gone_when_it_is_mended(
     document_id = await add("a.pdf")
     await page.goto(address.rstrip("/") + "/" + place.format(id=document_id))
     await expect(page.locator("#connection")).to_have_text("Live")
-    notice = page.locator("#pauses .notice")
+    notice = page.locator("#pauses .pause")
     await expect(notice).to_have_count(0)
 
     await pause(service, CAUSE)

@@ -96,6 +96,12 @@ async def test_a_document_that_waits_for_its_next_attempt_says_why(
 
     card, page = (await client.get("/")).text, (await client.get(f"/docs/{document_id}")).text
 
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("UPDATE ingestion SET error_code = 'unauthorized'")
+    for_a_person = (await client.get(f"/docs/{document_id}")).text
+
+    assert "Waiting to be tried again" in for_a_person
+    assert "Next try" not in for_a_person
     assert "Waiting to be tried again. The model cannot be reached." in card
     assert "data-waiting" in card
     assert "Waiting to be tried again" in page

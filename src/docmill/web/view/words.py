@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from docmill.errors import MisconfiguredError, UnauthorizedError
 from docmill.service.store.parts import PartRow, WholeRow
 
 Tone = Literal["ok", "info", "warn", "error"]
@@ -194,6 +195,11 @@ def paused_name(part: str) -> str:
     if part in ENGINES:
         return f"Reading by {ENGINES[part]}"
     return PAUSED.get(part) or STEPS.get(part, part)
+
+
+def is_for_a_person(error_code: str | None) -> bool:
+    """Whether a document waits until somebody has mended the installation: nobody knows until when."""
+    return error_code in {UnauthorizedError.code, MisconfiguredError.code}
 
 
 def step_name(step: str | None) -> str:
