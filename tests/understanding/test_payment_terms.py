@@ -119,6 +119,9 @@ def test_a_sentence_that_is_nothing_but_terms_needs_no_label(typeset: Typeset, s
         "Lieferung in 14 Tagen",
         "Zahlungen nach 30 Tagen werden verzinst",
         "Net 12",
+        "Invoice period 30 days, payment plan 12 months",
+        "Payment terms and conditions: see www.example.com within 30 days",
+        "Zahlungsbedingungen\n1. Alle Rechnungen sind innerhalb von 14 Tagen zu zahlen.",
         "Garantie: 30 Tage nach Zahlung",
     ],
 )

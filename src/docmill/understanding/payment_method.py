@@ -11,6 +11,7 @@ from docmill.understanding.findings import Finding, Span
 from docmill.understanding.labels import METHODS, PAYMENT_LABELS, PAYMENT_PHRASES, Label
 from docmill.understanding.layout import Segment, Sheet
 from docmill.understanding.money import find_amounts
+from docmill.understanding.terms import is_conditional
 
 LABELLED, STATED, TENDERED, ALONE = 0.95, 0.85, 0.85, 0.7
 """Confidence in a means behind a label, in a sentence, beside an amount at a till, alone below the total."""
@@ -23,6 +24,7 @@ _MOST_WORDS = 6
 """Words behind a label beside the means itself; more are a sentence about something else."""
 _PAID_WITHIN = 3
 """Words between `paid by` and the means."""
+_CENT, _CASH_ROUNDING = Decimal("0.01"), Decimal("0.05")
 _MARKS = " \t:.;,*-\u2013\u2022\u00b7|"
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _CURRENCY_OR_MASK = re.compile(
@@ -52,7 +54,7 @@ def payment_method(
     total: the gross total.
     """
     if document_type == "receipt":
-        lines = _tendered(candidates)
+        lines = _tendered(candidates, total)
         ranking = [
             (_labelled(candidates, document_type), LABELLED),
             (lines, TENDERED),
@@ -157,6 +159,8 @@ def _in_sentences(candidates: Candidates) -> Iterator[_Means]:
         if not phrases:
             continue
         for start, stop in _sentences(segment.text):
+            if is_conditional(segment.text[start:stop], candidates.conventions.language):
+                continue
             inside = [phrase for phrase in phrases if start <= phrase.start < stop]
             yield from _said(Span(segment, start, stop), inside)
 
@@ -183,14 +187,18 @@ def _follows(text: str, start: int, span: Span) -> bool:
     return start <= span.start and len(text[start : span.start].split()) <= _PAID_WITHIN
 
 
-def _tendered(candidates: Candidates) -> list[_Means]:
-    """What was handed over at a till: lines such as `CASH 50.00`, without other words."""
+def _tendered(candidates: Candidates, total: Finding | None) -> list[_Means]:
+    """What was handed over at a till: lines such as `CASH 50.00`, without other words.
+
+    Less than the total is a part of it, whose rest was paid in another way.
+    """
+    least = total.value - _CASH_ROUNDING if total is not None and isinstance(total.value, Decimal) else _CENT
     return [
         means
         for sheet in candidates.layout.sheets
         for segment in sheet.segments
         for means in _only_means(segment)
-        if any(_amounts(candidates, sheet, segment))
+        if any(abs(amount) >= max(least, _CENT) for amount in _amounts(candidates, sheet, segment))
     ]
 
 

@@ -36,6 +36,8 @@ _PROSE_LINE, _PROSE = 60, 2500
 """A page with this many characters in lines longer than that is prose, such as general terms."""
 _COLON_WITHIN = 40
 _CUT_OFF = re.compile(r"(?:[,;:(+&/\u2013-]|,\s*\d{1,3}\s?%?)$")
+_NUMBERED = re.compile(r"§|\(?\d{1,2}[.)]\s")
+"""The beginning of a paragraph of general terms."""
 _SENTENCE_END = re.compile(r"(?<=[^\W\d_][.!?])\s+|(?<=\d[.!?])\s+(?=[A-ZÀ-Þ])")
 _MARKS = " \t:.;,*-\u2013\u2022\u00b7|"
 
@@ -126,7 +128,9 @@ def _clauses(text: str) -> frozenset[str]:
 
 def _is_terms(text: str) -> bool:
     """Whether the text behind a label says when to pay, and is whole."""
-    if not text or len(text) > _LONGEST or _is_cut_off(text) or speaks_of_other_terms(text):
+    if not text or len(text) > _LONGEST or _NUMBERED.match(text):
+        return False
+    if _is_cut_off(text) or speaks_of_other_terms(text):
         return False
     return bool(next(find_terms(text), None)) or bool(_clauses(text)) or names_last_day(text)
 

@@ -1,7 +1,7 @@
 """Terms of payment as printed: `30 Tage netto`, `payable within 14 days`, `60 gg data fattura fine mese`."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from docmill.understanding.folding import fold
@@ -26,6 +26,14 @@ _DISCOUNTS = frozenset(stem for terms in _TERMS for stem in terms.discount)
 _FIRST_WORDS = 4
 _OTHER_STEMS = [stem for terms in _TERMS for stem in terms.other if stem not in _DISCOUNTS]
 _NO_TERMS = re.compile(rf"(?<![^\W\d_])(?:{_either(_OTHER_STEMS)})")
+_LONG_WORD = 4
+"""Letters from which on a word means the same in whatever language the rest is."""
+_CONDITIONAL: Mapping[str | None, re.Pattern[str]] = {
+    None: re.compile(
+        _whole([word for known in LANGUAGES for word in known.payment.conditional if len(word) >= _LONG_WORD])
+    ),
+    **{known.code: re.compile(_whole(known.payment.conditional)) for known in LANGUAGES},
+}
 _MONTH_END = re.compile(_whole([phrase for terms in _TERMS for phrase in terms.month_end]))
 _SETTLED = re.compile(_whole([phrase for terms in _TERMS for phrase in terms.settled]))
 _UNTIL = re.compile(_whole([phrase for terms in _TERMS for phrase in terms.until]) + r"\W*$")
@@ -85,8 +93,20 @@ def speaks_of_payment(text: str) -> bool:
 def begins_with_payment(text: str) -> bool:
     """Whether one of its first words speaks of payment or is a number of days."""
     folded = fold(text)
-    beginning = " ".join(folded.split()[:_FIRST_WORDS])
-    return any(pattern.search(beginning) for pattern in (_PAYMENT, _DAYS))
+    days = _DAYS.search(folded)
+    if days is not None and len(folded[: days.start()].split()) <= 1:
+        return True
+    return _PAYMENT.search(" ".join(folded.split()[:_FIRST_WORDS])) is not None
+
+
+def is_conditional(text: str, language: str | None) -> bool:
+    """Whether a sentence says what may be or is not. language: short words count only in theirs."""
+    words = fold(text)
+    return any(
+        pattern.search(words) is not None
+        for code, pattern in _CONDITIONAL.items()
+        if code in (language, None)
+    )
 
 
 def speaks_of_other_terms(text: str) -> bool:

@@ -37,11 +37,12 @@ class Terms:
 class PaymentWords:
     """How a language introduces the terms and the means of payment. Whole phrases.
 
-    terms: labels of the terms of payment. method: labels of the means of payment. generic: labels that are
-    words of sentences, too. offered: labels of a list of means to choose from. paid: what stands right before
-    the means that was used. collected: that the seller takes the money. transfer: that the buyer is asked for
-    a bank transfer. immediate: terms of payment without a number of days that are clear beside a word of
-    paying. clauses: others, clear behind a label only.
+    terms: labels of the terms of payment. method: labels of the means of payment. generic: labels that
+    are words of sentences, too. offered: headings of means to choose from, and of more than terms of
+    payment. paid: what stands right before the means that was used. collected: that the seller takes the
+    money. conditional: words of sentences that say what may be or is not. transfer: that the buyer is
+    asked for a bank transfer. immediate: terms of payment without a number of days that are clear beside
+    a word of paying. clauses: others, clear behind a label only.
     """
 
     terms: tuple[str, ...]
@@ -50,6 +51,7 @@ class PaymentWords:
     offered: tuple[str, ...]
     paid: tuple[str, ...]
     collected: tuple[str, ...]
+    conditional: tuple[str, ...]
     transfer: tuple[str, ...]
     immediate: tuple[str, ...]
     clauses: tuple[str, ...]
