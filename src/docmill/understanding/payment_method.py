@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import islice
 from typing import NamedTuple
 
 from docmill.model import DocumentType
@@ -20,6 +21,8 @@ _GENERAL: Mapping[str, str] = {"58": "30", "59": "49", "54": "48", "55": "48"}
 _TRANSFER, _DIRECT_DEBIT, _CARD = "30", "49", "48"
 _NEAR_LINES = 3.0
 """Text heights between a label and the means below it."""
+_MOST_PLACES = 50
+"""More labels than any invoice has; a hostile page must not cost minutes."""
 _MOST_WORDS = 6
 """Words behind a label beside the means itself; more are a sentence about something else."""
 _PAID_WITHIN = 3
@@ -84,15 +87,17 @@ def _agreed(named: Sequence[_Means]) -> _Means | None:
 
 def _labelled(candidates: Candidates, document_type: DocumentType) -> Iterator[_Means]:
     """The means right behind a label, right of it or right below it; all of them where it names several."""
-    for sheet in candidates.layout.sheets:
-        for segment in sheet.segments:
-            labels = PAYMENT_LABELS.find(segment.text)
-            if not labels or not _introduces_means(segment.text, labels[0], document_type):
-                continue
-            label = labels[0]
-            own = Span(segment, label.stop, len(segment.text))
-            places = [own] if own.text.strip(_MARKS) else _beside(sheet, segment)
-            yield from next((means for means in map(_named, places) if means), list[_Means]())
+    labelled = (
+        (sheet, segment, labels[0])
+        for sheet in candidates.layout.sheets
+        for segment in sheet.segments
+        if (labels := PAYMENT_LABELS.find(segment.text))
+        and _introduces_means(segment.text, labels[0], document_type)
+    )
+    for sheet, segment, label in islice(labelled, _MOST_PLACES):
+        own = Span(segment, label.stop, len(segment.text))
+        places = [own] if own.text.strip(_MARKS) else _beside(sheet, segment)
+        yield from next((means for means in map(_named, places) if means), list[_Means]())
 
 
 def _introduces_means(text: str, label: Label[str], document_type: DocumentType) -> bool:

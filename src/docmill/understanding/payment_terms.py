@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from docmill.model import letters_and_digits
 from docmill.understanding.candidates import Candidates
@@ -21,6 +22,8 @@ LABELLED, UNLABELLED = 0.95, 0.8
 _LONGEST, _LONGEST_UNLABELLED = 250, 160
 """Characters of a clause; more are general terms."""
 _MOST_LINES = 4
+_MOST_PLACES = 50
+"""More of one kind than any invoice has; a hostile page must not cost minutes."""
 _NEAR_LINES = 4.0
 """Text heights between a label and the clause below it."""
 _GAP = 0.9
@@ -57,23 +60,31 @@ def payment_terms(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
 
 
 def _labelled(candidates: Candidates) -> Iterator[_Clause]:
-    for sheet in candidates.layout.sheets:
-        for segment in sheet.segments:
-            start = _after_label(segment.text)
-            if start is None:
-                continue
-            own = Span(segment, start, len(segment.text))
-            beside = [Span(other, 0, len(other.text)) for other in sheet.right_of(segment)[:1]]
-            below = [
-                Span(other, 0, len(other.text))
-                for other in sheet.below(segment.box)[:2]
-                if other.middle - segment.middle < _NEAR_LINES * sheet.text_height
-            ]
-            places = [own] if own.text.strip(_MARKS) else [*beside, *below]
-            paragraphs = (_leading(_trimmed(_paragraph(sheet, place))) for place in places)
-            clause = next((clause for clause in paragraphs if _is_terms(_text(clause))), None)
-            if clause is not None:
-                yield clause
+    starts = (
+        (sheet, segment, start)
+        for sheet in candidates.layout.sheets
+        for segment in sheet.segments
+        if (start := _after_label(segment.text)) is not None
+    )
+    for sheet, segment, start in islice(starts, _MOST_PLACES):
+        places = _places(sheet, segment, start)
+        paragraphs = (_leading(_trimmed(_paragraph(sheet, place))) for place in places)
+        clause = next((clause for clause in paragraphs if _is_terms(_text(clause))), None)
+        if clause is not None:
+            yield clause
+
+
+def _places(sheet: Sheet, segment: Segment, start: int) -> list[Span]:
+    """Where the clause of a label may begin: behind it, else right of it or below it."""
+    own = Span(segment, start, len(segment.text))
+    if own.text.strip(_MARKS):
+        return [own]
+    below = [
+        other
+        for other in sheet.below(segment.box)[:2]
+        if other.middle - segment.middle < _NEAR_LINES * sheet.text_height
+    ]
+    return [Span(other, 0, len(other.text)) for other in [*sheet.right_of(segment)[:1], *below]]
 
 
 def _leading(paragraph: _Clause) -> _Clause:
@@ -95,16 +106,19 @@ def _after_label(text: str) -> int | None:
 
 
 def _unlabelled(candidates: Candidates) -> Iterator[_Clause]:
-    for sheet in candidates.layout.sheets:
-        if _is_prose(sheet):
-            continue
-        for segment in sheet.segments:
-            is_footer = segment.middle > _FOOTER or segment.height < _SMALL_PRINT * sheet.text_height
-            if is_footer or not _may_be_terms(segment.text):
-                continue
-            paragraph = _paragraph(sheet, _first_line(sheet, segment))
-            if len(paragraph) < _MOST_LINES:
-                yield from filter(lambda clause: _is_surely_terms(_text(clause)), _sentences(paragraph))
+    lines = (
+        (sheet, segment)
+        for sheet in candidates.layout.sheets
+        if not _is_prose(sheet)
+        for segment in sheet.segments
+        if segment.middle <= _FOOTER
+        and segment.height >= _SMALL_PRINT * sheet.text_height
+        and _may_be_terms(segment.text)
+    )
+    for sheet, segment in islice(lines, _MOST_PLACES):
+        paragraph = _paragraph(sheet, _first_line(sheet, segment))
+        if len(paragraph) < _MOST_LINES:
+            yield from filter(lambda clause: _is_surely_terms(_text(clause)), _sentences(paragraph))
 
 
 def _is_prose(sheet: Sheet) -> bool:
