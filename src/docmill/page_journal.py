@@ -35,7 +35,7 @@ class JournalOfPages:
         self._page_s = page_s
         self._observer = observer
         self.has_entries = False
-        """Whether pages were kept, in this or an earlier attempt."""
+        """Whether pages were kept, in this or an earlier attempt, under whatever settings."""
 
     async def opened(self, media_type: str, page_count: int | None) -> None:
         """See `PageJournal.opened`."""
@@ -48,9 +48,9 @@ class JournalOfPages:
 
     async def entries(self) -> AsyncGenerator[bytes]:
         """See `PageJournal.entries`."""
-        for step in await self._journal.entries(self._folder):
+        for step in await self._journal.entries(_ENTRIES):
             self.has_entries = True
-            entry = await self._journal.get(step)
+            entry = await self._journal.get(step) if step.startswith(f"{self._folder}/") else None
             if entry is not None:
                 yield entry
 
@@ -62,10 +62,8 @@ class JournalOfPages:
         except TransientError as error:
             log.warning("recognised pages are not kept", extra={"code": error.code})
 
-    async def clear(self, *, is_retry: bool) -> None:
-        """Remove every entry: the transcription is stored. is_retry: earlier attempts may have left some."""
-        if not self.has_entries and not is_retry:
-            return
+    async def clear(self) -> None:
+        """Remove every entry: the transcription is stored."""
         try:
             for step in await self._journal.entries(_ENTRIES):
                 await self._journal.remove(step)

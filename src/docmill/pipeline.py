@@ -215,7 +215,8 @@ async def _transcription(original: Original, attempt: _Attempt) -> Document:
     if document is not None:
         spending.assume(document.usage)
         pages.allow_time_for(len(document.pages))
-        await pages.clear(is_retry=attempt.number > 1)
+        if len(document.pages) > 1:  # its worker may have died before it removed them
+            await pages.clear()
         return document
     before = spending.attempt
     document = await attempt.steps.converter.convert(original, pages)
@@ -227,7 +228,8 @@ async def _transcription(original: Original, attempt: _Attempt) -> Document:
         await keep("preprocessed", document.preprocessed_pdf)
         document = replace(document, preprocessed_pdf=None)
     await keep("transcription", await transcription.pack(document))
-    await pages.clear(is_retry=attempt.number > 1)
+    if pages.has_entries:
+        await pages.clear()
     return document
 
 

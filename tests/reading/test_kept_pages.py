@@ -165,7 +165,7 @@ async def test_pages_recognised_by_other_settings_are_recognised_again(
     with pytest.raises(NetworkError):
         await process(REF, steps_with(first, pool, scan, tmp_path), journal)
 
-    await process(REF, steps_with(second, pool, scan, tmp_path, fingerprint="b"), journal, attempt=2)
+    await process(REF, steps_with(second, pool, scan, tmp_path, fingerprint="b"), journal)
 
     assert second.asked == list(range(1, 41))
     assert await journal.entries("pages") == []
@@ -199,7 +199,7 @@ async def test_pages_that_a_kill_left_beside_the_transcription_go_with_the_next_
     await process(REF, steps_with(engine, pool, scan, tmp_path), journal)
     await journal.put("pages/a/00001", b"left")
 
-    await process(REF, steps_with(engine, pool, scan, tmp_path), journal, attempt=2)
+    await process(REF, steps_with(engine, pool, scan, tmp_path), journal)
 
     assert len(engine.asked) == 40
     assert await journal.entries("pages") == []
