@@ -32,6 +32,7 @@ export function onChange({ document_id: id, kind }) {
 async function refreshChanged() {
   gathering = null;
   const ids = [...changed];
+  if (!ids.length) return; // Retry has fetched them before their time
   changed.clear();
   const query = new URLSearchParams(ids.map((id) => ["id", id]));
   const response = await fetch(`/cards?${query}`);
