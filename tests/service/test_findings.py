@@ -8,6 +8,7 @@ from dataclasses import replace
 from uuid import UUID
 
 import httpx
+import psycopg
 import pytest
 import zstandard
 
@@ -18,7 +19,7 @@ from docmill.ports import Findings, Message, Original
 from docmill.service import lease as leases
 from docmill.service.ingest import LeaseObserver
 from docmill.service.lease import Lease
-from docmill.service.ledger import Ledger
+from docmill.service.ledger import PROGRESS_S, Ledger
 from docmill.service.settings import Settings
 from docmill.service.stack import Service
 from docmill.service.store import documents
@@ -155,6 +156,23 @@ async def test_findings_of_a_step_that_lasts_are_written_with_its_progress(
                 break
 
     assert (await eyes.ingestion(accepted)).transcription_quality_score == pytest.approx(0.8)
+
+
+async def test_a_finding_that_cannot_be_stored_does_not_end_the_writing_of_progress(
+    service: Service, upload: Upload, eyes: Eyes
+) -> None:
+    ledger, claim = await _claimed(service, upload, service.database)
+    accepted = await upload()
+    impossible = StoredFindings(quality=2.0)
+
+    async with ledger, asyncio.timeout(20):
+        ledger.record(claim, impossible)
+        with pytest.raises(psycopg.errors.CheckViolation):
+            await ledger.store_findings()
+        step = "classify"
+        while (await eyes.ingestion(accepted)).step != step:  # the first are lost with the impossible one
+            ledger.step_started(claim, step)
+            await asyncio.sleep(PROGRESS_S)
 
 
 async def test_who_lost_the_claim_stores_no_findings(service: Service, upload: Upload, eyes: Eyes) -> None:

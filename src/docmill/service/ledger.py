@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -118,9 +118,7 @@ class Ledger:
         for tenant_id, group in _grouped(list(storing.values()), _tenant):
             async with self._database.tenant(tenant_id) as conn:
                 await findings.store(conn, group)
-        for ingestion_id, stored in storing.items():
-            if self._findings.get(ingestion_id) is stored:
-                del self._findings[ingestion_id]
+        self._forget(storing)
 
     async def extend(self, claim: Claim, *, step: str | None) -> bool:
         """Hold on for the length of a lease from now. step: under way. False if the claim is lost."""
@@ -240,6 +238,7 @@ class Ledger:
             await asyncio.sleep(PROGRESS_S)
             self._moved.clear()
             steps, self._steps = self._steps, {}
+            storing = dict(self._findings)
             try:
                 await self.store_findings()
                 for tenant_id, group in _grouped(list(steps.values()), _tenant):
@@ -247,6 +246,15 @@ class Ledger:
                         await claims.progress(conn, group)
             except DocmillError as error:  # the next step brings both again; no work depends on this
                 log.warning("cannot write progress", extra={"code": error.code})
+            except Exception:  # one of them is at fault: it must not keep those of others from being stored
+                log.exception("a fault in docmill: progress is not written")
+                self._forget(storing)
+
+    def _forget(self, stored: Mapping[UUID, tuple[Claim, StoredFindings]]) -> None:
+        """Drop these findings, but for those that have been added to meanwhile."""
+        for ingestion_id, entry in stored.items():
+            if self._findings.get(ingestion_id) is entry:
+                del self._findings[ingestion_id]
 
 
 async def _persistently(
