@@ -509,6 +509,21 @@ async def test_a_document_waits_for_a_person_who_must_mend_the_model_that_says_w
     assert observer.found[-1].extraction is not None
 
 
+async def test_what_there_is_counts_where_a_model_refuses_one_document_alone_at_its_last_attempt(
+    steps: Steps,
+) -> None:
+    alone = UnauthorizedError("403")
+    alone.is_own = True
+    steps = replace(steps, extractor=Wanting(alone))
+
+    with pytest.raises(UnauthorizedError):
+        await process(REF, steps, MemoryJournal(), attempt=2, max_attempts=3)
+    result = await process(REF, steps, MemoryJournal(), attempt=3, max_attempts=3)
+
+    assert result.extraction is not None
+    assert "gross_total" in result.extraction.evidence
+
+
 async def test_an_attempt_in_which_another_model_was_paid_counts(steps: Steps) -> None:
     left_alone = ServerError("left alone", retry_after_s=30, attempted=False)
     steps = replace(steps, extractor=Wanting(left_alone, usage=PAID))

@@ -183,8 +183,8 @@ class SetupError(DocmillError):
     """The installation must be changed by a person before this can work.
 
     `part` is what must be changed: an engine, a model, the file store, or else a step; None while nobody has
-    said so. `attempted` is false when it was known beforehand that an attempt could not work. The delays are
-    those of an error that turned out to be one document's own.
+    said so. `attempted` is false when it was known beforehand that an attempt could not work. `is_own`: other
+    documents get past that part, so that the error is this document's own; the delays are for that case.
     """
 
     delays_s: ClassVar[tuple[float, ...]] = _DELAYS_S
@@ -192,6 +192,7 @@ class SetupError(DocmillError):
     retry_after_s: ClassVar[float | None] = None
     part: str | None = None
     attempted: bool = True
+    is_own: bool = False
 
 
 class UnauthorizedError(SetupError):

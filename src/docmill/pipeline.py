@@ -344,7 +344,7 @@ def _retry_error(result: Result) -> TransientError | SetupError | None:
 
 def _costs_no_attempt(error: TransientError | SetupError) -> bool:
     """Whether a document waits for as long as it takes: a model was left alone, or a person must act."""
-    return isinstance(error, SetupError) or not error.attempted
+    return not error.attempted or (isinstance(error, SetupError) and not error.is_own)
 
 
 async def _classification(document: Document, original: Original, attempt: _Attempt) -> Classification:

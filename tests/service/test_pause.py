@@ -245,6 +245,7 @@ def test_an_error_that_others_do_not_have_is_the_documents_own(pauses: Pauses, c
         passage, error = pauses.passage(odd), refused()
         passage.enter_step("extract")
         passage.leave("extract", error)
+        assert error.is_own
         assert passage.pause_s(error) is None
 
     assert pauses.causes == []
@@ -262,6 +263,7 @@ def test_who_passed_before_the_refusal_makes_no_error_a_documents_own(pauses: Pa
     passage.enter_step("extract")
     passage.leave("extract", error)
 
+    assert not error.is_own
     assert passage.pause_s(error) is not None
     assert pauses.retry_s("extract") == 120
 

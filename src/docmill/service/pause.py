@@ -200,6 +200,7 @@ class Pauses:
         """A part has a setup error."""
         part = self._parts.setdefault(name, _Part(name, self._first_s, self.clock))
         self._note_waiting(document, name)
+        error.is_own = part.is_own(document)
         if not part.refused(document, error, began_at, step):
             return
         log.critical(
@@ -214,12 +215,12 @@ class Pauses:
         self._told(error.code, part.interval_s)
         self._changed()
 
-    def wait_s(self, error: SetupError, document: UUID) -> float | None:
+    def wait_s(self, error: SetupError) -> float | None:
         """How long the document waits that met this error; None if the error is the document's own."""
         part = self._parts.get(error.part or WHOLE)
         if part is None:
             return self._first_s
-        if error.attempted and part.is_own(document):
+        if error.is_own:
             return None
         return self._spread(part.wait_s) if not error.attempted else (1 + 2 * _SPREAD) * part.wait_s
 
@@ -271,7 +272,7 @@ class Passage:
 
     def pause_s(self, error: DocmillError | Exception | None) -> float | None:
         """How long a document with this error waits; see `protocol.settlement`."""
-        return self._pauses.wait_s(error, self._document) if isinstance(error, SetupError) else 0.0
+        return self._pauses.wait_s(error) if isinstance(error, SetupError) else 0.0
 
     @contextmanager
     def under_way(self) -> Generator[None]:
