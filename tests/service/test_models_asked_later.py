@@ -74,6 +74,24 @@ async def test_the_page_of_a_document_that_waits_for_a_model_shows_its_values_an
     assert values["data"]["number"] == "7"
 
 
+async def test_the_card_of_a_document_that_waits_for_a_model_shows_its_page_and_what_it_is(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.model_errors = [slow(wait_s=3000)]
+    accepted = await upload()
+    async with working():
+        await eyes.when(accepted, lambda row: row.error_code == "rate_limited")
+
+    app = create_app(service, PaintedPages(), service.settings)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+        cards = (await client.get("/")).text
+
+    assert "Waiting to be tried again" in cards
+    assert "<span>Invoice</span>" in cards
+    assert f"/api/v1/documents/{accepted.document_id}/pages/1.webp" in cards
+    assert "skeleton" not in cards
+
+
 async def test_a_model_is_asked_again_and_its_values_take_the_place_of_those_of_the_rules(
     script: Script, upload: Upload, working: Running, eyes: Eyes
 ) -> None:

@@ -30,8 +30,8 @@ class Card:
 
     reason: why a person should look, what is being done, or why a file is kept and not read. thumbnail:
     address of a picture of page 1, None where none can be made. retry: what the button does, None without
-    one. idle_minutes: since the last progress; is_waiting: nobody works on it now. whole: what holds the
-    document, None for one that came by itself.
+    one. idle_minutes: since the last progress; is_waiting: nobody works on it now; is_blank: what will stand
+    here is still being found out. whole: what holds the document, None for one that came by itself.
     """
 
     id: UUID
@@ -46,6 +46,7 @@ class Card:
     reason: str
     idle_minutes: int
     is_waiting: bool
+    is_blank: bool
     progress_at: datetime | None
     thumbnail: str | None
     extension: str
@@ -75,6 +76,7 @@ def card(
         reason=_reason(row, failures),
         idle_minutes=max(0, int((now - progress_at).total_seconds() // 60)),
         is_waiting=row.is_waiting,
+        is_blank=row.state == "processing" and not _waits_with_result(row),
         progress_at=progress_at,
         thumbnail=(
             f"/api/v1/documents/{row.id}/pages/1.webp?width={THUMBNAIL_PX}&v={picture}" if picture else None
@@ -83,6 +85,11 @@ def card(
         retry=RETRIES.get(row.state),
         whole=whole,
     )
+
+
+def _waits_with_result(row: DocumentRow) -> bool:
+    """Whether it waits for its next attempt, and the last one found out what it is."""
+    return row.is_waiting and bool(row.error_message and row.document_type)
 
 
 def title(row: DocumentRow) -> str:
