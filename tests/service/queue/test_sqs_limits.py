@@ -246,6 +246,26 @@ async def test_only_a_living_delivery_is_extended_or_released() -> None:
     assert len(client.asked) == 1
 
 
+async def test_a_release_that_failed_can_be_tried_again() -> None:
+    failures = [ServerError("SQS is away")]
+
+    async def answer(operation: str, asked: dict[str, Any]) -> dict[str, Any]:
+        if operation == "change_message_visibility_batch" and failures:
+            raise failures.pop()
+        return await one_message(operation, asked)
+
+    client = Client(answer)
+    queue = queue_of(client)
+    (message,) = await queue.receive(limit=1, wait_s=0)
+
+    with pytest.raises(ServerError):
+        await queue.release(message)
+    await queue.release(message)
+    await queue.release(message)
+
+    assert [operation for operation, _ in client.asked[1:]] == ["change_message_visibility_batch"] * 2
+
+
 @pytest.mark.parametrize("code", ["ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue"])
 async def test_a_delivery_is_over_when_sqs_says_so(code: str) -> None:
     async def answer(operation: str, _asked: dict[str, Any]) -> dict[str, Any]:

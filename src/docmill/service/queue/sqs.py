@@ -139,10 +139,11 @@ class SqsQueue:
     async def release(self, message: Message, *, delay_s: float = 0) -> None:
         """See `Queue.release`. A delivery whose time is over is left alone: another may have the message."""
         now = self._clock()
-        delivery = self._deliveries.pop(message.receipt, None)
+        delivery = self._deliveries.get(message.receipt)
         if delivery is not None and delivery.over_at > now:
             longest_s = LONGEST_VISIBILITY_S - _SLACK_S - (now - delivery.taken_at)
             await self._channel.hide([message.receipt], max(0, min(delay_s, longest_s)))
+        self._deliveries.pop(message.receipt, None)  # not before: what has failed is tried again
 
     async def release_received(self, receiver: str) -> list[str]:
         """See `Queue.release_received`. Without a receipt nothing can be given back: its time has to end."""
