@@ -66,6 +66,11 @@ def test_a_named_file_must_exist(elsewhere: Path) -> None:
         ("[worker]\nbatch = 11", "worker.batch"),
         ("= nonsense", "cannot be read: error at line 1, column 1 of the file"),
         ("[worker]\nbach = 3", r"worker\.bach: there is no such setting"),
+        (
+            "[otel]\nendpoint = 'localhost:4318'",
+            r"otel\.endpoint: this is not what such a setting looks like",
+        ),
+        ("[notifications]\nslack = 'x'", r"notifications\.slack: this is a section with settings of its own"),
     ],
 )
 def test_a_wrong_file_is_refused_with_the_key(elsewhere: Path, content: str, fault: str) -> None:

@@ -440,6 +440,12 @@ def _explained(error: ValueError) -> str:
 
 
 def _in_our_words(kind: str, message: str) -> str:
-    if kind == "extra_forbidden":
-        return "there is no such setting"
-    return message.removeprefix("Value error, ")
+    match kind:
+        case "extra_forbidden":
+            return "there is no such setting"
+        case "string_pattern_mismatch":
+            return "this is not what such a setting looks like; docs/settings.md describes it"
+        case "model_type":
+            return "this is a section with settings of its own, and not one value"
+        case _:
+            return message.removeprefix("Value error, ")
