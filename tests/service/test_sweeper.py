@@ -14,9 +14,10 @@ from docmill.errors import NetworkError
 from docmill.ports import Message
 from docmill.service.intake import Accepted
 from docmill.service.metrics import Metrics
+from docmill.service.pause import Cause
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.stack import Service
-from docmill.service.store import claims, sweeps
+from docmill.service.store import claims, pauses, sweeps
 from docmill.service.store.claims import Claim
 from docmill.service.store.ids import new_id
 from docmill.service.sweeper import WORK_FOLDER, Rule, Sweeper, sweep_for_ever
@@ -266,6 +267,21 @@ class TestDeadWorkers:
         await sweeper.relieve_dead_workers()
 
         assert logged(caplog, "taken back from a dead worker") == ids_of(service, accepted)
+
+    async def test_what_was_paused_in_a_dead_worker_only_is_paused_no_more(
+        self, service: Service, sweeper: Sweeper
+    ) -> None:
+        (service.settings.folder / WORK_FOLDER / "dead").mkdir(parents=True)
+        refused = Cause("small model", "extract", "unauthorized", "the key is refused; set another")
+        absent = Cause("tesseract", "transcribe", "misconfigured", "Tesseract is absent; install it")
+        async with service.database.connection() as conn:
+            await pauses.record(conn, "dead", [refused, absent])
+            await pauses.record(conn, "living", [absent])
+
+        await sweeper.relieve_dead_workers()
+
+        async with service.database.tenant(service.default_tenant_id) as conn:
+            assert [row.part for row in await pauses.current(conn)] == ["tesseract"]
 
     async def test_a_living_worker_keeps_what_it_holds(
         self, service: Service, sweeper: Sweeper, upload: Upload, neighbour: Neighbour, eyes: Eyes

@@ -12,7 +12,7 @@ from docmill.ports import DeadMessage
 from docmill.service.leftovers import remove_leftovers
 from docmill.service.metrics import Metrics
 from docmill.service.stack import Service
-from docmill.service.store import claims, sweeps
+from docmill.service.store import claims, pauses, sweeps
 from docmill.service.store.database import Conn
 from docmill.service.store.sweeps import Found, by_tenant
 from docmill.service.tasks import keep_doing
@@ -127,6 +127,8 @@ class Sweeper:
             unsent = [one for one in freed if str(one.id) not in carried]
             for tenant_id, ids in by_tenant(unsent).items():
                 await self._send(tenant_id, partial(sweeps.note_sent, ids=ids))
+            async with self._database.connection() as conn:
+                await pauses.record(conn, worker_id, ())
             await asyncio.to_thread(forget_worker, self._work, worker_id)
             log.warning("a worker has died", extra={"dead_worker_id": worker_id, "held": len(held)})
         if dead:
