@@ -4,6 +4,7 @@ import sys
 import tempfile
 from dataclasses import replace
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,31 @@ def test_what_is_missing_is_named_with_how_to_get_it(
     printed = capsys.readouterr().out
     assert code == 1
     assert "libGL.so.1: cannot open shared object file; run: pip install" in printed
+
+
+@pytest.mark.parametrize(
+    ("section", "named"), [("[otel]\nendpoint = 'http://127.0.0.1:4318'", "docmill[otel]"), ("", None)]
+)
+def test_what_traces_need_is_missing_only_where_they_are_on(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    section: str,
+    named: str | None,
+) -> None:
+    def without_opentelemetry(name: str) -> object:
+        return None if name.startswith("opentelemetry") else find_spec(name)
+
+    monkeypatch.setattr(doctor_module, "find_spec", without_opentelemetry)
+    config = tmp_path / "docmill.toml"
+    config.write_text(f'data_dir = "{tmp_path}"\n{section}\n')
+
+    code = doctor(config)
+
+    printed = " ".join(capsys.readouterr().out.split())
+    assert code == (1 if named else 0), printed
+    assert ("✗ otel.endpoint: " in printed) == bool(named)
+    assert f"pip install '{named or 'docmill[otel]'}'" in printed
 
 
 def test_wrong_settings_are_a_finding_and_not_a_crash(

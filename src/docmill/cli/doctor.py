@@ -162,6 +162,8 @@ def _vault(config: Path | None) -> Iterator[Finding]:
     for name, purpose in settings.waiting.items():
         remedy = f"it waits for {purpose}, which this release does not have; until then it changes nothing"
         yield Finding(name, "set, and not used yet", remedy, needed=False)
+    if settings.otel.endpoint is not None and not all(map(_is_installed, _OTEL)):
+        yield Finding("otel.endpoint", "set, but nothing can send traces", "run: pip install 'docmill[otel]'")
     yield from engine_findings(settings)
     yield from model_findings(settings)
     yield _folder(settings.folder)
