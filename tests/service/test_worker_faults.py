@@ -172,8 +172,21 @@ async def test_a_document_that_kills_every_worker_is_given_up(
         document = await eyes.until(accepted, "failed")
 
     assert (document.error_code, document.needs_human_review) == ("crashed", True)
+    assert "may be harmful" in (document.error_message or "")
     assert script.converted == []
     assert await messages(service) == 0
+
+
+async def test_a_document_whose_attempts_are_used_up_is_not_called_harmful(
+    service: Service, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    await change(service, "UPDATE ingestion SET attempt_count = 3")
+
+    async with working():
+        document = await eyes.until(accepted, "failed")
+
+    assert document.error_message == "it was begun 3 times or more and never finished; Retry begins anew"
 
 
 async def test_who_lost_the_fence_writes_and_deletes_nothing(

@@ -180,7 +180,10 @@ class Jobs:
                 await self._work_alone(ingestion_id, message)
             case GiveUpCrashed():
                 assert refusal.tenant_id  # who has an obstacle exists
-                await self._give_up_crashed(ingestion_id, refusal.tenant_id, message)
+                assert refusal.obstacle
+                await self._give_up_crashed(
+                    ingestion_id, refusal.tenant_id, message, suspect=refusal.obstacle.suspect
+                )
 
     async def _work_alone(self, ingestion_id: UUID, message: Message) -> None:
         """Work on a suspect once all else is done, or leave it to another worker if one is waiting here."""
@@ -207,10 +210,15 @@ class Jobs:
             async with asyncio.timeout(LETTING_GO_S):
                 await self.give_back(message)
 
-    async def _give_up_crashed(self, ingestion_id: UUID, tenant_id: UUID, message: Message) -> None:
-        deaths = self._settings.max_attempts
+    async def _give_up_crashed(
+        self, ingestion_id: UUID, tenant_id: UUID, message: Message, *, suspect: bool
+    ) -> None:
+        most = self._settings.max_attempts
+        # Without a death, the limit was lowered, or another release counted the attempts.
         error = CrashedError(
-            f"its worker died {deaths} times with nothing else in work; the file may be harmful"
+            f"its worker died {most} times with nothing else in work; the file may be harmful"
+            if suspect
+            else f"it was begun {most} times or more and never finished; Retry begins anew"
         )
         if await self._ledger.give_up(ingestion_id, tenant_id, error, receive_count=message.receive_count):
             log.error(
