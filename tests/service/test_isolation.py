@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from docmill.ports import Original
+from docmill.service import job
 from docmill.service.intake import Accepted
 from docmill.service.isolation import Isolation
 from docmill.service.stack import Service
@@ -125,3 +126,25 @@ async def test_suspects_that_come_together_are_worked_on_one_after_the_other(
             await eyes.until(each, "ready")
 
     assert room.together == {name: {name} for name in names}
+
+
+async def test_others_are_begun_beside_a_suspect_that_takes_long(
+    service: Service,
+    upload: Upload,
+    working: Running,
+    eyes: Eyes,
+    room: Room,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(job, "ALONE_S", 0.0)
+    suspect = await suspected(service, upload, "long.pdf")
+    await show_messages(service)
+
+    async with working():
+        await asyncio.wait_for(room.long_came.wait(), 20)
+        other = await upload(b"other", file_name="other.pdf")
+        await eyes.until(other, "ready")
+        room.open.set()
+        await eyes.until(suspect, "ready")
+
+    assert room.together == {"long.pdf": {"long.pdf"}, "other.pdf": {"long.pdf", "other.pdf"}}

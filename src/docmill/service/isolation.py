@@ -1,7 +1,7 @@
 """Working on one document with nothing else in work, so that a worker's death tells what it died of."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -9,13 +9,19 @@ from typing import Any
 class Isolation:
     """Knows a worker's jobs, and lets one at a time wait until it is the only one.
 
-    jobs: those under way. closed: whether a job waits to be alone or is; the worker then begins nothing new.
+    jobs: those under way. on_open: called when the worker may begin others again.
     """
 
     def __init__(self) -> None:
-        self.closed = False
         self.jobs: set[asyncio.Task[Any]] = set()
+        self.on_open: Callable[[], None] = lambda: None
+        self._reservation: object | None = None
         self._ended = asyncio.Event()
+
+    @property
+    def closed(self) -> bool:
+        """Whether a job waits to be alone or is; the worker then begins nothing new."""
+        return self._reservation is not None
 
     def add(self, job: asyncio.Task[Any]) -> None:
         """Count a job, which may not have begun yet, until it has ended."""
@@ -27,16 +33,23 @@ class Isolation:
         self._ended.set()
 
     @asynccontextmanager
-    async def reserved(self) -> AsyncGenerator[bool]:
-        """Around what a job is to do alone. False if another job has come first."""
+    async def reserved(self) -> AsyncGenerator["Reservation | None"]:
+        """Around what a job is to do alone. None if another job has come first."""
         if self.closed:
-            yield False
+            yield None
             return
-        self.closed = True
+        reservation = Reservation(self)
+        self._reservation = reservation
         try:
-            yield True
+            yield reservation
         finally:
-            self.closed = False
+            reservation.end()
+
+    def end(self, reservation: "Reservation") -> None:
+        """Let the worker begin others again, unless another job has reserved it meanwhile."""
+        if self._reservation is reservation:
+            self._reservation = None
+            self.on_open()
 
     async def is_alone(self, *, within_s: float) -> bool:
         """Whether every other job has ended by then; returns as soon as that is so."""
@@ -46,3 +59,21 @@ class Isolation:
                     self._ended.clear()
                     await self._ended.wait()
         return len(self.jobs) <= 1
+
+
+class Reservation:
+    """One job's right to be alone."""
+
+    def __init__(self, isolation: Isolation) -> None:
+        self._isolation = isolation
+        self._timer: asyncio.TimerHandle | None = None
+
+    def end_after(self, seconds: float) -> None:
+        """Let others begin beside the job from then on, should it take so long."""
+        self._timer = asyncio.get_running_loop().call_later(seconds, self.end)
+
+    def end(self) -> None:
+        """Let others begin; the job itself may go on."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._isolation.end(self)

@@ -47,6 +47,10 @@ LETTING_GO_S = 10.0
 """How long a stopped job may take to give its document back; after that its lease has to run out."""
 
 _AGAIN_S = 5.0
+
+ALONE_S = 60.0
+"""How long a suspect is alone. Others need not wait for the end of a long scan: those that begin beside it
+after this and die with it become suspects themselves, and are blamed for nothing until they die alone."""
 _RELEASE_AGAIN_S = 0.1
 
 Value = TypeVar("Value")
@@ -187,8 +191,9 @@ class Jobs:
 
     async def _work_alone(self, ingestion_id: UUID, message: Message) -> None:
         """Work on a suspect once all else is done, or leave it to another worker if one is waiting here."""
-        async with self.isolation.reserved() as is_first:
-            if is_first and await self._is_alone(message):
+        async with self.isolation.reserved() as reservation:
+            if reservation is not None and await self._is_alone(message):
+                reservation.end_after(ALONE_S)
                 log.info("working alone on a document whose worker died")
                 await self._claim_and_work(ingestion_id, message, alone=True)
                 return

@@ -126,6 +126,7 @@ class Worker:
         self._asked_for = 0
         self._room = asyncio.Event()
         self._jobs.on_begun = self._room.set
+        self._isolation.on_open = self._room.set
 
     async def run(self, stop: asyncio.Event, abort: asyncio.Event) -> None:
         """See `run_worker`."""
