@@ -175,6 +175,19 @@ async def test_a_finding_that_cannot_be_stored_does_not_end_the_writing_of_progr
             await asyncio.sleep(PROGRESS_S)
 
 
+async def test_a_finding_that_cannot_be_stored_does_not_keep_an_attempt_from_ending(
+    service: Service, upload: Upload, eyes: Eyes
+) -> None:
+    ledger, claim = await _claimed(service, upload, service.database)
+    accepted = await upload()
+    ledger.record(claim, StoredFindings(quality=2.0))
+
+    held = await ledger.fail(claim, ContextTooLongError("too long for every model"), receive_count=1)
+
+    assert held
+    assert (await eyes.ingestion(accepted)).error_code == "context_too_long"
+
+
 async def test_who_lost_the_claim_stores_no_findings(service: Service, upload: Upload, eyes: Eyes) -> None:
     ledger, claim = await _claimed(service, upload, service.database)
     provisional = updated(READ, StoredFindings(structured_data={"number": "7"}, reason="rules"))

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 from uuid import UUID
 
+import psycopg
 import stamina
 
 from docmill.errors import DocmillError, ServerError
@@ -165,8 +166,15 @@ class Ledger:
     async def _store_before_the_end(self, conn: Conn, claim: Claim) -> None:
         """Store what is known of a document, in the transaction that ends its claim without a result."""
         known = self._findings.get(claim.ingestion_id)
-        if known is not None:
-            await findings.store(conn, [known])
+        if known is None:
+            return
+        try:
+            async with conn.transaction():
+                await findings.store(conn, [known])
+        except psycopg.OperationalError:
+            raise
+        except psycopg.DatabaseError:  # it must not keep the claim from ending: that would count as a death
+            log.exception("a fault in docmill: what is known so far is not stored")
 
     async def _claim_all(
         self, ingestion_ids: Sequence[UUID], *, alone: bool = False
