@@ -55,13 +55,17 @@ def receipt() -> bytes:
 
 
 @pytest.fixture
-async def address(service: Service, renderer: PageRenderer, settings: Settings) -> AsyncIterator[str]:
-    """Where the vault is served."""
+async def address(
+    service: Service, renderer: PageRenderer, settings: Settings, context: BrowserContext
+) -> AsyncIterator[str]:
+    """Where the vault is served, as long as there are pages: one that is left open would miss its server."""
     stop, ready = asyncio.Event(), asyncio.Future[str]()
     somewhere = settings.model_copy(update={"web": Web(port=0)})
     app = create_app(service, renderer, somewhere)
     task = asyncio.create_task(serve(app, somewhere, stop, ready.set_result))
     yield await asyncio.wait_for(ready, 10)
+    for page in context.pages:
+        await page.close()
     stop.set()
     await asyncio.wait_for(task, 10)
 
