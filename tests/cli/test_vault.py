@@ -69,6 +69,7 @@ def test_a_document_goes_through_a_vault_from_add_to_show(
             corrected = vault("show", document_id)
             second = vault("up", "--port", "0")
             status = vault("status")
+            forced = vault("add", invoice, "--force")
         finally:
             running.send_signal(signal.SIGTERM)
             last_words = running.stdout.read()
@@ -80,7 +81,8 @@ def test_a_document_goes_through_a_vault_from_add_to_show(
     assert running.returncode == 0
     assert added.returncode == 0, added.stderr
     assert "INV-104" in added.stdout
-    assert "already here" in again.stdout
+    assert again.stdout.endswith("(already here)\n")
+    assert forced.stdout.endswith("(already here, being processed)\n")
     assert "119.00" in shown.stdout
     assert by_name.stdout == by_end.stdout == by_beginning.stdout == shown.stdout
     assert re.search(r"^number +INV-105 .* corrected$", corrected.stdout, re.MULTILINE)

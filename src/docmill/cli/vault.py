@@ -22,6 +22,7 @@ from docmill.ports import Depth
 from docmill.reading.pool import Pool
 from docmill.reading.unlocker import PooledUnlocker
 from docmill.service.case import failures_in
+from docmill.service.intake import Accepted
 from docmill.service.protection import already_readable, unlocking
 from docmill.service.settings import Settings
 from docmill.service.stack import Service, open_service
@@ -98,8 +99,7 @@ async def _add(settings: Settings, files: Sequence[Path], *, force: bool, wait: 
                 code = FAILED
                 continue
             added.append(accepted.document_id)
-            note = "" if accepted.is_new else "  (already here)"
-            stdout.print(f"{accepted.document_id}  {file.name}{note}", markup=False)
+            stdout.print(f"{accepted.document_id}  {file.name}{_note(accepted)}", markup=False)
         # With a database of its own this folder is alone; who works on a shared one cannot be seen from here.
         if settings.database_url is None and address_of(settings.folder) is None:
             stderr.print("no vault is running; start it with: docmill up")
@@ -107,6 +107,13 @@ async def _add(settings: Settings, files: Sequence[Path], *, force: bool, wait: 
         if wait:
             code = await _wait(service, added) or code
     return code
+
+
+def _note(accepted: Accepted) -> str:
+    """What a person wants to know of a file that was taken in, behind its name."""
+    if accepted.is_new:
+        return ""
+    return "  (already here)" if accepted.ingestion_id is None else "  (already here, being processed)"
 
 
 async def file_chunks(file: Path) -> AsyncIterator[bytes]:
