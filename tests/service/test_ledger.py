@@ -7,6 +7,7 @@ from uuid import UUID
 import stamina
 
 from docmill.errors import CorruptError, ServerError
+from docmill.service.intake import Accepted
 from docmill.service.ledger import Ledger, Refusal
 from docmill.service.protocol import Obstacle
 from docmill.service.stack import Service
@@ -30,17 +31,23 @@ class Forgetful(Database):
             raise ServerError("the connection broke")
 
 
-async def test_a_result_whose_commit_was_not_heard_of_is_ours(
-    service: Service, upload: Upload, eyes: Eyes
-) -> None:
-    accepted = await upload()
+@asynccontextmanager
+async def claimed_by_forgetful(service: Service, accepted: Accepted) -> AsyncGenerator[tuple[Ledger, Claim]]:
+    """A claim, and a ledger that will not hear of its next two commits."""
     assert accepted.ingestion_id
     async with Forgetful(service.database.url) as database:
         ledger = Ledger(database, "me", lease_s=300, max_attempts=3)
         claim = await ledger.claim(accepted.ingestion_id)
         assert isinstance(claim, Claim)
         database.lost_answers = 2
+        yield ledger, claim
 
+
+async def test_a_result_whose_commit_was_not_heard_of_is_ours(
+    service: Service, upload: Upload, eyes: Eyes
+) -> None:
+    accepted = await upload()
+    async with claimed_by_forgetful(service, accepted) as (ledger, claim):
         with stamina.set_testing(testing=True, attempts=3):
             assert await ledger.finish(claim, NO_RESULT)
 
@@ -69,13 +76,7 @@ async def test_a_failure_whose_commit_was_not_heard_of_is_ours(
     service: Service, upload: Upload, eyes: Eyes
 ) -> None:
     accepted = await upload()
-    assert accepted.ingestion_id
-    async with Forgetful(service.database.url) as database:
-        ledger = Ledger(database, "me", lease_s=300, max_attempts=3)
-        claim = await ledger.claim(accepted.ingestion_id)
-        assert isinstance(claim, Claim)
-        database.lost_answers = 2
-
+    async with claimed_by_forgetful(service, accepted) as (ledger, claim):
         with stamina.set_testing(testing=True, attempts=3):
             assert await ledger.fail(claim, CorruptError("broken"), receive_count=1)
 
@@ -87,17 +88,12 @@ async def test_what_was_set_back_unheard_is_set_back_once_and_ours_until_another
     service: Service, upload: Upload, eyes: Eyes
 ) -> None:
     accepted = await upload()
-    assert accepted.ingestion_id
-    async with Forgetful(service.database.url) as database:
-        ledger = Ledger(database, "me", lease_s=300, max_attempts=3)
-        claim = await ledger.claim(accepted.ingestion_id)
-        assert isinstance(claim, Claim)
-        database.lost_answers = 2
-
+    async with claimed_by_forgetful(service, accepted) as (ledger, claim):
         with stamina.set_testing(testing=True, attempts=3):
             assert await ledger.set_back(claim, error=None, delay_s=0, counts=False)
         after = await eyes.ingestion(accepted)
-        other = await Ledger(database, "other", lease_s=300, max_attempts=3).claim(accepted.ingestion_id)
+        another = Ledger(service.database, "other", lease_s=300, max_attempts=3)
+        other = await another.claim(claim.ingestion_id)
 
         assert (after.attempt_count, after.fence) == (0, claim.fence + 1)
         assert isinstance(other, Claim)

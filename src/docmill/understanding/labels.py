@@ -1,6 +1,6 @@
 """Labels found in text: phrases of the vocabulary, also glued, hyphenated or misread."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
@@ -9,7 +9,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from docmill.understanding.folding import Token, letters_for_digits, parts, tokens
-from docmill.understanding.vocabulary import LANGUAGES, NUMBER_WORDS, Column, Concept
+from docmill.understanding.vocabulary import LANGUAGES, NUMBER_WORDS, Column, Concept, Language
 
 Meaning = TypeVar("Meaning")
 
@@ -208,6 +208,18 @@ def _known(phrases: Sequence[tuple[str, Meaning]]) -> Phrases[Meaning]:
     return Phrases(phrases, Spelling(words))
 
 
+def _of_languages(meanings: Callable[[Language], Mapping[str, Sequence[str]]]) -> Phrases[str]:
+    """Phrases of every language. meanings: the phrases of one language by what they mean."""
+    return _known(
+        [
+            (phrase, meaning)
+            for language in LANGUAGES
+            for meaning, phrases in meanings(language).items()
+            for phrase in phrases
+        ]
+    )
+
+
 COLUMNS: Phrases[Column] = _known(_HEADINGS)
 """Every heading of a table's column in every language."""
 
@@ -223,54 +235,32 @@ BOOKINGS: Phrases[str] = _known(_BOOKINGS)
 SALUTATIONS: Phrases[str] = _known(_SALUTATIONS)
 """Lines before a name that are not of it, with the language."""
 
-PAYMENT_LABELS: Phrases[str] = _known(
-    [
-        (phrase, meaning)
-        for language in LANGUAGES
-        for meaning, phrases in (
-            ("terms", language.payment.terms),
-            ("method", language.payment.method),
-            ("generic", language.payment.generic),
-            ("offered", language.payment.offered),
-        )
-        for phrase in phrases
-    ]
+PAYMENT_LABELS: Phrases[str] = _of_languages(
+    lambda language: {
+        "terms": language.payment.terms,
+        "method": language.payment.method,
+        "generic": language.payment.generic,
+        "offered": language.payment.offered,
+    }
 )
 """Labels of terms and means of payment, with what they introduce; see `PaymentWords`."""
 
-PAYMENT_PHRASES: Phrases[str] = _known(
-    [
-        (phrase, meaning)
-        for language in LANGUAGES
-        for meaning, phrases in (
-            ("paid", language.payment.paid),
-            ("collected", language.payment.collected),
-            ("transfer", language.payment.transfer),
-        )
-        for phrase in phrases
-    ]
+PAYMENT_PHRASES: Phrases[str] = _of_languages(
+    lambda language: {
+        "paid": language.payment.paid,
+        "collected": language.payment.collected,
+        "transfer": language.payment.transfer,
+    }
 )
 """What sentences say of how it is paid, with what they mean; see `PaymentWords`."""
 
-PAYMENT_CLAUSES: Phrases[str] = _known(
-    [
-        (phrase, meaning)
-        for language in LANGUAGES
-        for meaning, phrases in (
-            ("immediate", language.payment.immediate),
-            ("clause", language.payment.clauses),
-        )
-        for phrase in phrases
-    ]
+PAYMENT_CLAUSES: Phrases[str] = _of_languages(
+    lambda language: {
+        "immediate": language.payment.immediate,
+        "clause": language.payment.clauses,
+    }
 )
 """Terms of payment without a number of days, with their kind; see `PaymentWords`."""
 
-METHODS: Phrases[str] = _known(
-    [
-        (phrase, code)
-        for language in LANGUAGES
-        for code, phrases in language.methods.items()
-        for phrase in phrases
-    ]
-)
+METHODS: Phrases[str] = _of_languages(lambda language: language.methods)
 """Names of means of payment, with their code in UNTDID 4461."""
