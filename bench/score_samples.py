@@ -24,7 +24,7 @@ from docmill.understanding.learned.extractor import LearnedExtractor
 
 
 def truths(sample: Sample) -> dict[str, object]:
-    """What is printed; the means of payment as the code of its name."""
+    """Truth of a sample as docmill gives it: as printed, and a means of payment as its UNTDID 4461 code."""
     found = dict(leaves(sample.truth))
     printed = found.get("payment.method")
     if isinstance(printed, str):

@@ -241,7 +241,7 @@ class Usage(_Record):
 
     @property
     def is_nothing(self) -> bool:
-        """Whether no model was paid; much faster than to compare, and asked for every document."""
+        """True if no model was paid. Every document asks this; comparing with an empty `Usage` is slow."""
         return not (self.input_tokens or self.output_tokens or self.cost)
 
     def plus(self, other: "Usage") -> "Usage":

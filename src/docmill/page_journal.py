@@ -35,7 +35,7 @@ class JournalOfPages:
         self._page_s = page_s
         self._observer = observer
         self.has_entries = False
-        """Whether pages were kept, in this or an earlier attempt, under whatever settings."""
+        """True if this or an earlier attempt kept pages, also pages of other settings, which are not used."""
 
     async def opened(self, media_type: str, page_count: int | None) -> None:
         """See `PageJournal.opened`."""

@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 SURE = 0.5
 """From this confidence on, a document that says no title is called by its file's name and needs no person."""
 AI_STEP_S = 300.0
-"""How long all model calls of one step may take together unless told otherwise."""
+"""Default time limit for all model calls of one step together, in seconds."""
 RULES_S = 120.0
 """How long rules with a second look may take within a step: more than their own limits are together."""
 _UNKNOWN_TYPE = "application/octet-stream"

@@ -95,7 +95,7 @@ class Known(NamedTuple):
 
 
 class _Latest(NamedTuple):
-    """What a record file holds: by source, what its last record says and on which line that stands.
+    """Index of a record file: for each source, its last record and the line on which that stands.
 
     records, torn: how many lines are records, and how many were not written to their end. end: of the last
     record, in bytes. is_torn_within: whether a record comes after a torn line.
@@ -219,7 +219,7 @@ class RecordFile:
             self._file = None
 
     def _latest(self, keep: Callable[[Record], bool]) -> _Latest:
-        """What the file holds, and of the records only those that `keep` accepts."""
+        """Index of the file. keep: whether a record is taken into it; all others are counted only."""
         known: dict[str, Known] = {}
         lines: dict[str, int] = {}
         records = torn = offset = end = 0

@@ -197,7 +197,7 @@ def _postgres() -> Finding:
 
 
 def _left_running(folder: Path) -> Iterator[Finding]:
-    """What is wrong with the server of a vault that is there; one that nobody uses any more is stopped."""
+    """Stop an embedded server that a killed process left running; report it, or why it is unusable."""
     try:
         if import_module("docmill.service.embedded").EmbeddedPostgres(folder).stop_left_running():
             yield Finding("PostgreSQL", "had been left running by a process that was killed; stopped now")

@@ -110,7 +110,7 @@ async def _add(settings: Settings, files: Sequence[Path], *, force: bool, wait: 
 
 
 def _note(accepted: Accepted) -> str:
-    """What a person wants to know of a file that was taken in, behind its name."""
+    """Remark printed behind the name of an added file: empty if the file is new to the vault."""
     if accepted.is_new:
         return ""
     return "  (already here)" if accepted.ingestion_id is None else "  (already here, being processed)"
