@@ -8,7 +8,7 @@ PROCESSES ?= 4
 # Tests start hundreds of processes: where the machine forbids it, each would compile all of the library anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo up test check unit bench cluster soak fuzz lock clean
+.PHONY: help demo up test check unit docs bench cluster soak fuzz lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -21,13 +21,16 @@ up: $(STAMP) ## Start the vault on this machine
 
 test: check unit ## Every check and every test
 
-check: $(STAMP) ## Formatting, lint, types, layers, dependencies
+check: $(STAMP) docs ## Formatting, lint, types, layers, dependencies, links of the documentation
 	command -v node >/dev/null || scripts/system-packages nodejs npm # for pyright
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/deptry src
+
+docs: $(STAMP) ## Build the documentation into build/docs, with every link checked
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 unit: $(STAMP)
 	scripts/system-packages chromium fonts-liberation libfaketime pgbouncer tesseract-ocr

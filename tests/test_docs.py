@@ -1,4 +1,4 @@
-"""The reference in docs/ is complete: what exists is described."""
+"""The documentation is complete and its links lead somewhere: what exists is described."""
 
 import re
 import subprocess
@@ -20,6 +20,7 @@ from docmill.understanding.vocabulary import CODES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+REFERENCE = DOCS / "reference"
 
 
 def _leaves(error: type[DocmillError] = DocmillError) -> Iterator[type[DocmillError]]:
@@ -32,7 +33,7 @@ def _leaves(error: type[DocmillError] = DocmillError) -> Iterator[type[DocmillEr
 
 @pytest.mark.parametrize("code", [leaf.code for leaf in _leaves() if leaf.__module__ == "docmill.errors"])
 def test_every_error_code_is_described(code: str) -> None:
-    assert f"| `{code}` |" in (DOCS / "errors.md").read_text()
+    assert f"| `{code}` |" in (REFERENCE / "errors.md").read_text()
 
 
 def _commands(group: TyperGroup, above: str = "") -> Iterator[tuple[str, list[str]]]:
@@ -48,10 +49,10 @@ def _commands(group: TyperGroup, above: str = "") -> Iterator[tuple[str, list[st
 
 @pytest.mark.parametrize(("name", "options"), list(_commands(typer.main.get_group(app))), ids=str)
 def test_every_command_and_option_is_described(name: str, options: list[str]) -> None:
-    text = (DOCS / "cli.md").read_text()
+    text = (REFERENCE / "cli.md").read_text()
     section = text.partition(f"## docmill {name}")[2].partition("\n## ")[0]
 
-    assert section, f"docs/cli.md has no section for docmill {name}"
+    assert section, f"docs/reference/cli.md has no section for docmill {name}"
     assert [option for option in options if f"`{option}" not in section] == []
 
 
@@ -65,7 +66,7 @@ def _metric_names() -> list[str]:
 
 @pytest.mark.parametrize("name", _metric_names())
 def test_every_metric_is_described(name: str) -> None:
-    text = (DOCS / "operations.md").read_text()
+    text = (DOCS / "how-to" / "operate.md").read_text()
 
     assert f"`{name}`" in text or f"`{name}_total`" in text
 
@@ -102,7 +103,7 @@ def test_what_trains_without_the_extra_does_so() -> None:
 
 
 def test_the_tests_that_close_holes_exist() -> None:
-    named = set(re.findall(r"`(test_\w+)`", (DOCS / "durability.md").read_text()))
+    named = set(re.findall(r"`(test_\w+)`", (DOCS / "explanation" / "durability.md").read_text()))
     written = {
         name
         for file in Path(__file__).parent.rglob("test_*.py")
@@ -111,3 +112,72 @@ def test_the_tests_that_close_holes_exist() -> None:
 
     assert named
     assert named - written == set()
+
+
+def _pages() -> list[Path]:
+    """The Markdown files in git, without those that are data of a test."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md", ":!tests"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [ROOT / name for name in listed.stdout.split() if (ROOT / name).exists()]
+
+
+def _without_code(text: str) -> str:
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"(?ms)^ *```.*?^ *```", "", text))
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors of the page's headings, as GitHub and MkDocs make them."""
+    headings = re.findall(r"(?m)^#+ +(.*)$", re.sub(r"(?ms)^ *```.*?^ *```", "", page.read_text()))
+    return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in headings}
+
+
+def _dead_links(page: Path) -> list[str]:
+    links = re.findall(r"\]\(([^)\s]+)\)", _without_code(page.read_text()))
+    dead: list[str] = []
+    for link in links:
+        path, _, anchor = link.partition("#")
+        if "://" in path:
+            continue
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in _anchors(target)):
+            dead.append(link)
+    return dead
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    dead = {page.relative_to(ROOT).as_posix(): _dead_links(page) for page in _pages()}
+
+    assert {page: links for page, links in dead.items() if links} == {}
+
+
+def test_a_dead_link_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A title\n[a](#a-title) [b](#no-title) [c](gone.md) [d](page.md) [e](https://example.org/)\n"
+    )
+
+    assert _dead_links(page) == ["#no-title", "gone.md"]
+
+
+def test_the_index_leads_to_every_page() -> None:
+    indexes = {
+        DOCS / "index.md": [page for page in DOCS.rglob("*.md") if page.parent.name != "decisions"],
+        DOCS / "decisions" / "README.md": list((DOCS / "decisions").glob("0*.md")),
+    }
+
+    for index, pages in indexes.items():
+        links = re.findall(r"\]\(([^)\s#]+)", index.read_text())
+        linked = {(index.parent / link).resolve() for link in links}
+
+        assert [page.name for page in pages if page not in linked | {index}] == []
+
+
+def test_no_two_decisions_have_one_number() -> None:
+    numbers = [page.name[:3] for page in (DOCS / "decisions").glob("0*.md")]
+
+    assert sorted(numbers) == sorted(set(numbers))

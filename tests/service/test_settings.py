@@ -6,7 +6,7 @@ from pydantic import BaseModel, ValidationError
 from docmill.errors import MisconfiguredError
 from docmill.service.settings import Settings
 
-DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 
 
 def names(model: type[BaseModel], prefix: str = "") -> list[str]:

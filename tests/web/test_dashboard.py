@@ -15,7 +15,8 @@ from docmill.model import Usage
 from docmill.service.metrics import Metrics, Outcome
 from docmill.web.vault import Vault
 
-DASHBOARD = json.loads((Path(__file__).parents[2] / "docs" / "grafana-dashboard.json").read_text())
+ROOT = Path(__file__).parents[2]
+DASHBOARD = json.loads((ROOT / "docs" / "reference" / "grafana-dashboard.json").read_text())
 PANELS: list[dict[str, Any]] = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
 QUERIES: list[str] = [target["expr"] for panel in PANELS for target in panel["targets"]]
 

@@ -1,7 +1,8 @@
 """The worker's protocol as decisions: who may claim, who may write, and what follows from what happened.
 
 Pure functions; the SQL of `store/claims.py` says the same, the worker does what they answer, and
-`tests/simulation` tries them against crashes, delays and duplicates. docs/protocol.md explains them.
+`tests/simulation` tries them against crashes, delays and duplicates.
+docs/explanation/protocol.md explains them.
 """
 
 from dataclasses import dataclass

@@ -444,7 +444,7 @@ def _in_our_words(kind: str, message: str) -> str:
         case "extra_forbidden":
             return "there is no such setting"
         case "string_pattern_mismatch":
-            return "this is not what such a setting looks like; docs/settings.md describes it"
+            return "this is not what such a setting looks like; docs/reference/settings.md describes it"
         case "model_type":
             return "this is a section with settings of its own, and not one value"
         case _:

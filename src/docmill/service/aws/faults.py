@@ -104,7 +104,8 @@ def _answered(operation: str, error: exceptions.ClientError) -> DocmillError:
         return RateLimitedError(f"AWS asks to slow down with {operation}: {code}")
     if code in _UNAUTHORIZED or status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return UnauthorizedError(
-            f"AWS does not allow {operation}: {code}; see docs/aws.md for the permissions needed"
+            f"AWS does not allow {operation}: {code}; "
+            "docs/how-to/deploy-on-aws.md lists the permissions needed"
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ServerError(f"AWS failed on {operation}: {code}")

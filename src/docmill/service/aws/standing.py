@@ -49,7 +49,7 @@ async def queue_pair(sqs: Operations, name: str, *, create: bool) -> QueuePair:
     if policy.get("deadLetterTargetArn") != dead_arn:
         raise MisconfiguredError(
             f"the SQS queue {name!r} does not send dead messages to {name + '-dead'!r}; give it a redrive "
-            f"policy with that target and {MAX_RECEIVES} receives (docs/aws.md)"
+            f"policy with that target and {MAX_RECEIVES} receives (docs/how-to/deploy-on-aws.md)"
         )
     return QueuePair(url, dead_url, int(policy["maxReceiveCount"]))
 
@@ -64,8 +64,8 @@ async def _queue(
             raise
         if not create:
             raise MisconfiguredError(
-                f"the SQS queue {name!r} does not exist in this account and region; create it (docs/aws.md), "
-                "or set aws.create, or correct queues.ingestion or aws.region"
+                f"the SQS queue {name!r} does not exist in this account and region; create it "
+                "(docs/how-to/deploy-on-aws.md), or set aws.create, or correct queues.ingestion or aws.region"
             ) from error
     wanted = {"MessageRetentionPeriod": str(_KEPT_S), **(attributes or {})}
     return (await sqs.call("create_queue", QueueName=name, Attributes=wanted))["QueueUrl"]
@@ -85,8 +85,8 @@ async def bucket(s3: Operations, name: str, *, region: str, create: bool) -> Non
             raise
         if not create:
             raise MisconfiguredError(
-                f"the S3 bucket {name!r} does not exist; create it (docs/aws.md), or set aws.create, or "
-                "correct buckets.storage"
+                f"the S3 bucket {name!r} does not exist; create it (docs/how-to/deploy-on-aws.md), "
+                "or set aws.create, or correct buckets.storage"
             ) from error
     else:
         return

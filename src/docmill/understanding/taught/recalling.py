@@ -24,7 +24,7 @@ from docmill.understanding.taught.precedents import Known, Precedent
 from docmill.understanding.taught.values import with_values, without_values
 
 BELIEVED = 0.995
-"""How far a value is believed that people confirmed for the same numbers; see docs/understanding.md."""
+"""How far a value is believed that people confirmed for the same numbers."""
 MENDED = 0.97
 """The same where letters of it are misread here."""
 _DOUBTED = 0.9
