@@ -1,24 +1,36 @@
-"""Runs every benchmark of a speed we claim, one after the other, and prints what each measured."""
+"""Runs a benchmark by its name: `python -m bench NAME [ARGUMENTS]`; without one, every speed we claim."""
 
+import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
-SPEEDS = {
-    "bench.run_ocr": "recognition through `docmill run`, beside OCRmyPDF and bare RapidOCR",
-    "bench.reading_pdf": "born-digital PDF, beside bare PDFium",
-    "bench.protocol": "the worker with steps that do nothing, beside procrastinate and pgqueuer",
-    "bench.in_flight": "a thousand documents waiting for a model in one worker",
-    "bench.idle": "cost of doing nothing, and how fast a worker wakes",
-    "bench.startup": "start of the vault, import of the library",
-    "bench.simulation": "schedules of the worker's protocol, none of which may break a promise",
-}
+FOLDERS = ("speed", "accuracy", "fit")
+SPEEDS = (
+    "run_ocr",
+    "reading_pdf",
+    "worker_throughput",
+    "in_flight",
+    "idle",
+    "startup",
+    "protocol_simulation",
+)
+
+
+def module_of(name: str) -> str:
+    """The module of a benchmark. Raises SystemExit where there is none of that name."""
+    for module in (f"bench.{name}", *(f"bench.{folder}.{name}" for folder in FOLDERS)):
+        if find_spec(module) is not None:
+            return module
+    sys.exit(f"there is no benchmark {name}")
 
 
 def main() -> None:
-    chosen = sys.argv[1:] or list(SPEEDS)
-    for module in chosen:
-        print(f"\n{module}: {SPEEDS.get(module, '')}", flush=True)
-        subprocess.run([sys.executable, "-m", module], check=True)
+    if sys.argv[1:]:
+        os.execv(sys.executable, [sys.executable, "-m", module_of(sys.argv[1]), *sys.argv[2:]])  # noqa: S606
+    for name in SPEEDS:
+        print(f"\n{name}", flush=True)
+        subprocess.run([sys.executable, "-m", module_of(name)], check=True)
 
 
 if __name__ == "__main__":

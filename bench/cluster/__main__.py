@@ -23,8 +23,8 @@ from rich.table import Table
 from bench.cluster.account import Account, Findings, examine
 from bench.cluster.members import Cluster, Emulator, Member
 from bench.cluster.papers import Paper, write_papers
+from bench.data.shared import ROOT
 
-REPOSITORY = Path(__file__).parents[2]
 LIMIT_S = 900
 _AT_ONCE = 4
 _LOOKS_EVERY_S = 0.05
@@ -79,7 +79,7 @@ async def _run(folder: Path, options: argparse.Namespace) -> int:
 
 async def _aws(folder: Path, stack: AsyncExitStack) -> dict[str, str]:
     """Settings for SQS and S3 as an emulator has them."""
-    await asyncio.to_thread(subprocess.run, [REPOSITORY / "scripts" / "emulators"], check=True)
+    await asyncio.to_thread(subprocess.run, [ROOT / "scripts" / "emulators"], check=True)
     emulator = Emulator(folder)
     stack.push_async_callback(emulator.stop)
     await emulator.start()

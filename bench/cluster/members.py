@@ -13,8 +13,10 @@ from pathlib import Path
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
+from bench.data.shared import ROOT
+
 DOCMILL = Path(sys.executable).with_name("docmill")
-MINISTACK = Path(__file__).parents[2] / ".emulators" / "ministack" / "bin" / "python"
+MINISTACK = ROOT / ".emulators" / "ministack" / "bin" / "python"
 PATIENCE_S = 60
 
 _RUN_MINISTACK = "import sys; sys.argv = ['ministack']; from ministack.app import main; main()"

@@ -40,7 +40,7 @@ FOLLOWING: dict[str, tuple[float, ...]] = {
     " .": (-2.23, -3.82, -0.76, -2.81, -1.06),
     "  ": (-0.28, -3.41, -1.86, -3.24, -4.11),
 }
-"""How probable each of `KINDS` is after two others, as logarithms. By `python -m bench.kinds`."""
+"""How probable each of `KINDS` is after two others, as logarithms. By `bench character_sequences`."""
 FOREIGN = -6.0
 """The same of a character that is none of these kinds."""
 WEIGHT = 0.5

@@ -1,0 +1,78 @@
+"""Fields and lists of the born-digital samples against their truth.
+
+Usage: python -m bench born_digital_samples FOLDER [--errors]. FOLDER is where `docmill.samples.generate`
+wrote. Text is compared by letters and digits, dates and amounts as values. What follows from other values and
+is in no truth, such as the amount due of an invoice that prints none, is counted apart.
+"""
+
+import argparse
+import asyncio
+import hashlib
+from collections import Counter
+from pathlib import Path
+
+from docmill.model import Document, letters_and_digits
+from docmill.reading import tasks
+from docmill.reading.options import ReadingOptions
+from docmill.samples import Sample, load_truth
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.classifier import LearnedClassifier
+from docmill.understanding.evidence import values as leaves
+from docmill.understanding.gate import RuleGate
+from docmill.understanding.labels import METHODS
+from docmill.understanding.learned.extractor import LearnedExtractor
+
+
+def truths(sample: Sample) -> dict[str, object]:
+    """Truth of a sample as docmill gives it: as printed, and a means of payment as its UNTDID 4461 code."""
+    found = dict(leaves(sample.truth))
+    printed = found.get("payment.method")
+    if isinstance(printed, str):
+        found["payment.method"] = METHODS.find(printed)[0].meanings[0]
+    return found
+
+
+def read(path: Path) -> Document:
+    opened = tasks.open_original(path, ReadingOptions())
+    pages = [page for page in opened.pages if page is not None]
+    return Document(hashlib.sha256(path.read_bytes()).hexdigest(), opened.media_type, pages)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--errors", action="store_true")
+    arguments = parser.parse_args()
+    counts: Counter[str] = Counter()
+    for sample in load_truth(arguments.folder):
+        if sample.form != "born-digital":
+            continue
+        document = read(sample.path)
+        classification = asyncio.run(LearnedClassifier().classify(document))
+        counts["documents"] += 1
+        counts["type right"] += classification.document_type == sample.document_type
+        counts["language right"] += classification.language == sample.language
+        schema = REGISTRY[sample.document_type]
+        extraction = asyncio.run(LearnedExtractor().extract(document, schema))
+        counts["gate passed"] += RuleGate().judge(document, extraction, schema).passed
+        truth, given = truths(sample), dict(leaves(extraction.data))
+        for path in sorted({*truth, *given}):
+            wanted, found = truth.get(path), given.get(path)
+            if isinstance(wanted, str) and isinstance(found, str):
+                right = letters_and_digits(wanted) == letters_and_digits(found)
+            else:
+                right = wanted == found
+            outcome = "right" if right else "missing" if found is None else "wrong" if wanted else "invented"
+            if wanted is None and extraction.evidence[path].match == "computed":
+                outcome = "computed"
+            counts[outcome] += 1
+            if arguments.errors and not right:
+                print(sample.name, classification.document_type, path, "|", wanted, "|", found)
+    print(dict(counts))
+    answered = counts["right"] + counts["wrong"] + counts["invented"]
+    labelled = counts["right"] + counts["wrong"] + counts["missing"]
+    print(f"precision {counts['right'] / answered:.3f}, recall {counts['right'] / labelled:.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+"""How often the type of a document is found: rules alone, what was learned alone, and both.
+
+Five folds: what comes from one vendor, one program or one layout (`source` of classification_types.csv, and
+whatever has mostly the same words) is never in training and test. A type less likely than a half counts as
+`other`. Intervals are 95 %, drawn by source. Real documents and those of docmill.samples are told apart. The
+last figures hold out whole collections.
+
+Usage: python -m bench classification --cache FOLDER [--errors] [--ship]
+"""
+
+import argparse
+import pickle
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.data.classification_documents import Labelled, load
+from bench.data.shared import ROOT
+from docmill.learning.folds import folds
+from docmill.learning.kinds import Example, held_out, made_up_examples, shippable, warmth
+from docmill.model import DOCUMENT_TYPES, known_type
+from docmill.understanding.candidates import Candidates
+from docmill.understanding.classifier import SURE, rule_shares
+from docmill.understanding.conventions import conventions
+from docmill.understanding.kinds.model import FILE, shares
+from docmill.understanding.kinds.signs import SIGNS, signs
+from docmill.understanding.kinds.titles import spoken
+from docmill.understanding.layout import Layout
+
+FOLDS = 5
+DRAWS = 400
+ALIKE = 0.6
+"""Cosine of the sets of words from which on two documents are of one source."""
+OTHER = DOCUMENT_TYPES.index("other")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+class Case(NamedTuple):
+    """A labelled document, ready to be asked about. ruled: what the rules say."""
+
+    path: str
+    collection: str
+    example: Example
+    ruled: NDArray[np.float64]
+    words: frozenset[str]
+
+
+def case(one: Labelled) -> Case | None:
+    layout = Layout(one.document)
+    if not layout.segments:
+        return None
+    candidates, phrases = Candidates(layout, conventions(layout)), spoken(layout)
+    example = Example(signs(candidates, phrases), known_type(one.document_type), one.source)
+    said = rule_shares(candidates, phrases)
+    words = frozenset(_WORD.findall(" ".join(segment.text for segment in layout.segments).casefold()))
+    return Case(one.path, one.collection, example, np.array([said[kind] for kind in DOCUMENT_TYPES]), words)
+
+
+def sources(cases: Sequence[Case]) -> list[str]:
+    """Of each the source; what has mostly the same words has the same one. Receipts go by vendors alone."""
+    parent: dict[str, str] = {one.example.source: one.example.source for one in cases}
+
+    def root(name: str) -> str:
+        while parent[name] != name:
+            name = parent[name]
+        return name
+
+    some = [one for one in cases if one.collection != "sroie"]
+    place = {word: index for index, word in enumerate(sorted({word for one in some for word in one.words}))}
+    marks = np.zeros((len(some), len(place)), np.float32)
+    for row, one in enumerate(some):
+        marks[row, [place[word] for word in one.words]] = 1
+    marks /= np.linalg.norm(marks, axis=1, keepdims=True) + 1e-9
+    alike = np.argwhere(np.triu(marks @ marks.T, 1) > ALIKE)
+    for first, second in alike.tolist():
+        parent[root(some[first].example.source)] = root(some[second].example.source)
+    return [root(one.example.source) for one in cases]
+
+
+def told(found: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The likeliest type of each row of shares, `other` where none is likely."""
+    return np.where(found.max(axis=1) >= SURE, found.argmax(axis=1), OTHER)
+
+
+def f1s(truth: NDArray[np.int64], said: NDArray[np.int64]) -> list[float]:
+    """By type; of those types that occur."""
+    result: list[float] = []
+    for kind in range(len(DOCUMENT_TYPES)):
+        right = int(((truth == kind) & (said == kind)).sum())
+        count = int((truth == kind).sum() + (said == kind).sum())
+        if (truth == kind).any():
+            result.append(2 * right / count)
+    return result
+
+
+def interval(truth: NDArray[np.int64], said: NDArray[np.int64], groups: Sequence[str]) -> tuple[float, float]:
+    """Of macro-F1, by drawing sources."""
+    by_group: dict[str, list[int]] = defaultdict(list)
+    for index, group in enumerate(groups):
+        by_group[group].append(index)
+    every = list(by_group.values())
+    draw = random.Random(0)  # noqa: S311 - sources, not secrets
+    found: list[float] = []
+    for _ in range(DRAWS):
+        indices = [index for group in draw.choices(every, k=len(every)) for index in group]
+        found.append(float(np.mean(f1s(truth[indices], said[indices]))))
+    found.sort()
+    return found[DRAWS // 40], found[-DRAWS // 40]
+
+
+def show(name: str, truth: NDArray[np.int64], said: NDArray[np.int64], groups: Sequence[str]) -> None:
+    low, high = interval(truth, said, groups)
+    print(
+        f"{name:34} n={len(truth)} from {len(set(groups))} sources: macro-F1 {np.mean(f1s(truth, said)):.3f}"
+        f" (95 %: {low:.3f}-{high:.3f}), accuracy {(truth == said).mean():.3f}",
+        flush=True,
+    )
+
+
+def show_each(truth: NDArray[np.int64], said: NDArray[np.int64], groups: Sequence[str]) -> None:
+    """Every type, and what was taken for which."""
+    for index, kind in enumerate(DOCUMENT_TYPES):
+        own = truth == index
+        if not own.any():
+            continue
+        right = int((own & (said == index)).sum())
+        by = len({group for group, mine in zip(groups, own, strict=True) if mine})
+        others: list[int] = said[own & (said != index)].tolist()
+        taken = Counter(DOCUMENT_TYPES[one] for one in others)
+        print(
+            f"  {kind:15} n={own.sum():4} from {by:3} sources:"
+            f" precision {right / max(1, (said == index).sum()):.3f},"
+            f" recall {right / own.sum():.3f},"
+            f" F1 {2 * right / (own.sum() + (said == index).sum()):.3f}"
+            f" {dict(taken) or ''}",
+            flush=True,
+        )
+
+
+def show_confidence(found: NDArray[np.float64], truth: NDArray[np.int64]) -> None:
+    best = found.max(axis=1)
+    right = found.argmax(axis=1) == truth
+    bins = np.minimum((best * 15).astype(int), 14)
+    ece = sum(
+        abs(best[bins == one].mean() - right[bins == one].mean()) * (bins == one).mean()
+        for one in set(bins.tolist())
+    )
+    unsure = best < SURE
+    print(
+        f"  confidence: ECE {ece:.3f}; below {SURE}: {unsure.sum()} of {len(best)},"
+        f" of which {(~right[unsure]).sum()} would be wrong",
+        flush=True,
+    )
+
+
+def columns(*, words: bool) -> NDArray[np.bool_]:
+    """Which signs a model may look at: without `words`, none of the rules' phrases."""
+    ruled = tuple(f"{kind} " for kind in DOCUMENT_TYPES)
+    return np.array(
+        [words or not (name.startswith(ruled) or name in {"lead", "order_of_words"}) for name in SIGNS]
+    )
+
+
+def prepared_cases(cache: Path, *, fresh: bool, kept_only: bool) -> list[Case]:
+    kept = cache / "cases.pickle"
+    if kept.exists() and not fresh:
+        return pickle.loads(kept.read_bytes())  # noqa: S301 - our own file
+    found = [one for labelled in load(cache, kept_only=kept_only) if (one := case(labelled)) is not None]
+    kept.write_bytes(pickle.dumps(found))
+    return found
+
+
+def collections_unseen(cases: Sequence[Case], invented: Sequence[Example]) -> None:
+    """Each collection by a model that has seen none of it."""
+    names = sorted({one.collection for one in cases})
+    examples = [one.example for one in cases]
+    scores = held_out(examples, [names.index(one.collection) for one in cases], invented)
+    truth = np.array([DOCUMENT_TYPES.index(one.document_type) for one in examples])
+    said = told(shares(scores, 1))
+    for name in names:
+        own = np.array([one.collection == name for one in cases])
+        wrong = Counter(
+            f"{DOCUMENT_TYPES[a]} as {DOCUMENT_TYPES[b]}"
+            for a, b in zip(truth[own].tolist(), said[own].tolist(), strict=True)
+            if a != b
+        )
+        print(
+            f"  {name:12} n={own.sum():4} right {(truth == said)[own].mean():.3f} {dict(wrong) or ''}",
+            flush=True,
+        )
+
+
+def report(cases: Sequence[Case], found: Mapping[str, NDArray[np.float64]], groups: Sequence[str]) -> None:
+    truth = np.array([DOCUMENT_TYPES.index(one.example.document_type) for one in cases])
+    made = np.array([one.collection == "samples" for one in cases])
+    for part, own in (("real", ~made), ("samples", made), ("all", np.ones_like(made))):
+        some = [group for group, mine in zip(groups, own, strict=True) if mine]
+        for name, scores in found.items():
+            show(f"{part}, {name}", truth[own], told(scores[own]), some)
+        show_each(truth[own], told(found["both"][own]), some)
+        show_confidence(found["both"][own], truth[own])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--cache", type=Path, required=True, help="where readings are kept")
+    parser.add_argument("--fresh", action="store_true", help="look at every document anew")
+    parser.add_argument("--kept-only", action="store_true", help="leave out what is not in the cache")
+    parser.add_argument("--errors", action="store_true")
+    parser.add_argument("--ship", action="store_true", help="write the model that is shipped")
+    arguments = parser.parse_args()
+    cases = prepared_cases(arguments.cache, fresh=arguments.fresh, kept_only=arguments.kept_only)
+    groups = sources(cases)
+    examples = [one.example._replace(source=group) for one, group in zip(cases, groups, strict=True)]
+    invented = made_up_examples()
+    fold_of = folds({str(index): group for index, group in enumerate(groups)}, FOLDS, seed=0)
+    own = [fold_of[str(index)] for index in range(len(cases))]
+    scores = held_out(examples, own, invented)
+    bare = held_out(examples, own, invented, columns=columns(words=False))
+    found = {
+        "rules": np.vstack([one.ruled for one in cases]),
+        "looks and labels": shares(bare, warmth(bare, examples)),
+        "both": shares(scores, warmth(scores, examples)),
+    }
+    report(cases, found, groups)
+    print("collections unseen")
+    collections_unseen(cases, invented)
+    if arguments.errors:
+        for one, row in zip(cases, found["both"], strict=True):
+            kind = DOCUMENT_TYPES[int(row.argmax())]
+            if kind != one.example.document_type:
+                print(f"{one.path}: {one.example.document_type} as {kind} {row.max():.2f}")
+    model = shippable(examples, invented, scores)
+    content = model.dumps()
+    print(f"{len(content)} bytes, warmth {model.warmth:.2f}")
+    if arguments.ship:
+        (ROOT / "src/docmill/understanding/kinds" / FILE).write_bytes(content)
+
+
+if __name__ == "__main__":
+    main()

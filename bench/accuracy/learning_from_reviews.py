@@ -1,0 +1,286 @@
+"""What one, three and five reviewed documents of a layout teach about the others, as workers hear it.
+
+python -m bench learning_from_reviews samples  # made-up papers, each in several versions, born digital
+python -m bench learning_from_reviews orders [--cache FOLDER] [--seeds 5]  # ../shared/data/adbuy, own schema
+
+samples: every made-up letter and receipt with other numbers, dates and amounts; a person says all header
+fields of the first ones. orders: names and one-line descriptions only; the layouts of
+`orders_own_schema`.
+"""
+
+import argparse
+import asyncio
+import hashlib
+import random
+import re
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel
+
+from bench.accuracy.orders_own_schema import FIELDS, SMALL, case, clusters, own_schema, right
+from bench.data.order_documents import documents, labels
+from bench.data.shared import load_scorer
+from docmill.learning.precedents import Said, Shown, anchors, precedent
+from docmill.model import Document, Extraction, Schema, letters_and_digits
+from docmill.reading import tasks
+from docmill.reading.options import ReadingOptions
+from docmill.samples.catalogue import plans
+from docmill.samples.layouts.families import draw
+from docmill.samples.letter import Letter
+from docmill.samples.plan import Plan
+from docmill.schemas.filling import filled
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.evidence import located
+from docmill.understanding.evidence import values as leaves
+from docmill.understanding.learned.extractor import LearnedExtractor
+from docmill.understanding.own.extractor import OwnExtractor
+from docmill.understanding.taught.extractor import heeded
+from docmill.understanding.taught.precedents import Precedents
+
+NOT_READ = ("lines", "transactions", "payment.terms", "payment.method")
+OWN_NUMBERS = ("number", "order_number", "delivery_note_number")
+VERSIONS = 6
+TAUGHT = (0, 1, 3)
+CORRECTED = (1, 3, 5)
+
+
+def versions(plan: Plan, folder: Path) -> Iterator[tuple[Document, BaseModel]]:
+    """The paper with other numbers, dates and amounts, and what is true of it."""
+    paper = plan.paper
+    assert isinstance(paper, Letter)
+    draw_lots = random.Random(plan.name)  # noqa: S311 - numbers on papers
+    for version in range(VERSIONS):
+        days, factor = timedelta(days=draw_lots.randrange(1, 300)), Decimal(version + 1)
+        fields = _changed(paper.fields, days, factor, draw_lots)
+        taxes = tuple(replace(tax, base=tax.base * factor, amount=tax.amount * factor) for tax in paper.taxes)
+        path = folder / f"{version}-{plan.name}.pdf"
+        path.write_bytes(draw(plan.layout, replace(paper, fields=fields, taxes=taxes)))
+        opened = tasks.open_original(path, ReadingOptions())
+        pages = [page for page in opened.pages if page is not None]
+        yield Document(hashlib.sha256(path.read_bytes()).hexdigest(), opened.media_type, pages), fields
+
+
+def _changed(fields: Any, days: timedelta, factor: Decimal, draw_lots: random.Random) -> Any:
+    changed: dict[str, Any] = {}
+    for name, value in dict(fields).items():
+        if isinstance(value, date):
+            changed[name] = value + days
+        elif isinstance(value, Decimal):
+            changed[name] = value * factor
+        elif name in OWN_NUMBERS and value:
+            changed[name] = re.sub(r"\d", lambda _: str(draw_lots.randrange(10)), value)
+        elif name == "lines":
+            changed[name] = tuple(_scaled(line, factor) for line in value)
+    return fields.model_copy(update=changed)
+
+
+def _scaled(line: Any, factor: Decimal) -> Any:
+    amounts = {name: getattr(line, name) for name in ("unit_price", "net_amount")}
+    return line.model_copy(update={name: one * factor for name, one in amounts.items() if one is not None})
+
+
+def header(data: BaseModel) -> dict[str, Any]:
+    return {path: value for path, value in leaves(data) if not path.startswith(NOT_READ)}
+
+
+def same(one: object, other: object) -> bool:
+    if isinstance(one, str) and isinstance(other, str):
+        return letters_and_digits(one) == letters_and_digits(other)
+    return one == other
+
+
+def taught(schema: Schema, shown: Sequence[Shown]) -> Precedents:
+    """What these documents, the latest first, teach."""
+    if not shown:
+        return Precedents()
+    model, sources = anchors(schema, shown)
+    return Precedents(tuple(one.precedent for one in shown), model if model.layouts else None, sources)
+
+
+def samples() -> None:
+    counts: dict[int, Counter[str]] = defaultdict(Counter)
+    of_fields: dict[int, Counter[str]] = defaultdict(Counter)
+    with tempfile.TemporaryDirectory() as folder:
+        for plan in plans():
+            if isinstance(plan.paper, Letter):
+                _sample(plan, Path(folder), counts, of_fields)
+    for count, found in counts.items():
+        values = found["right"] + found["wrong"] + found["missing"]
+        given = found["right"] + found["wrong"] + found["invented"]
+        print(
+            f"{count} reviewed: {found['papers']} papers, {values} values,"
+            f" recall {100 * found['right'] / values:.1f}, precision {100 * found['right'] / given:.1f},"
+            f" wrong {found['wrong']}, missing {found['missing']}, invented {found['invented']},"
+            f" all right {100 * found['perfect'] / found['papers']:.1f} %, taken from people {found['told']}"
+        )
+        print("   not right:", ", ".join(f"{path} {n}" for path, n in of_fields[count].most_common(8)))
+
+
+def _sample(
+    plan: Plan, folder: Path, counts: dict[int, Counter[str]], of_fields: dict[int, Counter[str]]
+) -> None:
+    schema = REGISTRY[plan.document_type]
+    papers = [
+        (document, header(truth), asyncio.run(LearnedExtractor().extract(document, schema)), truth)
+        for document, truth in versions(plan, folder)
+    ]
+    shown = [_shown(document, schema, truth, read, fields) for document, truth, read, fields in papers]
+    for count in TAUGHT:
+        precedents = taught(schema, shown[:count][::-1])
+        for document, truth, read, _ in papers[max(TAUGHT) :]:
+            found = heeded(document, schema, read, precedents)
+            given = header(found.data)
+            outcomes = Counter(_outcome(truth.get(path), given.get(path)) for path in {*truth, *given})
+            counts[count].update(outcomes)
+            counts[count]["papers"] += 1
+            counts[count]["perfect"] += set(outcomes) <= {"right"}
+            counts[count]["told"] += sum(bool(proof.reason) for proof in found.evidence.values())
+            of_fields[count].update(
+                path for path in {*truth, *given} if not same(truth.get(path), given.get(path))
+            )
+
+
+def _outcome(wanted: object, found: object) -> str:
+    if same(wanted, found):
+        return "right"
+    return "missing" if found is None else "wrong" if wanted is not None else "invented"
+
+
+def _shown(
+    document: Document, schema: Schema, truth: Mapping[str, Any], read: Extraction, fields: BaseModel
+) -> Shown:
+    places = {
+        path: (proof.page, proof.box)
+        for path, proof in located(document, fields, schema).items()
+        if proof.page is not None and proof.box is not None
+    }
+    values = {path: truth.get(path) for path in {*truth, *header(read.data)}}
+    return Shown(document, precedent(document, Said("earlier.pdf", values, places), read))
+
+
+class Paper(NamedTuple):
+    """An order as it is read with nothing learned, what is true of it, and what a person says of it."""
+
+    document: Document
+    truth: Mapping[str, Any]
+    read: Extraction
+    shown: Shown
+
+
+def orders(cache: Path, seeds: int) -> None:
+    score = load_scorer()
+    loaded = dict(documents(cache))
+    truth = {entry["id"]: entry["gold"] for entry in labels() if entry["id"] in loaded}
+    schema = own_schema({})
+    papers: list[Paper] = []
+    for name, document in loaded.items():
+        read = asyncio.run(OwnExtractor().extract(document, schema))
+        papers.append(Paper(document, truth[name], read, _order(document, schema, truth[name], read, score)))
+    cases = [case(one.document, schema, one.truth, score) for one in papers]
+    layouts = [[papers[index] for index in layout] for layout in clusters(cases) if len(layout) >= SMALL]
+    for count in CORRECTED:
+        outcomes: list[tuple[str, str, bool, bool]] = []
+        for seed in range(seeds):
+            rng = np.random.default_rng(100 + seed)
+            for layout in layouts:
+                places: list[int] = rng.permutation(len(layout)).tolist()
+                order = [layout[place] for place in places]
+                precedents = taught(schema, [one.shown for one in order[:count]][::-1])
+                for one in order[count:]:
+                    outcomes.extend(_read_again(one, schema, precedents, score))
+        _tell(count, outcomes, seeds)
+
+
+def _read_again(
+    one: Paper, schema: Schema, precedents: Precedents, score: Any
+) -> Iterator[tuple[str, str, bool, bool]]:
+    """Document, field, and whether it is right untaught and taught."""
+    before = one.read.data.model_dump()
+    after = heeded(one.document, schema, one.read, precedents).data.model_dump()
+    for field in FIELDS:
+        wanted = one.truth.get(field)
+        good = right(field, before[field], wanted, score)
+        yield one.document.content_hash, field, good, right(field, after[field], wanted, score)
+
+
+def _tell(count: int, outcomes: Sequence[tuple[str, str, bool, bool]], seeds: int) -> None:
+    print(f"{count} of the layout reviewed, the others (n={len(outcomes) // seeds}, {seeds} draws):")
+    means: list[tuple[float, float]] = []
+    for field in FIELDS:
+        found = [(before, after) for _, path, before, after in outcomes if path == field]
+        means.append((np.mean([one for one, _ in found]).item(), np.mean([one for _, one in found]).item()))
+        mended = sum(after and not before for before, after in found)
+        broken = sum(before and not after for before, after in found)
+        print(f"   {field}: {means[-1][0]:.3f} to {means[-1][1]:.3f}, mended {mended}, broken {broken}")
+    before, after = (float(np.mean(one)) for one in zip(*means, strict=True))
+    low, high = _gained(outcomes)
+    print(
+        f"   all: untaught {100 * before:.1f}, taught {100 * after:.1f},"
+        f" gained {100 * (after - before):+.2f} (95 %: {100 * low:+.2f} to {100 * high:+.2f})",
+        flush=True,
+    )
+
+
+def _gained(outcomes: Sequence[tuple[str, str, bool, bool]]) -> tuple[float, float]:
+    """The interval of what is gained, by drawing documents with all that was asked of each."""
+    gains: dict[str, list[int]] = defaultdict(list)
+    for name, _, before, after in outcomes:
+        gains[name].append(after - before)
+    sums = np.array([sum(found) for found in gains.values()])
+    sizes = np.array([len(found) for found in gains.values()])
+    drawn = np.random.default_rng(0).integers(0, len(sums), (2000, len(sums)))
+    low, high = np.quantile(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _order(
+    document: Document, schema: Schema, truth: Mapping[str, Any], read: Extraction, score: Any
+) -> Shown:
+    """What a person says of an order: every field, as data."""
+    before = read.data.model_dump()
+    values: dict[str, object] = {}
+    for field in FIELDS:
+        if right(field, before[field], truth.get(field), score):
+            values[field] = before[field]
+        elif truth.get(field):
+            values[field] = _typed(field, str(truth[field]), score)
+    said = {path: proof for path, proof in read.evidence.items() if values.get(path) == before[path]}
+    corrected = located(document, filled(schema.fields, values), schema)
+    places = {
+        path: (proof.page, proof.box)
+        for path, proof in {**corrected, **said}.items()
+        if proof.page is not None and proof.box is not None
+    }
+    return Shown(document, precedent(document, Said("earlier.pdf", values, places), read))
+
+
+def _typed(field: str, printed: str, score: Any) -> str:
+    if field == "gross_amount":
+        return str(score.s2_total(printed))
+    if field.startswith("flight"):
+        return str(score.s2_date(printed, dayfirst=False))
+    return printed
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", choices=("samples", "orders"))
+    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "docmill-bench-orders")
+    parser.add_argument("--seeds", type=int, default=5)
+    arguments = parser.parse_args()
+    if arguments.what == "samples":
+        samples()
+    else:
+        orders(arguments.cache, arguments.seeds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""A user's own schema on the broadcasters' orders of ../shared/data/adbuy: S2 accuracy, untaught and taught.
+
+Names and one-line descriptions only; splits by station, by layout, and within a layout after corrections.
+Layouts are pages with mostly the same words (average linkage at a cosine of 0.4), found without the truth.
+
+Usage: python -m bench orders_own_schema [--cache FOLDER]
+"""
+
+import argparse
+import asyncio
+import re
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.data.order_documents import documents, labels
+from bench.data.shared import load_scorer
+from docmill.learning.teaching import corrected, learned, taught_by, weights_for
+from docmill.model import Document, Schema
+from docmill.schemas.outline import outline
+from docmill.schemas.own import schema_of
+from docmill.understanding.conventions import conventions
+from docmill.understanding.layout import Layout
+from docmill.understanding.own.extractor import OwnExtractor, meanings_of, untaught
+from docmill.understanding.own.learned import Model, Taught, Weights
+
+FIELDS = {
+    "contract_num": ("string", "number of the contract, order or invoice"),
+    "advertiser": ("string", "name of the advertiser, the client who buys the air time"),
+    "gross_amount": ("decimal", "total gross amount of the contract, order or invoice"),
+    "flight_from": ("date", "first date of the flight, start of the period the ads run"),
+    "flight_to": ("date", "last date of the flight, end of the period the ads run"),
+}
+DATES = ("Flight Dates", "Contract Dates", "Schedule Dates", "Flight", "Period")
+ALIASES = {
+    "contract_num": ("Contract #", "Contract / Revision", "Order / Rev", "Invoice #", "Contract"),
+    "advertiser": ("Advertiser", "Advertiser Name", "Advertiser/T-Code", "Client"),
+    "gross_amount": ("Gross Total", "Gross Amount", "Grand Total", "Total $", "Total Gross", "Totals"),
+    "flight_from": DATES,
+    "flight_to": DATES,
+}
+KINDS = {"string": {}, "decimal": {"type": "number"}, "date": {"format": "date"}}
+LAYOUT = 0.4
+SMALL = 7
+TAUGHT = 70
+SEEDS = 3
+STATION = re.compile(r"^\(?\+?([KW][A-Z]{2,3})(-TV|/.*)?\)?$")
+
+Hits = dict[str, list[bool]]
+
+
+class Case(NamedTuple):
+    """A document, ready to be scored. right: which of each lesson's candidates are, by S2's rules."""
+
+    taught: Taught
+    right: Mapping[str, NDArray[np.bool_]]
+    station: str
+
+
+def own_schema(aliases: Mapping[str, tuple[str, ...]]) -> Schema:
+    properties = {
+        name: {"type": "string", **KINDS[kind], "description": told} for name, (kind, told) in FIELDS.items()
+    }
+    return schema_of({"title": "adbuy", "type": "object", "properties": properties}, labels=aliases)
+
+
+def right(field: str, value: object, truth: str | None, score: Any) -> bool:
+    """By S2: text on letters and digits, amounts to the cent, dates as dates (month first)."""
+    if value is None or not truth:
+        return False
+    if field == "gross_amount":
+        return score.s2_total(str(value)) == score.s2_total(truth)
+    if field.startswith("flight"):
+        return score.s2_date(str(value), dayfirst=False) == score.s2_date(truth, dayfirst=False)
+    return score.s2_text(value) == score.s2_text(truth)
+
+
+def extracted(loaded: Mapping[str, Document], schema: Schema, truth: Mapping[str, Any], score: Any) -> Hits:
+    """What the extractor as it is gives, with nothing learned."""
+    hits: Hits = {field: [] for field in FIELDS}
+    seconds: list[float] = []
+    for name, document in loaded.items():
+        started = time.process_time()
+        data = asyncio.run(OwnExtractor().extract(document, schema)).data.model_dump()
+        seconds.append(time.process_time() - started)
+        for field in FIELDS:
+            hits[field].append(right(field, data[field], truth[name].get(field), score))
+    median, slow = np.quantile(seconds, [0.5, 0.95]) * 1000
+    print(f"CPU time per document: median {median:.0f} ms, 95th percentile {slow:.0f} ms")
+    return hits
+
+
+def case(document: Document, schema: Schema, truth: Mapping[str, Any], score: Any) -> Case:
+    layout = Layout(document)
+    fields = untaught(layout, meanings_of(outline(schema)))
+    taught = taught_by(document, fields, truth, conventions(layout))
+    good: dict[str, NDArray[np.bool_]] = {}
+    for path, field in fields.items():
+        best = np.sort(np.argsort(-field.scores, kind="stable")[: len(taught.lessons[path].rows)])
+        leading: list[int] = best.tolist()
+        values = [field.candidates[index].value for index in leading]
+        good[path] = np.array([right(path, value, truth.get(path), score) for value in values], np.bool_)
+    words = document.pages[0].words.texts
+    found = next((match[1] for word in words if (match := STATION.match(word))), document.content_hash)
+    return Case(taught, good, found)
+
+
+def told(one: Case, weights: Mapping[str, Weights]) -> dict[str, bool]:
+    """Whether the best candidate of each field is right."""
+    hits: dict[str, bool] = {}
+    for path, lesson in one.taught.lessons.items():
+        best = lesson.best(weights.get(path, Weights.none()))
+        hits[path] = best >= 0 and bool(one.right[path][best])
+    return hits
+
+
+def clusters(cases: Sequence[Case]) -> list[list[int]]:
+    """Documents by layout: average linkage on the cosine of the first pages' words."""
+    vocabulary = sorted({word for one in cases for word in one.taught.words})
+    marks = np.array([[word in one.taught.words for word in vocabulary] for one in cases], np.float64)
+    marks /= np.linalg.norm(marks, axis=1, keepdims=True) + 1e-9
+    alike = marks @ marks.T
+    groups = [[index] for index in range(len(cases))]
+    while True:
+        best, pair = LAYOUT, None
+        for index, group in enumerate(groups):
+            for other in range(index):
+                mean = float(alike[np.ix_(group, groups[other])].mean())
+                if mean > best:
+                    best, pair = mean, (index, other)
+        if pair is None:
+            return groups
+        groups[pair[1]] += groups.pop(pair[0])
+
+
+def across(cases: Sequence[Case], folds: Sequence[Sequence[int]], seed: int) -> Hits:
+    """Each fold by a model of 70 documents of the others, as `docmill learn` makes it."""
+    hits: Hits = {field: [] for field in FIELDS}
+    for fold in folds:
+        rest = [index for index in range(len(cases)) if index not in set(fold)]
+        order: list[int] = np.random.default_rng(seed).permutation(len(rest))[:TAUGHT].tolist()
+        model = learned("adbuy", [cases[rest[index]].taught for index in order])
+        for index in fold:
+            for path, good in told(cases[index], weights_for(model, cases[index].taught.words)).items():
+                hits[path].append(good)
+    return hits
+
+
+def after(cases: Sequence[Case], layouts: Sequence[Sequence[int]], count: int) -> Hits:
+    """The rest of each layout after `count` corrected documents of it, with nothing else learned."""
+    hits: Hits = {field: [] for field in FIELDS}
+    for seed in range(SEEDS):
+        rng = np.random.default_rng(100 + seed)
+        for layout in layouts:
+            places: list[int] = rng.permutation(len(layout)).tolist()
+            order = [layout[place] for place in places]
+            model = Model("adbuy")
+            for index in order[:count]:
+                model = corrected(model, cases[index].taught)
+            for index in order[count:]:
+                for path, good in told(cases[index], weights_for(model, cases[index].taught.words)).items():
+                    hits[path].append(good)
+    return hits
+
+
+def by_station(cases: Sequence[Case], seed: int) -> list[list[int]]:
+    stations = sorted({one.station for one in cases})
+    order: list[int] = np.random.default_rng(seed).permutation(len(stations)).tolist()
+    fold_of = {stations[index]: place % 4 for place, index in enumerate(order)}
+    folds: dict[int, list[int]] = defaultdict(list)
+    for index, one in enumerate(cases):
+        folds[fold_of[one.station]].append(index)
+    return list(folds.values())
+
+
+def show(
+    name: str, hits: Hits, documents_n: int, wilson: Callable[[float, float], tuple[float, float]]
+) -> None:
+    """The mean of the fields' accuracies. The interval takes documents, not repeated trials, for its n."""
+    shares = {field: float(np.mean(found)) for field, found in hits.items()}
+    mean = float(np.mean(list(shares.values())))
+    n = documents_n * len(FIELDS)
+    low, high = wilson(mean * n, n)
+    each = " ".join(f"{field} {share:.3f}" for field, share in shares.items())
+    print(f"{name:38} {mean:.3f} (n={n}, 95 %: {low:.3f}-{high:.3f}) | {each}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "docmill-bench-orders")
+    arguments = parser.parse_args()
+    score = load_scorer()
+    loaded = dict(documents(arguments.cache))
+    truth = {entry["id"]: entry["gold"] for entry in labels() if entry["id"] in loaded}
+    plain = own_schema({})
+    show("nothing learned", extracted(loaded, plain, truth, score), len(loaded), score.wilson)
+    show("with aliases", extracted(loaded, own_schema(ALIASES), truth, score), len(loaded), score.wilson)
+    cases = [case(document, plain, truth[name], score) for name, document in loaded.items()]
+    layouts = clusters(cases)
+    sizes = Counter(map(len, layouts))
+    print(
+        f"{len({one.station for one in cases})} stations, {len(layouts)} layouts of {dict(sizes)} documents"
+    )
+    large = [layout for layout in layouts if len(layout) >= SMALL]
+    small = [index for layout in layouts if len(layout) < SMALL for index in layout]
+    folds = [*large, small] if small else large
+    show("70 taught, station not seen", across(cases, by_station(cases, 0), 0), len(cases), score.wilson)
+    show("70 taught, layout not seen", across(cases, folds, 0), len(cases), score.wilson)
+    known = sum(map(len, large))
+    for count in (0, 1, 3, 5):
+        name = f"{count} of the layout corrected"
+        show(name, after(cases, large, count), known - count * len(large), score.wilson)
+
+
+if __name__ == "__main__":
+    main()

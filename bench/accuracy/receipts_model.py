@@ -1,0 +1,253 @@
+"""What the receipts' learned model reaches, cross-validated by vendor, with memory, and its confidence.
+
+python -m bench receipts_model                    # RapidOCR's readings of ../shared/data/sroie
+python -m bench receipts_model --readings FOLDER  # and our own of its pictures, kept there
+python -m bench receipts_model --ship             # trains on everything and writes the model that is shipped
+
+No vendor, and none with a nearly identical name or address, is in training and test; two readings of one
+receipt are in one fold. Scored by ../shared/eval. Intervals are 95 %, drawn by vendor.
+"""
+
+import argparse
+import pickle
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.data.receipt_readings import PATHS, examples, keys
+from bench.data.shared import ROOT, load_scorer
+from docmill.learning.calibrating import calibrated
+from docmill.learning.held_out import FOLDS, HeldOut, held_out, shippable
+from docmill.learning.receipts import Prepared, prepared, weighed
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.evidence import values as leaves
+from docmill.understanding.findings import Finding, extraction
+from docmill.understanding.layout import Layout
+from docmill.understanding.learned.extractor import learned_findings
+from docmill.understanding.learned.memory import Memory, marks
+from docmill.understanding.learned.model import FILE, Model
+from docmill.understanding.studied import candidates_of
+from docmill.understanding.taught.recalling import with_memory
+
+Given = dict[str, dict[str, str]]
+FIELD_OF = {path: field for field, path in PATHS.items()}
+DRAWS = 400
+SURE = 0.99
+
+
+def given(one: HeldOut, memory: Memory | None = None) -> dict[str, str]:
+    """The answers as the truth writes them."""
+    document = one.document.example.document
+    found = {path: Finding(answer.value, answer.spans, 1) for path, answer in one.answers.items()}
+    read = extraction(REGISTRY["receipt"], found, Layout(document), reason="")
+    if memory is not None:
+        read = with_memory(document, REGISTRY["receipt"], read, memory)
+    there = dict(leaves(read.data))
+    values = {FIELD_OF[path]: there[path] for path in FIELD_OF if path in there}
+    return {
+        field: value.strftime("%d/%m/%Y") if field == "date" else str(value)  # type: ignore[union-attr]
+        for field, value in values.items()
+    }
+
+
+def intervals(score: Any, said: Given, truth: Given, groups: Mapping[str, str]) -> str:
+    """Of S2 F1 and doc4, by drawing vendors."""
+    by_group: dict[str, list[str]] = defaultdict(list)
+    for name in said:
+        by_group[groups[name]].append(name)
+    hits = {name: _hits(score, said[name], truth[name]) for name in said}
+    every = list(by_group.values())
+    draw = random.Random(0)  # noqa: S311 - vendors, not secrets
+    f1: list[float] = []
+    doc4: list[float] = []
+    for _ in range(DRAWS):
+        names = [name for group in draw.choices(every, k=len(every)) for name in group]
+        right, count, documents = (
+            sum(column) for column in zip(*(hits[name] for name in names), strict=True)
+        )
+        f1.append(2 * right / count)
+        doc4.append(documents / len(names))
+    cut = DRAWS // 40
+    f1.sort()
+    doc4.sort()
+    return f"F1 {f1[cut]:.3f}-{f1[-cut]:.3f}, doc4 {doc4[cut]:.3f}-{doc4[-cut]:.3f}"
+
+
+def _hits(score: Any, said: Mapping[str, str], truth: Mapping[str, str]) -> tuple[int, int, bool]:
+    """Right answers, answers and labels together, and whether all are right."""
+    right = sum(
+        bool(truth.get(field)) and bool(said.get(field)) and score.hit(field, said[field], truth[field], "S2")
+        for field in PATHS
+    )
+    answered = sum(bool(said.get(field)) for field in PATHS)
+    labelled = sum(bool(truth.get(field)) for field in PATHS)
+    return right, answered + labelled, right == labelled == answered
+
+
+def show(name: str, score: Any, said: Given, truth: Given, groups: Mapping[str, str]) -> None:
+    found = score.score(said, truth, sorted(said))["S2"]
+    fields = " ".join(f"{field} {found[field]:.3f}" for field in PATHS)
+    print(
+        f"{name:44} n={len(said)} S2 F1 {found['F1']:.3f} doc4 {found['doc']:.3f} | {fields}"
+        f" | {intervals(score, said, truth, groups)}",
+        flush=True,
+    )
+
+
+def confirmed_before(found: Sequence[HeldOut]) -> dict[int, Memory]:
+    """For each fold the memory of everything in the others, as if people had confirmed it."""
+    memories = {fold: Memory() for fold in range(FOLDS)}
+    for one in found:
+        example = one.document.example
+        for fold, memory in memories.items():
+            if fold != one.fold:
+                memory.add(marks(example.document), example.truth)
+    return memories
+
+
+def later(found: Sequence[HeldOut]) -> dict[str, dict[str, str]]:
+    """The second and later receipts of each vendor, those before having been confirmed."""
+    memory = Memory()
+    seen: set[str] = set()
+    said: Given = {}
+    for one in sorted(found, key=lambda one: one.document.example.key):
+        example = one.document.example
+        if example.vendor in seen:
+            said[example.key] = given(one, memory)
+        seen.add(example.vendor)
+        memory.add(marks(example.document), example.truth)
+    return said
+
+
+def report_confidence(found: Sequence[HeldOut], judged: Callable[[HeldOut], bool] = lambda _: True) -> None:
+    """Per field: calibration by the other folds, and the threshold of the other folds carried over.
+
+    judged: the readings that are judged, and that thresholds come from; curves come from all, as those that
+    are shipped.
+    """
+    for path in PATHS.values():
+        labelled = [one for one in found if path in one.right]
+        signs = np.array([one.answers[path].signs for one in labelled])
+        right = np.array([one.right[path] for one in labelled], np.bool_)
+        fold = np.array([one.fold for one in labelled])
+        belief = np.zeros(len(labelled))
+        for own in range(FOLDS):
+            rest = fold != own
+            curve = calibrated(signs[rest], right[rest])
+            belief[~rest] = [curve.confidence(row) for row in signs[~rest]]
+        some = np.array([judged(one) for one in labelled])
+        _show_confidence(path, belief[some], right[some], fold[some])
+
+
+def _show_confidence(path: str, belief: np.ndarray, right: np.ndarray, fold: np.ndarray) -> None:
+    taken = hits = 0
+    for own in range(FOLDS):
+        least = _threshold(belief[fold != own], right[fold != own])
+        sure = (fold == own) & (belief >= least)
+        taken, hits = taken + int(sure.sum()), hits + int(right[sure].sum())
+    best = _threshold(belief, right)
+    print(
+        f"  {FIELD_OF[path]:8} n={len(right)} right {right.mean():.3f} ECE {_ece(belief, right):.3f} |"
+        f" threshold carried over:"
+        f" coverage {taken / len(right):.3f} at precision {hits / max(1, taken):.3f} |"
+        f" in hindsight {(belief >= best).mean():.3f} from {best:.3f}",
+        flush=True,
+    )
+
+
+def _threshold(belief: np.ndarray, right: np.ndarray) -> float:
+    """The lowest confidence from which `SURE` are right."""
+    order = np.argsort(-belief, kind="stable")
+    precision = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
+    last = np.append(belief[order][:-1] != belief[order][1:], True)
+    fine = np.flatnonzero((precision >= SURE) & last)
+    return float(belief[order[fine[-1]]]) if len(fine) else 2.0
+
+
+def _ece(belief: np.ndarray, right: np.ndarray) -> float:
+    bins = np.minimum((belief * 15).astype(int), 14)
+    gaps = [
+        abs(belief[bins == one].mean() - right[bins == one].mean()) * (bins == one).mean()
+        for one in set(bins)
+    ]
+    return float(sum(gaps))
+
+
+def speed(documents: Sequence[Prepared], model: Model) -> None:
+    """Time of one document after reading, rules included, in CPU time."""
+    some = [one.example.document for one in documents[::5]]
+    learned_findings(candidates_of(some[0]), model)
+    started = time.process_time()
+    for document in some:
+        learned_findings(candidates_of(document), model)
+    print(f"{1000 * (time.process_time() - started) / len(some):.1f} ms of CPU each, {len(some)} receipts")
+
+
+def load(readings: Path | None, cache: Path | None) -> list[tuple[str, Prepared]]:
+    if cache is not None and cache.exists():
+        return pickle.loads(cache.read_bytes())  # noqa: S301 - our own file
+    found = list(examples(readings))
+    documents = weighed([prepared(example) for _, example in found])
+    result = [(reader, one) for (reader, _), one in zip(found, documents, strict=True)]
+    if cache is not None:
+        cache.write_bytes(pickle.dumps(result))
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--readings", type=Path, help="where our own readings are kept")
+    parser.add_argument("--cache", type=Path, help="where prepared receipts are kept for the next run")
+    parser.add_argument("--ship", action="store_true", help="write the model that is shipped")
+    parser.add_argument("--known", action="store_true", help="also with vendors seen in training")
+    arguments = parser.parse_args()
+    score = load_scorer()
+    loaded = load(arguments.readings, arguments.cache)
+    reader_of = {id(one): reader for reader, one in loaded}
+    documents = [one for _, one in loaded]
+    truth: Given = keys()
+    groups = {one.example.key: one.example.vendor for one in documents}
+    found = held_out(documents)
+
+    def each(report: Callable[[str, list[HeldOut]], None], some: Sequence[HeldOut]) -> None:
+        for reader in sorted({reader for reader, _ in loaded}):
+            report(reader, [one for one in some if reader_of[id(one.document)] == reader])
+
+    def unseen(reader: str, some: list[HeldOut]) -> None:
+        show(f"{reader}, unseen vendors", score, {_key(one): given(one) for one in some}, truth, groups)
+        show(f"{reader}, second and later of a vendor", score, later(some), truth, groups)
+        report_confidence(found, lambda one: reader_of[id(one.document)] == reader)
+
+    each(unseen, found)
+    print("all readings")
+    report_confidence(found)
+    if arguments.known:
+        known = held_out(documents, group=lambda one: one.example.key)
+        memories = confirmed_before(known)
+
+        def seen(reader: str, some: list[HeldOut]) -> None:
+            said = {_key(one): given(one, memories[one.fold]) for one in some}
+            show(f"{reader}, vendors seen and confirmed", score, said, truth, groups)
+
+        each(seen, known)
+    model = shippable(documents, found)
+    speed(documents, model)
+    content = model.dumps()
+    print(f"{len(content)} bytes")
+    if arguments.ship:
+        (ROOT / "src/docmill/understanding/learned" / FILE).write_bytes(content)
+
+
+def _key(one: HeldOut) -> str:
+    return one.document.example.key
+
+
+if __name__ == "__main__":
+    main()

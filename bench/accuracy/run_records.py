@@ -1,0 +1,106 @@
+"""Accuracy of a finished `docmill run` against the truth, by the shared scorer.
+
+python -m bench run_records sroie out.jsonl
+python -m bench run_records adbuy out.jsonl
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from bench.data.shared import DATA, load_scorer
+
+Records = dict[str, dict[str, Any]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("dataset", choices=("sroie", "adbuy"))
+    parser.add_argument("records", type=Path)
+    arguments = parser.parse_args()
+    lines = arguments.records.read_text(encoding="utf-8").splitlines()
+    records = {Path(record["source"]).stem: record for record in map(json.loads, lines)}
+    _accounted(records)
+    (score_receipts if arguments.dataset == "sroie" else score_orders)(records)
+
+
+def _accounted(records: Records) -> None:
+    statuses = [record["status"] for record in records.values()]
+    types = [record["document_type"] for record in records.values()]
+    print(f"{len(records)} records: " + _counted(statuses))
+    print("document types: " + _counted(types))
+    seconds = sum(record["timings_s"].get("transcribe", 0) for record in records.values())
+    print(f"reading took {seconds / max(1, len(records)):.2f} s per document (sum over processes)")
+
+
+def _counted(values: list[Any]) -> str:
+    return ", ".join(f"{value} {values.count(value)}" for value in sorted(set(values), key=str))
+
+
+def score_receipts(records: Records) -> None:
+    """S0 to S3 and doc4 for company, date, address and total: of all, and of those that passed the gate."""
+    scorer = load_scorer()
+    ids = sorted(path.stem for path in (DATA / "sroie/img").iterdir())
+    gold = {key: json.loads((DATA / f"sroie/key/{key}.json").read_text()) for key in ids}
+    predicted = {key: receipt_prediction(records.get(key)) for key in ids}
+    scorer.show(f"all ({len(ids)})", scorer.score(predicted, gold, ids))
+    passed = [key for key in ids if key in records and records[key]["status"] == "completed"]
+    if passed:
+        scorer.show(f"passed the gate ({len(passed)})", scorer.score(predicted, gold, passed))
+
+
+def receipt_prediction(record: dict[str, Any] | None) -> dict[str, str | None]:
+    data: dict[str, Any] = (record and record["data"]) or {}
+    seller: dict[str, Any] = data.get("seller") or {}
+    return {
+        "company": seller.get("name"),
+        "address": seller.get("address"),
+        "date": data.get("issue_date"),
+        "total": data.get("gross_total"),
+    }
+
+
+def score_orders(records: Records) -> None:
+    """S2 accuracy per field, with the 95 % interval."""
+    scorer = load_scorer()
+    labels = json.loads((DATA / "adbuy/labels.json").read_text())
+    hits: dict[str, list[bool]] = {}
+    for label in labels:
+        predicted = order_prediction(records.get(label["id"]))
+        for field, truth in label["gold"].items():
+            if truth:
+                hits.setdefault(field, []).append(order_hit(scorer, field, predicted[field], truth))
+    for field, results in hits.items():
+        low, high = scorer.wilson(sum(results), len(results))
+        print(f"{field:14} {sum(results) / len(results):.3f}  n={len(results)}  95 % {low:.3f}-{high:.3f}")
+    means = [sum(results) / len(results) for results in hits.values()]
+    print(f"{'mean':14} {sum(means) / len(means):.3f}")
+
+
+def order_prediction(record: dict[str, Any] | None) -> dict[str, str | None]:
+    data: dict[str, Any] = (record and record["data"]) or {}
+    buyer: dict[str, Any] = data.get("buyer") or {}
+    return {
+        "contract_num": data.get("contract_number") or data.get("number"),
+        "advertiser": buyer.get("name"),
+        "gross_amount": data.get("gross_total"),
+        "flight_from": data.get("period_start"),
+        "flight_to": data.get("period_end"),
+    }
+
+
+def order_hit(scorer: Any, field: str, predicted: str | None, truth: str) -> bool:
+    if predicted is None:
+        return False
+    if field == "gross_amount":
+        return scorer.s2_total(predicted) == scorer.s2_total(truth)
+    if field.startswith("flight"):
+        return scorer.s2_date(predicted, False) == (scorer.s2_date(truth, False) or truth)
+    return scorer.s2_text(predicted) == scorer.s2_text(truth)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Documents and truths that several benchmarks read."""

@@ -1,0 +1,40 @@
+"""The broadcasters' orders and invoices of ../shared/data/adbuy as documents, kept in a cache once read."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bench.data.shared import DATA
+from docmill import transcription
+from docmill.model import Document, Page
+from docmill.reading import sniff, tasks
+from docmill.reading.options import ReadingOptions
+
+
+def labels() -> list[dict[str, Any]]:
+    return json.loads((DATA / "adbuy/labels.json").read_text())
+
+
+def documents(cache: Path) -> Iterator[tuple[str, Document]]:
+    """Every document by its name."""
+    cache.mkdir(parents=True, exist_ok=True)
+    for path in sorted((DATA / "adbuy/pdf").glob("*.pdf")):
+        stored = cache / f"{path.stem}.transcription"
+        if not stored.exists():
+            stored.write_bytes(transcription.dumps(_read(path)))
+        yield path.stem, transcription.loads(stored.read_bytes())
+
+
+def _read(path: Path) -> Document:
+    """The pages by their text layers; others are recognised, which takes seconds each."""
+    options = ReadingOptions()
+    opened = tasks.open_original(path, options)
+    pages = [page or _recognised(path, number, options) for number, page in enumerate(opened.pages, 1)]
+    return Document(hashlib.sha256(path.read_bytes()).hexdigest(), opened.media_type, pages)
+
+
+def _recognised(path: Path, number: int, options: ReadingOptions) -> Page:
+    seen = tasks.recognise(path, sniff.PDF, number, options, "rapidocr").page
+    return tasks.complete(path, seen, options)

@@ -1,0 +1,1 @@
+"""Fits of constants that src holds."""

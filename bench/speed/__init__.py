@@ -1,0 +1,1 @@
+"""Time and memory: each of these may need a quiet machine."""

@@ -1,0 +1,104 @@
+"""What a document costs once it is read, offline: its type, its fields, its verdict, by kind of document.
+
+Usage: python -m bench after_reading --receipts FOLDER --orders FOLDER --invoices FOLDER [--every 4]
+
+The folders are those where other benchmarks keep what they read: `receipts_model --readings`,
+`orders_own_schema --cache`, `einvoice_files --visual --cache`. CPU seconds of one process, as its children
+spend them in the pipeline; the first documents of each kind are read twice, for what is loaded once.
+"""
+
+import argparse
+import asyncio
+import itertools
+import pickle
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.accuracy.orders_own_schema import own_schema
+from docmill import transcription
+from docmill.model import Document, Schema
+from docmill.reading.splitting import sections
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.classifier import LearnedClassifier
+from docmill.understanding.einvoice.extractor import EInvoiceClassifier, EInvoiceExtractor
+from docmill.understanding.gate import RuleGate
+from docmill.understanding.learned.extractor import LearnedExtractor
+from docmill.understanding.own.extractor import OwnExtractor
+from docmill.understanding.several import OneDocumentExtractor
+from docmill.understanding.taught.extractor import TaughtExtractor
+
+
+class Cost(NamedTuple):
+    """CPU seconds of the steps."""
+
+    classify: float
+    extract: float
+    judge: float
+
+
+def cost(document: Document, own: Schema | None) -> Cost:
+    """One document through the three steps, as the pool's children take it."""
+    at = [time.process_time()]
+    said = asyncio.run(EInvoiceClassifier(LearnedClassifier()).classify(document))
+    at.append(time.process_time())
+    schema = own or REGISTRY[said.document_type]
+    reader = OwnExtractor() if own else LearnedExtractor()
+    extractor = OneDocumentExtractor(EInvoiceExtractor(TaughtExtractor(reader)), sections)
+    extraction = asyncio.run(extractor.extract(document, schema))
+    at.append(time.process_time())
+    RuleGate().judge(document, extraction, schema)
+    at.append(time.process_time())
+    return Cost(*(after - before for before, after in itertools.pairwise(at)))
+
+
+def packed(folder: Path, pattern: str) -> Iterator[Document]:
+    for path in sorted(folder.glob(pattern)):
+        yield transcription.loads(path.read_bytes())
+
+
+def pickled(folder: Path) -> Iterator[Document]:
+    for path in sorted(folder.glob("*.pickle")):
+        yield pickle.loads(path.read_bytes())  # noqa: S301 - written by our own benchmark
+
+
+def report(name: str, documents: list[Document], own: Schema | None = None) -> None:
+    for document in documents[:3]:
+        cost(document, own)
+    costs = [cost(replace(document), own) for document in documents]
+    whole = sorted(1000 * sum(each) for each in costs)
+    steps = ", ".join(
+        f"{step} {1000 * statistics.fmean(getattr(each, step) for each in costs):.1f}"
+        for step in Cost._fields
+    )
+    pages = statistics.fmean(len(document.pages) for document in documents)
+    print(
+        f"{name} (n={len(documents)}, {pages:.1f} pages): mean {statistics.fmean(whole):.1f} ms, "
+        f"median {statistics.median(whole):.1f}, 95 % within {whole[int(0.95 * len(whole))]:.1f}; {steps}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--receipts", type=Path)
+    parser.add_argument("--orders", type=Path)
+    parser.add_argument("--invoices", type=Path)
+    parser.add_argument("--every", type=int, default=1)
+    args = parser.parse_args()
+    if args.receipts:
+        report("receipts", list(packed(args.receipts, "*.json.zst"))[:: args.every])
+    if args.orders:
+        orders = list(packed(args.orders, "*.transcription"))[:: args.every]
+        report("orders, built-in", orders)
+        report("orders, a schema of one's own", orders, own_schema({}))
+    if args.invoices:
+        report("e-invoices' pages", list(pickled(args.invoices))[:: args.every])
+
+
+if __name__ == "__main__":
+    main()
