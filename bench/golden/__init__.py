@@ -1,0 +1,1 @@
+"""Everything that docmill says of the documents of the benchmarks, recorded and compared."""
