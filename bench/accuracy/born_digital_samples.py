@@ -5,12 +5,12 @@ wrote. Text is compared by letters and digits, dates and amounts as values. What
 is in no truth, such as the amount due of an invoice that prints none, is counted apart.
 """
 
-import argparse
 import asyncio
 import hashlib
 from collections import Counter
 from pathlib import Path
 
+from bench.arguments import argument_parser
 from docmill.model import Document, letters_and_digits
 from docmill.reading import tasks
 from docmill.reading.options import ReadingOptions
@@ -39,7 +39,7 @@ def read(path: Path) -> Document:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--errors", action="store_true")
     arguments = parser.parse_args()

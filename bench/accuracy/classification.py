@@ -8,7 +8,6 @@ last figures hold out whole collections.
 Usage: python -m bench classification --cache FOLDER [--errors] [--ship]
 """
 
-import argparse
 import pickle
 import random
 import re
@@ -20,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.arguments import argument_parser
 from bench.data.classification_documents import Labelled, load
 from bench.data.shared import ROOT
 from docmill.learning.folds import folds
@@ -208,9 +208,7 @@ def report(cases: Sequence[Case], found: Mapping[str, NDArray[np.float64]], grou
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--cache", type=Path, required=True, help="where readings are kept")
     parser.add_argument("--fresh", action="store_true", help="look at every document anew")
     parser.add_argument("--kept-only", action="store_true", help="leave out what is not in the cache")

@@ -5,7 +5,6 @@ Usage: python -m bench document_boundaries [--develop] [--errors] [--cache FOLDE
 on one half of them (--develop), chosen by their contents' hash, and measured on the other.
 """
 
-import argparse
 import hashlib
 import random
 import tempfile
@@ -13,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from bench.arguments import argument_parser
 from bench.data.shared import DATA
 from docmill import transcription
 from docmill.errors import DocmillError
@@ -65,7 +65,7 @@ def joined(parts: Iterable[Document], draw: random.Random) -> tuple[Document, se
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__)
     parser.add_argument("--develop", action="store_true")
     parser.add_argument("--errors", action="store_true")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "docmill-bench-splitting")

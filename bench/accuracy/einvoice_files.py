@@ -13,7 +13,6 @@ header fields by S2, lines by the cells of an optimal assignment; a field or a l
 is not counted. layer: the same from the text layer, all PDFs.
 """
 
-import argparse
 import asyncio
 import io
 import pickle
@@ -32,6 +31,7 @@ import numpy as np
 from lxml import etree
 from PIL import Image
 
+from bench.arguments import argument_parser
 from bench.data.einvoice_xpaths import elements, expected
 from bench.data.shared import DATA, load_scorer
 from docmill.evaluation.assignment import best_pairs
@@ -329,9 +329,7 @@ def _report_visual(score: Any, fields: Counter[tuple[str, str]], cells: Counter[
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--visual", action="store_true")
     parser.add_argument("--dpi", type=int, default=150)
     parser.add_argument("--every", type=int, default=1)

@@ -5,7 +5,6 @@ looked for in the words that were read, as the answer of a perfect model would b
 `box` tell what truly stands at a place: it is right if the value and the lines there share their letters.
 """
 
-import argparse
 import json
 import re
 import tempfile
@@ -18,6 +17,7 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from bench.accuracy.born_digital_samples import read
+from bench.arguments import argument_parser
 from bench.data.order_documents import documents as orders
 from bench.data.order_documents import labels
 from bench.data.receipt_documents import documents as receipts
@@ -85,7 +85,7 @@ def is_right(name: str, page: Page, evidence: Evidence) -> bool | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__)
     parser.add_argument("--errors", action="store_true", help="list what was not found, or is wrong")
     parser.add_argument("--only", choices=("samples", "receipts", "orders"))
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "docmill-bench-orders")

@@ -8,7 +8,6 @@ fields of the first ones. orders: names and one-line descriptions only; the layo
 `orders_own_schema`.
 """
 
-import argparse
 import asyncio
 import hashlib
 import random
@@ -26,6 +25,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from bench.accuracy.orders_own_schema import FIELDS, SMALL, case, clusters, own_schema, right
+from bench.arguments import argument_parser
 from bench.data.order_documents import documents, labels
 from bench.data.shared import load_scorer
 from docmill.learning.precedents import Said, Shown, anchors, precedent
@@ -271,7 +271,7 @@ def _typed(field: str, printed: str, score: Any) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argument_parser(__doc__)
     parser.add_argument("what", choices=("samples", "orders"))
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "docmill-bench-orders")
     parser.add_argument("--seeds", type=int, default=5)

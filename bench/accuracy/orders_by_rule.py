@@ -3,7 +3,6 @@
 Usage: python -m bench orders_by_rule [--errors FIELD]
 """
 
-import argparse
 import asyncio
 import tempfile
 import time
@@ -12,6 +11,7 @@ from datetime import date
 from pathlib import Path
 from types import ModuleType
 
+from bench.arguments import argument_parser
 from bench.data.order_documents import documents, labels
 from bench.data.shared import load_scorer
 from docmill.model import Classification, Extraction
@@ -53,7 +53,7 @@ def right(field: str, answer: str | None, truth: str, score: ModuleType) -> bool
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__)
     parser.add_argument("--errors", choices=FIELDS, help="list the wrong answers of one field")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "docmill-bench-orders")
     arguments = parser.parse_args()

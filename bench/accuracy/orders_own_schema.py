@@ -6,7 +6,6 @@ Layouts are pages with mostly the same words (average linkage at a cosine of 0.4
 Usage: python -m bench orders_own_schema [--cache FOLDER]
 """
 
-import argparse
 import asyncio
 import re
 import tempfile
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.arguments import argument_parser
 from bench.data.order_documents import documents, labels
 from bench.data.shared import load_scorer
 from docmill.learning.teaching import corrected, learned, taught_by, weights_for
@@ -192,7 +192,7 @@ def show(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__)
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "docmill-bench-orders")
     arguments = parser.parse_args()
     score = load_scorer()

@@ -8,7 +8,6 @@ Words are split on spaces and compared without regard to case and order; labels 
 within those of the text line by line. What RapidOCR reads by itself with its defaults is scored beside it.
 """
 
-import argparse
 import io
 import json
 import re
@@ -24,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from bench.arguments import argument_parser
 from bench.data.shared import DATA
 from docmill.reading.images import Picture
 from docmill.reading.options import ReadingOptions
@@ -135,9 +135,7 @@ HARD: dict[str, Callable[[Pixels], Pixels]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--every", type=int, default=1, help="read only each n-th receipt")
     parser.add_argument("--degraded", action="store_true", help="copies of them too, made worse")
     parser.add_argument("--hard", action="store_true", help="and copies made much worse")

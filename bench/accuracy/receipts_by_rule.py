@@ -3,13 +3,13 @@
 Usage: python -m bench receipts_by_rule [--errors FIELD]
 """
 
-import argparse
 import asyncio
 import json
 import time
 from collections import Counter
 from types import ModuleType
 
+from bench.arguments import argument_parser
 from bench.data.receipt_documents import documents
 from bench.data.shared import DATA, load_scorer
 from docmill.model import Classification, Document, Extraction
@@ -116,7 +116,7 @@ def coverage(results: dict[str, tuple[Classification, Extraction]], truth: Truth
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__)
     parser.add_argument("--errors", choices=PATHS, help="list the wrong answers of one field")
     arguments = parser.parse_args()
     score = load_scorer()

@@ -8,7 +8,6 @@ No vendor, and none with a nearly identical name or address, is in training and 
 receipt are in one fold. Scored by ../shared/eval. Intervals are 95 %, drawn by vendor.
 """
 
-import argparse
 import pickle
 import random
 import time
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.arguments import argument_parser
 from bench.data.receipt_readings import PATHS, examples, keys
 from bench.data.shared import ROOT, load_scorer
 from docmill.learning.calibrating import calibrated
@@ -200,9 +200,7 @@ def load(readings: Path | None, cache: Path | None) -> list[tuple[str, Prepared]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--readings", type=Path, help="where our own readings are kept")
     parser.add_argument("--cache", type=Path, help="where prepared receipts are kept for the next run")
     parser.add_argument("--ship", action="store_true", help="write the model that is shipped")

@@ -4,20 +4,18 @@ python -m bench run_records sroie out.jsonl
 python -m bench run_records adbuy out.jsonl
 """
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
 
+from bench.arguments import argument_parser
 from bench.data.shared import DATA, load_scorer
 
 Records = dict[str, dict[str, Any]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("dataset", choices=("sroie", "adbuy"))
     parser.add_argument("records", type=Path)
     arguments = parser.parse_args()

@@ -6,7 +6,6 @@ when a row holds its name, its quantity and its amount, each in a cell of its ow
 another number of the document's lines in it counts as invented.
 """
 
-import argparse
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
@@ -15,6 +14,7 @@ from typing import NamedTuple
 
 import pikepdf
 
+from bench.arguments import argument_parser
 from bench.data.shared import DATA
 from docmill.errors import DocmillError
 from docmill.model import Page, letters_and_digits
@@ -100,7 +100,7 @@ def truths(samples: Path | None) -> Iterator[tuple[Path, list[Item]]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__)
     parser.add_argument("--errors", action="store_true")
     parser.add_argument("--samples", type=Path)
     arguments = parser.parse_args()

@@ -1,9 +1,8 @@
-"""`make cluster`: documents through two web servers and two workers, one of which is killed on the way.
+"""Send documents through two web servers and two workers, one of which is killed on the way: `make cluster`.
 
 Prints what happened, and exits with 1 if a document was lost, doubled or changed.
 """
 
-import argparse
 import asyncio
 import json
 import signal
@@ -11,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from itertools import cycle
@@ -20,6 +20,7 @@ import httpx
 from rich.console import Console
 from rich.table import Table
 
+from bench.arguments import argument_parser
 from bench.cluster.account import Account, Findings, examine
 from bench.cluster.members import Cluster, Emulator, Member
 from bench.cluster.papers import Paper, write_papers
@@ -40,7 +41,7 @@ console = Console(highlight=False, soft_wrap=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.cluster", description=__doc__)
+    parser = argument_parser(__doc__)
     parser.add_argument("--documents", type=int, default=200, help="files to upload (200)")
     parser.add_argument("--postgres", action="store_true", help="queue and files without AWS")
     parser.add_argument("--keep", action="store_true", help="leave it running until Ctrl-C")
@@ -49,7 +50,7 @@ def main() -> None:
         sys.exit(asyncio.run(_run(Path(folder), options)))
 
 
-async def _run(folder: Path, options: argparse.Namespace) -> int:
+async def _run(folder: Path, options: Namespace) -> int:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)

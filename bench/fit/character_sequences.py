@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pypdfium2
 
+from bench.arguments import argument_parser
 from bench.data.shared import DATA
 from docmill.reading.kinds import KINDS, kind_of
 
@@ -23,6 +24,7 @@ SMOOTHING = 5
 
 
 def main() -> None:
+    argument_parser(__doc__).parse_args()
     counts = Counter[str]()
     documents = 0
     for text in texts():

@@ -7,7 +7,6 @@ The share is word F1 of a page. Every fifth of the vendors is predicted by weigh
 with all their degraded copies. Error: expected calibration error over ten ranges of quality.
 """
 
-import argparse
 import json
 import re
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.accuracy.receipt_ocr import SROIE, Read, matches
+from bench.arguments import argument_parser
 from docmill.model import Words
 from docmill.reading.quality import WEIGHTS, features
 
@@ -25,9 +25,7 @@ Floats = NDArray[np.float64]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("cache", type=Path)
     rows: list[tuple[float, ...]] = []
     shares: list[float] = []

@@ -7,7 +7,6 @@ The folders are those where other benchmarks keep what they read: `receipts_mode
 spend them in the pipeline; the first documents of each kind are read twice, for what is loaded once.
 """
 
-import argparse
 import asyncio
 import itertools
 import pickle
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.accuracy.orders_own_schema import own_schema
+from bench.arguments import argument_parser
 from docmill import transcription
 from docmill.model import Document, Schema
 from docmill.reading.splitting import sections
@@ -82,9 +82,7 @@ def report(name: str, documents: list[Document], own: Schema | None = None) -> N
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--receipts", type=Path)
     parser.add_argument("--orders", type=Path)
     parser.add_argument("--invoices", type=Path)

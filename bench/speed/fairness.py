@@ -3,13 +3,13 @@
 Pages are stood for by tasks that sleep: what is measured is who waits for whom.
 """
 
-import argparse
 import asyncio
 import contextlib
 import statistics
 import time
 from collections.abc import Awaitable, Callable
 
+from bench.arguments import argument_parser
 from docmill.reading.pool import Pool
 from docmill.reading.turns import on_account_of
 
@@ -67,7 +67,7 @@ async def latencies(load: Load, *, fair: bool) -> list[float]:
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    argument_parser(__doc__).parse_args()
     print(f"{WORKERS} processes, a page takes {PAGE_S * 1000:.0f} ms; one-page documents")
     for name, load in LOADS.items():
         for fair in (False, True):

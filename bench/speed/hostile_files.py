@@ -6,7 +6,6 @@ last two are seen by strace, where it is installed. There are as many processes 
 Results are kept as they come: who is stopped goes on from there.
 """
 
-import argparse
 import asyncio
 import contextlib
 import json
@@ -22,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from bench.arguments import argument_parser
 from bench.data.shared import DATA
 from docmill.errors import DocmillError, TransientError
 from docmill.ports import Original
@@ -238,7 +238,7 @@ def report(outcomes: list[Outcome]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__)
     parser.add_argument("paths", nargs="*", type=Path, default=[DATA / name for name in FOLDERS])
     parser.add_argument("--inside", action="store_true", help="read the files in this process")
     parser.add_argument("--list", action="store_true", help="print every file")

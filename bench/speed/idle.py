@@ -1,7 +1,7 @@
-"""What a worker and a web server cost while nothing happens, and how fast they wake: both on PostgreSQL.
+"""Measure the CPU of an idle web server and worker, and how fast the worker takes an upload; on PostgreSQL.
 
-A web server and a worker run as processes, as a user starts them. Documents are uploaded through the API; how
-long each lay is read from the database: from the insert of its ingestion to its claim.
+Both run as processes, as a user starts them. Documents are uploaded through the API; the time between the
+insert of an ingestion and its claim is read from the database.
 """
 
 import asyncio
@@ -17,15 +17,21 @@ from pathlib import Path
 import httpx
 import psutil
 
+from bench.arguments import argument_parser
 from docmill.service.settings import Settings
 from docmill.service.stack import Service, open_service
 
 DOCMILL = Path(sys.executable).with_name("docmill")
-QUIET_S = 60
 UPLOADS = 100
 
 
-async def main() -> None:
+def main() -> None:
+    parser = argument_parser(__doc__)
+    parser.add_argument("--seconds", type=int, default=60, help="seconds of doing nothing (60)")
+    asyncio.run(measure(parser.parse_args().seconds))
+
+
+async def measure(quiet_s: int) -> None:
     with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
         settings = Settings(data_dir=Path(folder) / "data")
         async with open_service(settings) as service:
@@ -33,13 +39,13 @@ async def main() -> None:
                 await _until_ready("http://127.0.0.1:8097/readyz")
                 await asyncio.sleep(5)
                 busy = [_seconds(process) for process in (web, worker)]
-                await asyncio.sleep(QUIET_S)
+                await asyncio.sleep(quiet_s)
                 shares = [
-                    (_seconds(process) - before) / QUIET_S
+                    (_seconds(process) - before) / quiet_s
                     for process, before in zip((web, worker), busy, strict=True)
                 ]
                 waits = await _waits(service, "http://127.0.0.1:8097")
-    print(f"idle: web {shares[0]:.2%}, worker {shares[1]:.2%} of one core over {QUIET_S} s (goal: under 1 %)")
+    print(f"idle: web {shares[0]:.2%}, worker {shares[1]:.2%} of one core over {quiet_s} s (goal: under 1 %)")
     p95 = statistics.quantiles(waits, n=20)[-1]
     print(
         f"wake: {statistics.median(waits) * 1000:.0f} ms median, {p95 * 1000:.0f} ms p95 of {UPLOADS} "
@@ -63,7 +69,7 @@ def _process(command: str, settings: Settings, *arguments: str) -> Generator[psu
 
 def _seconds(process: psutil.Process) -> float:
     """What a process and its children have computed so far."""
-    return sum(sum(one.cpu_times()[:2]) for one in (process, *process.children(recursive=True)))
+    return sum(sum(each.cpu_times()[:2]) for each in (process, *process.children(recursive=True)))
 
 
 async def _until_ready(url: str) -> None:
@@ -96,4 +102,4 @@ async def _waits(service: Service, address: str) -> list[float]:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

@@ -1,6 +1,5 @@
 """Memory over many documents: how much more parent and children hold at the end than near the start."""
 
-import argparse
 import asyncio
 import contextlib
 import sys
@@ -8,6 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench.arguments import argument_parser
 from bench.data.shared import DATA
 from bench.speed.hostile_files import resident_bytes
 from docmill.errors import DocmillError
@@ -61,7 +61,7 @@ async def run(count: int, folder: Path, workers: int) -> list[tuple[int, int]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__)
     parser.add_argument("--documents", type=int, default=2000)
     parser.add_argument("--workers", type=int, default=2)
     arguments = parser.parse_args()

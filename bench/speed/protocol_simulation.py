@@ -1,28 +1,32 @@
-"""How many schedules of the protocol are tried in a second. With a seed: the story of its schedule."""
+"""Try schedules of the worker's protocol, of which none may break a promise, and count those of a second."""
 
 import sys
 import time
 
+from bench.arguments import argument_parser
 from bench.data.shared import ROOT
 
 sys.path.insert(0, str(ROOT / "tests"))
 
 from simulation.explorer import explore, told
 
-SCHEDULES = 100_000
-
 
 def main() -> None:
-    if len(sys.argv) > 1:
-        print(told(int(sys.argv[1])))
+    parser = argument_parser(__doc__)
+    parser.add_argument("seed", type=int, nargs="?", help="print what happens in the schedule of this seed")
+    parser.add_argument("--schedules", type=int, default=100_000, help="schedules to try (100,000)")
+    options = parser.parse_args()
+    if options.seed is not None:
+        print(told(options.seed))
         return
     started, busy = time.perf_counter(), time.process_time()
-    finding = explore(SCHEDULES)
+    finding = explore(options.schedules)
     seconds, busy = time.perf_counter() - started, time.process_time() - busy
     if finding is not None:
         sys.exit(str(finding))
-    print(f"{SCHEDULES} schedules, no promise broken   (goal: 100,000 in 60 s of one core)")
-    print(f"{seconds:.1f} s, of which {busy:.1f} s on the core: {SCHEDULES / busy:.0f} schedules a second")
+    print(f"{options.schedules:,} schedules, no promise broken   (goal: 100,000 in 60 s of one core)")
+    rate = options.schedules / busy
+    print(f"{seconds:.1f} s, of which {busy:.1f} s on the core: {rate:.0f} schedules a second")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ same run, alternating. pdfplumber's `extract_words` takes every n-th file, in a 
 PDF of 400 pages must not cost more than its share of those pages.
 """
 
-import argparse
 import ctypes
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pikepdf
 
+from bench.arguments import argument_parser
 from bench.data.shared import DATA, ROOT
 from docmill.model import Page
 from docmill.reading.options import ReadingOptions
@@ -124,7 +124,7 @@ def judged(what: str, ratio: float, *, at_least: float) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--every", type=int, default=4, help="pdfplumber reads every n-th file")
     arguments = parser.parse_args()

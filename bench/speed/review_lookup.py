@@ -6,7 +6,6 @@ The lessons are made up (marks of made-up vendors, words of made-up layouts); th
 typeset receipts. Times are of the wall, on a machine that does nothing else.
 """
 
-import argparse
 import asyncio
 import random
 import statistics
@@ -20,6 +19,7 @@ from uuid import UUID
 import numpy as np
 from psycopg.types.json import Jsonb
 
+from bench.arguments import argument_parser
 from docmill import transcription
 from docmill.model import Document, Page, Schema, Words
 from docmill.pooled import PooledExtractor, PooledLessons
@@ -162,7 +162,7 @@ async def lookups(lessons: Lessons, service: Service, vendors: int) -> list[floa
 
 
 async def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argument_parser(__doc__)
     parser.add_argument("--documents", type=int, default=1000)
     parser.add_argument("--vendors", type=int, default=40)
     arguments = parser.parse_args()

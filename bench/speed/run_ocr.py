@@ -9,7 +9,6 @@ once for a PDF that holds all pictures, which saves it its starts. The Debian pa
 ghostscript are needed.
 """
 
-import argparse
 import multiprocessing
 import resource
 import shutil
@@ -24,6 +23,7 @@ from typing import Any
 
 from PIL import Image
 
+from bench.arguments import argument_parser
 from bench.data.shared import DATA, ROOT
 
 THREADS = {
@@ -42,9 +42,7 @@ OURS = "docmill run"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--images", type=int, default=40)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=1, help="each there and back")

@@ -1,7 +1,8 @@
-"""Documents per second: receive, claim, steps that do nothing, complete, delete; beside other queues.
+"""Measure the documents per second of a worker whose steps do nothing, beside two other queues.
 
-One worker process each, on one embedded PostgreSQL with its default durability. The peers run a function that
-does nothing; pgqueuer also one that writes the rows that docmill writes, since a job is there for its result.
+A document is received, claimed, completed and deleted. Each queue has one worker process on an embedded
+PostgreSQL with its default durability. The peers run a function that does nothing; pgqueuer also one that
+writes the rows that docmill writes.
 """
 
 import asyncio
@@ -14,39 +15,42 @@ from typing import TYPE_CHECKING
 
 import psutil
 
+from bench.arguments import argument_parser
 from bench.data.shared import ROOT
 from bench.speed.no_op_service import NoOp, fill, service_on
 from docmill.service.embedded import EmbeddedPostgres
 from docmill.service.stack import Service
 from docmill.service.worker import Worker
 
-DOCUMENTS = 10_000
-SLOW_JOBS = 2_000
 IN_FLIGHT = 200
-ROUNDS = 3
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 PEERS = ROOT / "bench/peers"
-PEERS_PYTHON = Path(".emulators/peers/bin/python")
+PEERS_PYTHON = ROOT / ".emulators/peers/bin/python"
 
 
 def main() -> None:
-    subprocess.run(["scripts/emulators", "peers"], check=True)
+    parser = argument_parser(__doc__)
+    parser.add_argument("--documents", type=int, default=10_000, help="documents of a round (10,000)")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    documents, rounds = options.documents, options.rounds
+    subprocess.run([ROOT / "scripts/emulators", "peers"], check=True)
     runs: dict[str, Callable[[Path], float]] = {
-        "docmill": lambda folder: docmill(folder, DOCUMENTS),
-        "pgqueuer": lambda folder: peer(folder, "pgqueuer", DOCUMENTS),
-        "pgqueuer, same rows": lambda folder: peer(folder, "pgqueuer", DOCUMENTS, "rows"),
-        "procrastinate": lambda folder: peer(folder, "procrastinate", SLOW_JOBS),
+        "docmill": lambda folder: docmill(folder, documents),
+        "pgqueuer": lambda folder: peer(folder, "pgqueuer", documents),
+        "pgqueuer, same rows": lambda folder: peer(folder, "pgqueuer", documents, "rows"),
+        "procrastinate": lambda folder: peer(folder, "procrastinate", documents // 5),
     }
     rates: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, run in runs.items():
             with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
                 rates[name].append(run(Path(folder)))
             print(f"  {name:20} {rates[name][-1]:6.0f}/s", flush=True)
     ours = statistics.median(rates["docmill"])
-    print(f"docmill {ours:.0f} documents/s, median of {ROUNDS} (goal: at least 1500)")
+    print(f"docmill {ours:.0f} documents/s, median of {rounds} (goal: at least 1500)")
     for name in list(runs)[1:]:
         theirs = statistics.median(rates[name])
         print(f"  {ours / theirs:.2f} x {name} ({theirs:.0f}/s)")

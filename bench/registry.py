@@ -1,0 +1,120 @@
+"""The list of benchmarks. What each measures, its goal and its newest figure stand in RESULTS.md."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+GROUPS = ("speed", "accuracy", "fit", "other")
+MINUTES_IN_A_GROUP = 30
+"""A group leaves out what takes longer."""
+RESULTS = Path(__file__).with_name("RESULTS.md")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A command of `python -m bench`. minutes: on two idle cores, about."""
+
+    name: str
+    module: str
+    minutes: int
+    data: bool = False
+    """It needs the shared data beside the repository."""
+    quiet: bool = False
+    """It measures time, so that nothing else may run on the machine."""
+    arguments: str = ""
+    """The arguments that it cannot do without."""
+
+    @property
+    def group(self) -> str:
+        """The name of its folder, if that holds several."""
+        folder = self.module.split(".")[1]
+        return folder if folder in GROUPS else "other"
+
+    @property
+    def left_out(self) -> str:
+        """The reason why a group does not run it, or ""."""
+        if self.arguments:
+            return f"it needs {self.arguments}"
+        if self.minutes > MINUTES_IN_A_GROUP:
+            return f"it takes {self.minutes} minutes"
+        return ""
+
+    @property
+    def needs(self) -> str:
+        wanted = [f"{self.minutes} min"]
+        if self.data:
+            wanted.append("shared data")
+        if self.quiet:
+            wanted.append("a quiet machine")
+        return ", ".join([*wanted, *filter(None, [self.arguments])])
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A row of the table in RESULTS.md."""
+
+    measures: str
+    goal: str
+    newest: str
+    measured: str
+    page: str
+
+
+BENCHMARKS = (
+    Benchmark("worker_throughput", "bench.speed.worker_throughput", 4, quiet=True),
+    Benchmark("in_flight", "bench.speed.in_flight", 1, quiet=True),
+    Benchmark("idle", "bench.speed.idle", 2, quiet=True),
+    Benchmark("startup", "bench.speed.startup", 1, quiet=True),
+    Benchmark("protocol_simulation", "bench.speed.protocol_simulation", 1),
+    Benchmark("run_ocr", "bench.speed.run_ocr", 8, data=True, quiet=True),
+    Benchmark("reading_pdf", "bench.speed.reading_pdf", 5, data=True, quiet=True),
+    Benchmark("fairness", "bench.speed.fairness", 1),
+    Benchmark("memory_growth", "bench.speed.memory_growth", 10),
+    Benchmark("hostile_files", "bench.speed.hostile_files", 90, data=True, quiet=True),
+    Benchmark(
+        "after_reading",
+        "bench.speed.after_reading",
+        2,
+        data=True,
+        quiet=True,
+        arguments="--receipts FOLDER --orders FOLDER --invoices FOLDER",
+    ),
+    Benchmark("review_lookup", "bench.speed.review_lookup", 5, quiet=True),
+    Benchmark("receipt_ocr", "bench.accuracy.receipt_ocr", 10, data=True),
+    Benchmark("receipts_model", "bench.accuracy.receipts_model", 15, data=True),
+    Benchmark("receipts_by_rule", "bench.accuracy.receipts_by_rule", 1, data=True),
+    Benchmark("orders_by_rule", "bench.accuracy.orders_by_rule", 2, data=True),
+    Benchmark("orders_own_schema", "bench.accuracy.orders_own_schema", 5, data=True),
+    Benchmark(
+        "learning_from_reviews",
+        "bench.accuracy.learning_from_reviews",
+        10,
+        data=True,
+        arguments="samples, or orders",
+    ),
+    Benchmark("einvoice_files", "bench.accuracy.einvoice_files", 3, data=True),
+    Benchmark("classification", "bench.accuracy.classification", 20, data=True, arguments="--cache FOLDER"),
+    Benchmark("evidence_places", "bench.accuracy.evidence_places", 5, data=True),
+    Benchmark("born_digital_samples", "bench.accuracy.born_digital_samples", 1, arguments="FOLDER"),
+    Benchmark("document_boundaries", "bench.accuracy.document_boundaries", 3, data=True),
+    Benchmark("table_rows", "bench.accuracy.table_rows", 1, data=True),
+    Benchmark(
+        "run_records", "bench.accuracy.run_records", 1, data=True, arguments="sroie or adbuy, out.jsonl"
+    ),
+    Benchmark("page_quality", "bench.fit.page_quality", 1, data=True, arguments="FOLDER"),
+    Benchmark("character_sequences", "bench.fit.character_sequences", 1, data=True),
+    Benchmark("cluster", "bench.cluster", 5),
+    Benchmark("golden", "bench.golden", 60, data=True, arguments="record or compare, FOLDER"),
+)
+BY_NAME = {benchmark.name: benchmark for benchmark in BENCHMARKS}
+
+
+@cache
+def newest_figures() -> dict[str, Figure]:
+    """The table of RESULTS.md by benchmark."""
+    figures: dict[str, Figure] = {}
+    for line in RESULTS.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 6 and cells[0].strip("`") in BY_NAME:
+            figures[cells[0].strip("`")] = Figure(*cells[1:])
+    return figures
