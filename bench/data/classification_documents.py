@@ -131,12 +131,12 @@ async def _kept(path: Path, cache: Path, pool: Pool) -> Document | None:
 async def _converted(path: Path, content_hash: str, pool: Pool) -> Document:
     options = ReadingOptions(max_flow_pages=MOST_PAGES)
     if "hostile" in path.parts:
-        return await asyncio.to_thread(_text_layers, path, content_hash, options)
+        return await asyncio.to_thread(text_layers, path, content_hash, options)
     document = await LocalConverter(pool, options).convert(Original(path, path.name, content_hash))
     return replace(document, pages=document.pages[:MOST_PAGES])
 
 
-def _text_layers(path: Path, content_hash: str, options: ReadingOptions) -> Document:
+def text_layers(path: Path, content_hash: str, options: ReadingOptions) -> Document:
     """Without recognition, which takes its time on pictures of hundreds of pages."""
     opened = tasks.open_original(path, options)
     pages = [page for page in opened.pages[:MOST_PAGES] if page is not None and len(page.words)]

@@ -17,7 +17,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +139,7 @@ class Golden:
                 some = files_for_vault(name, kind, self._folder)
                 told = Progress(f"{way} {name}", len(some))
                 return programs.vault(some, Path(folder), told=told) if some else []
-            some = {} if kind.readings_only else files(name, kind, self._folder)
+            some = {} if kind.read_otherwise else files(name, kind, self._folder)
             told = Progress(f"{way} {name}", len(some))
             return programs.run(some, kind, Path(folder), jobs=self._jobs, told=told) if some else []
 
@@ -157,8 +157,8 @@ class Golden:
             kept.keep(name, found)
             progress.one_more()
 
-        if kind.readings_only:
-            kept.keep(name, _kept_receipts(todo))
+        if kind.read_otherwise:
+            kept.keep(name, kind.read_otherwise(todo))
         elif todo:
             asyncio.run(read_files(todo, self._jobs, done))
         kept.close()
@@ -177,23 +177,6 @@ class Golden:
 
         asyncio.run(understood(readings, self._jobs, _schema(kind), done))
         return found
-
-
-def _kept_receipts(todo: Mapping[str, Path]) -> list[Reading]:
-    """Readings of RapidOCR, which are kept beside the receipts, as if they were ours."""
-    from bench.data.receipt_documents import documents  # noqa: PLC0415
-    from docmill import transcription  # noqa: PLC0415 - where they are recorded only
-
-    found = {f"sroie/ocr/{name}.json": (name, document) for name, document in documents()}
-    return [
-        Reading(
-            source,
-            f"{found[source][0]}.jpg",
-            found[source][1].content_hash,
-            transcription.dumps(found[source][1]),
-        )
-        for source in todo
-    ]
 
 
 def _schema(kind: Kind) -> Schema | None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pypdfium2
 
 from bench.data.shared import DATA
+from bench.golden.readings import Reading
 
 OWN_SCHEMA = Path(__file__).with_name("own_schema.json")
 OWN_LABELS = Path(__file__).with_name("own_labels.json")
@@ -21,8 +22,9 @@ class Kind(NamedTuple):
     """How to find its documents.
 
     patterns: of files below `root`. made: writes the files instead, into a folder. read_as: the kind whose
-    readings are used, where the same files are taken once more by a schema of one's own. in_vault: each how
-    many-th of the documents goes through the vault too; 0 for none.
+    readings are used, where the same files are taken once more by a schema of one's own. read_otherwise:
+    gives the readings instead of docmill; the files go through no program. in_vault: each how many-th of the
+    documents goes through the vault too; 0 for none.
     """
 
     patterns: tuple[str, ...] = ()
@@ -31,7 +33,7 @@ class Kind(NamedTuple):
     read_as: str = ""
     schema: Path | None = None
     labels: Path | None = None
-    readings_only: bool = False
+    read_otherwise: Callable[[Mapping[str, Path]], list[Reading]] | None = None
     in_vault: int = 1
 
 
@@ -73,6 +75,18 @@ def _pictures(folder: Path) -> None:
         )
 
 
+def _by_rapidocr(files: Mapping[str, Path]) -> list[Reading]:
+    from bench.golden import other_readings  # noqa: PLC0415 - comparing needs nothing of it
+
+    return other_readings.by_rapidocr(files)
+
+
+def _by_text_layer(files: Mapping[str, Path]) -> list[Reading]:
+    from bench.golden import other_readings  # noqa: PLC0415 - comparing needs nothing of it
+
+    return other_readings.by_text_layer(files)
+
+
 KINDS: Mapping[str, Kind] = {
     "samples": Kind(made=_samples),
     "orders": Kind(("adbuy/pdf/*.pdf",), in_vault=5),
@@ -86,7 +100,8 @@ KINDS: Mapping[str, Kind] = {
     "mail": Kind(("mail/**/*.eml", "mail/**/*.msg")),
     "invoices": Kind(("invoices/**/*.pdf", "invoices/**/*.png", "invoices/**/*.jpg")),
     "formats": Kind(("formats/**/*.*",)),
-    "receipts-kept": Kind(("sroie/ocr/*.json",), readings_only=True),
+    "receipts-kept": Kind(("sroie/ocr/*.json",), read_otherwise=_by_rapidocr, in_vault=0),
+    "oddities": Kind(("hostile/pdf/**/*.pdf",), read_otherwise=_by_text_layer, in_vault=0),
     "receipts": Kind(("sroie/img/*.jpg",), in_vault=10),
     "einvoices-pictures": Kind(made=_pictures, in_vault=5),
     "scans": Kind(("scans/tests/resources/*.*",), in_vault=5),
