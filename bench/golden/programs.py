@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,8 @@ KEPT = (
     "verdict",
 )
 UNDER_WAY = ("processing", "stale")
+SECOND_LOOK_S = 20
+"""All second looks at one document together may take so long; what is not done by then is left."""
 START_S, DOCUMENT_S = 120, 1800
 Told = Callable[[int], None]
 
@@ -72,7 +74,15 @@ def run(files: Mapping[str, Path], kind: Kind, folder: Path, *, jobs: int, told:
     if running.returncode not in (0, 1):  # 1: some failed, and their records say why
         raise SystemExit(f"docmill run ended with {running.returncode}")
     records: list[Record] = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    _tell_hurried(records)
     return [{name: one for name, one in record.items() if name not in CHANGING} for record in records]
+
+
+def _tell_hurried(records: Sequence[Record]) -> None:
+    """Name those that may differ at another time: a busy machine may have cut their second look off."""
+    for record in records:
+        if record["timings_s"].get("extract", 0) >= SECOND_LOOK_S:
+            print(f"  its second look may have been cut off: {record['source']}", file=sys.stderr, flush=True)
 
 
 def vault(files: Mapping[str, Path], folder: Path, *, told: Told) -> list[Record]:
