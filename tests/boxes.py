@@ -6,10 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from docmill.model import Classification, Document, Extraction, Part, Schema, Verdict
+from docmill.model.document import Document, Part
+from docmill.model.result import Classification, Extraction, Schema, Verdict
 from docmill.ports import Original, PageJournal, PartFile
 from docmill.schemas.types import Receipt
-from docmill.service.ingest import Stages
+from docmill.service.processing.process import Stages
 
 Content = str | dict[str, Any]
 

@@ -15,11 +15,11 @@ import pytest
 from psycopg import sql
 from pydantic import SecretStr
 
-from docmill.model import Document, Page, Words
-from docmill.samples import Sample, generate
-from docmill.service.embedded import EmbeddedPostgres
-from docmill.service.settings import Settings
-from docmill.service.stack import Service, open_service
+from docmill.demo import Sample, generate
+from docmill.model.document import Document, Page, Words
+from docmill.service.app import Service, open_service
+from docmill.service.config.settings import Settings
+from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store.migrate import migrate
 from emulators import CREDENTIALS, Emulator, running
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from docmill.errors import TransientError
-from docmill.model import Classification, Document, Evidence, Extraction, Failure, Schema, Usage, Verdict
+from docmill.model.document import Document, Usage
+from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, Verdict
 from docmill.ports import Original, PageJournal
 from docmill.schemas.types import Invoice
-from docmill.service.ingest import Stages
-from docmill.service.intake import Accepted
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.intake.accept import Accepted
+from docmill.service.processing.process import Stages
 from docmill.service.store import dead_letters, documents, ingestions
 from docmill.service.store.claims import Outcome
 from docmill.service.store.dead_letters import DeadLetterRow

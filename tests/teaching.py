@@ -4,13 +4,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from docmill.model import Classification, Document, Page, Schema, Words
-from docmill.pooled import PooledExtractor, PooledLessons
+from docmill.model.document import Document, Page, Words
+from docmill.model.result import Classification, Schema
 from docmill.ports import Original, PageJournal
-from docmill.reading.pool import Pool
 from docmill.schemas.registry import REGISTRY
-from docmill.service.ingest import Stages
+from docmill.service.processing.process import Stages
 from docmill.understanding.gate import RuleGate
+from docmill.understanding.pooled import PooledExtractor, PooledLessons
+from docmill.workers.pool import Pool
 
 _WIDTH, _HEIGHT = 60, 40
 

@@ -14,8 +14,9 @@ from typer.core import TyperGroup
 
 from docmill.cli.commands import app
 from docmill.errors import DocmillError
-from docmill.service import metrics, probes
-from docmill.service.metrics import Metrics
+from docmill.service import probes
+from docmill.service.observe import metrics
+from docmill.service.observe.metrics import Metrics
 from docmill.understanding.vocabulary import CODES
 
 ROOT = Path(__file__).parents[1]
@@ -91,9 +92,9 @@ def test_the_languages_are_counted_right() -> None:
 
 
 def test_what_trains_without_the_extra_does_so() -> None:
-    needing = ("lightgbm", "scipy", "docmill.learning.boosting", "docmill.learning.logits")
+    needing = ("lightgbm", "scipy", "docmill.training.boosting", "docmill.training.logits")
     code = (
-        "import sys, docmill.learning.precedents, docmill.learning.lessons, docmill.learning.retraining\n"
+        "import sys\nfrom docmill.understanding.corrections import from_reviews, lessons, retraining\n"
         f"print([name for name in {needing} if name in sys.modules])"
     )
 

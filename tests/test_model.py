@@ -3,7 +3,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from docmill.model import Box, Cell, Document, Page, Table, Words, letters_and_digits
+from docmill.model.document import Box, Cell, Document, Page, Table, Words, letters_and_digits
 
 MakeDocument = Callable[..., Document]
 

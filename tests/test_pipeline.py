@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from docmill import transcription
-from docmill.batch.memory import MemoryExporter, MemoryJournal, MemoryReader
+from docmill.batch.in_memory import MemoryExporter, MemoryJournal, MemoryReader
 from docmill.errors import (
     AiContentBlockedError,
     CorruptError,
@@ -23,22 +22,14 @@ from docmill.errors import (
     UnauthorizedError,
     UnsupportedFileTypeError,
 )
-from docmill.model import (
-    Classification,
-    Document,
-    Evidence,
-    Extraction,
-    Failure,
-    Part,
-    Schema,
-    Usage,
-    Verdict,
-)
+from docmill.model import codec
+from docmill.model.document import Document, Part, Usage
+from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, Verdict
 from docmill.pipeline import Steps, TimeLimits, process
 from docmill.ports import Findings, Original, PageJournal, PartFile, Ref
+from docmill.resilience.spending import Spending
 from docmill.schemas.types import Receipt
-from docmill.spending import Spending
-from docmill.understanding.fake import FakeClassifier
+from docmill.testing.understanding import FakeClassifier
 from docmill.understanding.llm.meter import Meter
 from docmill.understanding.router import Router
 
@@ -160,7 +151,7 @@ async def test_a_retry_reuses_the_transcription(steps: Steps, make_document: Cal
     await process(REF, steps, journal)
 
     assert converter.calls == 1
-    assert transcription.loads(await journal.get("transcription") or b"").text == "Total   12.50"
+    assert codec.loads(await journal.get("transcription") or b"").text == "Total   12.50"
 
 
 async def test_an_unreadable_transcription_is_made_anew(
@@ -176,7 +167,7 @@ async def test_an_unreadable_transcription_is_made_anew(
     await process(REF, steps, journal, attempt=2)
 
     assert converter.calls == 1
-    assert transcription.loads(await journal.get("transcription") or b"").text == "Total   12.50"
+    assert codec.loads(await journal.get("transcription") or b"").text == "Total   12.50"
     assert await journal.get("preprocessed") == b"%PDF pictures"
 
 
@@ -723,4 +714,4 @@ async def test_parts_are_remembered_with_the_transcription(make_document: Callab
         make_document("x"), parts=(Part("p. 1", "section", 1, 1), Part("b", "member", problem="no"))
     )
 
-    assert transcription.loads(transcription.dumps(split)).parts == split.parts
+    assert codec.loads(codec.dumps(split)).parts == split.parts

@@ -1,6 +1,6 @@
 """Fields and lists of the born-digital samples against their truth.
 
-Usage: python -m bench born_digital_samples FOLDER [--errors]. FOLDER is where `docmill.samples.generate`
+Usage: python -m bench born_digital_samples FOLDER [--errors]. FOLDER is where `docmill.demo.generate`
 wrote. Text is compared by letters and digits, dates and amounts as values. What follows from other values and
 is in no truth, such as the amount due of an invoice that prints none, is counted apart.
 """
@@ -11,16 +11,16 @@ from collections import Counter
 from pathlib import Path
 
 from bench.arguments import argument_parser
-from docmill.model import Document, letters_and_digits
-from docmill.reading import tasks
-from docmill.reading.options import ReadingOptions
-from docmill.samples import Sample, load_truth
+from docmill.demo import Sample, load_truth
+from docmill.model.document import Document, letters_and_digits
+from docmill.reading.child import tasks
+from docmill.reading.files.options import ReadingOptions
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.classifier import LearnedClassifier
-from docmill.understanding.evidence import values as leaves
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.labels import METHODS
-from docmill.understanding.learned.extractor import LearnedExtractor
+from docmill.understanding.locate.evidence import values as leaves
+from docmill.understanding.receipts.extractor import LearnedExtractor
+from docmill.understanding.types.classifier import LearnedClassifier
+from docmill.understanding.vocabulary.labels import METHODS
 
 
 def truths(sample: Sample) -> dict[str, object]:

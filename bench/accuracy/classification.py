@@ -2,7 +2,7 @@
 
 Five folds: what comes from one vendor, one program or one layout (`source` of classification_types.csv, and
 whatever has mostly the same words) is never in training and test. A type less likely than a half counts as
-`other`. Intervals are 95 %, drawn by source. Real documents and those of docmill.samples are told apart. The
+`other`. Intervals are 95 %, drawn by source. Real documents and those of docmill.demo are told apart. The
 last figures hold out whole collections.
 
 Usage: python -m bench classification --cache FOLDER [--errors] [--ship]
@@ -22,16 +22,16 @@ from numpy.typing import NDArray
 from bench.arguments import argument_parser
 from bench.data.classification_documents import Labelled, load
 from bench.data.shared import ROOT
-from docmill.learning.folds import folds
-from docmill.learning.kinds import Example, held_out, made_up_examples, shippable, warmth
-from docmill.model import DOCUMENT_TYPES, known_type
-from docmill.understanding.candidates import Candidates
-from docmill.understanding.classifier import SURE, rule_shares
-from docmill.understanding.conventions import conventions
-from docmill.understanding.kinds.model import FILE, shares
-from docmill.understanding.kinds.signs import SIGNS, signs
-from docmill.understanding.kinds.titles import spoken
-from docmill.understanding.layout import Layout
+from docmill.model.result import DOCUMENT_TYPES, known_type
+from docmill.training.document_types import Example, held_out, made_up_examples, shippable, warmth
+from docmill.training.folds import folds
+from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.page.conventions import conventions
+from docmill.understanding.page.layout import Layout
+from docmill.understanding.page.titles import spoken
+from docmill.understanding.types.classifier import SURE, rule_shares
+from docmill.understanding.types.model import FILE, shares
+from docmill.understanding.types.signs import SIGNS, signs
 
 FOLDS = 5
 DRAWS = 400
@@ -240,7 +240,7 @@ def main() -> None:
     content = model.dumps()
     print(f"{len(content)} bytes, warmth {model.warmth:.2f}")
     if arguments.ship:
-        (ROOT / "src/docmill/understanding/kinds" / FILE).write_bytes(content)
+        (ROOT / "src/docmill/understanding/types" / FILE).write_bytes(content)
 
 
 if __name__ == "__main__":

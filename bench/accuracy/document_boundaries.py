@@ -14,12 +14,12 @@ from pathlib import Path
 
 from bench.arguments import argument_parser
 from bench.data.shared import DATA
-from docmill import transcription
 from docmill.errors import DocmillError
-from docmill.model import Document, Page, Words
-from docmill.reading import tasks
-from docmill.reading.options import ReadingOptions
-from docmill.reading.splitting import sections
+from docmill.model import codec
+from docmill.model.document import Document, Page, Words
+from docmill.reading.child import tasks
+from docmill.reading.files.options import ReadingOptions
+from docmill.sections.splitting import sections
 
 CONCATENATIONS = 300
 MOST = 6
@@ -46,8 +46,8 @@ def documents(cache: Path, *, develop: bool) -> Iterator[tuple[str, Document]]:
             if None in opened.pages:
                 continue
             pages = [page for page in opened.pages if page is not None]
-            stored.write_bytes(transcription.dumps(Document(digest, opened.media_type, pages)))
-        yield path.stem, transcription.loads(stored.read_bytes())
+            stored.write_bytes(codec.dumps(Document(digest, opened.media_type, pages)))
+        yield path.stem, codec.loads(stored.read_bytes())
 
 
 def joined(parts: Iterable[Document], draw: random.Random) -> tuple[Document, set[int]]:

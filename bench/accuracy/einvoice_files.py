@@ -35,16 +35,18 @@ from bench.arguments import argument_parser
 from bench.data.einvoice_xpaths import elements, expected
 from bench.data.shared import DATA, load_scorer
 from docmill.evaluation.assignment import best_pairs
-from docmill.model import Document, Embedded, Failure, Page
-from docmill.reading import einvoices, pdf, tasks
-from docmill.reading.options import ReadingOptions
+from docmill.model.document import Document, Embedded, Page
+from docmill.model.result import Failure
+from docmill.reading.child import tasks
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.pdf import attachments, pdf_file
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.classifier import LearnedClassifier
+from docmill.understanding.constraints.extractor import RuleExtractor
 from docmill.understanding.einvoice.extractor import EInvoiceClassifier, EInvoiceExtractor
 from docmill.understanding.einvoice.reading import einvoice
 from docmill.understanding.einvoice.tree import UnreadableError
-from docmill.understanding.evidence import values as leaves
-from docmill.understanding.extractor import RuleExtractor
+from docmill.understanding.locate.evidence import values as leaves
+from docmill.understanding.types.classifier import LearnedClassifier
 
 CORPUS = DATA / "einvoice/zugferd-corpus"
 OPTIONS = ReadingOptions()
@@ -81,9 +83,9 @@ def files() -> list[Path]:
 
 def carried(path: Path) -> tuple[Embedded, ...]:
     if path.suffix != ".pdf":
-        return einvoices.in_file(path)
-    with pdf.opened(path) as document:
-        return einvoices.in_pdf(document, path)
+        return attachments.in_file(path)
+    with pdf_file.opened(path) as document:
+        return attachments.in_pdf(document, path)
 
 
 def shown(path: Path) -> str:
@@ -231,7 +233,7 @@ def seen(path: Path, dpi: int, cache: Path) -> Document:
     if kept.exists():
         return pickle.loads(kept.read_bytes())  # noqa: S301 - written below
     pages: list[Page] = []
-    with pdf.opened(path) as document, tempfile.TemporaryDirectory() as folder:
+    with pdf_file.opened(path) as document, tempfile.TemporaryDirectory() as folder:
         for number in range(1, len(document) + 1):
             file = Path(folder, f"{number}.png")
             file.write_bytes(_drawn(document, number, dpi))
@@ -243,9 +245,9 @@ def seen(path: Path, dpi: int, cache: Path) -> Document:
 
 
 def _drawn(document: Any, number: int, dpi: int) -> bytes:
-    with pdf.opened_page(document, number) as page:
+    with pdf_file.opened_page(document, number) as page:
         width, height = page.get_size()
-        picture = pdf.render(page, (round(width * dpi / 72), round(height * dpi / 72)))
+        picture = pdf_file.render(page, (round(width * dpi / 72), round(height * dpi / 72)))
     file = io.BytesIO()
     Image.fromarray(picture.pixels).save(file, "PNG", dpi=(dpi, dpi))
     return file.getvalue()

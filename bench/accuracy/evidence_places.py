@@ -22,11 +22,12 @@ from bench.data.order_documents import documents as orders
 from bench.data.order_documents import labels
 from bench.data.receipt_documents import documents as receipts
 from bench.data.shared import DATA, load_scorer
-from docmill.model import Document, Evidence, Page, Schema, letters_and_digits
-from docmill.samples import generate, load_truth
-from docmill.schemas.own import schema_of
+from docmill.demo import generate, load_truth
+from docmill.model.document import Document, Page, letters_and_digits
+from docmill.model.result import Evidence, Schema
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.evidence import located, values
+from docmill.schemas.user_schemas import schema_of
+from docmill.understanding.locate.evidence import located, values
 
 Case = tuple[str, Document, Schema, Any]
 AD_FIELDS = ("contract_num", "advertiser", "gross_amount", "flight_from", "flight_to")

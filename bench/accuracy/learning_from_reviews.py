@@ -28,22 +28,23 @@ from bench.accuracy.orders_own_schema import FIELDS, SMALL, case, clusters, own_
 from bench.arguments import argument_parser
 from bench.data.order_documents import documents, labels
 from bench.data.shared import load_scorer
-from docmill.learning.precedents import Said, Shown, anchors, precedent
-from docmill.model import Document, Extraction, Schema, letters_and_digits
-from docmill.reading import tasks
-from docmill.reading.options import ReadingOptions
-from docmill.samples.catalogue import plans
-from docmill.samples.layouts.families import draw
-from docmill.samples.letter import Letter
-from docmill.samples.plan import Plan
+from docmill.demo.catalogue import plans
+from docmill.demo.layouts.families import draw
+from docmill.demo.letter import Letter
+from docmill.demo.plan import Plan
+from docmill.model.document import Document, letters_and_digits
+from docmill.model.result import Extraction, Schema
+from docmill.reading.child import tasks
+from docmill.reading.files.options import ReadingOptions
 from docmill.schemas.filling import filled
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.evidence import located
-from docmill.understanding.evidence import values as leaves
-from docmill.understanding.learned.extractor import LearnedExtractor
-from docmill.understanding.own.extractor import OwnExtractor
-from docmill.understanding.taught.extractor import heeded
-from docmill.understanding.taught.precedents import Precedents
+from docmill.understanding.corrections.extractor import heeded
+from docmill.understanding.corrections.from_reviews import Said, Shown, anchors, precedent
+from docmill.understanding.corrections.precedents import Precedents
+from docmill.understanding.locate.evidence import located
+from docmill.understanding.locate.evidence import values as leaves
+from docmill.understanding.receipts.extractor import LearnedExtractor
+from docmill.understanding.user_schemas.extractor import OwnExtractor
 
 NOT_READ = ("lines", "transactions", "payment.terms", "payment.method")
 OWN_NUMBERS = ("number", "order_number", "delivery_note_number")

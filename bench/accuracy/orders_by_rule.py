@@ -14,12 +14,12 @@ from types import ModuleType
 from bench.arguments import argument_parser
 from bench.data.order_documents import documents, labels
 from bench.data.shared import load_scorer
-from docmill.model import Classification, Extraction
+from docmill.model.result import Classification, Extraction
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, PurchaseOrder
-from docmill.understanding.classifier import LearnedClassifier
-from docmill.understanding.extractor import RuleExtractor
+from docmill.understanding.constraints.extractor import RuleExtractor
 from docmill.understanding.gate import RuleGate
+from docmill.understanding.types.classifier import LearnedClassifier
 
 FIELDS = ("contract_num", "advertiser", "gross_amount", "flight_from", "flight_to")
 

@@ -21,14 +21,15 @@ from numpy.typing import NDArray
 from bench.arguments import argument_parser
 from bench.data.order_documents import documents, labels
 from bench.data.shared import load_scorer
-from docmill.learning.teaching import corrected, learned, taught_by, weights_for
-from docmill.model import Document, Schema
+from docmill.model.document import Document
+from docmill.model.result import Schema
 from docmill.schemas.outline import outline
-from docmill.schemas.own import schema_of
-from docmill.understanding.conventions import conventions
-from docmill.understanding.layout import Layout
-from docmill.understanding.own.extractor import OwnExtractor, meanings_of, untaught
-from docmill.understanding.own.learned import Model, Taught, Weights
+from docmill.schemas.user_schemas import schema_of
+from docmill.understanding.corrections.fitting import corrected, learned, taught_by, weights_for
+from docmill.understanding.page.conventions import conventions
+from docmill.understanding.page.layout import Layout
+from docmill.understanding.user_schemas.extractor import OwnExtractor, meanings_of, untaught
+from docmill.understanding.user_schemas.learned import Model, Taught, Weights
 
 FIELDS = {
     "contract_num": ("string", "number of the contract, order or invoice"),

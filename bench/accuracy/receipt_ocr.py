@@ -25,10 +25,10 @@ from PIL import Image
 
 from bench.arguments import argument_parser
 from bench.data.shared import DATA
-from docmill.reading.images import Picture
-from docmill.reading.options import ReadingOptions
-from docmill.reading.rapid import rapid_engine
-from docmill.reading.recognition import read_picture
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.images.image_file import Picture
+from docmill.reading.ocr.rapid import rapid_engine
+from docmill.reading.ocr.recognition import read_picture
 
 SROIE = DATA / "sroie"
 LABELS = ("company", "date", "address", "total")

@@ -12,12 +12,13 @@ from types import ModuleType
 from bench.arguments import argument_parser
 from bench.data.receipt_documents import documents
 from bench.data.shared import DATA, load_scorer
-from docmill.model import Classification, Document, Extraction
+from docmill.model.document import Document
+from docmill.model.result import Classification, Extraction
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Receipt
-from docmill.understanding.classifier import LearnedClassifier
-from docmill.understanding.extractor import RuleExtractor
+from docmill.understanding.constraints.extractor import RuleExtractor
 from docmill.understanding.gate import RuleGate
+from docmill.understanding.types.classifier import LearnedClassifier
 
 Truth = dict[str, dict[str, str]]
 RARE = 2

@@ -21,18 +21,18 @@ import numpy as np
 from bench.arguments import argument_parser
 from bench.data.receipt_readings import PATHS, examples, keys
 from bench.data.shared import ROOT, load_scorer
-from docmill.learning.calibrating import calibrated
-from docmill.learning.held_out import FOLDS, HeldOut, held_out, shippable
-from docmill.learning.receipts import Prepared, prepared, weighed
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.evidence import values as leaves
-from docmill.understanding.findings import Finding, extraction
-from docmill.understanding.layout import Layout
-from docmill.understanding.learned.extractor import learned_findings
-from docmill.understanding.learned.memory import Memory, marks
-from docmill.understanding.learned.model import FILE, Model
-from docmill.understanding.studied import candidates_of
-from docmill.understanding.taught.recalling import with_memory
+from docmill.training.calibrating import calibrated
+from docmill.training.held_out import FOLDS, HeldOut, held_out, shippable
+from docmill.training.receipts import Prepared, prepared, weighed
+from docmill.understanding.corrections.memory import Memory, marks
+from docmill.understanding.corrections.recall import with_memory
+from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.fields.findings import Finding, extraction
+from docmill.understanding.locate.evidence import values as leaves
+from docmill.understanding.page.layout import Layout
+from docmill.understanding.receipts.extractor import learned_findings
+from docmill.understanding.receipts.model import FILE, Model
 
 Given = dict[str, dict[str, str]]
 FIELD_OF = {path: field for field, path in PATHS.items()}
@@ -240,7 +240,7 @@ def main() -> None:
     content = model.dumps()
     print(f"{len(content)} bytes")
     if arguments.ship:
-        (ROOT / "src/docmill/understanding/learned" / FILE).write_bytes(content)
+        (ROOT / "src/docmill/understanding/receipts" / FILE).write_bytes(content)
 
 
 def _key(one: HeldOut) -> str:

@@ -1,7 +1,7 @@
 """Line items of born-digital documents that stand in one row of one table, and tables where none are.
 
 Usage: python -m bench table_rows [--errors] [--samples FOLDER]. The truth is the XML inside the PDFs of the
-ZUGFeRD corpus and of Order-X, and, with --samples, what `docmill.samples.generate` wrote. An item is found
+ZUGFeRD corpus and of Order-X, and, with --samples, what `docmill.demo.generate` wrote. An item is found
 when a row holds its name, its quantity and its amount, each in a cell of its own. A table without an item or
 another number of the document's lines in it counts as invented.
 """
@@ -16,11 +16,11 @@ import pikepdf
 
 from bench.arguments import argument_parser
 from bench.data.shared import DATA
+from docmill.demo import load_truth
 from docmill.errors import DocmillError
-from docmill.model import Page, letters_and_digits
-from docmill.reading import tasks
-from docmill.reading.options import ReadingOptions
-from docmill.samples import load_truth
+from docmill.model.document import Page, letters_and_digits
+from docmill.reading.child import tasks
+from docmill.reading.files.options import ReadingOptions
 
 
 class Item(NamedTuple):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reportlab.pdfgen.canvas import Canvas
 
-from docmill.samples import generate
+from docmill.demo import generate
 
 DAMAGED = 4
 TWICE_OF = 10

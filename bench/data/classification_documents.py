@@ -18,17 +18,17 @@ from typing import NamedTuple
 from bench.data.receipt_documents import documents as receipts
 from bench.data.receipt_readings import keys
 from bench.data.shared import DATA
-from docmill import transcription
+from docmill.demo import generate
 from docmill.errors import CorruptError, DocmillError
-from docmill.learning.folds import vendors
-from docmill.model import Document
-from docmill.offline import reading_pool
+from docmill.model import codec
+from docmill.model.document import Document
 from docmill.ports import Original
-from docmill.reading import tasks
-from docmill.reading.converter import LocalConverter
-from docmill.reading.options import ReadingOptions
-from docmill.reading.pool import Pool
-from docmill.samples import generate
+from docmill.reading.child import tasks
+from docmill.reading.convert import LocalConverter
+from docmill.reading.files.options import ReadingOptions
+from docmill.training.folds import vendors
+from docmill.wiring import reading_pool
+from docmill.workers.pool import Pool
 
 TYPES = Path(__file__).with_name("classification_types.csv")
 MOST_PAGES = 40
@@ -123,9 +123,9 @@ async def _kept(path: Path, cache: Path, pool: Pool) -> Document | None:
             kept.write_bytes(b"")
             print(f"{path.name}: {error}", flush=True)
             return None
-        kept.write_bytes(transcription.dumps(document))
+        kept.write_bytes(codec.dumps(document))
     content = kept.read_bytes()
-    return transcription.loads(content) if content else None
+    return codec.loads(content) if content else None
 
 
 async def _converted(path: Path, content_hash: str, pool: Pool) -> Document:
@@ -146,7 +146,7 @@ def text_layers(path: Path, content_hash: str, options: ReadingOptions) -> Docum
 
 
 def samples(cache: Path) -> list[Labelled]:
-    """Those of `docmill.samples`, by layout."""
+    """Those of `docmill.demo`, by layout."""
     folder = cache / "samples"
     made = generate(folder)
     rows = {sample.path: _Row("", sample.document_type, f"samples {sample.layout}") for sample in made}

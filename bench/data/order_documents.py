@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.data.shared import DATA
-from docmill import transcription
-from docmill.model import Document, Page
-from docmill.reading import sniff, tasks
-from docmill.reading.options import ReadingOptions
+from docmill.model import codec
+from docmill.model.document import Document, Page
+from docmill.reading.child import tasks
+from docmill.reading.files import file_types
+from docmill.reading.files.options import ReadingOptions
 
 
 def labels() -> list[dict[str, Any]]:
@@ -23,8 +24,8 @@ def documents(cache: Path) -> Iterator[tuple[str, Document]]:
     for path in sorted((DATA / "adbuy/pdf").glob("*.pdf")):
         stored = cache / f"{path.stem}.transcription"
         if not stored.exists():
-            stored.write_bytes(transcription.dumps(_read(path)))
-        yield path.stem, transcription.loads(stored.read_bytes())
+            stored.write_bytes(codec.dumps(_read(path)))
+        yield path.stem, codec.loads(stored.read_bytes())
 
 
 def _read(path: Path) -> Document:
@@ -36,5 +37,5 @@ def _read(path: Path) -> Document:
 
 
 def _recognised(path: Path, number: int, options: ReadingOptions) -> Page:
-    seen = tasks.recognise(path, sniff.PDF, number, options, "rapidocr").page
+    seen = tasks.recognise(path, file_types.PDF, number, options, "rapidocr").page
     return tasks.complete(path, seen, options)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from bench.data.shared import DATA
-from docmill.model import Document, Page
-from docmill.reading.ocr import Recognised, page_words
-from docmill.reading.quality import page_quality
+from docmill.model.document import Document, Page
+from docmill.reading.ocr.page import Recognised, page_words
+from docmill.reading.text.quality import page_quality
 
 
 def documents() -> Iterator[tuple[str, Document]]:

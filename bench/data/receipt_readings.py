@@ -9,12 +9,12 @@ from PIL import Image
 
 from bench.data.receipt_documents import documents
 from bench.data.shared import DATA
-from docmill import transcription
-from docmill.learning.folds import vendors
-from docmill.learning.receipts import Example
-from docmill.model import Document
-from docmill.reading.images import Picture
-from docmill.reading.options import ReadingOptions
+from docmill.model import codec
+from docmill.model.document import Document
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.images.image_file import Picture
+from docmill.training.folds import vendors
+from docmill.training.receipts import Example
 
 SROIE = DATA / "sroie"
 PATHS = {
@@ -51,13 +51,13 @@ def examples(readings: Path | None) -> Iterator[tuple[str, Example]]:
 def _read(path: Path, readings: Path) -> Document:
     kept = readings / f"{path.stem}.json.zst"
     if not kept.exists():
-        from docmill.reading.rapid import rapid_engine  # noqa: PLC0415 - a second to load, seldom needed
-        from docmill.reading.recognition import read_picture  # noqa: PLC0415
+        from docmill.reading.ocr.rapid import rapid_engine  # noqa: PLC0415 - a second to load, seldom needed
+        from docmill.reading.ocr.recognition import read_picture  # noqa: PLC0415
 
         with Image.open(path) as image:
             pixels = np.asarray(image.convert("RGB"))
         picture = Picture(pixels, float(pixels.shape[1]), float(pixels.shape[0]), 0)
         page = read_picture(rapid_engine(), picture, ReadingOptions())
         readings.mkdir(exist_ok=True)
-        kept.write_bytes(transcription.dumps(Document(path.stem.rjust(64, "0"), "image/jpeg", [page])))
-    return transcription.loads(kept.read_bytes())
+        kept.write_bytes(codec.dumps(Document(path.stem.rjust(64, "0"), "image/jpeg", [page])))
+    return codec.loads(kept.read_bytes())

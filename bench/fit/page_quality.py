@@ -1,4 +1,4 @@
-"""Fits `docmill.reading.quality.WEIGHTS`, and says how well quality predicts the share of words read right.
+"""Fits `reading.text.quality.WEIGHTS`, and says how well quality predicts the share of words read right.
 
 python -m bench receipt_ocr --degraded --hard --cache FOLDER
 python -m bench page_quality FOLDER
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from bench.accuracy.receipt_ocr import SROIE, Read, matches
 from bench.arguments import argument_parser
-from docmill.model import Words
-from docmill.reading.quality import WEIGHTS, features
+from docmill.model.document import Words
+from docmill.reading.text.quality import WEIGHTS, features
 
 FOLDS = 5
 RIDGE = 0.1

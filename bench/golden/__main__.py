@@ -26,7 +26,7 @@ from bench.golden.kinds import Kind, chosen, files, files_for_vault
 from bench.golden.readings import Reading, Readings, read_files, understood
 from bench.golden.records import Record
 from docmill import Schema
-from docmill.schemas.own import schema_of, words_of
+from docmill.schemas.user_schemas import schema_of, words_of
 
 WAYS = ("readings", "run", "vault")
 EVERY_S = 10

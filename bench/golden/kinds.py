@@ -38,7 +38,7 @@ class Kind(NamedTuple):
 
 
 def _samples(folder: Path) -> None:
-    from docmill.samples import generate  # noqa: PLC0415 - drawing is an extra
+    from docmill.demo import generate  # noqa: PLC0415 - drawing is an extra
 
     for sample in generate(folder):
         sample.path.rename(folder / sample.path.name)

@@ -7,8 +7,9 @@ from pathlib import Path
 from bench.data.classification_documents import text_layers
 from bench.data.receipt_documents import documents
 from bench.golden.readings import Reading
-from docmill import DocmillError, Document, transcription
-from docmill.reading.options import ReadingOptions
+from docmill import DocmillError, Document
+from docmill.model import codec
+from docmill.reading.files.options import ReadingOptions
 
 
 def by_rapidocr(files: Mapping[str, Path]) -> list[Reading]:
@@ -32,4 +33,4 @@ def by_text_layer(files: Mapping[str, Path]) -> list[Reading]:
 
 
 def _reading(source: str, name: str, document: Document) -> Reading:
-    return Reading(source, name, document.content_hash, transcription.dumps(document))
+    return Reading(source, name, document.content_hash, codec.dumps(document))

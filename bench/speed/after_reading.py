@@ -19,17 +19,18 @@ from typing import NamedTuple
 
 from bench.accuracy.orders_own_schema import own_schema
 from bench.arguments import argument_parser
-from docmill import transcription
-from docmill.model import Document, Schema
-from docmill.reading.splitting import sections
+from docmill.model import codec
+from docmill.model.document import Document
+from docmill.model.result import Schema
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.classifier import LearnedClassifier
+from docmill.sections.splitting import sections
+from docmill.understanding.corrections.extractor import TaughtExtractor
 from docmill.understanding.einvoice.extractor import EInvoiceClassifier, EInvoiceExtractor
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.learned.extractor import LearnedExtractor
-from docmill.understanding.own.extractor import OwnExtractor
-from docmill.understanding.several import OneDocumentExtractor
-from docmill.understanding.taught.extractor import TaughtExtractor
+from docmill.understanding.multi_document_check import OneDocumentExtractor
+from docmill.understanding.receipts.extractor import LearnedExtractor
+from docmill.understanding.types.classifier import LearnedClassifier
+from docmill.understanding.user_schemas.extractor import OwnExtractor
 
 
 class Cost(NamedTuple):
@@ -57,7 +58,7 @@ def cost(document: Document, own: Schema | None) -> Cost:
 
 def packed(folder: Path, pattern: str) -> Iterator[Document]:
     for path in sorted(folder.glob(pattern)):
-        yield transcription.loads(path.read_bytes())
+        yield codec.loads(path.read_bytes())
 
 
 def pickled(folder: Path) -> Iterator[Document]:

@@ -10,8 +10,8 @@ import time
 from collections.abc import Awaitable, Callable
 
 from bench.arguments import argument_parser
-from docmill.reading.pool import Pool
-from docmill.reading.turns import on_account_of
+from docmill.workers.fair_semaphore import on_account_of
+from docmill.workers.pool import Pool
 
 PAGE_S = 0.05
 WORKERS = 2

@@ -25,10 +25,10 @@ from bench.arguments import argument_parser
 from bench.data.shared import DATA
 from docmill.errors import DocmillError, TransientError
 from docmill.ports import Original
-from docmill.reading.converter import LocalConverter
-from docmill.reading.pool import Pool
-from docmill.reading.render import LocalRenderer
-from docmill.reading.unpacker import PooledUnpacker
+from docmill.reading.child.render import LocalRenderer
+from docmill.reading.convert import LocalConverter
+from docmill.reading.unpack import PooledUnpacker
+from docmill.workers.pool import Pool
 
 FOLDERS = ("hostile", "formats", "mail", "office", "scans")
 ATTEMPTS = 3
@@ -140,7 +140,7 @@ def trespasses(log: Path) -> Iterator[tuple[str, str]]:
         process, _, call = line.partition(" ")
         if MARK in line:
             path = line.partition(MARK)[2].partition('"')[0]
-        elif "docmill.reading.child" in call and "execve(" in call:
+        elif "docmill.workers.child" in call and "execve(" in call:
             children.add(process)
         elif process in children:
             if started := _STARTS.search(call):

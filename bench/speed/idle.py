@@ -18,8 +18,8 @@ import httpx
 import psutil
 
 from bench.arguments import argument_parser
-from docmill.service.settings import Settings
-from docmill.service.stack import Service, open_service
+from docmill.service.app import Service, open_service
+from docmill.service.config.settings import Settings
 
 DOCMILL = Path(sys.executable).with_name("docmill")
 UPLOADS = 100

@@ -10,11 +10,11 @@ from pathlib import Path
 from bench.arguments import argument_parser
 from bench.data.shared import DATA
 from bench.speed.hostile_files import resident_bytes
+from docmill.demo import generate
 from docmill.errors import DocmillError
 from docmill.ports import Original
-from docmill.reading.converter import LocalConverter
-from docmill.reading.pool import Pool
-from docmill.samples import generate
+from docmill.reading.convert import LocalConverter
+from docmill.workers.pool import Pool
 
 LARGEST_BYTES = 60_000
 PICTURES = {".gif", ".heic", ".heif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"}

@@ -7,16 +7,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from docmill.model import Classification, Document, Extraction, Page, Result, Schema, Verdict, Words
+from docmill.model.document import Document, Page, Words
+from docmill.model.result import Classification, Extraction, Result, Schema, Verdict
 from docmill.pipeline import Steps, process
 from docmill.ports import Original, PageJournal, Ref
 from docmill.schemas.types import Other
-from docmill.service.ingest import LeaseExporter, LeaseObserver
-from docmill.service.lease import Lease
-from docmill.service.settings import Settings
-from docmill.service.stack import Service, open_service
+from docmill.service.app import Service, open_service
+from docmill.service.config.settings import Settings
+from docmill.service.processing.lease import Lease
+from docmill.service.processing.process import LeaseExporter, LeaseObserver
 from docmill.service.store import documents, ingestions
-from docmill.service.store.tenants import DEFAULT_USER_ID
+from docmill.service.store.tags import DEFAULT_USER_ID
 
 
 class NoOp:

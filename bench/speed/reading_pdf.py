@@ -17,10 +17,10 @@ import pikepdf
 
 from bench.arguments import argument_parser
 from bench.data.shared import DATA, ROOT
-from docmill.model import Page
-from docmill.reading.options import ReadingOptions
-from docmill.reading.pdf import opened, pdfium, raw
-from docmill.reading.tasks import open_original, read_text
+from docmill.model.document import Page
+from docmill.reading.child.tasks import open_original, read_text
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.pdf.pdf_file import opened, pdfium, raw
 
 OPTIONS = ReadingOptions()
 TARGET = 0.3

@@ -20,19 +20,20 @@ import numpy as np
 from psycopg.types.json import Jsonb
 
 from bench.arguments import argument_parser
-from docmill import transcription
-from docmill.model import Document, Page, Schema, Words
-from docmill.pooled import PooledExtractor, PooledLessons
-from docmill.reading.pool import Pool
+from docmill.model import codec
+from docmill.model.codec import loads
+from docmill.model.document import Document, Page, Words
+from docmill.model.result import Schema
 from docmill.schemas.registry import REGISTRY
-from docmill.service.settings import Settings
-from docmill.service.stack import Service, open_service
-from docmill.service.store.ids import new_id
-from docmill.service.teaching import Lessons
-from docmill.transcription import loads
-from docmill.understanding.learned.memory import marks
-from docmill.understanding.own.features import signature
-from docmill.understanding.taught.precedents import Known, Precedent
+from docmill.service.app import Service, open_service
+from docmill.service.config.settings import Settings
+from docmill.service.review.corrections import Lessons
+from docmill.service.store.database import new_id
+from docmill.understanding.corrections.memory import marks
+from docmill.understanding.corrections.precedents import Known, Precedent
+from docmill.understanding.pooled import PooledExtractor, PooledLessons
+from docmill.understanding.user_schemas.features import signature
+from docmill.workers.pool import Pool
 
 SCHEMA = REGISTRY["receipt"]
 LOOKUPS = 200
@@ -68,7 +69,7 @@ async def review(service: Service, vendor: int, number: int) -> UUID:
     tenant_id, document_id, ingestion_id = service.default_tenant_id, new_id(), new_id()
     path = f"transcriptions/{document_id}"
     read = document(vendor, number)
-    await service.blobs.put_once(path, transcription.dumps(read))
+    await service.blobs.put_once(path, codec.dumps(read))
     data = {"seller": {"name": f"Vendor {vendor} Ltd"}, "number": f"{number:06}", "currency": "EUR"}
     async with service.database.tenant(tenant_id) as conn:
         await conn.execute(

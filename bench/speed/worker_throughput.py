@@ -18,8 +18,8 @@ import psutil
 from bench.arguments import argument_parser
 from bench.data.shared import ROOT
 from bench.speed.no_op_service import NoOp, fill, service_on
-from docmill.service.embedded import EmbeddedPostgres
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.worker import Worker
 
 IN_FLIGHT = 200

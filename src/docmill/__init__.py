@@ -4,46 +4,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from docmill.api import Extracted, aextract, extract
     from docmill.errors import DocmillError, DocumentError, SetupError, TransientError
-    from docmill.extracting import Extracted, aextract, extract
-    from docmill.model import (
-        Box,
-        Cell,
-        Classification,
-        Document,
-        Evidence,
-        Extraction,
-        Failure,
-        Page,
-        Result,
-        Schema,
-        Table,
-        Verdict,
-        Words,
-    )
-    from docmill.offline import aprocess_file, offline_steps, process_file, reading_pool
+    from docmill.model.document import Box, Cell, Document, Page, Table, Words
+    from docmill.model.result import Classification, Evidence, Extraction, Failure, Result, Schema, Verdict
     from docmill.pipeline import Steps, TimeLimits, process
     from docmill.ports import Original, Ref
+    from docmill.wiring import aprocess_file, offline_steps, process_file, reading_pool
 
 _HOME = {
     "docmill.errors": ("DocmillError", "DocumentError", "SetupError", "TransientError"),
-    "docmill.extracting": ("Extracted", "aextract", "extract"),
-    "docmill.model": (
-        "Box",
-        "Cell",
+    "docmill.api": ("Extracted", "aextract", "extract"),
+    "docmill.model.document": ("Box", "Cell", "Document", "Page", "Table", "Words"),
+    "docmill.model.result": (
         "Classification",
-        "Document",
         "Evidence",
         "Extraction",
         "Failure",
-        "Page",
         "Result",
         "Schema",
-        "Table",
         "Verdict",
-        "Words",
     ),
-    "docmill.offline": ("aprocess_file", "offline_steps", "process_file", "reading_pool"),
+    "docmill.wiring": ("aprocess_file", "offline_steps", "process_file", "reading_pool"),
     "docmill.pipeline": ("Steps", "TimeLimits", "process"),
     "docmill.ports": ("Original", "Ref"),
 }

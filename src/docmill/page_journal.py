@@ -4,8 +4,8 @@ import logging
 from collections.abc import AsyncGenerator
 
 from docmill.errors import TransientError
-from docmill.limits import TimeLimit
 from docmill.ports import Findings, Journal, Observer
+from docmill.resilience.time_limits import TimeLimit
 
 log = logging.getLogger(__name__)
 

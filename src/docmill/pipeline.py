@@ -9,7 +9,6 @@ from typing import Self
 
 import zstandard
 
-from docmill import transcription
 from docmill.errors import (
     DocmillError,
     DocumentError,
@@ -19,9 +18,9 @@ from docmill.errors import (
     TransientError,
     UnsupportedFileTypeError,
 )
-from docmill.judging import judged
-from docmill.limits import TimeLimit
-from docmill.model import Classification, Document, Extraction, Part, Result, Schema
+from docmill.model import codec
+from docmill.model.document import Document, Part
+from docmill.model.result import Classification, Extraction, Result, Schema
 from docmill.page_journal import JournalOfPages
 from docmill.ports import (
     Classifier,
@@ -41,8 +40,10 @@ from docmill.ports import (
     Teacher,
     Unpacker,
 )
+from docmill.resilience.spending import Spending
+from docmill.resilience.time_limits import TimeLimit
 from docmill.schemas.registry import REGISTRY
-from docmill.spending import Spending
+from docmill.understanding.judging import judged
 
 log = logging.getLogger(__name__)
 
@@ -227,7 +228,7 @@ async def _transcription(original: Original, attempt: _Attempt) -> Document:
         # Before the transcription, which says that it is there.
         await keep("preprocessed", document.preprocessed_pdf)
         document = replace(document, preprocessed_pdf=None)
-    await keep("transcription", await transcription.pack(document))
+    await keep("transcription", await codec.pack(document))
     if pages.has_entries:
         await pages.clear()
     return document
@@ -239,8 +240,8 @@ async def _stored_document(stored: bytes) -> Document | None:
     Raises ServerError, which is no attempt, for that of a later release: its workers go on with it.
     """
     try:
-        return await transcription.unpack(stored)
-    except transcription.NewerFormatError as error:
+        return await codec.unpack(stored)
+    except codec.NewerFormatError as error:
         raise ServerError(
             "the document was read by a newer release of docmill, whose workers go on with it; start one, or "
             "update this one",

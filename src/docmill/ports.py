@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from docmill.model import Classification, Document, Extraction, Part, Result, Schema, Verdict
+from docmill.model.document import Document, Part
+from docmill.model.result import Classification, Extraction, Result, Schema, Verdict
 
 
 @dataclass(frozen=True, slots=True)

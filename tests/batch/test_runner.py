@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from docmill.batch import runner as runner_module
-from docmill.batch.memory import MemoryReader
+from docmill.batch.in_memory import MemoryReader
 from docmill.batch.records import RecordExporter, RecordFile
 from docmill.batch.runner import Delay, Done, Policy, Report, Runner
 from docmill.errors import (
@@ -24,7 +24,8 @@ from docmill.errors import (
     UnsupportedFileTypeError,
     retry_delay_s,
 )
-from docmill.model import Classification, Document, Extraction, Failure, Result, Schema, Usage, Verdict
+from docmill.model.document import Document, Usage
+from docmill.model.result import Classification, Extraction, Failure, Result, Schema, Verdict
 from docmill.pipeline import Steps
 from docmill.ports import Original, PageJournal, Ref
 from docmill.schemas.types import Receipt

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from docmill.samples.catalogue import plans
-from docmill.samples.writing import make
+from docmill.demo.catalogue import plans
+from docmill.demo.writing import make
 
 ROOT = Path(__file__).parents[2]
 WAYS = ("--way", "readings", "--way", "run")

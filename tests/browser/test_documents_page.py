@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 from playwright.async_api import BrowserContext, FileChooser, FilePayload, Page, expect
 
-from docmill.service.stack import Service
-from docmill.web.painted_pages import PaintedPages
+from docmill.service.app import Service
+from docmill.testing.page_images import PaintedPages
 
 Add = Callable[[str], Awaitable[UUID]]
 Fail = Callable[[UUID], Awaitable[None]]

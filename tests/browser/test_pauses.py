@@ -6,10 +6,10 @@ from uuid import UUID
 import pytest
 from playwright.async_api import Page, expect
 
-from docmill.service.pause import Cause
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.protocol.pause import Cause
 from docmill.service.store import pauses
-from docmill.web.painted_pages import PaintedPages
+from docmill.testing.page_images import PaintedPages
 
 CAUSE = Cause("small model", "extract", "unauthorized", "the key is refused; set another")
 

@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import BrowserContext, FilePayload, Page, expect
 
 from docmill.cli.serving import running_vault
-from docmill.service.settings import Settings, Web
+from docmill.service.config.settings import Settings, Web
 
 READING_MS = 120_000
 

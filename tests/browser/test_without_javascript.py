@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.async_api import BrowserContext, Page, async_playwright, expect
 
-from docmill.web.painted_pages import PaintedPages
+from docmill.testing.page_images import PaintedPages
 
 
 @pytest.fixture

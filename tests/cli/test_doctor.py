@@ -13,9 +13,9 @@ from docmill.cli import doctor as doctor_module
 from docmill.cli.doctor import doctor
 from docmill.cli.findings import Finding
 from docmill.errors import CrashedError
-from docmill.reading.engines import tesseract
-from docmill.reading.sandbox import PROTECTIONS
-from docmill.service.server_origin import Origin
+from docmill.reading.ocr import tesseract
+from docmill.service.storage.server_origin import Origin
+from docmill.workers.sandbox import PROTECTIONS
 
 
 def test_a_machine_with_everything_is_told_so(
@@ -101,7 +101,7 @@ def test_a_missing_engine_that_nobody_chose_is_no_failure(
 USE_AND_BE_KILLED = """
 import os, sys
 from pathlib import Path
-from docmill.service.embedded import EmbeddedPostgres
+from docmill.service.storage.postgres_server import EmbeddedPostgres
 EmbeddedPostgres(Path(sys.argv[1])).start()
 os.kill(os.getpid(), 9)
 """

@@ -8,8 +8,8 @@ from pydantic import SecretStr
 
 from docmill.cli import engines
 from docmill.cli.engines import engine_findings, model_findings
-from docmill.reading.engines import tesseract
-from docmill.service.settings import ChosenModel, DocumentAi, Llm, Ocr, Settings, Understanding
+from docmill.reading.ocr import tesseract
+from docmill.service.config.settings import ChosenModel, DocumentAi, Llm, Ocr, Settings, Understanding
 
 GOOGLE = DocumentAi(project="mill", processor="4711", adc=True)
 MODEL = Llm(model="seer", api_key=SecretStr("secret"))

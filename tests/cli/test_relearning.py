@@ -9,14 +9,14 @@ import pytest
 from psycopg.types.json import Jsonb
 from typer.testing import CliRunner, Result
 
-from docmill import transcription
 from docmill.cli.commands import app
-from docmill.model import Document, Page, Words
-from docmill.service.case import Wish
-from docmill.service.settings import Settings
-from docmill.service.stack import open_service
-from docmill.service.store.ids import new_id
-from docmill.understanding.own.learned import loads
+from docmill.model import codec
+from docmill.model.document import Document, Page, Words
+from docmill.service.app import open_service
+from docmill.service.config.settings import Settings
+from docmill.service.review.review import Wish
+from docmill.service.store.database import new_id
+from docmill.understanding.user_schemas.learned import loads
 
 RUNNER = CliRunner()
 CONFIG = """
@@ -62,7 +62,7 @@ async def _reviewed(settings: Settings, house: int, number: int) -> None:
         tenant_id = service.default_tenant_id
         accepted = await service.intake.accept(_once(b"%d" % number), tenant_id=tenant_id, file_name="a.txt")
         path = f"transcriptions/{new_id()}"
-        await service.blobs.put_once(path, transcription.dumps(ticket(house, number)))
+        await service.blobs.put_once(path, codec.dumps(ticket(house, number)))
         async with service.database.tenant(tenant_id) as conn:
             await conn.execute(
                 """

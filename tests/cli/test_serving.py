@@ -10,7 +10,7 @@ import pytest
 
 from docmill.cli.serving import run_web_alone, run_worker_alone
 from docmill.errors import MisconfiguredError
-from docmill.service.settings import Settings, Web
+from docmill.service.config.settings import Settings, Web
 
 
 def with_ports(settings: Settings, *, web: int = 0, worker: int | None = None) -> Settings:

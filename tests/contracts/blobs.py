@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 
 from docmill.errors import CorruptError, ServerError, TooLargeError
-from docmill.service.blobs import Blobs
+from docmill.service.storage.blobs import Blobs
 
 CLOCKS_DIFFER = timedelta(seconds=5)
 LARGE = bytes(range(256)) * 20_000

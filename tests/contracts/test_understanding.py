@@ -1,14 +1,15 @@
 import numpy as np
 import pytest
 
-from docmill.model import Classification, Document, Page, Words
+from docmill.model.document import Document, Page, Words
+from docmill.model.result import Classification
 from docmill.ports import Classifier, Extractor, Gate
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.classifier import RuleClassifier
-from docmill.understanding.extractor import RuleExtractor
-from docmill.understanding.fake import FakeClassifier, FakeExtractor, FakeGate
+from docmill.testing.understanding import FakeClassifier, FakeExtractor, FakeGate
+from docmill.understanding.constraints.extractor import RuleExtractor
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.learned.extractor import LearnedExtractor
+from docmill.understanding.receipts.extractor import LearnedExtractor
+from docmill.understanding.types.classifier import RuleClassifier
 
 _EMPTY = Document("0" * 64, "application/pdf", [])
 _BLANK = Document(

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from docmill.errors import MisconfiguredError
-from docmill.evaluation.cells import Judge
 from docmill.evaluation.comparison import compared
-from docmill.evaluation.figures import Judged, ratio, wilson
+from docmill.evaluation.judge import Judge
+from docmill.evaluation.metrics import Judged, ratio, wilson
 from docmill.evaluation.report import judged, read_report, report_of
 from docmill.evaluation.truth import Truth
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from docmill.evaluation.cells import Judge
+from docmill.evaluation.judge import Judge
 from docmill.evaluation.report import judged, report_of
 from docmill.evaluation.truth import Truth, known_fields
 from docmill.schemas.registry import REGISTRY

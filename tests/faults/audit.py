@@ -11,7 +11,7 @@ import psycopg
 from psycopg import sql
 
 from docmill.ports import Depth, Queue
-from docmill.service.blobs import Blobs
+from docmill.service.storage.blobs import Blobs
 
 
 def open_books(database_url: str) -> None:

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from docmill.reading.pool import Pool
-from docmill.service import leftovers
-from docmill.service.intake import Accepted
-from docmill.service.queue.channel import LONGEST_VISIBILITY_S
-from docmill.service.settings import Settings
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.aws.sqs_channel import LONGEST_VISIBILITY_S
+from docmill.service.config.settings import Settings
+from docmill.service.intake import orphaned_files
+from docmill.service.intake.accept import Accepted
+from docmill.service.processing.work_folders import dead_workers
 from docmill.service.worker import run_worker
-from docmill.service.workplace import dead_workers
+from docmill.workers.pool import Pool
 from emulators import CREDENTIALS, Emulator
 from faults.audit import examine, is_quiet, open_books
 from faults.control import Control
@@ -188,11 +188,11 @@ def all_is_well(
 
     What the sweeper removes after a day it removes now.
     """
-    monkeypatch.setattr(leftovers, "LEFT_AFTER", timedelta(0))
-    monkeypatch.setattr(leftovers, "_GIVEN_UP_AFTER", timedelta(0))
+    monkeypatch.setattr(orphaned_files, "LEFT_AFTER", timedelta(0))
+    monkeypatch.setattr(orphaned_files, "_GIVEN_UP_AFTER", timedelta(0))
 
     async def check() -> None:
-        await leftovers.remove_leftovers(service.database, service.blobs)
+        await orphaned_files.remove_leftovers(service.database, service.blobs)
         assert await is_quiet(database_url, service.queue)
         ids = [one.ingestion_id for one in accepted if one.ingestion_id]
         assert ids

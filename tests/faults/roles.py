@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 
-from docmill.service.intake import Accepted
+from docmill.service.intake.accept import Accepted
 from faults.processes import WorkerProcess
 
 on_both_queues = pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from docmill.service.embedded import EmbeddedPostgres
+from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store.migrate import migrate
 
 # Safe against the death of its processes, which is all that happens here; not against that of the machine.

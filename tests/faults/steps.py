@@ -15,24 +15,14 @@ import numpy as np
 from PIL import Image
 
 from docmill.errors import CorruptError, ServerError
-from docmill.model import (
-    Classification,
-    Document,
-    Evidence,
-    Extraction,
-    Page,
-    Part,
-    Schema,
-    Usage,
-    Verdict,
-    Words,
-)
+from docmill.model.document import Document, Page, Part, Usage, Words
+from docmill.model.result import Classification, Evidence, Extraction, Schema, Verdict
 from docmill.ports import Original, PageJournal, PartFile
-from docmill.reading.converter import LocalConverter
-from docmill.reading.engines.reader import Sight
-from docmill.reading.pool import Pool
+from docmill.reading.convert import LocalConverter
+from docmill.reading.engines.engine import Sight
 from docmill.schemas.types import Invoice
-from docmill.service.ingest import Stages
+from docmill.service.processing.process import Stages
+from docmill.workers.pool import Pool
 from faults.control import stop_at
 
 

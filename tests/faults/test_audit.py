@@ -6,8 +6,8 @@ from typing import LiteralString
 import psycopg
 import pytest
 
-from docmill.service.stack import Service
-from docmill.service.store.ids import new_id
+from docmill.service.app import Service
+from docmill.service.store.database import new_id
 from faults.audit import Findings, examine
 from faults.roles import AllIsWell, Heir, Put, Settled
 from faults.steps import paper

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from docmill.service.stack import Service
+from docmill.service.app import Service
 from faults.control import Control
 from faults.processes import Mother, WorkerProcess
 from faults.roles import Finished, Put, StartWorker

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from docmill.service.stack import Service
+from docmill.service.app import Service
 from faults.roles import Finished, Put, StartWorker
 from faults.server import KillableServer
 from faults.steps import paper

@@ -6,7 +6,7 @@ import pytest
 
 from docmill.errors import NetworkError
 from docmill.service import worker
-from docmill.service.stack import Service
+from docmill.service.app import Service
 from faults.roles import AllIsWell, Heir, Inherited, Put, Settled, StartWorker, on_both_queues
 from faults.steps import paper
 from faults.worker_process import around

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from docmill.errors import ServerError
-from docmill.service.settings import Settings
+from docmill.service.config.settings import Settings
 from faults.audit import open_books
 from faults.control import Control
 from faults.roles import AllIsWell, Put, Settled, StartWorker

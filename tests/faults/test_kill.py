@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from docmill.service.case import Wish
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.review.review import Wish
 from docmill.service.store import ingestions, parts
 from faults.control import Control
 from faults.roles import AllIsWell, Heir, Inherited, Put, Settled, StartWorker, on_both_queues

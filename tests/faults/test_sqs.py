@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from docmill.service.stack import Service
+from docmill.service.app import Service
 from emulators import Emulator
 from faults.control import Control
 from faults.roles import Come, Finished, Put, StartWorker

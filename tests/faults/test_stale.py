@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from docmill.service.stack import Service
+from docmill.service.app import Service
 from faults.control import Control
 from faults.processes import WorkerProcess
 from faults.roles import AllIsWell, Come, Finished, Heir, Inherited, Put, Settled, StartWorker, on_both_queues

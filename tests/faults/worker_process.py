@@ -21,15 +21,15 @@ from importlib import import_module
 from typing import Any, cast
 
 from docmill.errors import TransientError
-from docmill.reading.pool import Pool
-from docmill.service import stack, worker
-from docmill.service.blobs import Blobs
-from docmill.service.ingest import Stages
-from docmill.service.logs import configure_logs
-from docmill.service.settings import Settings
-from docmill.service.signals import stop_signals
+from docmill.service import app, worker
+from docmill.service.concurrency.tasks import stop_signals
+from docmill.service.config.settings import Settings
+from docmill.service.observe.logs import configure_logs
+from docmill.service.processing.process import Stages
+from docmill.service.storage.blobs import Blobs
 from docmill.service.store import database
 from docmill.service.store.database import Conn, Database
+from docmill.workers.pool import Pool
 from faults.control import stop_at
 from faults.steps import obedient_stages
 
@@ -116,7 +116,7 @@ def after_put_once(blobs: Blobs, after: Callable[[str], Awaitable[None]]) -> Non
     blobs.put_once = wrapped
 
 
-def lay_points(service: stack.Service, stages: Stages, points: Points) -> None:
+def lay_points(service: app.Service, stages: Stages, points: Points) -> None:
     """Put the points around the objects of a process."""
 
     async def received(messages: list[object]) -> None:
@@ -155,9 +155,9 @@ async def work(orders: dict[str, Any]) -> None:
     points = Points(orders["control"], frozenset(orders["points"]))
     ObservedDatabase.points = points
     if points.armed:
-        stack.__dict__["Database"] = ObservedDatabase
+        app.__dict__["Database"] = ObservedDatabase
     with stop_signals() as (stop, abort):
-        async with stack.open_service(Settings(**orders["settings"])) as service, Pool(1) as pool:
+        async with app.open_service(Settings(**orders["settings"])) as service, Pool(1) as pool:
             stages = obedient_stages(orders["control"], pool)
             lay_points(service, stages, points)
             await worker.run_worker(service, stages, stop, abort)
@@ -193,7 +193,7 @@ def mother(requests: socket.socket) -> tuple[dict[str, Any], int] | None:
 
 
 if __name__ == "__main__":
-    import_module("docmill.service.aws.parts")  # once, and not after every fork
+    import_module("docmill.service.aws_resources")  # once, and not after every fork
     given = mother(socket.socket(fileno=int(sys.argv[1])))
     if given is not None:
         main(*given)

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from docmill.reading.pool import Pool
+from docmill.workers.pool import Pool
 from fuzz.runs import BATCH, Entry, entries, fuzz
 from fuzz.targets import damaged
 

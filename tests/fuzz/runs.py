@@ -4,7 +4,7 @@ import pickle
 from dataclasses import dataclass, field
 
 from docmill.errors import CrashedError, InternalError, TimeLimitError
-from docmill.reading.pool import Pool
+from docmill.workers.pool import Pool
 from fuzz import targets
 from fuzz.holders import MAIL, signed
 from fuzz.seeds import coded, replies, seeds, transcriptions

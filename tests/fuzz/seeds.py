@@ -11,8 +11,8 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from docmill import transcription
-from docmill.model import Document, Page, Words
+from docmill.model import codec
+from docmill.model.document import Document, Page, Words
 from fuzz.holders import holders
 from fuzz.offices import offices
 from fuzz.pdfs import pdfs
@@ -77,7 +77,7 @@ def transcriptions() -> list[bytes]:
         blocks=np.zeros(2, np.int32),
     )
     page = Page(number=1, width_pt=595, height_pt=842, words=words, source="text", quality=1.0)
-    return [transcription.dumps(Document("0" * 64, "application/pdf", [page]))]
+    return [codec.dumps(Document("0" * 64, "application/pdf", [page]))]
 
 
 def replies() -> list[bytes]:

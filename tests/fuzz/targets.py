@@ -6,12 +6,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 
-from docmill import transcription
 from docmill.errors import DocmillError
-from docmill.model import Page, Part, Words
-from docmill.reading import codes, images, render, replies, signed, sniff, tasks
-from docmill.reading.options import ReadingOptions
-from docmill.reading.wholes import TEXTS, WHOLES
+from docmill.model import codec
+from docmill.model.document import Page, Part, Words
+from docmill.reading.child import render, tasks
+from docmill.reading.child.containers import TEXTS, WHOLES
+from docmill.reading.files import file_types
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.images import image_file, qr
+from docmill.reading.mail import smime
+from docmill.workers import replies
 from fuzz.mutations import mutated
 from fuzz.pdfs import PASSWORD
 
@@ -55,25 +59,25 @@ def read_codes(data: bytes) -> None:
     """The codes on a picture."""
     path = Path("fuzzed")
     path.write_bytes(data)
-    codes.codes(images.load(path, 1, (2000, 2000), OPTIONS).pixels)
+    qr.codes(image_file.load(path, 1, (2000, 2000), OPTIONS).pixels)
 
 
 def unwrap(data: bytes) -> None:
     """A mail in its signature."""
-    signed.content(data)
+    smime.content(data)
 
 
 def name_type(data: bytes) -> None:
     """Only what type it is."""
     path = Path("fuzzed")
     path.write_bytes(data)
-    sniff.media_type(path)
+    file_types.media_type(path)
 
 
 def load_transcription(data: bytes) -> None:
     """What a file store gives back."""
     with contextlib.suppress(ValueError):
-        transcription.loads(data)
+        codec.loads(data)
 
 
 def read_reply(data: bytes) -> None:

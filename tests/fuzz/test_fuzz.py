@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from docmill.reading import sniff
-from docmill.reading.pool import Pool
+from docmill.reading.files import file_types
+from docmill.workers.pool import Pool
 from fuzz.mutations import MUTATIONS
 from fuzz.runs import Entry, entries, fuzz
 from fuzz.seeds import coded, made
@@ -38,9 +38,9 @@ def test_every_type_that_is_read_is_damaged(tmp_path: Path) -> None:
     found: set[str] = set()
     for content in (content for files in made().values() for content in files):
         path.write_bytes(content)
-        found.add(sniff.media_type(path))
+        found.add(file_types.media_type(path))
 
-    assert found == sniff.READ | {sniff.MAILBOX.media_type, sniff.TNEF.media_type}
+    assert found == file_types.READ | {file_types.MAILBOX.media_type, file_types.TNEF.media_type}
 
 
 def test_what_is_damaged_is_read_while_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

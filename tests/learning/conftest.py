@@ -4,8 +4,8 @@ import re
 import numpy as np
 import pytest
 
-from docmill.learning.receipts import Example
-from docmill.model import Document, Page, Words
+from docmill.model.document import Document, Page, Words
+from docmill.training.receipts import Example
 
 FIRST = ("BINTANG", "MAJU", "SINAR", "CAHAYA", "MUTIARA", "DELIMA", "PERMATA", "SETIA", "WARISAN", "MEKAR")
 SECOND = ("TRADING", "ENTERPRISE", "HARDWARE SDN BHD", "MART SDN BHD", "CAFE", "BAKERY SDN BHD")

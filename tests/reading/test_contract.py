@@ -4,11 +4,11 @@ import pytest
 
 from contracts.converter import ConverterContract
 from docmill.errors import UnsupportedFileTypeError
-from docmill.model import Document
+from docmill.model.document import Document
 from docmill.ports import Converter, Original
-from docmill.reading.converter import LocalConverter
-from docmill.reading.fake import FakeConverter
-from docmill.reading.pool import Pool
+from docmill.reading.convert import LocalConverter
+from docmill.testing.reading import FakeConverter
+from docmill.workers.pool import Pool
 
 
 class TestLocalConverter(ConverterContract):

@@ -10,18 +10,18 @@ import pytest
 import zstandard
 from PIL import Image
 
-from docmill import limits
-from docmill.batch.memory import MemoryExporter, MemoryJournal, MemoryReader
+from docmill.batch.in_memory import MemoryExporter, MemoryJournal, MemoryReader
 from docmill.errors import NetworkError, ServerError, TimeLimitError
-from docmill.limits import TimeLimit
-from docmill.model import Document, Page, Usage
-from docmill.offline import offline_steps
+from docmill.model.document import Document, Page, Usage
 from docmill.pipeline import Steps, TimeLimits, process
 from docmill.ports import Original, Ref
-from docmill.reading.converter import LocalConverter
-from docmill.reading.engines.reader import Sight
-from docmill.reading.pool import Pool
-from docmill.reading.prints import Print
+from docmill.reading.convert import LocalConverter
+from docmill.reading.engines.engine import Sight
+from docmill.reading.images.kept_scans import Print
+from docmill.resilience import time_limits
+from docmill.resilience.time_limits import TimeLimit
+from docmill.wiring import offline_steps
+from docmill.workers.pool import Pool
 
 REF = Ref("scan.tiff", "scan.tiff")
 CALL = Usage(input_tokens=10, output_tokens=1, model="seer", cost=Decimal("0.01"))
@@ -86,7 +86,7 @@ def expire() -> None:
 
 
 def _limits_around() -> tuple[TimeLimit, ...]:
-    return limits._limits.get()  # pyright: ignore[reportPrivateUsage]
+    return time_limits._limits.get()  # pyright: ignore[reportPrivateUsage]
 
 
 def fail() -> None:

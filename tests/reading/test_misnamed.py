@@ -6,10 +6,11 @@ import pytest
 
 from docmill.errors import CorruptError
 from docmill.ports import Original
-from docmill.reading import einvoices, tasks
-from docmill.reading.converter import LocalConverter
-from docmill.reading.options import ReadingOptions
-from docmill.reading.pool import Pool
+from docmill.reading.child import tasks
+from docmill.reading.convert import LocalConverter
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.pdf import attachments
+from docmill.workers.pool import Pool
 
 UBL = "urn:oasis:names:specification:ubl:schema:xsd:"
 COMMON = f'xmlns:cac="{UBL}CommonAggregateComponents-2" xmlns:cbc="{UBL}CommonBasicComponents-2"'
@@ -76,7 +77,7 @@ def test_an_invoice_whose_root_is_misnamed_is_refused(tmp_path: Path, content: s
     path.write_text(content)
 
     with pytest.raises(CorruptError, match="ask whoever sent it"):
-        einvoices.in_file(path)
+        attachments.in_file(path)
 
 
 @pytest.mark.parametrize("content", OTHERS.values(), ids=OTHERS)
@@ -84,11 +85,11 @@ def test_other_xml_is_none(tmp_path: Path, content: str) -> None:
     path = tmp_path / "a.xml"
     path.write_text(content)
 
-    assert einvoices.in_file(path) == ()
+    assert attachments.in_file(path) == ()
 
 
 def test_a_misnamed_attachment_of_a_known_name_is_told_by_who_reads_it() -> None:
-    assert einvoices.root(MISNAMED["UBL misspelt"].encode()) == f"{{{UBL}Invoice-2}}Invoise"
+    assert attachments.root(MISNAMED["UBL misspelt"].encode()) == f"{{{UBL}Invoice-2}}Invoise"
 
 
 async def test_the_refusal_reaches_who_converts_with_the_type_of_the_file(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from docmill.model import Box, Document, Page, Words
+from docmill.model.document import Box, Document, Page, Words
 from docmill.ports import Original
-from docmill.reading.options import ReadingOptions
+from docmill.reading.files.options import ReadingOptions
 from docmill.reading.page_source import PageSource
-from docmill.reading.pool import Pool
+from docmill.workers.pool import Pool
 
 HASH = "0" * 64
 

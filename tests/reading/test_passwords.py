@@ -7,11 +7,12 @@ from reportlab.pdfgen.canvas import Canvas
 
 from docmill.errors import CorruptError, EncryptedError
 from docmill.ports import Original
-from docmill.reading import pdf, tasks
-from docmill.reading.converter import LocalConverter
-from docmill.reading.options import ReadingOptions
-from docmill.reading.pool import Pool
-from docmill.reading.unlocker import PooledUnlocker
+from docmill.reading.child import tasks
+from docmill.reading.convert import LocalConverter
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.pdf import pdf_file
+from docmill.reading.unpack import PooledUnlocker
+from docmill.workers.pool import Pool
 
 
 def locked(path: Path, *, user: str = "häslein", owner: str = "boss") -> Path:
@@ -88,13 +89,13 @@ async def test_unlocking_happens_in_a_child(tmp_path: Path) -> None:
 
 def test_what_pdfium_cannot_open_is_repaired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = locked(tmp_path / "a.pdf", user="")
-    loaded = pdf._loaded  # pyright: ignore[reportPrivateUsage] - put back in its place below
+    loaded = pdf_file._loaded  # pyright: ignore[reportPrivateUsage] - put back in its place below
 
-    def refused(path: Path, password: str | None) -> pdf.PdfDocument:
+    def refused(path: Path, password: str | None) -> pdf_file.PdfDocument:
         loaded(path, password).close()
-        raise pdf.pdfium.PdfiumError("format", err_code=pdf.raw.FPDF_ERR_FORMAT)
+        raise pdf_file.pdfium.PdfiumError("format", err_code=pdf_file.raw.FPDF_ERR_FORMAT)
 
-    monkeypatch.setattr(pdf, "_loaded", refused)
+    monkeypatch.setattr(pdf_file, "_loaded", refused)
 
     assert texts(path) == ["hidden", "treasure"]
 
@@ -109,10 +110,10 @@ def test_what_nobody_can_repair_is_corrupt(tmp_path: Path) -> None:
 def test_what_is_encrypted_for_certain_people_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(*_: object) -> pdf.PdfDocument:
-        raise pdf.pdfium.PdfiumError("security", err_code=pdf.raw.FPDF_ERR_SECURITY)
+    def refused(*_: object) -> pdf_file.PdfDocument:
+        raise pdf_file.pdfium.PdfiumError("security", err_code=pdf_file.raw.FPDF_ERR_SECURITY)
 
-    monkeypatch.setattr(pdf, "_loaded", refused)
+    monkeypatch.setattr(pdf_file, "_loaded", refused)
 
     with pytest.raises(EncryptedError, match="certain people"):
         texts(locked(tmp_path / "a.pdf"), "häslein")

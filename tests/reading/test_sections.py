@@ -8,13 +8,15 @@ import pytest
 from PIL import ExifTags, Image, ImageDraw, ImageFont
 from reportlab.pdfgen.canvas import Canvas
 
-from docmill.model import Part
+from docmill.model.document import Part
 from docmill.ports import Original
-from docmill.reading import images, pdf, tasks
-from docmill.reading.converter import LocalConverter
-from docmill.reading.options import ReadingOptions
-from docmill.reading.pool import Pool
-from docmill.reading.unpacker import PooledUnpacker
+from docmill.reading.child import tasks
+from docmill.reading.convert import LocalConverter
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.images import image_file
+from docmill.reading.pdf import pdf_file
+from docmill.reading.unpack import PooledUnpacker
+from docmill.workers.pool import Pool
 
 MakePdf = Callable[..., Path]
 SPLIT = ReadingOptions(split=True, separator="PART HERE")
@@ -61,7 +63,7 @@ async def test_each_section_becomes_a_pdf_of_its_own(scan: Path, tmp_path: Path)
 
 
 def test_the_same_pages_are_the_same_bytes(scan: Path) -> None:
-    assert pdf.excerpt(scan, (), 1, 2) == pdf.excerpt(scan, (), 1, 2)
+    assert pdf_file.excerpt(scan, (), 1, 2) == pdf_file.excerpt(scan, (), 1, 2)
 
 
 def test_a_section_that_does_not_fit_says_so(scan: Path) -> None:
@@ -116,17 +118,17 @@ def test_pages_of_a_picture_are_packed_much_as_they_were(
     frames = [Image.new(mode, (100, 60 + number), 1) for number in range(3)]
     frames[0].save(path, save_all=True, append_images=frames[1:], compression=stored)
 
-    content = images.excerpt(path, ReadingOptions(), 2, 3)
+    content = image_file.excerpt(path, ReadingOptions(), 2, 3)
 
     with Image.open(io.BytesIO(content)) as taken:
         assert (getattr(taken, "n_frames", 1), taken.size) == (2, (100, 61))
         assert (taken.mode, taken.info["compression"]) == (mode, kept)
-    assert content == images.excerpt(path, ReadingOptions(), 2, 3)
+    assert content == image_file.excerpt(path, ReadingOptions(), 2, 3)
 
 
 def test_a_page_stored_turned_stands_upright_when_taken_out(tmp_path: Path) -> None:
     path = tmp_path / "a.tif"
     Image.new("L", (100, 60)).save(path, tiffinfo={ExifTags.Base.Orientation: 6})
 
-    with Image.open(io.BytesIO(images.excerpt(path, ReadingOptions(), 1, 1))) as taken:
+    with Image.open(io.BytesIO(image_file.excerpt(path, ReadingOptions(), 1, 1))) as taken:
         assert taken.size == (60, 100)

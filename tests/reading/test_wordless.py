@@ -12,9 +12,9 @@ from PIL import Image
 
 from docmill.errors import UnsupportedFileTypeError
 from docmill.ports import Original
-from docmill.reading.converter import LocalConverter
-from docmill.reading.options import ReadingOptions
-from docmill.reading.pool import Pool
+from docmill.reading.convert import LocalConverter
+from docmill.reading.files.options import ReadingOptions
+from docmill.workers.pool import Pool
 
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"

@@ -11,12 +11,12 @@ import pytest
 from pydantic import BaseModel
 from stdnum import get_cc_module, iban
 
-from docmill.model import letters_and_digits
-from docmill.samples.catalogue import plans
-from docmill.samples.layouts.families import draw
-from docmill.samples.letter import Statement
-from docmill.samples.plan import Plan
-from docmill.samples.wording import Wording
+from docmill.demo.catalogue import plans
+from docmill.demo.layouts.families import draw
+from docmill.demo.letter import Statement
+from docmill.demo.plan import Plan
+from docmill.demo.wording import Wording
+from docmill.model.document import letters_and_digits
 from docmill.schemas.types import BankStatement, DeliveryNote, Invoice, PurchaseOrder, Receipt
 
 PLANS = plans()

@@ -11,10 +11,10 @@ from pillow_heif import (
     register_heif_opener,  # pyright: ignore[reportUnknownVariableType]  # pillow-heif leaves its options untyped
 )
 
-from docmill.samples import Sample, load_truth
-from docmill.samples.catalogue import plans
-from docmill.samples.houses import account
-from docmill.samples.writing import make
+from docmill.demo import Sample, load_truth
+from docmill.demo.catalogue import plans
+from docmill.demo.issuers import account
+from docmill.demo.writing import make
 from docmill.schemas.registry import REGISTRY
 
 _ORIENTATION = 0x0112
@@ -104,7 +104,7 @@ def test_another_seed_gives_another_scan_of_the_same_paper(samples: list[Sample]
 
 
 def test_importing_docmill_and_reading_truths_needs_no_reportlab() -> None:
-    code = "import docmill, docmill.samples, sys; sys.exit('reportlab' in sys.modules)"
+    code = "import docmill, docmill.demo, sys; sys.exit('reportlab' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -4,12 +4,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from docmill.model import Document
+from docmill.model.document import Document
+from docmill.service.app import Service
 from docmill.service.aws.client import Session, new_session
-from docmill.service.ingest import Stages
-from docmill.service.intake import Accepted
-from docmill.service.settings import Settings
-from docmill.service.stack import Service
+from docmill.service.config.settings import Settings
+from docmill.service.intake.accept import Accepted
+from docmill.service.processing.process import Stages
 from docmill.service.worker import run_worker
 from emulators import Emulator
 from scripted import Eyes, Running, Script, Upload

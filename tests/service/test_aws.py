@@ -10,10 +10,10 @@ import pytest
 
 from docmill.errors import DocmillError, MisconfiguredError, NetworkError, ServerError, UnauthorizedError
 from docmill.ports import Message
+from docmill.service.app import Service, open_service
 from docmill.service.aws.client import Operations, Session, opened
-from docmill.service.aws.standing import queue_pair
-from docmill.service.settings import Aws, Buckets, Queues, Settings
-from docmill.service.stack import Service, open_service
+from docmill.service.aws.provision import queue_pair
+from docmill.service.config.settings import Aws, Buckets, Queues, Settings
 from docmill.service.store import dead_letters
 from docmill.service.sweeper import Sweeper
 from emulators import Emulator
@@ -188,7 +188,7 @@ async def test_an_endpoint_where_nobody_answers_is_a_network_error(settings: Set
 async def test_without_the_extra_it_says_what_to_install(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("docmill.service.aws.parts", "docmill.service.aws.client"):
+    for name in ("docmill.service.aws_resources", "docmill.service.aws.client"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "aiobotocore.config", None)
 

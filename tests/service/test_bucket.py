@@ -10,8 +10,8 @@ from contracts.blobs import BlobsContract
 from docmill.errors import MisconfiguredError, ServerError
 from docmill.service.aws.client import Operations, Session, opened
 from docmill.service.aws.credentials import StoreCredentials
-from docmill.service.aws.standing import bucket
-from docmill.service.blobs import Blobs
+from docmill.service.aws.provision import bucket
+from docmill.service.storage.blobs import Blobs
 from emulators import Emulator
 
 REGION = "eu-central-1"

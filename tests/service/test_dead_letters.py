@@ -8,12 +8,12 @@ import pytest
 
 from docmill.errors import CorruptError, EncryptedError, ServerError
 from docmill.ports import Original
+from docmill.service.app import Service
 from docmill.service.dead_letters import Redriven, Selection
-from docmill.service.intake import Accepted
+from docmill.service.intake.accept import Accepted
 from docmill.service.queue.postgres import PostgresQueue
-from docmill.service.stack import Service
 from docmill.service.store import claims, dead_letters, ingestions
-from docmill.service.store.ids import new_id
+from docmill.service.store.database import new_id
 from scripted import Eyes, Running, Script, Upload
 
 ALL = Selection()

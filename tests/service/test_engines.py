@@ -5,11 +5,11 @@ import sys
 import pytest
 
 from docmill.errors import MisconfiguredError
-from docmill.reading.engines.reader import LocalReader
+from docmill.reading.engines.engine import LocalReader
 from docmill.reading.engines.remote import RemoteReader
-from docmill.reading.pool import Pool
+from docmill.service.config.settings import DocumentAi, Llm, Ocr, Settings
 from docmill.service.engines import page_readers, reading_options
-from docmill.service.settings import DocumentAi, Llm, Ocr, Settings
+from docmill.workers.pool import Pool
 
 GOOGLE = DocumentAi(project="mill", processor="4711", endpoint="http://127.0.0.1:9", concurrency=3)
 
@@ -49,7 +49,7 @@ def test_reading_follows_the_settings() -> None:
 async def test_an_engine_whose_library_is_absent_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "docmill.reading.engines.documentai", None)
+    monkeypatch.setitem(sys.modules, "docmill.reading.engines.document_ai", None)
     settings = Settings(ocr=Ocr(engines=("documentai",)), documentai=GOOGLE)
 
     with pytest.raises(MisconfiguredError, match=r"pip install 'docmill\[documentai\]'"):

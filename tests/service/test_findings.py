@@ -12,22 +12,22 @@ import psycopg
 import pytest
 import zstandard
 
-from docmill import transcription
 from docmill.errors import ContextTooLongError, EncryptedError, ServerError
-from docmill.model import Classification
+from docmill.model import codec
+from docmill.model.result import Classification
 from docmill.ports import Findings, Message, Original
-from docmill.service import lease as leases
-from docmill.service.ingest import LeaseObserver
-from docmill.service.lease import Lease
-from docmill.service.ledger import PROGRESS_S, Ledger
-from docmill.service.settings import Settings
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
+from docmill.service.processing import lease as leases
+from docmill.service.processing.claim_writer import PROGRESS_S, Ledger
+from docmill.service.processing.lease import Lease
+from docmill.service.processing.process import LeaseObserver
 from docmill.service.store import documents
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.findings import StoredFindings, updated
+from docmill.testing.page_images import PaintedPages
 from docmill.web.app import create_app
-from docmill.web.painted_pages import PaintedPages
 from scripted import NO_RESULT, Eyes, Running, Script, Upload
 
 READ = StoredFindings(media_type="application/pdf", page_count=3, text="Total 119.00", quality=0.8)
@@ -75,7 +75,7 @@ async def test_a_document_whose_extraction_fails_keeps_text_type_and_title(
     assert ingestion.transcription_quality_score == pytest.approx(script.document.quality)
     assert ingestion.classification is not None
     stored = await service.blobs.get(ingestion.transcription_file_path or "")
-    assert transcription.loads(stored).text.startswith("Invoice 7")
+    assert codec.loads(stored).text.startswith("Invoice 7")
     async with service.database.tenant(service.default_tenant_id) as conn:
         found = await documents.page(conn, query="119.00")
     assert [row.id for row in found] == [accepted.document_id]
@@ -255,7 +255,7 @@ async def test_an_unreadable_transcription_is_made_anew_in_a_file_of_its_own(
     assert len(script.converted) == 1  # the second attempt found what the first had made
     assert ingestion.transcription_file_path == f"ingestions/{accepted.ingestion_id}/transcription-1.json.zst"
     stored = await service.blobs.get(ingestion.transcription_file_path or "")
-    assert transcription.loads(stored).text.startswith("Invoice 7")
+    assert codec.loads(stored).text.startswith("Invoice 7")
     assert await service.blobs.get(torn) == b"torn"
 
 

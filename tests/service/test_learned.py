@@ -7,17 +7,17 @@ from uuid import UUID
 import pytest
 
 from docmill.errors import MisconfiguredError
-from docmill.learning.lessons import lesson
-from docmill.learning.teaching import learned
-from docmill.model import Document
-from docmill.reading.pool import Pool
-from docmill.service.fingerprint import Fingerprint
-from docmill.service.ingest import Stages
+from docmill.model.document import Document
+from docmill.service.app import Service
+from docmill.service.config.fingerprint import Fingerprint
+from docmill.service.config.settings import Settings
+from docmill.service.config.user_schemas import OwnField, OwnSchema
 from docmill.service.learned import LearnedModels
-from docmill.service.schemas import OwnField, OwnSchema
-from docmill.service.settings import Settings
-from docmill.service.stack import Service
-from docmill.understanding.own.learned import Model, dumps
+from docmill.service.processing.process import Stages
+from docmill.understanding.corrections.fitting import learned
+from docmill.understanding.corrections.lessons import lesson
+from docmill.understanding.user_schemas.learned import Model, dumps
+from docmill.workers.pool import Pool
 from scripted import Eyes, Running, Upload
 from teaching import stages as taught_stages
 from teaching import typed_page

@@ -7,13 +7,14 @@ from decimal import Decimal
 
 import pytest
 
-from docmill.model import Document, Evidence, Extraction, Failure, Schema, Verdict
+from docmill.model.document import Document
+from docmill.model.result import Evidence, Extraction, Failure, Schema, Verdict
 from docmill.ports import Original
 from docmill.schemas.types import Invoice
+from docmill.service.app import Service
+from docmill.service.config.settings import ChosenModel, Llm
+from docmill.service.config.settings import Understanding as Chosen
 from docmill.service.models import Understanding
-from docmill.service.settings import ChosenModel, Llm
-from docmill.service.settings import Understanding as Chosen
-from docmill.service.stack import Service
 from docmill.service.store import pauses
 from docmill.service.worker import run_worker
 from llm_server import Reply, Server, serving, spoken

@@ -9,26 +9,27 @@ import pytest
 from pydantic import SecretStr
 
 from docmill.batch.folder import FolderReader
-from docmill.batch.memory import MemoryExporter, MemoryJournal
-from docmill.cli.means import means_of
+from docmill.batch.in_memory import MemoryExporter, MemoryJournal
+from docmill.cli.run_config import means_of
 from docmill.cli.serving import stages
 from docmill.errors import MisconfiguredError
-from docmill.model import Document, Extraction
-from docmill.offline import offline_steps, reading_pool
+from docmill.model.document import Document
+from docmill.model.result import Extraction
 from docmill.pipeline import RULES_S, TimeLimits, process
 from docmill.ports import Ref
-from docmill.reading.options import ReadingOptions
-from docmill.reading.pool import Pool
+from docmill.reading.files.options import ReadingOptions
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
-from docmill.service.fingerprint import pipeline_fingerprint
+from docmill.service.config.fingerprint import pipeline_fingerprint
+from docmill.service.config.settings import ChosenModel, Limits, Llm, Settings
+from docmill.service.config.settings import Understanding as Chosen
 from docmill.service.models import Understanding
-from docmill.service.settings import ChosenModel, Limits, Llm, Settings
-from docmill.service.settings import Understanding as Chosen
-from docmill.understanding.fake import FakeClassifier, FakeExtractor, FakeGate
+from docmill.testing.understanding import FakeClassifier, FakeExtractor, FakeGate
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.llm.classifier import LlmClassifier
 from docmill.understanding.router import Router
+from docmill.wiring import offline_steps, reading_pool
+from docmill.workers.pool import Pool
 from llm_server import Server, serving, spoken
 
 OWN = Llm(base_url="http://127.0.0.1:9/v1", api_key=SecretStr("llm-key"))

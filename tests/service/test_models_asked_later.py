@@ -8,22 +8,23 @@ from decimal import Decimal
 import httpx
 
 from docmill.errors import RateLimitedError, ServerError
-from docmill.model import Document, Extraction, Failure
+from docmill.model.document import Document
+from docmill.model.result import Extraction, Failure
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
-from docmill.service.case import Wish
-from docmill.service.intake import Accepted
+from docmill.service.app import Service
+from docmill.service.config.settings import ChosenModel, Llm, Settings
+from docmill.service.config.settings import Understanding as Chosen
+from docmill.service.intake.accept import Accepted
 from docmill.service.models import Understanding
-from docmill.service.settings import ChosenModel, Llm, Settings
-from docmill.service.settings import Understanding as Chosen
-from docmill.service.stack import Service
+from docmill.service.review.review import Wish
 from docmill.service.store import reviews
 from docmill.service.worker import run_worker
-from docmill.understanding.evidence import located
-from docmill.understanding.fake import FakeExtractor
+from docmill.testing.page_images import PaintedPages
+from docmill.testing.understanding import FakeExtractor
 from docmill.understanding.gate import RuleGate
+from docmill.understanding.locate.evidence import located
 from docmill.web.app import create_app
-from docmill.web.painted_pages import PaintedPages
 from llm_server import serving, spoken
 from scripted import INVOICE, Eyes, Running, Script, Upload
 

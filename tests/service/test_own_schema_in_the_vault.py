@@ -4,12 +4,12 @@ from uuid import UUID
 
 import pytest
 
-from docmill.reading.pool import Pool
-from docmill.service.case import Wish
-from docmill.service.ingest import Stages
-from docmill.service.schemas import OwnField, OwnSchema
-from docmill.service.settings import Settings
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
+from docmill.service.config.user_schemas import OwnField, OwnSchema
+from docmill.service.processing.process import Stages
+from docmill.service.review.review import Wish
+from docmill.workers.pool import Pool
 from scripted import Eyes, Running, Upload
 from teaching import stages as taught_stages
 

@@ -3,11 +3,12 @@
 import asyncio
 from dataclasses import dataclass, replace
 
-from docmill.breaker import Breaker, GuardedExtractor
 from docmill.errors import ServerError
-from docmill.model import Document, Extraction, Schema
+from docmill.model.document import Document
+from docmill.model.result import Extraction, Schema
 from docmill.ports import Extractor, Original
-from docmill.service.stack import Service
+from docmill.resilience.breaker import Breaker, GuardedExtractor
+from docmill.service.app import Service
 from docmill.service.worker import run_worker
 from scripted import Eyes, Script, Upload
 

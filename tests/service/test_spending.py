@@ -6,11 +6,12 @@ from decimal import Decimal
 import pytest
 
 from docmill.errors import ContextTooLongError, ServerError
-from docmill.model import Document, Extraction, Schema, Usage
+from docmill.model.document import Document, Usage
+from docmill.model.result import Extraction, Schema
 from docmill.ports import Original
-from docmill.service.ingest import Stages
-from docmill.service.ledger import Ledger
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.processing.claim_writer import Ledger
+from docmill.service.processing.process import Stages
 from docmill.service.store.claims import Claim
 from docmill.understanding.llm.meter import Meter
 from scripted import NO_RESULT, Eyes, Running, Script, Upload

@@ -12,17 +12,17 @@ import pytest
 
 from docmill.errors import NetworkError
 from docmill.ports import Message
-from docmill.service.intake import Accepted
-from docmill.service.metrics import Metrics
-from docmill.service.pause import Cause
+from docmill.service.app import Service
+from docmill.service.concurrency.tasks import end
+from docmill.service.intake.accept import Accepted
+from docmill.service.observe.metrics import Metrics
+from docmill.service.processing.work_folders import note_begun
+from docmill.service.protocol.pause import Cause
 from docmill.service.queue.postgres import PostgresQueue
-from docmill.service.stack import Service
 from docmill.service.store import claims, pauses, sweeps
 from docmill.service.store.claims import Claim
-from docmill.service.store.ids import new_id
+from docmill.service.store.database import new_id
 from docmill.service.sweeper import WORK_FOLDER, Rule, Sweeper, sweep_for_ever
-from docmill.service.tasks import end
-from docmill.service.workplace import note_begun
 from scripted import Eyes, Running, Upload
 
 
@@ -203,7 +203,7 @@ class Neighbour:
         code = (
             "import asyncio, sys\n"
             "from pathlib import Path\n"
-            "from docmill.service.workplace import workplace\n"
+            "from docmill.service.processing.work_folders import workplace\n"
             "async def live():\n"
             "    async with workplace(Path(sys.argv[1]), sys.argv[2]):\n"
             "        print('working', flush=True)\n"

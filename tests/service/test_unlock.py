@@ -7,7 +7,7 @@ import pytest
 
 from docmill.errors import EncryptedError
 from docmill.ports import Original, PageJournal
-from docmill.service.stack import Service
+from docmill.service.app import Service
 from scripted import Eyes, Running, Script, Upload
 
 

@@ -13,13 +13,13 @@ from docmill.errors import (
     SetupError,
     UnsupportedFileTypeError,
 )
-from docmill.model import Classification, Failure
+from docmill.model.result import Classification, Failure
 from docmill.ports import Message, Original
-from docmill.reading.turns import Turns
-from docmill.service.pause import paused_part
-from docmill.service.queue.memory import MemoryQueue
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.protocol.pause import paused_part
 from docmill.service.worker import run_worker
+from docmill.testing.queue import MemoryQueue
+from docmill.workers.fair_semaphore import Turns
 from scripted import Eyes, Running, Script, Upload
 
 

@@ -7,13 +7,13 @@ import pytest
 
 from docmill.errors import ServerError
 from docmill.ports import Message, Original
-from docmill.service.intake import Accepted
+from docmill.service.app import Service
+from docmill.service.concurrency.tasks import BrokenWorkerError
+from docmill.service.config.settings import Settings
+from docmill.service.intake.accept import Accepted
 from docmill.service.queue.postgres import PostgresQueue
-from docmill.service.settings import Settings
-from docmill.service.stack import Service
 from docmill.service.store import claims
 from docmill.service.store.claims import Claim
-from docmill.service.tasks import BrokenWorkerError
 from docmill.service.worker import run_worker
 from scripted import Eyes, Running, Script, Upload
 

@@ -3,8 +3,7 @@
 from collections.abc import Generator
 
 from docmill.errors import DocmillError, ServerError
-from docmill.service.pause import Passage
-from docmill.service.protocol import (
+from docmill.service.protocol.claim_rules import (
     ClaimLostError,
     Delete,
     GiveUp,
@@ -16,6 +15,7 @@ from docmill.service.protocol import (
     Wait,
     settlement,
 )
+from docmill.service.protocol.pause import Passage
 from simulation.kernel import DATABASE, QUEUE, Request, Steps
 from simulation.queue import Delivery
 from simulation.store import Claim, Row, Store, Unsent

@@ -6,9 +6,8 @@ from functools import partial
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from docmill.errors import DocmillError, ServerError, SetupError, TransientError
-from docmill.service import protocol
-from docmill.service.pause import Passage, Pauses
-from docmill.service.protocol import (
+from docmill.service.protocol import claim_rules
+from docmill.service.protocol.claim_rules import (
     ClaimLostError,
     Delete,
     GiveUp,
@@ -20,6 +19,7 @@ from docmill.service.protocol import (
     TurnedAway,
     Wait,
 )
+from docmill.service.protocol.pause import Passage, Pauses
 from simulation.kernel import (
     DATABASE,
     FILES,
@@ -156,8 +156,8 @@ class Worker:
                 else:
                     yield (QUEUE, self.queue.release, (delivery, 0))
 
-    def turned_away(self, obstacle: protocol.Obstacle | None, *, alone: bool) -> TurnedAway:
-        return protocol.turned_away(obstacle, alone=alone)
+    def turned_away(self, obstacle: claim_rules.Obstacle | None, *, alone: bool) -> TurnedAway:
+        return claim_rules.turned_away(obstacle, alone=alone)
 
     def isolate(self, delivery: Delivery) -> Steps:
         """Work on a suspect once all else is done, or leave it to another worker if one is waiting here."""
@@ -235,7 +235,7 @@ class Worker:
     def settlement(
         self, claim: Claim, outcome: DocmillError | ClaimLostError | None, passage: Passage
     ) -> Settlement:
-        return protocol.settlement(
+        return claim_rules.settlement(
             outcome,
             attempt=claim.attempt,
             max_attempts=self.store.max_attempts,

@@ -24,10 +24,10 @@ import psycopg
 import stamina
 
 from docmill.errors import DocmillError
-from docmill.service import leftovers
-from docmill.service.leftovers import remove_leftovers
-from docmill.service.settings import Settings
-from docmill.service.stack import Service, open_service
+from docmill.service.app import Service, open_service
+from docmill.service.config.settings import Settings
+from docmill.service.intake import orphaned_files
+from docmill.service.intake.orphaned_files import remove_leftovers
 from emulators import CREDENTIALS, Emulator, running
 from faults.audit import Findings, examine, is_quiet, open_books
 from faults.control import Control
@@ -89,8 +89,8 @@ def main() -> int:
     )
     os.environ |= CREDENTIALS
     for age in ("LEFT_AFTER", "_GIVEN_UP_AFTER"):  # an upload without an answer may leave a file for a day
-        assert hasattr(leftovers, age)
-        leftovers.__dict__[age] = timedelta(0)
+        assert hasattr(orphaned_files, age)
+        orphaned_files.__dict__[age] = timedelta(0)
     logging.disable()  # the faults are meant; workers' logs are counted
     return asyncio.run(soak(plan))
 

@@ -8,8 +8,8 @@ import sys
 from collections.abc import AsyncIterator
 
 from docmill.errors import DocmillError
-from docmill.service.settings import Settings
-from docmill.service.stack import Service, open_service
+from docmill.service.app import Service, open_service
+from docmill.service.config.settings import Settings
 
 
 async def take_uploads(settings: Settings) -> None:

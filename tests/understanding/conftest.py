@@ -4,7 +4,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from docmill.model import Document, Page, Words
+from docmill.model.document import Document, Page, Words
 
 Typeset = Callable[..., Document]
 

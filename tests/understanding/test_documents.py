@@ -3,11 +3,11 @@ from dataclasses import replace
 
 import pytest
 
-from docmill.model import Document
+from docmill.model.document import Document
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.classifier import RuleClassifier
-from docmill.understanding.evidence import values as leaves
-from docmill.understanding.extractor import RuleExtractor
+from docmill.understanding.constraints.extractor import RuleExtractor
+from docmill.understanding.locate.evidence import values as leaves
+from docmill.understanding.types.classifier import RuleClassifier
 
 Typeset = Callable[..., Document]
 

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, model_validator
 
-from docmill.model import Document, Embedded, Evidence, Extraction, Failure, Verdict
+from docmill.model.document import Document, Embedded
+from docmill.model.result import Evidence, Extraction, Failure, Verdict
 from docmill.schemas.fields import Fields, Line, Party, Payment
-from docmill.schemas.own import schema_of
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, Receipt
-from docmill.understanding.evidence import values as leaves
+from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.gate import RuleGate
+from docmill.understanding.locate.evidence import values as leaves
 
 Typeset = Callable[..., Document]
 

@@ -3,11 +3,11 @@ from decimal import Decimal
 
 import pytest
 
-from docmill.model import Document, Embedded
+from docmill.model.document import Document, Embedded
 from docmill.schemas.fields import Line
 from docmill.schemas.types import Invoice
-from docmill.understanding.evidence import values as leaves
 from docmill.understanding.itemised import failures
+from docmill.understanding.locate.evidence import values as leaves
 
 Typeset = Callable[..., Document]
 

@@ -18,14 +18,15 @@ from docmill.errors import (
     TransientError,
     UnauthorizedError,
 )
-from docmill.model import Document, Evidence, Extraction, Failure, Schema, Usage
+from docmill.model.document import Document, Usage
+from docmill.model.result import Evidence, Extraction, Failure, Schema
 from docmill.ports import Original
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
-from docmill.understanding.evidence import located
-from docmill.understanding.fake import FakeExtractor
+from docmill.testing.understanding import FakeExtractor
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.llm.meter import Meter
+from docmill.understanding.locate.evidence import located
 from docmill.understanding.router import Router
 
 Typeset = Callable[..., Document]

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from docmill.model import Box, Document, Evidence, Extraction, Words
+from docmill.model.document import Box, Document, Words
+from docmill.model.result import Evidence, Extraction
 from docmill.ports import Original
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
-from docmill.understanding.evidence import located
-from docmill.understanding.fake import FakeExtractor
+from docmill.testing.understanding import FakeExtractor
 from docmill.understanding.gate import RuleGate
+from docmill.understanding.locate.evidence import located
 from docmill.understanding.router import Router
 from docmill.understanding.second_look import MOST, SecondLook
 

@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
-from docmill.learning.precedents import Said, Shown, anchors, precedent
-from docmill.model import Box, Document, Extraction, Schema
-from docmill.schemas.own import schema_of
+from docmill.model.document import Box, Document
+from docmill.model.result import Extraction, Schema
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.evidence import values as leaves
+from docmill.schemas.user_schemas import schema_of
+from docmill.understanding.corrections.extractor import TaughtExtractor
+from docmill.understanding.corrections.from_reviews import Said, Shown, anchors, precedent
+from docmill.understanding.corrections.precedents import Precedent, anchors_text, dumps
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.learned.extractor import LearnedExtractor
-from docmill.understanding.own.extractor import OwnExtractor
-from docmill.understanding.taught.extractor import TaughtExtractor
-from docmill.understanding.taught.precedents import Precedent, anchors_text, dumps
+from docmill.understanding.locate.evidence import values as leaves
+from docmill.understanding.receipts.extractor import LearnedExtractor
+from docmill.understanding.user_schemas.extractor import OwnExtractor
 
 Typeset = Callable[..., Document]
 

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from docmill.model import Document
+from docmill.model.document import Document
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.extractor import RuleExtractor
+from docmill.understanding.constraints.extractor import RuleExtractor
 
 if TYPE_CHECKING:
     from docmill.schemas.types import Receipt

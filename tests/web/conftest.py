@@ -9,12 +9,12 @@ import pytest
 from fastapi import FastAPI
 from psycopg.types.json import Jsonb
 
-from docmill import transcription
-from docmill.model import Document
-from docmill.service.settings import Settings
-from docmill.service.stack import Service
+from docmill.model import codec
+from docmill.model.document import Document
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
+from docmill.testing.page_images import PaintedPages
 from docmill.web.app import create_app
-from docmill.web.painted_pages import PaintedPages
 
 RECEIPT = """
 Corner Bakery                                   2026-11-03
@@ -126,7 +126,7 @@ def read(
         document_id = await add(name)
         document = make_document(RECEIPT, "Second page\nNothing to see")
         path = f"transcriptions/{document_id}"
-        await service.blobs.put_once(path, transcription.dumps(document))
+        await service.blobs.put_once(path, codec.dumps(document))
         await finish(
             document_id,
             **{

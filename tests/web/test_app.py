@@ -8,8 +8,8 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 
 from docmill.errors import MisconfiguredError
-from docmill.service.settings import Settings, Web
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings, Web
 from docmill.web.app import create_app
 from docmill.web.page_images import PageRenderer
 

@@ -11,9 +11,9 @@ import pytest
 from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
 
-from docmill.model import Usage
-from docmill.service.metrics import Metrics, Outcome
-from docmill.web.vault import Vault
+from docmill.model.document import Usage
+from docmill.service.observe.metrics import Metrics, Outcome
+from docmill.web.context import Vault
 
 ROOT = Path(__file__).parents[2]
 DASHBOARD = json.loads((ROOT / "docs" / "reference" / "grafana-dashboard.json").read_text())

@@ -9,11 +9,11 @@ import pytest
 from fastapi import FastAPI
 
 from docmill.errors import EncryptedError
-from docmill.service.settings import Settings
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
 from docmill.service.store import documents
+from docmill.testing.page_images import PaintedPages
 from docmill.web.app import create_app
-from docmill.web.painted_pages import PaintedPages
 
 UPLOAD = "/api/v1/documents"
 

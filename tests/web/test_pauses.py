@@ -6,8 +6,8 @@ from uuid import UUID
 import httpx
 import pytest
 
-from docmill.service.pause import Cause
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.protocol.pause import Cause
 from docmill.service.store import pauses
 from docmill.web.view.words import paused_name
 

@@ -12,16 +12,15 @@ from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
 
 from docmill.errors import ServerError
-from docmill.service.blobs import Blobs
-from docmill.service.health import Health
-from docmill.service.metrics import Metrics
+from docmill.service.app import Service
+from docmill.service.observe.health import Health
+from docmill.service.observe.metrics import Metrics
 from docmill.service.probes import Probes
-from docmill.service.queue.memory import MemoryQueue
-from docmill.service.stack import Service
+from docmill.service.storage.blobs import Blobs
 from docmill.service.store import dead_letters, ingestions
-from docmill.service.store.database import Database
-from docmill.service.store.ids import new_id
-from docmill.service.store.tenants import DEFAULT_USER_ID
+from docmill.service.store.database import Database, new_id
+from docmill.service.store.tags import DEFAULT_USER_ID
+from docmill.testing.queue import MemoryQueue
 from docmill.web.probes import create_probe_app
 
 FILE = {"file": ("bill.pdf", b"%PDF-1.7 bill")}

@@ -14,7 +14,7 @@ from docmill.errors import (
     RateLimitedError,
     TooLargeError,
 )
-from docmill.web.painted_pages import PaintedPages
+from docmill.testing.page_images import PaintedPages
 from docmill.web.problems import status_of
 
 Add = Callable[..., Awaitable[UUID]]

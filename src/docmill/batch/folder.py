@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from docmill.errors import CorruptError, MisconfiguredError, ServerError, TooLargeError
-from docmill.litter import is_litter
 from docmill.ports import Original, Ref
+from docmill.reading.files.junk_files import is_litter
 
 DEFAULT_MAX_BYTES = 50_000_000
 

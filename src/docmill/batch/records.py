@@ -11,9 +11,10 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from docmill.batch.appending import AppendOnlyFile
-from docmill.batch.parts import part_source
+from docmill.batch.members import part_source
 from docmill.errors import DocmillError, MisconfiguredError, ServerError
-from docmill.model import Part, Result, Usage
+from docmill.model.document import Part, Usage
+from docmill.model.result import Result
 from docmill.ports import Ref
 
 Record = dict[str, Any]

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from docmill.batch.memory import MemoryJournal
-from docmill.batch.parts import Family, PartReader, PartsAside, part_ref
+from docmill.batch.in_memory import MemoryJournal
+from docmill.batch.members import Family, PartReader, PartsAside, part_ref
 from docmill.batch.records import Known, Record, RecordFile, failure_record
 from docmill.errors import (
     DocmillError,
@@ -23,11 +23,11 @@ from docmill.errors import (
     first_of,
     retry_delay_s,
 )
-from docmill.model import Result
+from docmill.model.result import Result
 from docmill.pipeline import PartLimits, Steps, process
 from docmill.ports import Exporter, Original, Reader, Ref
-from docmill.reading.turns import on_account_of
-from docmill.spending import Spending
+from docmill.resilience.spending import Spending
+from docmill.workers.fair_semaphore import on_account_of
 
 log = logging.getLogger(__name__)
 

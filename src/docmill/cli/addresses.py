@@ -7,7 +7,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 from uuid import uuid4
 
-from docmill.service.health import VAULT_HEADER
+from docmill.service.observe.health import VAULT_HEADER
 
 _ANSWER_S = 2
 

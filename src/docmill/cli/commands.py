@@ -8,10 +8,8 @@ from typing import Annotated
 
 import typer
 
-from docmill.cli import letters
-from docmill.cli.exits import FAILED, USAGE
-from docmill.cli.options import Aws, DataFolder, SettingsFile
-from docmill.cli.printing import give_up_stdout, stderr
+from docmill.cli import dead_letters
+from docmill.cli.console import FAILED, USAGE, Aws, DataFolder, SettingsFile, give_up_stdout, stderr
 from docmill.errors import DocmillError
 
 app = typer.Typer(
@@ -24,7 +22,7 @@ app = typer.Typer(
 )
 
 
-app.add_typer(letters.app)
+app.add_typer(dead_letters.app)
 
 
 def main() -> None:
@@ -86,7 +84,7 @@ AskPassword = Annotated[bool, typer.Option("--ask-password", help="Ask for a pas
 
 
 def _passwords(given: list[str] | None, *, ask: bool) -> tuple[str, ...]:
-    from docmill.service.sources import passwords
+    from docmill.service.config.sources import passwords
 
     asked = [typer.prompt("Password", hide_input=True)] if ask else []
     return (*asked, *(given or passwords()))
@@ -154,7 +152,7 @@ def run(
     """
     from docmill.cli.run import Options, run_folder
     from docmill.cli.schemas import schema_called
-    from docmill.understanding.own.files import model_in
+    from docmill.understanding.user_schemas.learned import model_in
 
     if schema is None and (model or labels):
         raise typer.BadParameter("--model and --labels belong to a --schema")
@@ -222,7 +220,7 @@ def evaluate(
     """
     from docmill.cli.eval import Question, evaluate
     from docmill.cli.schemas import schema_called
-    from docmill.understanding.own.files import model_in
+    from docmill.understanding.user_schemas.learned import model_in
 
     if schema is None and (model or labels):
         raise typer.BadParameter("--model and --labels belong to a --schema")
@@ -310,8 +308,8 @@ def learn(
         if folder or schema or truth or labels or jobs:
             raise typer.BadParameter("--reviewed goes with --out, --config, --data-dir and --dry-run alone")
         raise typer.Exit(relearn(Relearning(reviewed, out, config, data_dir, dry_run)))
-    from docmill.cli.learning import Lessons
-    from docmill.cli.learning import learn as learned
+    from docmill.cli.learn import Lessons
+    from docmill.cli.learn import learn as learned
 
     if folder is None or schema is None or truth is None or out is None:
         raise typer.BadParameter("give FOLDER, --schema, --truth and --out, or --reviewed")
@@ -329,7 +327,7 @@ def up(
     aws: Aws = False,
 ) -> None:
     """Start the vault: web pages, API and worker, until Ctrl-C."""
-    from docmill.cli.up import up
+    from docmill.cli.serving import up
     from docmill.cli.vault import load_settings
 
     raise typer.Exit(up(load_settings(config, data_dir, port, aws=aws)))
@@ -346,7 +344,7 @@ def web(
     aws: Aws = False,
 ) -> None:
     """Start web pages and API without a worker, until Ctrl-C. Any number may run on one database."""
-    from docmill.cli.up import web
+    from docmill.cli.serving import web
     from docmill.cli.vault import load_settings
 
     raise typer.Exit(web(load_settings(config, data_dir, port, aws=aws)))
@@ -366,7 +364,7 @@ def worker(
     aws: Aws = False,
 ) -> None:
     """Start a worker without web pages, until Ctrl-C. Any number may run on one database."""
-    from docmill.cli.up import worker
+    from docmill.cli.serving import worker
     from docmill.cli.vault import load_settings
 
     raise typer.Exit(worker(load_settings(config, data_dir, worker_port=port, aws=aws)))

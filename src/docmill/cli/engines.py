@@ -10,7 +10,7 @@ from docmill.cli.findings import Finding
 from docmill.errors import DocmillError
 
 if TYPE_CHECKING:
-    from docmill.service.settings import Settings
+    from docmill.service.config.settings import Settings
 
 
 def engine_findings(settings: "Settings") -> Iterator[Finding]:
@@ -28,7 +28,7 @@ def engine_findings(settings: "Settings") -> Iterator[Finding]:
 
 
 def _tesseract(languages: tuple[str, ...]) -> Finding:
-    from docmill.reading.engines.tesseract import TesseractEngine  # noqa: PLC0415 - only where it is chosen
+    from docmill.reading.ocr.tesseract import TesseractEngine  # noqa: PLC0415 - only where it is chosen
 
     try:
         TesseractEngine(languages)

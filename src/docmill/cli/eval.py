@@ -9,22 +9,19 @@ from pathlib import Path
 
 from docmill.batch.folder import FolderLister
 from docmill.batch.records import Record, RecordFile
-from docmill.cli.evalpictures import error_pictures
-from docmill.cli.evaltables import print_comparison, print_report
-from docmill.cli.exits import FAILED, INTERRUPTED
-from docmill.cli.leaving import tell_leaving
-from docmill.cli.means import means_of
-from docmill.cli.printing import stderr, stdout
+from docmill.cli.console import FAILED, INTERRUPTED, put, stderr, stdout
+from docmill.cli.eval_output import error_pictures, print_comparison, print_report
+from docmill.cli.remote_warning import tell_leaving
 from docmill.cli.run import Options, progress, read_all, tell_not_followed
-from docmill.cli.writing import put
+from docmill.cli.run_config import means_of
 from docmill.errors import MisconfiguredError
-from docmill.evaluation.cells import Judge
 from docmill.evaluation.comparison import compared
-from docmill.evaluation.figures import Judged
-from docmill.evaluation.page import page_of
+from docmill.evaluation.html_report import page_of
+from docmill.evaluation.judge import Judge
+from docmill.evaluation.metrics import Judged
 from docmill.evaluation.report import Report, judged, read_report, report_of
 from docmill.evaluation.truth import Truth, known_fields, read_truths, sources_of
-from docmill.model import Schema
+from docmill.model.result import Schema
 from docmill.ports import Ref
 from docmill.schemas.registry import REGISTRY
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from docmill.cli.printing import stdout
+from docmill.api import Extracted, extract
+from docmill.cli.console import stdout
 from docmill.cli.schemas import model_of, schema_called
-from docmill.extracting import Extracted, extract
 
 
 def extract_file(

@@ -6,24 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from docmill import transcription
-from docmill.cli.exits import FAILED
-from docmill.cli.printing import counted, stdout
+from docmill.cli.console import FAILED, counted, put, stdout
 from docmill.cli.vault import existing_service, load_settings
-from docmill.cli.writing import put
 from docmill.errors import CorruptError, MisconfiguredError
-from docmill.learning.lessons import flat, lesson
-from docmill.learning.retraining import Comparison, Example, compared, retrained
-from docmill.model import Schema
+from docmill.model import codec
+from docmill.model.result import Schema
 from docmill.schemas.registry import REGISTRY
-from docmill.service.case import value_at
-from docmill.service.settings import Settings
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
+from docmill.service.review.corrections import MOST_LESSONS
+from docmill.service.review.review import value_at
 from docmill.service.store import reviews
 from docmill.service.store.reviews import ReviewedRow
-from docmill.service.teaching import MOST_LESSONS
-from docmill.understanding.learned.memory import marks
-from docmill.understanding.own.learned import Model, dumps, loads
+from docmill.understanding.corrections.lessons import flat, lesson
+from docmill.understanding.corrections.memory import marks
+from docmill.understanding.corrections.retraining import Comparison, Example, compared, retrained
+from docmill.understanding.user_schemas.learned import Model, dumps, loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ async def _examples(settings: Settings, schema: Schema, types: Sequence[str]) ->
 async def _example(service: Service, row: ReviewedRow, schema: Schema) -> Example | None:
     """The document with what is known of it; None if its text is gone or cannot be read."""
     try:
-        document = await transcription.unpack(await service.blobs.get(row.transcription_file_path))
+        document = await codec.unpack(await service.blobs.get(row.transcription_file_path))
     except (CorruptError, ValueError):
         return None
     said: Mapping[str, object] = {path: value_at(row.data, path) for path in row.paths if "[" not in path}

@@ -21,14 +21,23 @@ from rich.progress import (
 from docmill.batch.folder import FolderLister, FolderReader
 from docmill.batch.records import Known, Record, RecordExporter, RecordFile
 from docmill.batch.runner import Delay, Done, Policy, Report, Runner
-from docmill.cli.exits import FAILED, INTERRUPTED
-from docmill.cli.leaving import tell_leaving
-from docmill.cli.means import Means, means_of
-from docmill.cli.printing import MARKS, PlacesFormatter, counted, give_up_stdout, shown, stderr, stdout
+from docmill.cli.console import (
+    FAILED,
+    INTERRUPTED,
+    MARKS,
+    PlacesFormatter,
+    counted,
+    give_up_stdout,
+    shown,
+    stderr,
+    stdout,
+)
+from docmill.cli.remote_warning import tell_leaving
+from docmill.cli.run_config import Means, means_of
 from docmill.errors import DocmillError
-from docmill.model import Schema
-from docmill.offline import offline_steps, reading_pool
+from docmill.model.result import Schema
 from docmill.ports import Ref
+from docmill.wiring import offline_steps, reading_pool
 
 _AHEAD = 2
 """Documents in flight per reading process, so that none waits for the next."""

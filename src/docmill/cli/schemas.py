@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docmill.errors import MisconfiguredError
-from docmill.model import Schema
-from docmill.schemas.files import labels_in, schema_in
-from docmill.schemas.own import nearest, schema_of
+from docmill.model.result import Schema
 from docmill.schemas.registry import REGISTRY
-from docmill.service.sources import are_given
+from docmill.schemas.schema_files import labels_in, schema_in
+from docmill.schemas.user_schemas import nearest, schema_of
+from docmill.service.config.sources import are_given
 
 if TYPE_CHECKING:
-    from docmill.service.schemas import OwnSchemas
+    from docmill.service.config.user_schemas import OwnSchemas
 
 
 def schema_called(name: str, labels: Path | None = None, config: Path | None = None) -> Schema:
@@ -38,6 +38,6 @@ def model_of(name: str, config: Path | None = None) -> Path | None:
 def _own(config: Path | None) -> "OwnSchemas | None":
     if not are_given(config):
         return None
-    from docmill.service.settings import Settings  # noqa: PLC0415  only the service's extra brings it
+    from docmill.service.config.settings import Settings  # noqa: PLC0415  only the service's extra brings it
 
     return Settings.load(config).own

@@ -8,34 +8,35 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from docmill.cli.addresses import address_of, announced
+from docmill.cli.console import stderr, stdout
 from docmill.errors import DocmillError, MisconfiguredError, first_of
-from docmill.pooled import PooledClassifier, PooledExtractor, PooledLessons
-from docmill.reading.converter import LocalConverter
-from docmill.reading.engines.reader import PageReader
-from docmill.reading.options import ReadingOptions
+from docmill.reading.child.render import LocalRenderer
+from docmill.reading.convert import LocalConverter
+from docmill.reading.engines.engine import PageReader
+from docmill.reading.files.options import ReadingOptions
 from docmill.reading.page_source import PageSource
-from docmill.reading.pool import Pool
-from docmill.reading.render import LocalRenderer
-from docmill.reading.unlocker import PooledUnlocker
-from docmill.reading.unpacker import PooledUnpacker
+from docmill.reading.unpack import PooledUnlocker, PooledUnpacker
+from docmill.service.app import Service, open_service
+from docmill.service.concurrency.tasks import stop_signals
+from docmill.service.config.settings import Settings
 from docmill.service.engines import page_readers, reading_options
-from docmill.service.ingest import Stages
 from docmill.service.learned import LearnedModels
 from docmill.service.models import Understanding
+from docmill.service.observe.logs import configure_logs
+from docmill.service.observe.tracing import NO_TRACER, Tracer
 from docmill.service.probes import Probes
-from docmill.service.settings import Settings
-from docmill.service.signals import stop_signals
-from docmill.service.stack import Service, open_service
-from docmill.service.tracing import NO_TRACER, Tracer
+from docmill.service.processing.process import Stages
 from docmill.service.worker import run_worker
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.kinds.retelling import FieldNamer
+from docmill.understanding.pooled import PooledClassifier, PooledExtractor, PooledLessons
 from docmill.understanding.router import Router
 from docmill.understanding.second_look import SecondLook
+from docmill.understanding.types.retelling import FieldNamer
 from docmill.web.app import create_app
 from docmill.web.probes import create_probe_app
 from docmill.web.security import check_host
-from docmill.web.serve import answer, listen, serve
+from docmill.web.server import answer, listen, serve
+from docmill.workers.pool import Pool
 
 T = TypeVar("T")
 
@@ -213,3 +214,49 @@ def pool_workers(settings: Settings) -> int:
     """All cores but the reserved ones; at least half of them, and one."""
     cores = os.cpu_count() or 1
     return max(1, cores // 2, cores - settings.worker.reserved_cores)
+
+
+def up(settings: Settings) -> int:
+    """Run the vault until it is told to stop; the exit code."""
+    _configure_logs(settings)
+    asyncio.run(_up(settings))
+    return 0
+
+
+def web(settings: Settings) -> int:
+    """Run pages and API until told to stop; the exit code."""
+    _configure_logs(settings)
+
+    def on_ready(address: str) -> None:
+        stdout.print(f"docmill is at {address}", markup=False)
+
+    asyncio.run(run_web_alone(settings, on_ready))
+    return 0
+
+
+def worker(settings: Settings) -> int:
+    """Run a worker until told to stop; the exit code."""
+    _configure_logs(settings)
+
+    def on_ready(address: str | None) -> None:
+        stdout.print(f"the worker takes documents{f', and is watched at {address}' if address else ''}")
+
+    asyncio.run(run_worker_alone(settings, on_ready))
+    return 0
+
+
+def _configure_logs(settings: Settings) -> None:
+    usual = "WARNING" if stderr.is_terminal else "INFO"
+    configure_logs(level=settings.logs.level.upper() if settings.logs.level else usual)
+
+
+async def _up(settings: Settings) -> None:
+    if stderr.is_terminal:  # making the database takes a while, and silence looks like a failure
+        stderr.print("starting; the first time makes the database, which can take half a minute")
+    async with running_vault(settings) as vault:
+        stdout.print(f"docmill is at {vault.address}", markup=False)
+        stdout.print(
+            "It listens on this machine only, because signing in does not exist yet. Ctrl-C stops it."
+        )
+        await vault.stop.wait()
+        stdout.print("stopping: finishing the documents in work (Ctrl-C again to leave them for later)")

@@ -14,24 +14,23 @@ from rich.table import Table
 from rich.text import Text
 
 from docmill.cli.addresses import address_of
-from docmill.cli.exits import FAILED
-from docmill.cli.printing import MARKS, shown, stderr, stdout
+from docmill.cli.console import FAILED, MARKS, shown, stderr, stdout
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
-from docmill.litter import is_litter
 from docmill.ports import Depth
-from docmill.reading.pool import Pool
-from docmill.reading.unlocker import PooledUnlocker
-from docmill.service.case import failures_in
-from docmill.service.intake import Accepted
-from docmill.service.protection import already_readable, unlocking
-from docmill.service.settings import Settings
-from docmill.service.stack import Service, open_service
+from docmill.reading.files.junk_files import is_litter
+from docmill.reading.unpack import PooledUnlocker
+from docmill.service.app import Service, open_service
+from docmill.service.config.settings import Settings
+from docmill.service.intake.accept import Accepted
+from docmill.service.intake.passwords import already_readable, unlocking
+from docmill.service.review.review import failures_in
 from docmill.service.store import documents, ingestions, parts, pauses, reviews
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.parts import Links
 from docmill.service.store.pauses import PauseRow
 from docmill.service.store.reviews import CurrentReview
+from docmill.workers.pool import Pool
 
 UNFINISHED = ("processing", "stale")
 

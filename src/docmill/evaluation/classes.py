@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from docmill.evaluation.figures import Judged, share
+from docmill.evaluation.metrics import Judged, share
 
 NOT_READ = "not read"
 """What stands for the type of a document that failed."""

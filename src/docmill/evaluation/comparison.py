@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.errors import MisconfiguredError
-from docmill.evaluation.figures import Judged, counts, draws, fields_of
+from docmill.evaluation.metrics import Judged, counts, draws, fields_of
 
 Floats = NDArray[np.float64]
 

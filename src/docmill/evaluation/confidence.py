@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.evaluation.figures import Judged, share
+from docmill.evaluation.metrics import Judged, share
 
 PRECISION = 0.99
 _BINS = 10

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from docmill.errors import MisconfiguredError
-from docmill.evaluation.cells import Cell, Judge
 from docmill.evaluation.classes import classified
 from docmill.evaluation.confidence import believed
-from docmill.evaluation.figures import Judged, scored
+from docmill.evaluation.judge import Cell, Judge
+from docmill.evaluation.metrics import Judged, scored
 from docmill.evaluation.truth import Truth
 
 Report = dict[str, Any]

@@ -12,8 +12,8 @@ from typing import Any, cast
 from rapidfuzz import fuzz, process
 
 from docmill.errors import MisconfiguredError
-from docmill.evaluation.cells import leaf_fields
-from docmill.model import Schema
+from docmill.evaluation.judge import leaf_fields
+from docmill.model.result import Schema
 from docmill.schemas.outline import Kind, outline
 
 _FILE_COLUMN = "file"

@@ -23,7 +23,7 @@ from docmill.errors import (
     UnauthorizedError,
     ValidationError,
 )
-from docmill.model import Usage
+from docmill.model.document import Usage
 
 MILLION = 1_000_000
 

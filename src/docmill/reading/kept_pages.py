@@ -9,11 +9,11 @@ from typing import Any
 
 import zstandard
 
-from docmill.model import Page, Usage
+from docmill.model.codec import page_content, page_of
+from docmill.model.document import Page, Usage
 from docmill.ports import PageJournal
-from docmill.reading.engines.choosing import Choice
-from docmill.reading.prints import Print, PrintOf
-from docmill.transcription import page_content, page_of
+from docmill.reading.engines.choose import Choice
+from docmill.reading.images.kept_scans import Print, PrintOf
 
 log = logging.getLogger(__name__)
 

@@ -1,12 +1,12 @@
 """Pages of an original, drawn or recognised once more after its first reading."""
 
 from docmill.errors import DocmillError
-from docmill.model import Box, Document, Words
+from docmill.model.document import Box, Document, Words
 from docmill.ports import Original
-from docmill.reading.engines.drawing import draw
-from docmill.reading.options import ReadingOptions
-from docmill.reading.pool import Pool
-from docmill.reading.rereading import LocalRereader
+from docmill.reading.engines.page_image import draw
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.reread import LocalRereader
+from docmill.workers.pool import Pool
 
 _DRAWN = ("image/", "application/pdf")
 """What has pages of its own, which can be read again as they are."""

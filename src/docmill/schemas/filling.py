@@ -8,7 +8,7 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin
 from pydantic import BaseModel, ValidationError, create_model
 
 from docmill.schemas.outline import json_schema
-from docmill.schemas.own import OwnFields, model_of
+from docmill.schemas.user_schemas import OwnFields, model_of
 
 log = logging.getLogger(__name__)
 

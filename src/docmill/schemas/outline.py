@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, PydanticUserError
 
 from docmill.errors import MisconfiguredError
-from docmill.model import Schema
+from docmill.model.result import Schema
 
 Kind = Literal["text", "date", "time", "datetime", "decimal", "integer", "boolean"]
 

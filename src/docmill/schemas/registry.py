@@ -1,6 +1,6 @@
 """Which schema belongs to which document type, and what it cannot do without."""
 
-from docmill.model import Schema
+from docmill.model.result import Schema
 from docmill.schemas.types import BankStatement, DeliveryNote, Invoice, Other, PurchaseOrder, Receipt
 
 REGISTRY: dict[str, Schema] = {

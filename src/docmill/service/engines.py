@@ -4,17 +4,17 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 
-from docmill.breaker import Breaker
 from docmill.errors import MisconfiguredError
-from docmill.limits import Guard, Slots
-from docmill.reading.converter import DEFAULT_ENGINE
-from docmill.reading.engines.reader import LocalReader, PageReader
+from docmill.reading.convert import DEFAULT_ENGINE
+from docmill.reading.engines.engine import LocalReader, PageReader
 from docmill.reading.engines.remote import Calling, RemoteReader, TranscribingReader
-from docmill.reading.options import ReadingOptions
-from docmill.reading.pool import Pool
-from docmill.service.pause import guarded_part, paused_part
-from docmill.service.settings import Settings
-from docmill.service.tracing import NO_TRACER, Tracer, asking, traced_calls
+from docmill.reading.files.options import ReadingOptions
+from docmill.resilience.breaker import Breaker
+from docmill.resilience.time_limits import Guard, Slots
+from docmill.service.config.settings import Settings
+from docmill.service.observe.tracing import NO_TRACER, Tracer, asking, traced_calls
+from docmill.service.protocol.pause import guarded_part, paused_part
+from docmill.workers.pool import Pool
 
 
 def reading_options(settings: Settings) -> ReadingOptions:
@@ -70,7 +70,7 @@ def _documentai(
 ) -> PageReader:
     # Here, since it takes a second and 40 MB, which only who wants it should spend.
     with _installed("documentai", extra="documentai"):
-        from docmill.reading.engines.documentai import DocumentAiEngine, Processor  # noqa: PLC0415
+        from docmill.reading.engines.document_ai import DocumentAiEngine, Processor  # noqa: PLC0415
 
     chosen = settings.documentai
     processor = Processor(

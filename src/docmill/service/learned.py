@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from docmill.errors import MisconfiguredError
-from docmill.service.fingerprint import stamp
-from docmill.understanding.own.files import model_in
+from docmill.service.config.fingerprint import stamp
+from docmill.understanding.user_schemas.learned import model_in
 
 log = logging.getLogger(__name__)
 

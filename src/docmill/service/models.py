@@ -4,13 +4,13 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
-from docmill.breaker import Breaker
 from docmill.errors import MisconfiguredError
-from docmill.limits import Slots
 from docmill.ports import Classifier, Extractor, Gate
-from docmill.service.pause import guarded_part
-from docmill.service.settings import ChosenModel, Settings
-from docmill.service.tracing import NO_TRACER, Tracer, asking, traced_calls
+from docmill.resilience.breaker import Breaker
+from docmill.resilience.time_limits import Slots
+from docmill.service.config.settings import ChosenModel, Settings
+from docmill.service.observe.tracing import NO_TRACER, Tracer, asking, traced_calls
+from docmill.service.protocol.pause import guarded_part
 from docmill.understanding.router import Router
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from prometheus_client.registry import Collector
 
 from docmill.errors import DocmillError
 from docmill.ports import Depth
-from docmill.service.health import LIMIT_S, Health, Report
-from docmill.service.metrics import Metrics
-from docmill.service.stack import INGESTION_QUEUE, Service
+from docmill.service.app import INGESTION_QUEUE, Service
+from docmill.service.observe.health import LIMIT_S, Health, Report
+from docmill.service.observe.metrics import Metrics
 from docmill.service.store import backlog
 from docmill.service.store.backlog import Backlog
 from docmill.service.store.database import Database

@@ -9,14 +9,14 @@ from uuid import UUID
 
 from docmill.errors import CrashedError, DocmillError
 from docmill.ports import DeadMessage
-from docmill.service.leftovers import remove_leftovers
-from docmill.service.metrics import Metrics
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.concurrency.tasks import keep_doing
+from docmill.service.intake.orphaned_files import remove_leftovers
+from docmill.service.observe.metrics import Metrics
+from docmill.service.processing.work_folders import begun_work, dead_workers, forget_worker
 from docmill.service.store import claims, pauses, sweeps
 from docmill.service.store.database import Conn
 from docmill.service.store.sweeps import Found, by_tenant
-from docmill.service.tasks import keep_doing
-from docmill.service.workplace import begun_work, dead_workers, forget_worker
 
 log = logging.getLogger(__name__)
 

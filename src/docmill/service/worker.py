@@ -12,19 +12,19 @@ from structlog.contextvars import bound_contextvars
 
 from docmill.errors import DocmillError
 from docmill.ports import Message
-from docmill.service.ingest import Stages, Workshop
-from docmill.service.job import LETTING_GO_S, Attempt, Jobs
-from docmill.service.ledger import Ledger
-from docmill.service.metrics import Metrics
-from docmill.service.pause import Pauses
-from docmill.service.pause_records import PauseRecords
-from docmill.service.stack import Service
-from docmill.service.store.ids import new_id
+from docmill.service.app import Service
+from docmill.service.concurrency.tasks import end
+from docmill.service.observe.metrics import Metrics
+from docmill.service.processing.claim_writer import Ledger
+from docmill.service.processing.job import LETTING_GO_S, Attempt, Jobs
+from docmill.service.processing.pause_records import PauseRecords
+from docmill.service.processing.process import Stages, Workshop
+from docmill.service.processing.tags_in_use import TagsInUse
+from docmill.service.processing.work_folders import workplace
+from docmill.service.protocol.pause import Pauses
+from docmill.service.review.corrections import Lessons
+from docmill.service.store.database import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
-from docmill.service.tagging import TagsInUse
-from docmill.service.tasks import end
-from docmill.service.teaching import Lessons
-from docmill.service.workplace import workplace
 
 log = logging.getLogger(__name__)
 

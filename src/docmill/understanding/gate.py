@@ -9,21 +9,12 @@ import numpy as np
 from babel.numbers import list_currencies
 from pydantic import ValidationError
 
-from docmill.model import (
-    Box,
-    Document,
-    Evidence,
-    Extraction,
-    Failure,
-    Page,
-    Schema,
-    Verdict,
-    letters_and_digits,
-)
+from docmill.model.document import Box, Document, Page, letters_and_digits
+from docmill.model.result import Evidence, Extraction, Failure, Schema, Verdict
 from docmill.schemas.types import Receipt
 from docmill.understanding import itemised
-from docmill.understanding.codes import is_bic, is_iban, is_vat_id
-from docmill.understanding.evidence import values
+from docmill.understanding.locate.evidence import values
+from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
 
 CENT = Decimal("0.01")
 CASH_ROUNDING = Decimal("0.05")

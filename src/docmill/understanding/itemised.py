@@ -5,10 +5,11 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from docmill.model import Document, Failure
-from docmill.understanding.labels import LABELS
-from docmill.understanding.money import find_amounts, number
+from docmill.model.document import Document
+from docmill.model.result import Failure
+from docmill.understanding.text.money import find_amounts, number
 from docmill.understanding.vocabulary import Concept
+from docmill.understanding.vocabulary.labels import LABELS
 
 Values = Mapping[str, Any]
 

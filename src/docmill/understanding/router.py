@@ -9,13 +9,14 @@ from itertools import combinations
 from typing import Any, NamedTuple, Protocol, cast
 
 from docmill.errors import DocumentError, SetupError, TimeLimitError, TransientError
-from docmill.judging import judged
-from docmill.limits import inner_limit
-from docmill.model import Document, Evidence, Extraction, Failure, Schema, Verdict, letters_and_digits
+from docmill.model.document import Document, letters_and_digits
+from docmill.model.result import Evidence, Extraction, Failure, Schema, Verdict
 from docmill.ports import Extractor, Gate, Original
+from docmill.resilience.time_limits import inner_limit
 from docmill.schemas.filling import filled
-from docmill.understanding.evidence import values
+from docmill.understanding.judging import judged
 from docmill.understanding.llm.meter import Meter
+from docmill.understanding.locate.evidence import values
 from docmill.understanding.second_look import Other, SecondLook
 
 log = logging.getLogger(__name__)

@@ -12,11 +12,12 @@ from decimal import Decimal
 from itertools import islice
 from typing import Protocol
 
-from docmill.limits import inner_limit
-from docmill.model import Box, Document, Evidence, Extraction, Words, letters_and_digits
+from docmill.model.document import Box, Document, Words, letters_and_digits
+from docmill.model.result import Evidence, Extraction
 from docmill.ports import Original
-from docmill.understanding.evidence import values
-from docmill.understanding.money import Mark, WrittenAmount, find_amounts
+from docmill.resilience.time_limits import inner_limit
+from docmill.understanding.locate.evidence import values
+from docmill.understanding.text.money import Mark, WrittenAmount, find_amounts
 
 MOST = 8
 """Places that are looked at again in one document: each takes a fraction of a second."""

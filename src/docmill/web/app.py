@@ -8,12 +8,13 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
+from docmill.service.intake.passwords import NoUnlocker, Unlocker
 from docmill.service.probes import Probes
-from docmill.service.protection import NoUnlocker, Unlocker
-from docmill.service.settings import Settings
-from docmill.service.stack import Service
 from docmill.web import problems
 from docmill.web.api import dead_letters, documents, events, files, ingestions, pauses, reviews
+from docmill.web.context import Vault
 from docmill.web.page_images import PageImages, PageRenderer
 from docmill.web.pages import document as document_page
 from docmill.web.pages import documents as documents_page
@@ -22,7 +23,6 @@ from docmill.web.probes import ProbeRoutes
 from docmill.web.security import OnlyFromHere, SecurityHeaders, check_host
 from docmill.web.templating import STATIC, Templates, static_version
 from docmill.web.tracing import RequestSpans
-from docmill.web.vault import Vault
 
 _API = "/api/v1"
 _SMALLEST_GZIP = 500

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from docmill.reading import sniff
-from docmill.service.blobs import Blobs
+from docmill.reading.files import file_types
+from docmill.service.storage.blobs import Blobs
 from docmill.service.store.documents import DocumentRow
 
 WIDTHS_PX = (200, 400, 1000, 2000)
@@ -20,7 +20,7 @@ No others, so that what is kept stays small.
 DRAWING_VERSION = 2
 """To be raised whenever layout or drawing changes: boxes stand on pages as they are drawn today."""
 
-VIEWABLE = sniff.READ
+VIEWABLE = file_types.READ
 
 _ENDINGS = frozenset(
     re.findall(

@@ -4,7 +4,7 @@ from fastapi import APIRouter, FastAPI
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import JSONResponse, Response
 
-from docmill.service.health import VAULT_HEADER, Report
+from docmill.service.observe.health import VAULT_HEADER, Report
 from docmill.service.probes import Probes
 from docmill.web.api.shapes import Health
 from docmill.web.security import OnlyFromHere

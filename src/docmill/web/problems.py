@@ -19,7 +19,7 @@ from docmill.errors import (
     TransientError,
     UnsupportedFileTypeError,
 )
-from docmill.service.case import RefusedError
+from docmill.service.review.review import RefusedError
 from docmill.web.security import HEADERS
 from docmill.web.templating import Templates
 

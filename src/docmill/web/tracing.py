@@ -3,7 +3,7 @@
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from docmill.service.tracing import Tracer
+from docmill.service.observe.tracing import Tracer
 
 _UNTRACED = ("/healthz", "/readyz", "/metrics", "/static/", "/api/v1/events")
 """Asked all the time, or answered for as long as somebody looks."""

@@ -8,9 +8,9 @@ from uuid import UUID
 from starlette.requests import Request
 
 from docmill.errors import CorruptError, DocmillError, EncryptedError, TooLargeError, ValidationError
+from docmill.web.context import Vault
 from docmill.web.multipart import files
 from docmill.web.problems import status_of
-from docmill.web.vault import Vault
 
 _OURS_TO_TELL = (TooLargeError, CorruptError, EncryptedError)
 """Refusals of one file; the others of the same upload go on. Whatever else fails, fails the whole request."""

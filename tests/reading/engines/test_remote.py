@@ -11,14 +11,14 @@ import pytest
 from PIL import Image
 
 from docmill.errors import CorruptError, DocmillError, NetworkError, UnauthorizedError
-from docmill.limits import Slots, TimeLimit
-from docmill.model import Page
-from docmill.reading.engines.drawing import Drawn, page_of, turn_of
-from docmill.reading.engines.reader import Sight
+from docmill.model.document import Page
+from docmill.reading.engines.engine import Sight
+from docmill.reading.engines.page_image import Drawn, page_of, turn_of
 from docmill.reading.engines.remote import Calling, RemoteReader
-from docmill.reading.ocr import Recognised
-from docmill.reading.options import ReadingOptions
-from docmill.reading.pool import Pool
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.ocr.page import Recognised
+from docmill.resilience.time_limits import Slots, TimeLimit
+from docmill.workers.pool import Pool
 
 OPTIONS = ReadingOptions()
 BOX = np.array([[40, 20], [120, 20], [120, 40], [40, 40]], np.float32)

@@ -35,12 +35,11 @@ from docmill.errors import (
     UnauthorizedError,
     ValidationError,
 )
-from docmill.limits import Slots
 from docmill.llm.answers import translated, usage_of
 from docmill.llm.providers import model_of
-from docmill.model import Page, Usage, Words
-from docmill.reading.engines.drawing import Drawn
-from docmill.reading.engines.reader import Meter, PageReader, Sight
+from docmill.model.document import Page, Usage, Words
+from docmill.reading.engines.engine import Meter, PageReader, Sight
+from docmill.reading.engines.page_image import Drawn
 from docmill.reading.engines.remote import Calling, Reading, TranscribingReader
 from docmill.reading.engines.vision import (
     INSTRUCTIONS,
@@ -48,8 +47,9 @@ from docmill.reading.engines.vision import (
     VisionModel,
     lines_of,
 )
-from docmill.reading.options import ReadingOptions
-from docmill.reading.pool import Pool
+from docmill.reading.files.options import ReadingOptions
+from docmill.resilience.time_limits import Slots
+from docmill.workers.pool import Pool
 
 PICTURE = Drawn(b"jpeg", 400, 200, 595, 297.5, 0)
 ANSWER = {

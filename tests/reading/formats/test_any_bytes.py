@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from docmill.errors import DocmillError
-from docmill.reading import tasks
+from docmill.reading.child import tasks
+from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import READERS
-from docmill.reading.options import ReadingOptions
 
 OPTIONS = ReadingOptions()
 MARKUP = [

@@ -10,9 +10,9 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
 from docmill.errors import CorruptError
-from docmill.reading.flow import Block, Grid, Heading, PageBreak, Paragraph
+from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.docx import read
-from docmill.reading.options import ReadingOptions
+from docmill.reading.layout.typeset import Block, Grid, Heading, PageBreak, Paragraph
 
 MakeZip = Callable[[Mapping[str, str]], Path]
 OPTIONS = ReadingOptions()

@@ -1,8 +1,8 @@
 import pytest
 
 from docmill.errors import TooLargeError
-from docmill.reading.flow import Block, Grid, Heading, Paragraph
 from docmill.reading.formats import html
+from docmill.reading.layout.typeset import Block, Grid, Heading, Paragraph
 
 
 def shown(page: str | bytes) -> list[Block]:

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from docmill.errors import CorruptError, EncryptedError
-from docmill.reading.flow import Block, Grid, Heading, PageBreak, Paragraph
+from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import odf
-from docmill.reading.options import ReadingOptions
+from docmill.reading.layout.typeset import Block, Grid, Heading, PageBreak, Paragraph
 
 MakeZip = Callable[[Mapping[str, str]], Path]
 OPTIONS = ReadingOptions()

@@ -5,9 +5,9 @@ import pptx
 from pptx.presentation import Presentation
 from pptx.util import Inches
 
-from docmill.reading.flow import Block, Grid, Heading, Missing, PageBreak, Paragraph
+from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.pptx import read
-from docmill.reading.options import ReadingOptions
+from docmill.reading.layout.typeset import Block, Grid, Heading, Missing, PageBreak, Paragraph
 
 MakeZip = Callable[[Mapping[str, str]], Path]
 OPTIONS = ReadingOptions()

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.reading.flow import Grid, PageBreak, Paragraph
 from docmill.reading.formats.rtf import blocks
+from docmill.reading.layout.typeset import Grid, PageBreak, Paragraph
 
 HEAD = (
     rb"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0\fcharset0 Arial;}"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from docmill.reading.flow import Block, Grid, Heading, Missing, PageBreak, Paragraph
-from docmill.reading.formats import markdown, table_text, text
-from docmill.reading.options import ReadingOptions
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.formats import delimited_text, markdown, plain_text
+from docmill.reading.layout.typeset import Block, Grid, Heading, Missing, PageBreak, Paragraph
 
 OPTIONS = ReadingOptions()
 
@@ -18,13 +18,13 @@ def path(tmp_path: Path) -> Path:
 
 def as_table(path: Path, content: bytes | str) -> list[Block]:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return table_text.read(path, OPTIONS)
+    return delimited_text.read(path, OPTIONS)
 
 
 def test_lines_stay_and_form_feeds_start_pages(path: Path) -> None:
     path.write_bytes(b"Net   5\r\nVAT   1\f\f\nlast\r")
 
-    assert text.read(path, OPTIONS) == [
+    assert plain_text.read(path, OPTIONS) == [
         Paragraph("Net   5\nVAT   1", is_set=True),
         PageBreak(),
         Paragraph("last", is_set=True),
@@ -35,7 +35,7 @@ def test_lines_stay_and_form_feeds_start_pages(path: Path) -> None:
 def test_a_file_of_spaces_holds_no_text(path: Path) -> None:
     path.write_text(" \n\f \n")
 
-    assert text.read(path, OPTIONS) == []
+    assert plain_text.read(path, OPTIONS) == []
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_quotation_mark_that_never_ends_makes_it_text(path: Path) -> None:
 
 
 def test_a_table_without_end_is_read_as_far_as_possible(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_text, "MAX_CELLS", 4)
+    monkeypatch.setattr(delimited_text, "MAX_CELLS", 4)
 
     grid, missing = as_table(path, "a,b\n1,2\n3,4\n")
 

@@ -6,11 +6,11 @@ import pytest
 import xlwt
 
 from docmill.errors import CorruptError
-from docmill.reading.flow import Grid, Heading, PageBreak
-from docmill.reading.formats import sheet as sheets
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.formats import cells as sheets
 from docmill.reading.formats import xls
-from docmill.reading.formats.sheet import Budget
-from docmill.reading.options import ReadingOptions
+from docmill.reading.formats.cells import Budget
+from docmill.reading.layout.typeset import Grid, Heading, PageBreak
 
 OPTIONS = ReadingOptions()
 

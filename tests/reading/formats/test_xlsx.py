@@ -8,10 +8,10 @@ import pytest
 from openpyxl.worksheet.worksheet import Worksheet
 
 from docmill.errors import CorruptError
-from docmill.reading.flow import Block, Grid, Heading, Missing, PageBreak, Paragraph
-from docmill.reading.formats import sheet as sheets
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.formats import cells as sheets
 from docmill.reading.formats.xlsx import read
-from docmill.reading.options import ReadingOptions
+from docmill.reading.layout.typeset import Block, Grid, Heading, Missing, PageBreak, Paragraph
 
 MakeZip = Callable[[Mapping[str, str]], Path]
 OPTIONS = ReadingOptions()

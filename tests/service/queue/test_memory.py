@@ -2,7 +2,7 @@ import pytest
 
 from contracts.queue import MAX_RECEIVES, VISIBILITY_S, QueueContract
 from docmill.ports import Queue
-from docmill.service.queue.memory import MemoryQueue
+from docmill.testing.queue import MemoryQueue
 
 
 class TestMemoryQueue(QueueContract):

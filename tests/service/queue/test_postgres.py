@@ -7,7 +7,7 @@ import pytest
 from contracts.queue import MAX_RECEIVES, VISIBILITY_S, QueueContract
 from docmill.errors import ServerError
 from docmill.ports import Queue
-from docmill.service.notices import Notices
+from docmill.service.events.wakeups import Notices
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.store.database import Conn, Database
 

@@ -11,8 +11,8 @@ from contracts.queue import MAX_RECEIVES, VISIBILITY_S, QueueContract
 from docmill.errors import NetworkError
 from docmill.ports import Queue
 from docmill.service.aws.client import Operations, Session, opened
-from docmill.service.aws.faults import RefusedError
-from docmill.service.queue.channel import Channel
+from docmill.service.aws.errors import RefusedError
+from docmill.service.aws.sqs_channel import Channel
 from docmill.service.queue.sqs import SqsQueue
 from emulators import Emulator
 

@@ -11,8 +11,8 @@ from botocore.exceptions import ClientError
 from docmill.errors import ServerError
 from docmill.ports import Message
 from docmill.service.aws.client import Operations
-from docmill.service.aws.faults import RefusedError
-from docmill.service.queue.channel import MAX_BODY_BYTES, Channel
+from docmill.service.aws.errors import RefusedError
+from docmill.service.aws.sqs_channel import MAX_BODY_BYTES, Channel
 from docmill.service.queue.sqs import SqsQueue
 
 Answer = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]

@@ -1,6 +1,6 @@
 """How a person may name a document."""
 
-from docmill.service.stack import Service
+from docmill.service.app import Service
 from docmill.service.store import documents
 from scripted import Upload
 

@@ -5,10 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from docmill.service.stack import Service
+from docmill.service.app import Service
 from docmill.service.store import dead_letters, documents, ingestions
+from docmill.service.store.database import new_id
 from docmill.service.store.documents import DocumentRow
-from docmill.service.store.ids import new_id
 
 FINISHED = {
     "completed": ("Invoice 7", True, False, "ready"),

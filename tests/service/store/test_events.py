@@ -3,7 +3,7 @@ import asyncio
 import psycopg
 
 from docmill.ports import Original
-from docmill.service.stack import Service
+from docmill.service.app import Service
 from docmill.service.store import events
 from docmill.service.store.events import EventRow
 from scripted import Eyes, Running, Script, Upload

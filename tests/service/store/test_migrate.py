@@ -9,13 +9,12 @@ import pytest
 from psycopg import sql
 
 from docmill.errors import MisconfiguredError, ServerError
-from docmill.service.embedded import EmbeddedPostgres
+from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import documents
-from docmill.service.store.database import Database
-from docmill.service.store.ids import new_id
+from docmill.service.store.database import Database, new_id
 from docmill.service.store.migrate import migrate
 from docmill.service.store.migrations import versions
-from docmill.service.store.tenants import DEFAULT_TENANT_ID
+from docmill.service.store.tags import DEFAULT_TENANT_ID
 from docmill.service.store.upgrade import upgrade
 
 NEWEST = max(module.name[1:5] for module in iter_modules(versions.__path__))

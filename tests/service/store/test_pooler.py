@@ -17,11 +17,11 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from docmill.service.embedded import SERVER_USER, EmbeddedPostgres
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.storage.postgres_server import SERVER_USER, EmbeddedPostgres
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.migrate import migrate
-from docmill.service.store.tenants import DEFAULT_TENANT_ID
+from docmill.service.store.tags import DEFAULT_TENANT_ID
 from scripted import Eyes, Running, Upload
 
 # Fewer than our pools have, so that they are shared.

@@ -9,9 +9,9 @@ import pytest
 from psycopg.types.json import Jsonb
 from pydantic import JsonValue
 
-from docmill.service.stack import Service
+from docmill.service.app import Service
 from docmill.service.store import reviews
-from docmill.service.store.ids import new_id
+from docmill.service.store.database import new_id
 from docmill.service.store.reviews import NewReview
 from scripted import Upload
 

@@ -6,9 +6,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from docmill.service.stack import Service
+from docmill.service.app import Service
 from docmill.service.store import documents, events, ingestions
-from docmill.service.store.ids import new_id
+from docmill.service.store.database import new_id
 from scripted import Upload
 
 WITHOUT_TENANT = {"alembic_version", "message", "dead_message", "outbox", "chore", "vault", "pause"}

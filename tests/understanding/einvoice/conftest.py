@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.model import Document, Embedded
+from docmill.model.document import Document, Embedded
 
 Sample = Callable[..., bytes]
 FOLDER = Path(__file__).parent / "samples"

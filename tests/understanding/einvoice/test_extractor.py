@@ -6,12 +6,13 @@ from decimal import Decimal
 import pytest
 from pydantic import BaseModel
 
-from docmill.model import Classification, Document, Failure, Schema
+from docmill.model.document import Document
+from docmill.model.result import Classification, Failure, Schema
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.classifier import RuleClassifier
+from docmill.understanding.constraints.extractor import REASON, RuleExtractor
 from docmill.understanding.einvoice.extractor import EInvoiceClassifier, EInvoiceExtractor
-from docmill.understanding.extractor import REASON, RuleExtractor
 from docmill.understanding.gate import RuleGate
+from docmill.understanding.types.classifier import RuleClassifier
 
 Sample = Callable[..., bytes]
 Carrying = Callable[..., Document]

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from docmill.model import Classification, Document, Page, Words
-from docmill.understanding.classifier import SURE, LearnedClassifier
-from docmill.understanding.kinds.model import Kinds, shipped
+from docmill.model.document import Document, Page, Words
+from docmill.model.result import Classification
+from docmill.understanding.types.classifier import SURE, LearnedClassifier
+from docmill.understanding.types.model import Kinds, shipped
 
 Typeset = Callable[..., Document]
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from docmill.limits import Slots
 from docmill.llm.providers import model_of
+from docmill.resilience.time_limits import Slots
 from docmill.understanding.llm.asking import Asker
 from llm_server import KEY, MODELS, Provider, Server, serving
 

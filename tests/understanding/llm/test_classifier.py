@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from docmill.batch.memory import MemoryExporter, MemoryJournal, MemoryReader
+from docmill.batch.in_memory import MemoryExporter, MemoryJournal, MemoryReader
 from docmill.errors import TimeLimitError, UnauthorizedError
 from docmill.llm.answers import Price
-from docmill.model import Classification, Document, Usage
+from docmill.model.document import Document, Usage
+from docmill.model.result import Classification
 from docmill.pipeline import Steps, TimeLimits, process
 from docmill.ports import Original, PageJournal, Ref
-from docmill.understanding.fake import FakeClassifier, FakeExtractor, FakeGate
+from docmill.testing.understanding import FakeClassifier, FakeExtractor, FakeGate
 from docmill.understanding.llm.asking import Asker
 from docmill.understanding.llm.classifier import LlmClassifier
 from llm_server import Reply, Server, spoken

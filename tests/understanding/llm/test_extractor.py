@@ -26,14 +26,14 @@ from docmill.errors import (
     ValidationError,
     retry_delay_s,
 )
-from docmill.limits import Slots
 from docmill.llm.answers import Price
 from docmill.llm.providers import model_of
-from docmill.model import Document, Usage
+from docmill.model.document import Document, Usage
 from docmill.ports import Original
-from docmill.schemas.own import schema_of
+from docmill.resilience.time_limits import Slots
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
+from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.llm.asking import Asker
 from docmill.understanding.llm.extractor import LlmExtractor

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from docmill.model import Document
+from docmill.model.document import Document
 from docmill.understanding.llm.injection import orders
 from docmill.understanding.llm.windows import fenced, windows
 

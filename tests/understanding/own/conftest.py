@@ -2,13 +2,14 @@ from collections.abc import Callable
 
 import pytest
 
-from docmill.learning.teaching import taught_by
-from docmill.model import Document, Schema
+from docmill.model.document import Document
+from docmill.model.result import Schema
 from docmill.schemas.outline import outline
-from docmill.understanding.conventions import conventions
-from docmill.understanding.layout import Layout
-from docmill.understanding.own.extractor import meanings_of, untaught
-from docmill.understanding.own.learned import Taught
+from docmill.understanding.corrections.fitting import taught_by
+from docmill.understanding.page.conventions import conventions
+from docmill.understanding.page.layout import Layout
+from docmill.understanding.user_schemas.extractor import meanings_of, untaught
+from docmill.understanding.user_schemas.learned import Taught
 
 Lessons = Callable[..., Taught]
 

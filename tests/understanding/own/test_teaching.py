@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from docmill.errors import MisconfiguredError
-from docmill.learning.logit import fitted
-from docmill.learning.teaching import corrected, held_out, hit, learned
-from docmill.model import Document
-from docmill.schemas.own import schema_of
-from docmill.understanding.own.extractor import OwnExtractor
-from docmill.understanding.own.learned import Lesson, Model, Taught, Weights, dumps, loads
+from docmill.model.document import Document
+from docmill.schemas.user_schemas import schema_of
+from docmill.understanding.corrections.fitting import corrected, held_out, hit, learned
+from docmill.understanding.corrections.logistic import fitted
+from docmill.understanding.user_schemas.extractor import OwnExtractor
+from docmill.understanding.user_schemas.learned import Lesson, Model, Taught, Weights, dumps, loads
 
 Typeset = Callable[..., Document]
 Lessons = Callable[..., Taught]

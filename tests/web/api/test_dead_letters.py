@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from docmill.errors import CorruptError, EncryptedError
-from docmill.service.stack import Service
+from docmill.service.app import Service
 from docmill.service.store import claims
-from docmill.service.store.ids import new_id
+from docmill.service.store.database import new_id
 
 Add = Callable[..., Awaitable[UUID]]
 Fail = Callable[..., Awaitable[UUID]]

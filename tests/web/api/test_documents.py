@@ -8,8 +8,8 @@ import httpx
 import psycopg
 import pytest
 
-from docmill.service.settings import Settings
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
 
 Add = Callable[..., Awaitable[UUID]]
 Finish = Callable[..., Awaitable[None]]

@@ -11,9 +11,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from docmill.service.settings import Settings, Web
+from docmill.service.config.settings import Settings, Web
 from docmill.service.store.events import EventRow
-from docmill.web.serve import serve
+from docmill.web.server import serve
 from docmill.web.stream import frame, frames
 
 Add = Callable[..., Awaitable[UUID]]

@@ -11,14 +11,14 @@ import httpx
 import psycopg
 import pytest
 
-from docmill import transcription
 from docmill.errors import CorruptError, CrashedError, EncryptedError, UnsupportedFileTypeError
-from docmill.model import Document
-from docmill.service.settings import Settings
-from docmill.service.stack import Service
+from docmill.model import codec
+from docmill.model.document import Document
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
+from docmill.testing.page_images import PaintedPages
 from docmill.web import page_images
 from docmill.web.app import create_app
-from docmill.web.painted_pages import PaintedPages
 
 Add = Callable[..., Awaitable[UUID]]
 Finish = Callable[..., Awaitable[None]]
@@ -167,7 +167,7 @@ async def test_a_page_that_stood_on_its_side_is_drawn_as_it_was_read(
 
     document = make_document("Total 12.90", "Second page")
     pages = [replace(page, rotation=90) for page in document.pages[:1]]
-    await service.blobs.put_once("read", transcription.dumps(replace(document, pages=pages)))
+    await service.blobs.put_once("read", codec.dumps(replace(document, pages=pages)))
     await finish(document_id, transcription_file_path="read", page_count=2)
     after = await client.get(f"{address}/1.webp", headers={"if-none-match": before.headers["etag"]})
     unread = await client.get(f"{address}/2.webp")
@@ -188,7 +188,7 @@ async def preprocessed(
         document_id = await add("Märzscan.old.tiff")
         document = make_document("Total 12.90", "Second page", "Third page")
         pages = [replace(page, preprocessed=page.number > 1) for page in document.pages]
-        await service.blobs.put_once("read", transcription.dumps(replace(document, pages=pages)))
+        await service.blobs.put_once("read", codec.dumps(replace(document, pages=pages)))
         await service.blobs.put_once("made", b"%PDF of pictures")
         columns = {"transcription_file_path": "read", "preprocessed_file_path": "made", **columns}
         await finish(document_id, page_count=3, **columns)

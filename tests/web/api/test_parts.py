@@ -6,8 +6,8 @@ from uuid import UUID, uuid4
 import httpx
 import psycopg
 
-from docmill.service.settings import Settings
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
 
 Add = Callable[..., Awaitable[UUID]]
 Finish = Callable[..., Awaitable[None]]

@@ -9,10 +9,10 @@ import httpx
 import psycopg
 import pytest
 
-from docmill.service.settings import Settings
-from docmill.service.stack import Service
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
 from docmill.service.store import events
-from docmill.service.store.ids import new_id
+from docmill.service.store.database import new_id
 from docmill.web.app import create_app
 from docmill.web.page_images import PageRenderer
 

@@ -8,9 +8,9 @@ from uuid import UUID
 import httpx
 import pytest
 
-from docmill.reading.pool import Pool
-from docmill.service.stack import Service
+from docmill.service.app import Service
 from docmill.service.worker import run_worker
+from docmill.workers.pool import Pool
 from teaching import stages
 
 NAME = "Kedai Buku Maju Sdn Bhd"

@@ -9,8 +9,8 @@ import httpx
 import pytest
 import zstandard
 
-from docmill import transcription
-from docmill.service.stack import Service
+from docmill.model import codec
+from docmill.service.app import Service
 
 Read = Callable[..., Awaitable[UUID]]
 
@@ -270,12 +270,10 @@ async def test_a_page_read_in_a_better_picture_leads_to_it(
     client: httpx.AsyncClient, service: Service, read: Read
 ) -> None:
     document_id = await read()
-    document = transcription.loads(await service.blobs.get(f"transcriptions/{document_id}"))
+    document = codec.loads(await service.blobs.get(f"transcriptions/{document_id}"))
     pages = [replace(page, preprocessed=page.number == 2) for page in document.pages]
     await service.blobs.delete(f"transcriptions/{document_id}")
-    await service.blobs.put_once(
-        f"transcriptions/{document_id}", transcription.dumps(replace(document, pages=pages))
-    )
+    await service.blobs.put_once(f"transcriptions/{document_id}", codec.dumps(replace(document, pages=pages)))
 
     first, second = [(await client.get(f"/docs/{document_id}?page={number}")).text for number in (1, 2)]
 

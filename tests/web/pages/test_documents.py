@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from docmill.service.stack import Service
+from docmill.service.app import Service
 from docmill.service.store import documents
 
 Add = Callable[..., Awaitable[UUID]]

@@ -3,10 +3,10 @@
 import pytest
 from pydantic import BaseModel
 
-from docmill.model import Failure, Schema
+from docmill.model.result import Failure, Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.web.view.fields import reading
-from docmill.web.view.said import Said
+from docmill.web.view.review_history import Said
 from docmill.web.view.words import FIELDS, TABLES
 
 

@@ -7,10 +7,11 @@ from decimal import Decimal
 from typing import NamedTuple, Protocol, TypeVar, TypeVarTuple
 
 from docmill.errors import DocmillError, TooLargeError
-from docmill.limits import Guard, Slots
-from docmill.model import Page, Usage
-from docmill.reading.engines.aligning import aligned
-from docmill.reading.engines.drawing import (
+from docmill.model.document import Page, Usage
+from docmill.reading.child.tasks import Recognition
+from docmill.reading.engines.align import aligned
+from docmill.reading.engines.engine import PageReader, Sight
+from docmill.reading.engines.page_image import (
     Drawn,
     Improved,
     draw,
@@ -19,13 +20,12 @@ from docmill.reading.engines.drawing import (
     page_of,
     print_of,
 )
-from docmill.reading.engines.reader import PageReader, Sight
-from docmill.reading.ocr import Recognised
-from docmill.reading.options import ReadingOptions
-from docmill.reading.pool import Pool
-from docmill.reading.recognition import characters_right
-from docmill.reading.tasks import Recognition
-from docmill.spending import spent
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.ocr.page import Recognised
+from docmill.reading.ocr.recognition import characters_right
+from docmill.resilience.spending import spent
+from docmill.resilience.time_limits import Guard, Slots
+from docmill.workers.pool import Pool
 
 log = logging.getLogger(__name__)
 

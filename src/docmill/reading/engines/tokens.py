@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.errors import BadModelOutputError
-from docmill.reading.engines.drawing import Drawn
-from docmill.reading.ocr import Recognised
+from docmill.reading.engines.page_image import Drawn
+from docmill.reading.ocr.page import Recognised
 
 Message: TypeAlias = Any
 """One of Google's messages, whose types are made at run time."""

@@ -7,7 +7,7 @@ from pydantic_ai.models import Model
 
 from docmill.errors import AiContentBlockedError, BadModelOutputError
 from docmill.llm.answers import translated, usage_of
-from docmill.reading.engines.drawing import Drawn
+from docmill.reading.engines.page_image import Drawn
 from docmill.reading.engines.remote import Reading
 
 INSTRUCTIONS = """\

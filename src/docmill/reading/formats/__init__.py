@@ -3,21 +3,21 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from docmill.reading.flow import Block
+from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import (
+    delimited_text,
     docx,
-    einvoice_text,
+    einvoice_xml,
     html,
     markdown,
     odf,
+    plain_text,
     pptx,
     rtf,
-    table_text,
-    text,
     xls,
     xlsx,
 )
-from docmill.reading.options import ReadingOptions
+from docmill.reading.layout.typeset import Block
 
 Read = Callable[[Path, ReadingOptions], list[Block]]
 
@@ -31,14 +31,14 @@ READERS: Mapping[str, Read] = {
     f"{OPEN_DOCUMENT}.presentation": odf.read,
     f"{OPEN_DOCUMENT}.spreadsheet": odf.read_sheets,
     f"{OPEN_DOCUMENT}.text": odf.read,
-    "application/json": text.read,
+    "application/json": plain_text.read,
     "application/rtf": rtf.read,
     "application/vnd.ms-excel": xls.read,
-    "application/xml": einvoice_text.read,
-    "text/csv": table_text.read,
+    "application/xml": einvoice_xml.read,
+    "text/csv": delimited_text.read,
     "text/html": html.read,
     "text/markdown": markdown.read,
-    "text/plain": text.read,
-    "text/tab-separated-values": table_text.read,
+    "text/plain": plain_text.read,
+    "text/tab-separated-values": delimited_text.read,
 }
 """Media type to reader. A reader raises CorruptError, EncryptedError or TooLargeError."""

@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 
 from docmill.errors import CorruptError
-from docmill.reading.flow import Block, Grid, Heading, PageBreak, Paragraph, beside_text, plain
-from docmill.reading.formats.figures import Album, Size
-from docmill.reading.formats.numbering import Numbering
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.formats.docx_numbering import Numbering
 from docmill.reading.formats.package import Element, Package, attribute, child, children, emu, local, value
-from docmill.reading.options import ReadingOptions
+from docmill.reading.formats.pictures import Album, Size
+from docmill.reading.layout.typeset import Block, Grid, Heading, PageBreak, Paragraph, beside_text, plain
 
 SKIPPED = frozenset({"del", "moveFrom", "pPr", "rPr", "tblPr", "trPr", "tcPr", "sdtPr", "rt", "Fallback"})
 """Elements without text that can be seen: deleted, a reading aid, another form of what stands beside."""

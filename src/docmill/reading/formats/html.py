@@ -11,13 +11,13 @@ from urllib.parse import unquote, unquote_to_bytes
 from lxml import etree
 
 from docmill.errors import CorruptError, TooLargeError
-from docmill.reading import encodings
-from docmill.reading.flow import Block, Heading, Paragraph
-from docmill.reading.formats.figures import Album, Size
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.formats.cells import TableCell, table
+from docmill.reading.formats.html_tags import BLOCKS, SPACED, UNSEEN
 from docmill.reading.formats.package import Element, attribute, local
-from docmill.reading.formats.tables import TableCell, table
-from docmill.reading.formats.tags import BLOCKS, SPACED, UNSEEN
-from docmill.reading.options import ReadingOptions
+from docmill.reading.formats.pictures import Album, Size
+from docmill.reading.layout.typeset import Block, Heading, Paragraph
+from docmill.reading.text import encodings
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 PREFORMATTED = frozenset({"listing", "plaintext", "pre", "textarea", "xmp"})

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from docmill.reading import encodings
-from docmill.reading.flow import Block, Grid, Heading, Paragraph
-from docmill.reading.formats.figures import Album
+from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.html import INLINE, unpacked
-from docmill.reading.options import ReadingOptions
+from docmill.reading.formats.pictures import Album
+from docmill.reading.layout.typeset import Block, Grid, Heading, Paragraph
+from docmill.reading.text import encodings
 
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 HEADING = re.compile(r"^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$")

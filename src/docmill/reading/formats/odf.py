@@ -6,13 +6,12 @@ from functools import partial
 from pathlib import Path
 
 from docmill.errors import CorruptError, EncryptedError
-from docmill.reading.flow import Block, Heading, PageBreak, Paragraph, plain
-from docmill.reading.formats.figures import Album, Size
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.formats.cells import Budget, Sheet, TableCell, table
+from docmill.reading.formats.cells import blocks as sheet_blocks
 from docmill.reading.formats.package import Element, Package, attribute, child, children, local
-from docmill.reading.formats.sheet import Budget, Sheet
-from docmill.reading.formats.sheet import blocks as sheet_blocks
-from docmill.reading.formats.tables import TableCell, table
-from docmill.reading.options import ReadingOptions
+from docmill.reading.formats.pictures import Album, Size
+from docmill.reading.layout.typeset import Block, Heading, PageBreak, Paragraph, plain
 
 SKIPPED = frozenset({"annotation", "desc", "event-listeners", "forms", "ruby-text", "tracked-changes"})
 """Elements without text that can be seen."""

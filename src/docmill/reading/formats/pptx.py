@@ -5,11 +5,11 @@ from functools import partial
 from pathlib import Path
 
 from docmill.errors import CorruptError
-from docmill.reading.flow import Block, Heading, Missing, PageBreak, Paragraph, plain
-from docmill.reading.formats.figures import Album, Size
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.formats.cells import TableCell, table
 from docmill.reading.formats.package import Element, Package, attribute, child, children, emu, local
-from docmill.reading.formats.tables import TableCell, table
-from docmill.reading.options import ReadingOptions
+from docmill.reading.formats.pictures import Album, Size
+from docmill.reading.layout.typeset import Block, Heading, Missing, PageBreak, Paragraph, plain
 
 TITLES = frozenset({"ctrTitle", "title"})
 SILENT = frozenset({"dt", "ftr", "hdr", "sldImg", "sldNum"})

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from docmill.errors import CorruptError
-from docmill.reading.flow import Block, Grid, PageBreak, Paragraph
-from docmill.reading.formats.figures import Album, Size
-from docmill.reading.options import ReadingOptions
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.formats.pictures import Album, Size
+from docmill.reading.layout.typeset import Block, Grid, PageBreak, Paragraph
 
 TOKEN = re.compile(
     rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})?[ ]?"

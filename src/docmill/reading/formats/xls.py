@@ -15,13 +15,13 @@ from xlrd.sheet import Cell
 from xlrd.sheet import Sheet as Worksheet
 
 from docmill.errors import CorruptError, EncryptedError
-from docmill.reading.flow import Block, Unread
-from docmill.reading.formats import numberformat, xlspictures
-from docmill.reading.formats.figures import BROKEN, Album
-from docmill.reading.formats.numberformat import GENERAL
-from docmill.reading.formats.sheet import Budget, Sheet, blocks
-from docmill.reading.options import ReadingOptions
-from docmill.reading.protected import LOCKED
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.files.passwords import LOCKED
+from docmill.reading.formats import number_format, xls_pictures
+from docmill.reading.formats.cells import Budget, Sheet, blocks
+from docmill.reading.formats.number_format import GENERAL
+from docmill.reading.formats.pictures import BROKEN, Album
+from docmill.reading.layout.typeset import Block, Unread
 
 DAMAGED = (
     XLRDError,
@@ -68,7 +68,7 @@ def _add_pictures(sheets: list[Sheet], path: Path) -> None:
     """Put the pictures on their sheets, those of unknown place on the last."""
     album = Album()
     try:
-        found = xlspictures.by_sheet(path)
+        found = xls_pictures.by_sheet(path)
     except DAMAGED:
         sheets[-1].pictures.append(Unread(BROKEN))
         return
@@ -95,7 +95,7 @@ def _sheet(book: Book, worksheet: Worksheet, budget: Budget) -> Sheet:
 
 def _shown(book: Book, cell: Cell) -> str:
     if cell.ctype in (xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE):
-        return numberformat.shown(float(cell.value), _format(book, cell), from_1904=bool(book.datemode))
+        return number_format.shown(float(cell.value), _format(book, cell), from_1904=bool(book.datemode))
     if cell.ctype == xlrd.XL_CELL_BOOLEAN:
         return "TRUE" if cell.value else "FALSE"
     if cell.ctype == xlrd.XL_CELL_ERROR:
@@ -106,7 +106,7 @@ def _shown(book: Book, cell: Cell) -> str:
 def _format(book: Book, cell: Cell) -> str:
     look = book.xf_list[cell.xf_index or 0]
     key: int = look.format_key  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
-    if key in numberformat.BUILT_IN:
-        return numberformat.BUILT_IN[key]
+    if key in number_format.BUILT_IN:
+        return number_format.BUILT_IN[key]
     found = book.format_map.get(key)
     return found.format_str if found else GENERAL

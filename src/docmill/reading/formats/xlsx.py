@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from docmill.errors import CorruptError
-from docmill.reading.flow import Block
-from docmill.reading.formats import numberformat
-from docmill.reading.formats.figures import Album, Size
-from docmill.reading.formats.numberformat import BUILT_IN, GENERAL
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.formats import number_format
+from docmill.reading.formats.cells import Budget, Sheet, blocks
+from docmill.reading.formats.number_format import BUILT_IN, GENERAL
 from docmill.reading.formats.package import Element, Package, attribute, child, children, emu, local
-from docmill.reading.formats.sheet import Budget, Sheet, blocks
-from docmill.reading.options import ReadingOptions
+from docmill.reading.formats.pictures import Album, Size
+from docmill.reading.layout.typeset import Block
 
 REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})")
 SHEETS = frozenset({"worksheet", "macrosheet", "xlMacrosheet", "dialogsheet", "chartsheet"})
@@ -162,7 +162,7 @@ def _number(text: str, style: str | None, looks: _Looks) -> str:
         return text
     index = _digits(style, default=0)
     code = looks.formats[index] if index < len(looks.formats) else GENERAL
-    return numberformat.shown(number, code, from_1904=looks.from_1904)
+    return number_format.shown(number, code, from_1904=looks.from_1904)
 
 
 def _digits(text: str | None, *, default: int) -> int:

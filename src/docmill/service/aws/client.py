@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 from aiobotocore.config import AioConfig
 from aiobotocore.session import AioSession
 
-from docmill.service.aws.faults import translated
+from docmill.service.aws.errors import translated
 
 _CONNECT_S = 5
 _READ_S = 30

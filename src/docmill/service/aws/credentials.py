@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from botocore.session import Session
 
-from docmill.service.aws.faults import no_credentials
+from docmill.service.aws.errors import no_credentials
 
 if TYPE_CHECKING:
     from obstore.store import S3Credential  # exists for type checkers only

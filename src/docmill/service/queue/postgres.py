@@ -9,9 +9,8 @@ from psycopg.rows import class_row
 
 from docmill.errors import DocmillError
 from docmill.ports import DeadMessage, Depth, Message
-from docmill.service.notices import Notices
-from docmill.service.store.database import Conn, Database
-from docmill.service.store.ids import new_id
+from docmill.service.events.wakeups import Notices
+from docmill.service.store.database import Conn, Database, new_id
 
 _NO_ID = UUID(int=0)
 

@@ -9,12 +9,12 @@ from uuid import UUID
 from psycopg.rows import class_row
 
 from docmill.errors import DocmillError
-from docmill.model import Usage
-from docmill.service.protocol import Obstacle
+from docmill.model.document import Usage
+from docmill.resilience.spending import NOTHING
+from docmill.service.protocol.claim_rules import Obstacle
 from docmill.service.store import dead_letters
 from docmill.service.store.database import Conn
 from docmill.service.store.storable import dumped, storable
-from docmill.spending import NOTHING
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
+import uuid_utils
 from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
@@ -196,3 +197,22 @@ async def _become_app(conn: Conn, *, for_transaction: bool) -> None:
         """,
         {"local": for_transaction, "idle": f"{ANSWER_S:g}s"},
     )
+
+
+def new_id() -> UUID:
+    """A UUIDv7: ids grow with time, so that new rows share index pages."""
+    return UUID(bytes=uuid_utils.uuid7().bytes)
+
+
+async def lock_file(conn: Conn, path: str) -> None:
+    """Be the only one who makes or removes the stored file `path`, after waiting for that."""
+    await conn.execute("SELECT pg_advisory_xact_lock(hashtextextended(%(path)s, 0))", {"path": path})
+
+
+async def try_lock(conn: Conn, name: str) -> bool:
+    """As `lock_file`, for a file or anything else, but without waiting: whether it was free."""
+    cur = await conn.execute(
+        "SELECT pg_try_advisory_xact_lock(hashtextextended(%(name)s, 0))", {"name": name}
+    )
+    (is_ours,) = await cur.fetchone() or (False,)
+    return is_ours

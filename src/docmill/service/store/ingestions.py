@@ -12,8 +12,7 @@ from psycopg.types.json import Jsonb
 from pydantic import JsonValue
 
 from docmill.errors import EncryptedError
-from docmill.service.store.database import Conn
-from docmill.service.store.ids import new_id
+from docmill.service.store.database import Conn, new_id
 
 
 @dataclass(frozen=True)

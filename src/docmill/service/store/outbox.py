@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from docmill.service.store.database import Conn
-from docmill.service.store.ids import new_id
+from docmill.service.store.database import Conn, new_id
 
 
 async def add(conn: Conn, queue: str, bodies: Sequence[str], *, delay_s: float) -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from docmill.model import Part
+from docmill.model.document import Part
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn
 from docmill.service.store.storable import storable

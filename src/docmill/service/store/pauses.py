@@ -6,7 +6,7 @@ from datetime import datetime
 
 from psycopg.rows import class_row
 
-from docmill.service.pause import Cause
+from docmill.service.protocol.pause import Cause
 from docmill.service.store.database import Conn
 from docmill.service.store.storable import storable
 

@@ -1,5 +1,7 @@
 """The tags that a tenant's documents bear."""
 
+from uuid import UUID
+
 from docmill.service.store.database import Conn
 
 
@@ -21,3 +23,10 @@ async def in_use(conn: Conn, *, documents: int, limit: int) -> list[str]:
         {"documents": documents, "limit": limit},
     )
     return [tag for (tag,) in await cur.fetchall()]
+
+
+DEFAULT_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
+"""The tenant that the first migration makes, for an installation that serves one organisation."""
+
+DEFAULT_USER_ID = UUID("00000000-0000-7000-8000-000000000002")
+"""Who uploaded a document where nobody signs in."""

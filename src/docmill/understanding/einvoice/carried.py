@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from docmill.model import Document, Embedded, Failure
+from docmill.model.document import Document, Embedded
+from docmill.model.result import Failure
 from docmill.understanding.einvoice.reading import EInvoice, einvoice
 from docmill.understanding.einvoice.tree import UnreadableError
-from docmill.understanding.evidence import values
+from docmill.understanding.locate.evidence import values
 
 UNREADABLE = "xml_unreadable"
 CONTRADICTION = "xml_contradicts"

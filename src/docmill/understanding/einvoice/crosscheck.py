@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 
-from docmill.model import Failure, letters_and_digits
+from docmill.model.document import letters_and_digits
+from docmill.model.result import Failure
 from docmill.understanding.einvoice.printed import Printed
-from docmill.understanding.findings import Finding
+from docmill.understanding.fields.findings import Finding
 
 CHECK = "xml_mismatch"
 LEAST_SURE = 0.5

@@ -1,14 +1,15 @@
 """`Extractor` and `Classifier` for documents that bring their data along."""
 
-from docmill.model import Classification, Document, Evidence, Extraction, Failure, Schema
+from docmill.model.document import Document
+from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema
 from docmill.ports import Classifier, Extractor, Original
 from docmill.understanding.einvoice.carried import carried, is_bare
 from docmill.understanding.einvoice.crosscheck import mismatches
 from docmill.understanding.einvoice.places import EMBEDDED, Places
 from docmill.understanding.einvoice.printed import Printed
 from docmill.understanding.einvoice.reading import EInvoice
-from docmill.understanding.evidence import values
-from docmill.understanding.tags import chosen, said
+from docmill.understanding.locate.evidence import values
+from docmill.understanding.types.tags import chosen, said
 
 _CREDIT_NOTES = frozenset({"81", "83", "261", "262", "296", "308", "381", "396", "420", "458", "532"})
 """UNTDID 1001, those of EN 16931's credit notes."""

@@ -1,11 +1,12 @@
 """Where the pages show what an XML says."""
 
-from docmill.model import Document, Evidence, Place, letters_and_digits
+from docmill.model.document import Document, Place, letters_and_digits
+from docmill.model.result import Evidence
 from docmill.schemas.registry import REGISTRY
+from docmill.understanding.constraints.extractor import ruled_findings
 from docmill.understanding.einvoice.reading import EInvoice
-from docmill.understanding.evidence import located
-from docmill.understanding.extractor import ruled_findings
-from docmill.understanding.studied import candidates_of
+from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.locate.evidence import located
 
 EMBEDDED = Evidence(page=None, box=None, text=None, match="embedded", confidence=1.0)
 

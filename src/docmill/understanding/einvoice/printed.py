@@ -6,11 +6,11 @@ from datetime import date
 from decimal import Decimal
 from functools import cached_property
 
-from docmill.model import Document, letters_and_digits
-from docmill.neighbours import stretches
-from docmill.understanding.codes import Code, find_ibans, find_vat_ids
-from docmill.understanding.dates import find_dates
-from docmill.understanding.money import Mark, find_amounts
+from docmill.model.document import Document, letters_and_digits
+from docmill.understanding.page.neighbours import stretches
+from docmill.understanding.text.codes import Code, find_ibans, find_vat_ids
+from docmill.understanding.text.dates import find_dates
+from docmill.understanding.text.money import Mark, find_amounts
 
 MAX_PAGES = 40
 """Header fields and totals do not stand behind so many."""

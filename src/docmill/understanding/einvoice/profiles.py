@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from docmill.schemas.einvoices import EInvoiceKind
+from docmill.schemas.einvoice_kinds import EInvoiceKind
 
 Level = Literal["minimum", "without_lines", "en16931", "zugferd1", "order", "other"]
 """Which rules hold: EN 16931's, those of its parts, of ZUGFeRD 1, of orders; or none that we know."""

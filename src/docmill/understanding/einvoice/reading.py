@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from docmill.model import DocumentType, Failure
-from docmill.schemas.einvoices import ENVELOPE, ROOTS, EInvoiceKind
+from docmill.model.result import DocumentType, Failure
+from docmill.schemas.einvoice_kinds import ENVELOPE, ROOTS, EInvoiceKind
 from docmill.schemas.fields import Fields
 from docmill.schemas.types import DeliveryNote, Invoice, PurchaseOrder
 from docmill.understanding.einvoice import cii, cio, ubl

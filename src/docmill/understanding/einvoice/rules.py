@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from docmill.model import Failure
-from docmill.schemas.einvoices import EInvoiceKind
+from docmill.model.result import Failure
+from docmill.schemas.einvoice_kinds import EInvoiceKind
 from docmill.understanding.einvoice import codelists
 from docmill.understanding.einvoice.mapping import FIELDS, LINE_FIELDS, items
 from docmill.understanding.einvoice.profiles import Level, Profile

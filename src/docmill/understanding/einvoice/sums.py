@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from docmill.model import Failure
+from docmill.model.result import Failure
 from docmill.understanding.einvoice.mapping import items
 from docmill.understanding.einvoice.profiles import Level
 from docmill.understanding.einvoice.terms import Terms

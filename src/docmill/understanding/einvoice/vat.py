@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
 
-from docmill.model import Failure
+from docmill.model.result import Failure
 from docmill.understanding.einvoice.codelists import CATEGORIES, REASONED, UNTAXED
 from docmill.understanding.einvoice.mapping import items
 from docmill.understanding.einvoice.profiles import Level

@@ -29,8 +29,8 @@ from docmill.errors import (
     ServerError,
     TransientError,
 )
-from docmill.limits import Guard, Slots
 from docmill.llm.answers import Price, translated, usage_of
+from docmill.resilience.time_limits import Guard, Slots
 from docmill.understanding.llm.meter import Meter
 
 TOOL = "answer"
@@ -61,7 +61,7 @@ class Question(NamedTuple):
 class Asker:
     """A model with the manners of asking it.
 
-    guard: around every call, see `docmill.breaker.guarded`. sees: whether it may be shown pictures.
+    guard: around every call, see `breaker.guarded`. sees: whether it may be shown pictures.
     output: how its answer is bound to the schema; servers of one's own mostly know `native` best. price: None
     for the usual one. limit_s: of one call.
     """

@@ -9,15 +9,16 @@ from decimal import Decimal
 from typing import Any, cast
 
 from docmill.errors import DocmillError, DocumentError, SetupError, TimeLimitError, TransientError
-from docmill.limits import inner_limit
-from docmill.model import DOCUMENT_TYPES, Classification, Document
+from docmill.model.document import Document
+from docmill.model.result import DOCUMENT_TYPES, Classification
 from docmill.ports import Classifier, Original
-from docmill.understanding.dates import find_dates
-from docmill.understanding.days import plausible
+from docmill.resilience.time_limits import inner_limit
 from docmill.understanding.llm.asking import Asker, Question
 from docmill.understanding.llm.meter import Meter
 from docmill.understanding.llm.windows import Pictures, fenced, pictured, windows
-from docmill.understanding.tags import chosen, one_line
+from docmill.understanding.text.dates import find_dates
+from docmill.understanding.types.days import plausible
+from docmill.understanding.types.tags import chosen, one_line
 
 log = logging.getLogger(__name__)
 

@@ -8,15 +8,16 @@ from typing import Any, NamedTuple, cast
 from pydantic import BaseModel
 
 from docmill.errors import ContextTooLongError, DocmillError, first_of
-from docmill.model import Document, Evidence, Extraction, Schema
+from docmill.model.document import Document
+from docmill.model.result import Evidence, Extraction, Schema
 from docmill.ports import Original
 from docmill.schemas.filling import filled
-from docmill.understanding.evidence import located, values
 from docmill.understanding.llm.asking import Asker, Question
 from docmill.understanding.llm.form import asked, tidied
 from docmill.understanding.llm.injection import orders
 from docmill.understanding.llm.meter import Meter
 from docmill.understanding.llm.windows import CHARACTERS, Pictures, Window, fenced, pictured, windows
+from docmill.understanding.locate.evidence import located, values
 
 INSTRUCTIONS = """\
 You read documents for a bookkeeper and answer with one JSON object of the given schema. Take each value \

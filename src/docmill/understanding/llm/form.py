@@ -6,10 +6,10 @@ from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Any, cast
 
-from docmill.model import Schema
+from docmill.model.result import Schema
 from docmill.schemas.outline import FieldOutline, Kind, outline
-from docmill.understanding.dates import find_dates
-from docmill.understanding.money import find_amounts
+from docmill.understanding.text.dates import find_dates
+from docmill.understanding.text.money import find_amounts
 
 LONGEST_TEXT = 2000
 MOST_ITEMS = 1000

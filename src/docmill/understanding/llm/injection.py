@@ -3,8 +3,9 @@
 import re
 import unicodedata
 
-from docmill.model import Document, Failure
-from docmill.understanding.folding import fold
+from docmill.model.document import Document
+from docmill.model.result import Failure
+from docmill.understanding.text.folding import fold
 
 CHECK = "injection"
 FAILURE = Failure(

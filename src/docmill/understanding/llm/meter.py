@@ -4,14 +4,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from decimal import Decimal
 
-from docmill.model import Usage
-from docmill.spending import count, spent
+from docmill.model.document import Usage
+from docmill.resilience.spending import count, spent
 
 
 class Meter:
     """What a document's questions have cost, and how much is left of its budget.
 
-    before: what it has cost so far, where nobody counts that over its attempts (`docmill.spending`).
+    before: what it has cost so far, where nobody counts that over its attempts (`resilience.spending`).
     """
 
     def __init__(self, budget: Decimal | None, before: Usage | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pydantic_ai import BinaryContent
 
-from docmill.model import Document, Page
+from docmill.model.document import Document, Page
 from docmill.ports import Original
 
 CHARACTERS = 48_000

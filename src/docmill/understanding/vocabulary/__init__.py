@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 
-from docmill.model import DocumentType
+from docmill.model.result import DocumentType
 from docmill.understanding.vocabulary.concepts import Column, Concept
 
 CODES = ("en", "de", "fr", "es", "it", "nl", "ms")

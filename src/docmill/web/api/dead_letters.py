@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from docmill.service.dead_letters import Selection
 from docmill.service.store import dead_letters
 from docmill.web.api.shapes import WORD, DeadLetter, DeadLetterChoice, DeadLetterList, Purging, Redriving
-from docmill.web.vault import TheVault
+from docmill.web.context import TheVault
 
 router = APIRouter(prefix="/dead-letters", tags=["dead letters"])
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import JSONResponse
 
-from docmill.model import DocumentType
+from docmill.model.result import DocumentType
 from docmill.service.store import documents
 from docmill.web.api.shapes import (
     DocumentDetail,
@@ -22,9 +22,9 @@ from docmill.web.api.shapes import (
     UploadedFile,
     UploadResult,
 )
+from docmill.web.context import TheVault, preprocessed_path
 from docmill.web.problems import problem, problem_response
 from docmill.web.uploads import Uploaded, receive, refusal_of, upload_status
-from docmill.web.vault import TheVault, preprocessed_path
 from docmill.web.view.document import failures_of, page_count_of, result_of
 
 router = APIRouter(prefix="/documents", tags=["documents"])

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Header, Query
 from starlette.responses import Response, StreamingResponse
 
 from docmill.service.store import events
+from docmill.web.context import TheVault
 from docmill.web.stream import frames
-from docmill.web.vault import TheVault
 
 router = APIRouter(tags=["events"])
 

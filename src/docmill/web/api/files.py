@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from docmill.errors import DocumentError, TransientError
-from docmill.reading.prints import shown
+from docmill.reading.images.kept_scans import shown
 from docmill.service.store.documents import DocumentRow
+from docmill.web.context import TheVault, Vault, preprocessed_path
 from docmill.web.page_images import WIDTHS_PX, picture_version, placeholder
-from docmill.web.vault import TheVault, Vault, preprocessed_path
 
 router = APIRouter(prefix="/documents/{document_id}", tags=["files"])
 

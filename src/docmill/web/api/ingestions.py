@@ -5,7 +5,7 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from docmill.web.api.shapes import Ingestion, IngestionList
-from docmill.web.vault import TheVault
+from docmill.web.context import TheVault
 
 router = APIRouter(prefix="/documents/{document_id}/ingestions", tags=["ingestions"])
 

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 
 from docmill.service.store import pauses
 from docmill.web.api.shapes import Pause, PauseList
-from docmill.web.vault import TheVault
+from docmill.web.context import TheVault
 
 router = APIRouter(prefix="/pauses", tags=["operations"])
 

@@ -8,10 +8,11 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from docmill.errors import ChangedError
-from docmill.model import Box, Evidence, Failure
-from docmill.service.case import Wish, shown
-from docmill.service.reviewing import Reviewed
-from docmill.web.vault import TheVault
+from docmill.model.document import Box
+from docmill.model.result import Evidence, Failure
+from docmill.service.review.review import Wish, shown
+from docmill.service.review.reviews import Reviewed
+from docmill.web.context import TheVault
 
 router = APIRouter(prefix="/documents/{document_id}/reviews", tags=["reviews"])
 

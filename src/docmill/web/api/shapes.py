@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-from docmill.model import Evidence, Failure, Verdict
+from docmill.model.result import Evidence, Failure, Verdict
 from docmill.service.store.dead_letters import DeadLetterRow
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow

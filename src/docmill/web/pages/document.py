@@ -9,8 +9,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from docmill.errors import EncryptedError
 from docmill.service.store import events, pauses
+from docmill.web.context import TheVault, Vault, not_found
 from docmill.web.page_images import is_viewable, picture_version
-from docmill.web.vault import TheVault, Vault, not_found
 from docmill.web.view.cards import money, title
 from docmill.web.view.document import TABS, choose, document_view, page_count_of
 from docmill.web.view.listing import parsed_id

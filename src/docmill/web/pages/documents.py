@@ -11,10 +11,10 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from docmill.service.store import documents, events, ingestions, parts, pauses
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
+from docmill.web.context import TheVault, not_found
 from docmill.web.page_images import is_viewable, picture_version
 from docmill.web.templating import THEME_COOKIE, THEMES
 from docmill.web.uploads import receive, upload_status
-from docmill.web.vault import TheVault, not_found
 from docmill.web.view.cards import Card, card
 from docmill.web.view.document import failures_of, result_of
 from docmill.web.view.listing import PAGE_SIZE, Filters, parsed_id

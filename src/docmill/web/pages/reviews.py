@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse, Response
 
 from docmill.errors import ChangedError
-from docmill.service.case import RefusedError, Wish
+from docmill.service.review.review import RefusedError, Wish
+from docmill.web.context import TheVault, Vault, not_found
 from docmill.web.pages.document import Refusal, document_page, known_id
-from docmill.web.vault import TheVault, Vault, not_found
 from docmill.web.view.fields import element_id
 
 router = APIRouter(include_in_schema=False)

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlencode
 
-from docmill.model import Document, Failure, Page
-from docmill.service.case import failures_in
-from docmill.service.reviewing import Reviewed
+from docmill.model.document import Document, Page
+from docmill.model.result import Failure
+from docmill.service.review.review import failures_in
+from docmill.service.review.reviews import Reviewed
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.web.view.fields import Field, Reading, reading, said_once
-from docmill.web.view.said import Entry, said_of, told
+from docmill.web.view.review_history import Entry, said_of, told
 
 Tab = Literal["fields", "text", "history", "json"]
 TABS: dict[Tab, str] = {"fields": "Fields", "text": "Text", "history": "History", "json": "JSON"}

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from math import floor
 from typing import Any, Literal, cast
 
-from docmill.model import Evidence, Failure, MatchKind, Schema
+from docmill.model.result import Evidence, Failure, MatchKind, Schema
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
-from docmill.web.view.said import Said
+from docmill.web.view.review_history import Said
 from docmill.web.view.words import FIELDS, ITEM, NUMERIC_COLUMNS, PAYMENT_METHODS, TABLES, place_name
 
 SURE = 0.9

@@ -1,0 +1,93 @@
+"""Parts of a run's documents: laid aside until the run takes them up as documents of their own."""
+
+import asyncio
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from docmill.errors import ServerError, TooLargeError
+from docmill.model.document import Part
+from docmill.pipeline import PartLimits
+from docmill.ports import Original, PartFile, Ref
+
+
+@dataclass
+class Family:
+    """A document of the folder and everything within it. taken: how many parts so far, at any depth."""
+
+    limits: PartLimits
+    taken: int = 0
+
+
+class PartsAside:
+    """`PartsReceiver` of one document. depth: how many documents this one stands in."""
+
+    def __init__(self, family: Family, depth: int) -> None:
+        self.files: list[PartFile] = []
+        self._family = family
+        self._depth = depth
+        self._folder: Path | None = None
+
+    @property
+    def parts(self) -> list[Part]:
+        """What was received."""
+        return [file.part for file in self.files]
+
+    async def folder(self, ref: Ref) -> Path:
+        """See `PartsReceiver.folder`."""
+        del ref
+        if self._depth >= self._family.limits.depth:
+            raise TooLargeError(self._family.limits.too_deep)
+        await self.remove()
+        try:
+            self._folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="docmill-parts-"))
+        except OSError as error:
+            raise ServerError(f"cannot make a folder for parts: {error.strerror}") from error
+        return self._folder
+
+    async def receive(self, ref: Ref, parts: Sequence[PartFile]) -> list[Part]:
+        """See `PartsReceiver.receive`."""
+        del ref
+        family = self._family
+        family.taken -= len(self.files)
+        room = max(0, family.limits.in_all - family.taken)
+        left_out = [
+            PartFile(replace(file.part, problem=file.part.problem or family.limits.too_many), None)
+            for file in parts[room:]
+        ]
+        self.files = [*parts[:room], *left_out]
+        family.taken += len(self.files)
+        return self.parts
+
+    async def remove(self) -> None:
+        """Remove the files; those who had them are done."""
+        if self._folder is not None:
+            await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+
+class PartReader:
+    """`Reader` of one part."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def read(self, ref: Ref) -> Original:
+        """See `Reader.read`."""
+        return Original(self._path, ref.name, await asyncio.to_thread(self._hash))
+
+    def _hash(self) -> str:
+        with self._path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def part_source(whole: str, part: Part) -> str:
+    """The source of a part's record: `mail.eml/invoice.pdf`."""
+    return f"{whole}/{part.name}"
+
+
+def part_ref(whole: Ref, part: Part) -> Ref:
+    """A part as a document to be processed."""
+    return Ref(part_source(whole.key, part), part.name.rpartition("/")[2])

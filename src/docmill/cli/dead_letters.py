@@ -1,0 +1,231 @@
+"""`docmill dead`: documents that failed for good."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from docmill.cli.console import FAILED, DataFolder, Json, SettingsFile, shown, stderr, stdout
+from docmill.cli.vault import existing_service
+from docmill.errors import ValidationError
+from docmill.service.config.settings import Settings
+from docmill.service.dead_letters import Redriven, Selection
+from docmill.service.store import dead_letters
+from docmill.service.store.dead_letters import DeadLetterRow
+
+
+def chosen(ids: Sequence[UUID] | None, *, code: str | None, every: bool) -> Selection:
+    """The letters that were named. Raises ValidationError unless they were named in one way."""
+    if sum((bool(ids), code is not None, every)) != 1:
+        raise ValidationError("say which, in one of these ways: ids, --code CODE, --all")
+    return Selection(ids=ids or None, code=code)
+
+
+def list_letters(settings: Settings, *, code: str | None, step: str | None, limit: int, as_json: bool) -> int:
+    """Print letters; the exit code."""
+    rows = asyncio.run(_listed(settings, code, step, limit=limit + 1))
+    if as_json:
+        _print_json([asdict(row) for row in rows[:limit]])
+        return 0
+    if not rows:
+        stdout.print("no dead letters" if code is None and step is None else "no such dead letters")
+        return 0
+    for row in rows[:limit]:
+        _print_letter(row)
+    if len(rows) > limit:
+        stdout.print(f"these are the latest {limit}; --limit shows more")
+    return 0
+
+
+async def _listed(
+    settings: Settings, code: str | None, step: str | None, *, limit: int
+) -> list[DeadLetterRow]:
+    async with (
+        existing_service(settings) as service,
+        service.database.tenant(service.default_tenant_id) as conn,
+    ):
+        return await dead_letters.page(conn, code=code, step=step, limit=limit)
+
+
+def _print_letter(row: DeadLetterRow) -> None:
+    stdout.print(f"{row.id}  {row.died_at.astimezone():%Y-%m-%d %H:%M}  {shown(row.file_name)}", markup=False)
+    tries = "1 try" if row.attempts == 1 else f"{row.attempts} tries"
+    at = f" at {row.step}" if row.step else ""
+    why = f"    {row.error_code}{at} after {tries}: {shown(row.error_message)}"
+    stdout.print(why, markup=False, style="dim")
+
+
+def redrive(settings: Settings, selection: Selection, *, dry_run: bool, as_json: bool) -> int:
+    """Have letters tried again; the exit code."""
+    if dry_run:
+        return _print_meant(asyncio.run(_found(settings, selection)), selection, as_json=as_json)
+    done = asyncio.run(_redriven(settings, selection))
+    if as_json:
+        _print_json(asdict(done))
+    else:
+        stdout.print(f"{done.redriven} tried again")
+        if done.dropped:
+            stdout.print(f"{done.dropped} dropped: their documents have been processed anew since")
+        _print_unknown(done.unknown)
+    return FAILED if done.unknown else 0
+
+
+async def _redriven(settings: Settings, selection: Selection) -> Redriven:
+    async with existing_service(settings) as service:
+        return await service.dead_letters.redrive(selection, tenant_id=service.default_tenant_id)
+
+
+def purge(settings: Settings, selection: Selection, *, dry_run: bool, as_json: bool, yes: bool) -> int:
+    """Forget letters, after asking; the exit code."""
+    found = asyncio.run(_found(settings, selection))
+    if dry_run:
+        return _print_meant(found, selection, as_json=as_json)
+    if found and not yes and not _confirmed(len(found)):
+        stderr.print("nothing was forgotten")
+        return FAILED
+    # What was found and shown is forgotten, and nothing that has come since.
+    purged = asyncio.run(_purged(settings, found)) if found else 0
+    unknown = _unknown(found, selection)
+    if as_json:
+        _print_json({"purged": purged, "unknown": unknown})
+    else:
+        stdout.print(f"{purged} forgotten; their documents stay, as failed")
+        _print_unknown(unknown)
+    return FAILED if unknown else 0
+
+
+def _confirmed(count: int) -> bool:
+    if not sys.stdin.isatty():
+        raise ValidationError("there is nobody to ask: say --yes to forget dead letters")
+    return typer.confirm(f"forget {_counted(count)}?", err=True)
+
+
+async def _purged(settings: Settings, ids: Sequence[UUID]) -> int:
+    async with existing_service(settings) as service:
+        return await service.dead_letters.purge(Selection(ids=ids), tenant_id=service.default_tenant_id)
+
+
+async def _found(settings: Settings, selection: Selection) -> list[UUID]:
+    async with existing_service(settings) as service:
+        return await service.dead_letters.find(selection, tenant_id=service.default_tenant_id)
+
+
+def _unknown(found: Sequence[UUID], selection: Selection) -> int:
+    return len(set(selection.ids or ()) - set(found))
+
+
+def _print_meant(found: Sequence[UUID], selection: Selection, *, as_json: bool) -> int:
+    unknown = _unknown(found, selection)
+    if as_json:
+        _print_json({"ids": found, "unknown": unknown})
+    else:
+        for letter_id in found:
+            stdout.print(str(letter_id))
+        stdout.print(f"{_counted(len(found))} meant; nothing was changed")
+        _print_unknown(unknown)
+    return FAILED if unknown else 0
+
+
+def _print_unknown(count: int) -> None:
+    if count:
+        stderr.print(f"{count} not there (any more)", style="yellow")
+
+
+def _counted(count: int) -> str:
+    return "1 dead letter" if count == 1 else f"{count} dead letters"
+
+
+def _print_json(content: object) -> None:
+    stdout.print_json(json.dumps(content, default=_plain, ensure_ascii=False))
+
+
+def _plain(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+app = typer.Typer(
+    name="dead",
+    help="Documents that failed for good: list them, have them tried again, or forget them.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+def _known_code(code: str | None) -> str | None:
+    from docmill.errors import codes
+
+    if code is not None and code not in codes():
+        raise typer.BadParameter(f"there is no error code {code!r}; there are {', '.join(sorted(codes()))}")
+    return code
+
+
+ErrorCode = Annotated[
+    str | None, typer.Option("--code", help="Only those with this error code.", callback=_known_code)
+]
+LetterIds = Annotated[
+    list[UUID] | None, typer.Argument(help="Ids, as `docmill dead list` shows them.", metavar="ID")
+]
+EveryLetter = Annotated[bool, typer.Option("--all", help="Every one of them.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say which would be meant.")]
+
+
+@app.command("list")
+def list_dead(
+    config: SettingsFile = None,
+    data_dir: DataFolder = None,
+    code: ErrorCode = None,
+    step: Annotated[str | None, typer.Option(help="Only those that failed at this step.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, the latest first.")] = 50,
+    *,
+    as_json: Json = False,
+) -> None:
+    """List documents that failed for good, and why."""
+    from docmill.cli.vault import load_settings
+
+    raise typer.Exit(
+        list_letters(load_settings(config, data_dir), code=code, step=step, limit=limit, as_json=as_json)
+    )
+
+
+@app.command("redrive")
+def redrive_dead(
+    ids: LetterIds = None,
+    config: SettingsFile = None,
+    data_dir: DataFolder = None,
+    code: ErrorCode = None,
+    *,
+    every: EveryLetter = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Have documents tried again from their first attempt. Exit code 1 if an ID is not there."""
+    from docmill.cli.vault import load_settings
+
+    selection = chosen(ids, code=code, every=every)
+    raise typer.Exit(redrive(load_settings(config, data_dir), selection, dry_run=dry_run, as_json=as_json))
+
+
+@app.command("purge")
+def purge_dead(
+    ids: LetterIds = None,
+    config: SettingsFile = None,
+    data_dir: DataFolder = None,
+    code: ErrorCode = None,
+    *,
+    every: EveryLetter = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Forget dead letters; their documents stay, as failed. Asks first. Exit code 1 if an ID is not there."""
+    from docmill.cli.vault import load_settings
+
+    selection = chosen(ids, code=code, every=every)
+    settings = load_settings(config, data_dir)
+    raise typer.Exit(purge(settings, selection, dry_run=dry_run, as_json=as_json, yes=yes))

@@ -1,0 +1,15 @@
+"""All samples."""
+
+from docmill.demo.documents import bills, invoices, receipts, statements, trade
+from docmill.demo.plan import Plan
+
+
+def plans() -> list[Plan]:
+    """Every sample that `generate` makes, in the order of its making."""
+    return [
+        *invoices.plans(),
+        *bills.plans(),
+        *trade.plans(),
+        *receipts.plans(),
+        *statements.plans(),
+    ]

@@ -1,0 +1,56 @@
+"""Write the samples to disk."""
+
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+import pypdfium2 as pdfium
+
+from docmill.demo.catalogue import plans
+from docmill.demo.layouts.families import draw
+from docmill.demo.plan import Plan
+from docmill.demo.scan_effects import encoded, photographed, scanned
+from docmill.demo.truth import TRUTH_FILE, Sample, write_truth
+
+
+def write_samples(folder: Path, *, seed: int) -> list[Sample]:
+    """See `docmill.demo.generate`."""
+    documents = folder / "documents"
+    documents.mkdir(parents=True, exist_ok=True)
+    samples = [make(plan, documents, seed=seed) for plan in plans()]
+    write_truth(samples, folder / TRUTH_FILE)
+    return samples
+
+
+def make(plan: Plan, folder: Path, *, seed: int) -> Sample:
+    """One sample in `folder`."""
+    pdf = draw(plan.layout, plan.paper)
+    path = folder / plan.name
+    path.write_bytes(pdf if plan.form == "born-digital" else _worn(pdf, plan, seed))
+    return Sample(
+        path=path,
+        document_type=plan.document_type,
+        form=plan.form,
+        language=plan.paper.wording.language,
+        country=plan.country,
+        layout=plan.layout,
+        pages=_pages(pdf),
+        truth=plan.truth,
+    )
+
+
+def _worn(pdf: bytes, plan: Plan, seed: int) -> bytes:
+    # A stream of its own for each name: a new sample does not change the others.
+    own = crc32(plan.name.encode())
+    random = np.random.default_rng([seed, own])
+    pages = scanned(pdf, random) if plan.form == "scan" else photographed(pdf, random)
+    orientation = (1, 6, 8, 3)[own % 4] if plan.form == "photo" else 1
+    return encoded(pages, Path(plan.name).suffix, orientation=orientation)
+
+
+def _pages(pdf: bytes) -> int:
+    document = pdfium.PdfDocument(pdf)
+    try:
+        return len(document)
+    finally:
+        document.close()

@@ -1,0 +1,147 @@
+"""An evaluation as one HTML file: the figures, and every error beside its place on the page."""
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from docmill.evaluation.judge import Cell
+from docmill.evaluation.metrics import Judged
+
+Pictures = Mapping[tuple[str, str], bytes]
+"""WebP by source and by the path of a value; of a document's first page by an empty path."""
+
+_STYLE = """
+:root { color-scheme: light dark; --line: light-dark(#d8dee6, #2c3742); --quiet: light-dark(#5d6a78, #96a4b2);
+  --true: light-dark(#17663a, #72d19b); --said: light-dark(#a3231c, #ff9d94); }
+body { background: light-dark(#f6f7f9, #10151b); color: light-dark(#17212b, #e7ecf1); margin: 0 auto;
+  font: 15px/1.5 -apple-system, "Segoe UI", Roboto, Arial, "Liberation Sans", sans-serif;
+  max-width: 1100px; padding: 24px 16px; }
+h1 { font-size: 22px; } h2 { font-size: 16px; margin: 32px 0 4px; overflow-wrap: anywhere; }
+table { border-collapse: collapse; margin: 12px 0; }
+th, td { border-bottom: 1px solid var(--line); padding: 4px 12px 4px 0; text-align: left;
+  vertical-align: top; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+article { background: light-dark(#ffffff, #171e26); border: 1px solid var(--line); border-radius: 8px;
+  margin: 8px 0; padding: 12px 16px; }
+dl { display: grid; gap: 2px 16px; grid-template-columns: max-content 1fr; margin: 8px 0; }
+dt, .quiet { color: var(--quiet); } dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap; }
+dd.true { color: var(--true); } dd.said { color: var(--said); }
+h3 { font-size: 15px; margin: 0; }
+img { background: #fff; border-radius: 4px; height: auto; max-width: 100%; }
+.wide { overflow-x: auto; }
+figure { margin: 16px 0; max-width: 420px; } figcaption { color: var(--quiet); }
+svg { background: light-dark(#ffffff, #171e26); border: 1px solid var(--line); border-radius: 8px;
+  width: 100%; }
+polyline { fill: none; stroke: var(--true); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
+"""
+
+
+_TIERS = (
+    "Right in S0: the same letters. S1: without space and case. S2, the figure to quote: digits and letters"
+    " alone, the same day, equal to the cent. S3: nine letters of ten."
+)
+
+
+def page_of(report: Mapping[str, Any], documents: Sequence[Judged], pictures: Pictures) -> str:
+    """The page. It loads nothing and runs nothing."""
+    wrong = [document for document in documents if not document.is_right]
+    body = "".join(_document(document, pictures) for document in wrong)
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:;'
+        " style-src 'unsafe-inline'\">"
+        f"<title>docmill: evaluation</title><style>{_STYLE}</style></head><body>"
+        f"<h1>{len(wrong)} of {len(documents)} documents with errors</h1>"
+        f"{_tiers(report['figures'])}{_fields(report['figures'])}{_curve(report.get('confidence'))}"
+        f"{body}</body></html>\n"
+    )
+
+
+def _tiers(figures: Mapping[str, Any]) -> str:
+    rows = [
+        (tier, *(_percent(row[key]) for key in ("precision", "recall", "f1", "documents_right")))
+        for tier, row in figures["tiers"].items()
+    ]
+    table = _table(("", "precision", "recall", "F1", "documents all right"), rows)
+    return f'{table}<p class="quiet">{_TIERS}</p>'
+
+
+def _fields(figures: Mapping[str, Any]) -> str:
+    rows = [
+        (name, str(row["right"]), str(row["values"]), _percent(row["accuracy"]), _span(row["interval"]))
+        for name, row in figures["fields"].items()
+    ]
+    return _table(("field", "right", "of", "S2", "95 %"), rows)
+
+
+def _curve(confidence: Mapping[str, Any] | None) -> str:
+    """How many of the values taken are wrong, the more are taken: the surest first."""
+    points: Sequence[Mapping[str, float]] = (confidence or {}).get("curve", ())
+    if not points:
+        return ""
+    highest = max(point["risk"] for point in points)
+    line = " ".join(
+        f"{100 * point['coverage']:.1f},{40 - 38 * point['risk'] / (highest or 1):.1f}" for point in points
+    )
+    last = points[-1]
+    said = (
+        "Wrong values among those taken unseen, the surest first: from"
+        f" {_percent(points[0]['risk'])} % of the first {_percent(points[0]['coverage'])} % of all values"
+        f" to {_percent(last['risk'])} % of {_percent(last['coverage'])} %, at most {_percent(highest)} %."
+    )
+    return (
+        '<figure><svg viewBox="-1 -1 102 42" preserveAspectRatio="none" role="img"'
+        f' aria-label="{escape(said)}">'
+        f'<polyline points="{line}"/></svg><figcaption>{escape(said)}</figcaption></figure>'
+    )
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def cells(row: Sequence[str], tag: str) -> Iterator[str]:
+        for index, text in enumerate(row):
+            yield f"<{tag}{' class=number' if index else ''}>{escape(text)}</{tag}>"
+
+    head = "".join(cells(heads, "th"))
+    body = "".join(f"<tr>{''.join(cells(row, 'td'))}</tr>" for row in rows)
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _document(document: Judged, pictures: Pictures) -> str:
+    state = document.status.replace("_", " ") + (f": {document.error}" if document.error else "")
+    errors = [cell for cell in document.cells if not cell.is_right]
+    page = _picture(pictures.get((document.source, "")), "its first page")
+    whole = f"<details><summary>first page</summary>{page}</details>" if page else ""
+    return (
+        f'<section><h2>{escape(document.source)}</h2><span class="quiet">{escape(state)}</span>'
+        f"{''.join(_error(document, cell, pictures) for cell in errors)}{whole}</section>"
+    )
+
+
+def _error(document: Judged, cell: Cell, pictures: Pictures) -> str:
+    proof: Mapping[str, Any] = document.evidence.get(cell.path or "", {})
+    facts = [
+        ("truth", "true", "not on the page" if cell.true is None else cell.true),
+        ("read", "said", "nothing" if cell.said is None else cell.said),
+    ]
+    if proof.get("text"):
+        place = f" (page {proof['page']}, {proof['confidence']:.0%} sure)"
+        facts.append(("evidence", "", proof["text"] + place))
+    told = "".join(f'<dt>{name}</dt><dd class="{kind}">{escape(text)}</dd>' for name, kind, text in facts)
+    clip = _picture(pictures.get((document.source, cell.path or " ")), f"where {cell.field} was read")
+    return f"<article><h3>{escape(cell.path or cell.field)}</h3><dl>{told}</dl>{clip}</article>"
+
+
+def _picture(content: bytes | None, said: str) -> str:
+    if content is None:
+        return ""
+    return f'<img alt="{escape(said)}" src="data:image/webp;base64,{b64encode(content).decode()}">'
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.1f}"
+
+
+def _span(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f}"

@@ -1,0 +1,1 @@
+"""Documents and results: frozen data that every room shares. Imports errors only."""

@@ -1,0 +1,178 @@
+"""A document as bytes: compact JSON under Zstandard, small enough to keep for every ingestion."""
+
+import asyncio
+import json
+import threading
+from base64 import b64decode, b64encode
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+from pydantic_core import to_json
+
+from docmill.model.document import Box, Cell, Document, Embedded, Page, Part, Table, Usage, Words
+
+FORMAT = 2
+"""What is written. Format 1 had no tables; it is still read."""
+READ_FORMATS = (1, 2)
+_LARGE_BYTES = 50_000
+
+
+class NewerFormatError(ValueError):
+    """A transcription that a later release has written."""
+
+
+_SCALE = 100_000
+"""Boxes are stored as integers of 1/100,000 of the page: 3 µm on A4, and half the size of decimals."""
+
+
+async def pack(document: Document) -> bytes:
+    """See `dumps`; a large document does not stop the event loop."""
+    if document.is_large:
+        return await asyncio.to_thread(dumps, document)
+    return dumps(document)
+
+
+async def unpack(data: bytes) -> Document:
+    """See `loads`; a large document does not stop the event loop."""
+    if len(data) > _LARGE_BYTES:
+        return await asyncio.to_thread(loads, data)
+    return loads(data)
+
+
+def dumps(document: Document) -> bytes:
+    """The document in the current format. Boxes and confidences are rounded to five digits."""
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "content_hash": document.content_hash,
+        "media_type": document.media_type,
+        "language": document.language,
+        "usage": document.usage.model_dump(mode="json"),
+        "pages": [page_content(page) for page in document.pages],
+    }
+    if document.parts:
+        content["parts"] = [asdict(part) for part in document.parts]
+    if document.embedded:
+        content["embedded"] = [
+            [one.name, one.media_type, b64encode(one.content).decode()] for one in document.embedded
+        ]
+    return _compressor().compress(to_json(content))
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    """One for each thread: to make one takes longer than to compress a letter with it."""
+    if not hasattr(_thread, "compressor"):
+        _thread.compressor = zstandard.ZstdCompressor(level=6, write_content_size=True)
+    return _thread.compressor
+
+
+_thread = threading.local()
+
+
+def loads(data: bytes) -> Document:
+    """The document that `dumps` wrote. Raises NewerFormatError, ValueError for anything else."""
+    try:
+        return _document(json.loads(zstandard.ZstdDecompressor().decompress(data)))
+    except (zstandard.ZstdError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError("not a transcription") from error
+
+
+def _document(content: dict[str, Any]) -> Document:
+    written = content.get("format")
+    if isinstance(written, int) and written > FORMAT:
+        raise NewerFormatError(f"transcription format {written} is unknown; a newer release wrote it")
+    if written not in READ_FORMATS:
+        raise ValueError(f"transcription format {written!r} is unknown; expected {FORMAT}")
+    return Document(
+        content_hash=content["content_hash"],
+        media_type=content["media_type"],
+        language=content["language"],
+        usage=Usage.model_validate(content.get("usage", {})),
+        pages=[page_of(page) for page in content["pages"]],
+        parts=tuple(Part(**part) for part in content.get("parts", ())),
+        embedded=tuple(
+            Embedded(name, media_type, b64decode(data))
+            for name, media_type, data in content.get("embedded", ())
+        ),
+    )
+
+
+def page_content(page: Page) -> dict[str, Any]:
+    """A page for JSON, as transcriptions hold it."""
+    words = page.words
+    return {
+        **({"preprocessed": True} if page.preprocessed else {}),
+        "number": page.number,
+        "width_pt": round(page.width_pt, 3),
+        "height_pt": round(page.height_pt, 3),
+        "rotation": page.rotation,
+        "source": page.source,
+        "quality": round(page.quality, 5),
+        "problem": page.problem,
+        "engine": page.engine,
+        "codes": page.codes,
+        "texts": words.texts,
+        "boxes": np.rint(words.boxes * _SCALE).astype(int).ravel().tolist(),
+        "confidences": np.rint(words.confidences * _SCALE).astype(int).tolist(),
+        "lines": words.lines.tolist(),
+        "blocks": words.blocks.tolist(),
+        "tables": [_table_content(table) for table in page.tables],
+    }
+
+
+def _table_content(table: Table) -> list[Any]:
+    cells = [
+        [cell.row, cell.column, cell.row_span, cell.column_span, *_scaled(cell.box), *cell.words]
+        for cell in table.cells
+    ]
+    return [_scaled(table.box), table.row_count, table.column_count, cells]
+
+
+def _scaled(box: Box) -> list[int]:
+    return [round(edge * _SCALE) for edge in box]
+
+
+def page_of(content: dict[str, Any]) -> Page:
+    """The page that `page_content` was given; boxes and confidences are rounded to five digits."""
+    words = Words(
+        texts=content["texts"],
+        boxes=_fractions(content["boxes"]).reshape(-1, 4),
+        confidences=_fractions(content["confidences"]),
+        lines=np.array(content["lines"], np.int32),
+        blocks=np.array(content["blocks"], np.int32),
+    )
+    return Page(
+        number=content["number"],
+        width_pt=content["width_pt"],
+        height_pt=content["height_pt"],
+        rotation=content["rotation"],
+        source=content["source"],
+        quality=content["quality"],
+        problem=content["problem"],
+        engine=content.get("engine"),  # transcriptions of earlier releases do not say
+        codes=tuple(content.get("codes", ())),
+        preprocessed=content.get("preprocessed", False),
+        words=words,
+        tables=tuple(_table(table) for table in content.get("tables", ())),
+    )
+
+
+def _table(content: list[Any]) -> Table:
+    box, row_count, column_count, cells = content
+    return Table(_box(box), row_count, column_count, tuple(_cell(cell) for cell in cells))
+
+
+def _cell(numbers: list[int]) -> Cell:
+    row, column, row_span, column_span = numbers[:4]
+    return Cell(row, column, row_span, column_span, _box(numbers[4:8]), tuple(numbers[8:]))
+
+
+def _box(scaled: list[int]) -> Box:
+    x0, y0, x1, y1 = (edge / _SCALE for edge in scaled)
+    return Box(x0, y0, x1, y1)
+
+
+def _fractions(scaled: list[int]) -> NDArray[np.float32]:
+    return (np.array(scaled, np.float32) / _SCALE).astype(np.float32)

@@ -1,0 +1,150 @@
+"""What was made of a document: its type, values with evidence, verdict."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Literal, get_args
+
+from pydantic import BaseModel, Field, InstanceOf, SerializeAsAny
+
+from docmill.errors import DocmillError, SetupError, TransientError
+from docmill.model.document import Box, Document, Record, Usage
+
+DocumentType = Literal["invoice", "receipt", "purchase_order", "delivery_note", "bank_statement", "other"]
+
+
+MatchKind = Literal["exact", "normalised", "computed", "embedded", "none"]
+
+
+DOCUMENT_TYPES: tuple[DocumentType, ...] = get_args(DocumentType)
+
+
+def known_type(name: str) -> DocumentType:
+    """The type of this name; a user's own type is of no kind we know."""
+    known: dict[str, DocumentType] = {one: one for one in DOCUMENT_TYPES}
+    return known.get(name, "other")
+
+
+def _is_empty(text: str) -> bool:
+    return not text
+
+
+class Evidence(Record):
+    """Where one value was read.
+
+    match: `exact` the text is the value; `normalised` after reading a date, amount or spacing;
+    `computed` from other values; `embedded` it stands in the XML that the document carries, and nowhere
+    on its pages; `none` no place found. confidence: in [0, 1]. reason: why this value, where the document
+    alone does not say it: what people confirmed of an earlier one.
+    """
+
+    page: int | None
+    box: Box | None
+    text: str | None
+    match: MatchKind
+    confidence: float
+    reason: str = Field(default="", exclude_if=_is_empty)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What is to be read from documents of one kind.
+
+    name: the document type. critical: paths without which the data is of no use to its owner.
+    labels: words that stand beside a field's value on the page, by the field's path, beside those we know.
+    learned: what earlier documents teach of it, as `Teacher` gives it.
+    """
+
+    name: str
+    fields: type[BaseModel]
+    critical: tuple[str, ...] = ()
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    learned: str = field(default="", repr=False)
+
+
+class Classification(Record):
+    """What a document is. A null title says that nobody could tell.
+
+    document_type: one of `DocumentType`, or the name of a schema of the user's own. usage: what it cost to
+    find out; it is counted with the document and kept nowhere else. model_error: why a model that was to say
+    it did not, so that this is what the rules say; a TransientError if it can be asked later.
+    """
+
+    document_type: str = "other"
+    title: str | None = None
+    summary: str | None = None
+    document_date: date | None = None
+    tags: tuple[str, ...] = ()
+    language: str | None = None
+    confidence: float = 0.0
+    usage: Usage = Field(default=Usage(), exclude=True)
+    model_error: InstanceOf[DocmillError] | None = Field(default=None, exclude=True)
+
+
+class Failure(Record):
+    """A check that did not hold. check: its stable name; fields: the paths it speaks of."""
+
+    check: str
+    message: str
+    fields: tuple[str, ...] = ()
+
+
+class Extraction(Record):
+    """The fields of a document and where each was read.
+
+    document_type: the name of the schema that `data` has. evidence: field path (`seller.name`,
+    `lines[0].net_amount`) to its evidence; every value that is not null has one. reason: why this extractor
+    was chosen. failures: what the extractor itself found wrong, a rule of the document's own standard, say;
+    the gate hands them on. model_error: of a model that failed and can be asked later for what is still
+    doubted; None where nothing is.
+    """
+
+    document_type: str
+    data: SerializeAsAny[BaseModel]
+    evidence: dict[str, Evidence]
+    usage: Usage = Usage()
+    reason: str = ""
+    failures: tuple[Failure, ...] = ()
+    model_error: InstanceOf[TransientError] | InstanceOf[SetupError] | None = Field(
+        default=None, exclude=True
+    )
+
+
+class Verdict(Record):
+    """The gate's result: believed when nothing failed."""
+
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the data can be believed without a person."""
+        return not self.failures
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything one run of the pipeline found out about a document.
+
+    refusal: set for a type that no reader takes; document, extraction and verdict are then null.
+    timings_s: step to seconds. attempt: the run's number for this document, from 1. spent: what all its
+    attempts have cost; None if nobody counted.
+    """
+
+    content_hash: str
+    media_type: str
+    classification: Classification
+    document: Document | None = None
+    extraction: Extraction | None = None
+    verdict: Verdict | None = None
+    refusal: str | None = None
+    timings_s: dict[str, float] = field(default_factory=dict[str, float])
+    attempt: int = 1
+    spent: Usage | None = None
+
+    @property
+    def usage(self) -> Usage | None:
+        """What reading, classifying and extracting cost together; None where nothing was read."""
+        if self.document is None or self.spent is not None:
+            return self.spent
+        understood = self.classification.usage.plus(self.extraction.usage if self.extraction else Usage())
+        return self.document.usage.plus(understood)

@@ -1,0 +1,289 @@
+"""What runs in the pool's children: the only code that opens originals."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from docmill.errors import (
+    CorruptError,
+    DocumentError,
+    EncryptedError,
+    TooLargeError,
+    UnsupportedFileTypeError,
+)
+from docmill.model.document import Embedded, Page, Part, Words
+from docmill.reading.child.containers import TEXTS, WHOLES
+from docmill.reading.containers import members
+from docmill.reading.containers.members import Held, Taken
+from docmill.reading.files import file_types, passwords
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.images import image_file
+from docmill.reading.images.image_file import Picture
+from docmill.reading.images.kept_scans import Print, printed
+from docmill.reading.images.qr import codes
+from docmill.reading.layout.tables import with_tables
+from docmill.reading.layout.typeset import Typeset, set_on_pages
+from docmill.reading.ocr.local import local_engine
+from docmill.reading.ocr.recognition import seen_in
+from docmill.reading.pdf import attachments, form_fields, ocr_layer, pdf_file
+from docmill.reading.pdf.merge_pictures import FigurePlace
+from docmill.reading.pdf.ruling_lines import rulings
+
+_WORDLESS = (
+    "no text was found in the file, nor in its pictures; if it shows some, save it as a PDF and use that"
+)
+_UNDECODABLE = "the HEIC picture cannot be decoded; save it as a JPEG and use that"
+
+
+class Opened(NamedTuple):
+    """A file after a first look.
+
+    pages: the first pages of a PDF, all of a picture; None for each that must be recognised. page_count: 0
+    for a format without pages. embedded: what it says for programs.
+    """
+
+    media_type: str
+    page_count: int
+    pages: list[Page | None]
+    embedded: tuple[Embedded, ...] = ()
+
+
+def open_original(path: Path, options: ReadingOptions) -> Opened:
+    """What the file is, and as much of its text as one task may read.
+
+    Raises UnsupportedFileTypeError, EncryptedError, CorruptError, TooLargeError; they say what the file is
+    as far as that can be told.
+    """
+    try:
+        return _opened(path, options)
+    except DocumentError as error:
+        if error.media_type is None:
+            with suppress(DocumentError):
+                error.media_type = file_types.kind(path).media_type
+        raise
+
+
+def _opened(path: Path, options: ReadingOptions) -> Opened:
+    with passwords.opened(path, options.passwords) as readable:
+        media_type = file_types.media_type(readable)
+    if media_type in TEXTS or media_type in WHOLES:
+        return Opened(media_type, 0, [], attachments.in_file(path) if media_type == attachments.XML else ())
+    if media_type != file_types.PDF:
+        count = _frames(path, media_type, options)
+        _check_pages(count, options)
+        return Opened(media_type, count, [None] * count)
+    with pdf_file.opened(path, options.passwords) as document:
+        count = len(document)  # at least 1: PDFium refuses a file without pages
+        _check_pages(count, options)
+        last = min(count, options.pages_per_task)
+        pages = _without_spoilt(path, [_text_page(document, n) for n in range(1, last + 1)], options)
+        return Opened(media_type, count, pages, attachments.in_pdf(document, path, options.passwords))
+
+
+def _frames(path: Path, media_type: str, options: ReadingOptions) -> int:
+    try:
+        return image_file.count_frames(path, options)
+    except CorruptError as error:
+        if media_type == file_types.HEIC.media_type:
+            raise undecodable() from error
+        raise
+
+
+def undecodable() -> UnsupportedFileTypeError:
+    """The error of a HEIC whose kind no decoder here knows, or that is damaged: nobody can tell which."""
+    return UnsupportedFileTypeError(_UNDECODABLE, media_type=file_types.HEIC.media_type)
+
+
+def wordless(pages: Sequence[Page], media_type: str) -> UnsupportedFileTypeError:
+    """The error of a file of text that says nothing. pages: as far as it has some, with what is wrong."""
+    problem = next((page.problem for page in pages if page.problem), None)
+    message = f"no word of the file can be read: {problem}" if problem else _WORDLESS
+    return UnsupportedFileTypeError(message, media_type=media_type)
+
+
+def list_parts(path: Path, media_type: str, options: ReadingOptions) -> list[Part]:
+    """The documents that a mail or an archive holds, none of them taken out.
+
+    Raises EncryptedError, CorruptError, TooLargeError.
+    """
+    with WHOLES[media_type](path, options) as held:
+        return members.listed(held)
+
+
+def take_parts(path: Path, media_type: str, first: int, room: int, options: ReadingOptions) -> Taken:
+    """Those documents from index `first` on, as many as one task may give back. room: bytes for all of them.
+
+    Raises EncryptedError, CorruptError, TooLargeError.
+    """
+    with WHOLES[media_type](path, options) as held:
+        return members.take(held, first, room, options)
+
+
+def take_sections(path: Path, sections: list[Part], room: int, options: ReadingOptions) -> Taken:
+    """Sections of a file with pages, as many as one task may give back. room: bytes for all of them.
+
+    Raises EncryptedError, CorruptError, TooLargeError.
+    """
+    excerpt = partial(image_file.excerpt, path, options)
+    if file_types.media_type(path) == file_types.PDF:
+        excerpt = partial(pdf_file.excerpt, path, options.passwords)
+    held = [Held(part.name, part.kind, partial(excerpt, *_pages_of(part))) for part in sections]
+    taken = members.take(held, 0, room, options)
+    parts = [replace(part, problem=seen.problem) for part, seen in zip(sections, taken.parts, strict=False)]
+    return taken._replace(parts=parts)
+
+
+def _pages_of(section: Part) -> tuple[int, int]:
+    """Its first and its last page."""
+    assert section.first_page is not None  # every section has both
+    assert section.last_page is not None
+    return section.first_page, section.last_page
+
+
+def _check_pages(count: int, options: ReadingOptions) -> None:
+    if count > options.max_pages:
+        raise TooLargeError(f"the file has {count} pages, more than {options.max_pages}; split it")
+
+
+class Flowed(NamedTuple):
+    """The pages of a format that has none, and the pictures on them that are still to be read.
+
+    figures: where they stand; contents: they themselves, as they are stored.
+    """
+
+    pages: list[Page]
+    figures: list[FigurePlace]
+    contents: list[bytes]
+
+
+def read_flow(path: Path, media_type: str, options: ReadingOptions) -> Flowed:
+    """The pages of a format that has none: its text, set on paper.
+
+    Raises UnsupportedFileTypeError for a file without a word, EncryptedError, CorruptError, TooLargeError.
+    """
+    pages, figures = set_flow(path, media_type, options)
+    if media_type not in WHOLES and not figures and not any(page.words.texts for page in pages):
+        raise wordless(pages, media_type)
+    places = [FigurePlace(number, figure.page_number, figure.box) for number, figure in enumerate(figures, 1)]
+    return Flowed(pages, places, [figure.content for figure in figures])
+
+
+def set_flow(path: Path, media_type: str, options: ReadingOptions) -> Typeset:
+    """The text of a format without pages, and its pictures, set on paper.
+
+    Raises EncryptedError, CorruptError, TooLargeError.
+    """
+    with passwords.opened(path, options.passwords) as readable:
+        return set_on_pages(TEXTS[media_type](readable, options), max_pages=options.max_flow_pages)
+
+
+def read_text(path: Path, first: int, last: int, options: ReadingOptions) -> list[Page | None]:
+    """Pages `first` to `last` of a PDF by their text layers, None for each that must be recognised."""
+    with pdf_file.opened(path, options.passwords) as document:
+        pages = [_text_page(document, number) for number in range(first, last + 1)]
+    return _without_spoilt(path, pages, options)
+
+
+def _without_spoilt(path: Path, pages: list[Page | None], options: ReadingOptions) -> list[Page | None]:
+    """The pages, those said to be broken that are empty only because nobody can make out their contents."""
+    empty = [page.number for page in pages if page and not page.words.texts and page.problem is None]
+    spoilt = pdf_file.spoilt(path, empty, options.passwords) if empty else []
+    return [
+        broken_page(page.number, pdf_file.DAMAGED_PAGE) if page and page.number in spoilt else page
+        for page in pages
+    ]
+
+
+def _text_page(document: pdf_file.PdfDocument, number: int) -> Page | None:
+    try:
+        with pdf_file.opened_page(document, number) as page:
+            text = ocr_layer.text_page(page, number)
+            if text:
+                text = with_tables(text, lambda: rulings(page))
+            if text and number == 1 and form_fields.is_dynamic(document, page):
+                return replace(text, problem=form_fields.DYNAMIC)
+            return text
+    except CorruptError as error:
+        return broken_page(number, error.message)
+
+
+def unlock(path: Path, password: str) -> bytes | None:
+    """A PDF or Office file without its password; None for one that needs none.
+
+    Raises EncryptedError if the password is wrong or the file is protected in another way, CorruptError.
+    """
+    if passwords.is_locked(path):
+        return passwords.decrypted(path, [password])
+    if file_types.kind(path).media_type != file_types.PDF:
+        return None
+    try:
+        with pdf_file.opened(path):
+            return None
+    except EncryptedError:
+        return pdf_file.decrypted(path, [password])
+
+
+def complete(path: Path, seen: Page, options: ReadingOptions) -> Page:
+    """A page of a PDF that was recognised, with what the file itself says of it."""
+    try:
+        with (
+            pdf_file.opened(path, options.passwords) as document,
+            pdf_file.opened_page(document, seen.number) as page,
+        ):
+            whole = ocr_layer.completed(ocr_layer.layer_of(page, seen.number), seen)
+    except CorruptError:
+        return seen
+    return with_tables(whole if whole.words is seen.words else replace(whole, tables=()))
+
+
+class Recognition(NamedTuple):
+    """A page as an engine saw it, and the preprocessed picture that it saw it in, if that is to be kept."""
+
+    page: Page
+    picture: Print | None = None
+
+
+Source: TypeAlias = Path | bytes
+"""A file, or a picture that stands within one, as it is stored there."""
+
+
+def recognise(
+    source: Source, media_type: str, number: int, options: ReadingOptions, engine: str
+) -> Recognition:
+    """One page by what can be seen on it. engine: the name of one of this machine."""
+    try:
+        picture = draw(source, media_type, number, options)
+        page, preprocessed = seen_in(local_engine(engine, options), picture, options, number=number)
+    except (CorruptError, TooLargeError) as error:
+        return Recognition(broken_page(number, error.message))
+    found = codes(picture.pixels) if options.split else ()
+    page = with_tables(replace(page, engine=engine, codes=found))
+    if preprocessed is None or not options.keep_preprocessed:
+        return Recognition(page)
+    return Recognition(page, printed(preprocessed))
+
+
+def draw(source: Source, media_type: str, number: int, options: ReadingOptions) -> Picture:
+    """The picture in which a page of the file, or a picture within one, is recognised.
+
+    Raises CorruptError, TooLargeError.
+    """
+    fit = (options.max_dimension_px, options.max_dimension_px)
+    if isinstance(source, bytes):
+        picture = image_file.load_bytes(source, fit, max_pixels=options.max_pixels)
+        return picture._replace(rotation=0)  # it stands upright on its page already
+    if media_type != file_types.PDF:
+        return image_file.load(source, number, fit, options)
+    with (
+        pdf_file.opened(source, options.passwords) as document,
+        pdf_file.opened_page(document, number) as page,
+    ):
+        return pdf_file.render(page, fit)
+
+
+def broken_page(number: int, problem: str) -> Page:
+    """A page of which nothing is known but what is wrong with it."""
+    return Page(number, 595, 842, Words.none(), source="none", quality=0.0, problem=problem)

@@ -1,0 +1,1 @@
+"""Archives and the members they hold."""

@@ -1,0 +1,317 @@
+"""What a file is, by its content and never by its name."""
+
+import re
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import olefile
+
+from docmill.errors import CorruptError, EncryptedError, UnsupportedFileTypeError
+from docmill.reading.files.passwords import LOCKED, OLE_START
+from docmill.reading.files.zip_errors import ZIP_FAULTS
+from docmill.reading.text import delimited, encodings
+
+PDF = "application/pdf"
+HEAD_BYTES = 4096
+TEXT_HEAD_BYTES = 64 * 1024
+PDF_HEAD_BYTES = 1024 + 4
+PDF_START = re.compile(rb"%PDF|^\s*%?.{0,80}\s\d+ \d+ ?obj\b", re.DOTALL)
+"""A header anywhere in the head, or an object at the start of a file that has lost its header."""
+PDF_OBJECT = re.compile(rb"\d+ \d+ ?obj\b")
+TNEF_START = b"\x78\x9f\x3e\x22"
+ZIP_START = b"PK\x03\x04"
+ZIP_MEMBERS_READ = 20_000
+HEIF_BRANDS = frozenset(b"heic heix heim heis hevc hevx hevm hevs mif1 mif2 mif3 msf1".split())
+MAIL_FIELDS = frozenset(
+    {
+        "bcc",
+        "cc",
+        "content-type",
+        "date",
+        "delivered-to",
+        "dkim-signature",
+        "from",
+        "in-reply-to",
+        "message-id",
+        "mime-version",
+        "received",
+        "references",
+        "reply-to",
+        "return-path",
+        "sender",
+        "subject",
+        "to",
+        "x-mailer",
+    }
+)
+"""Header fields that mails have and letters and forms seldom; two of them make a mail."""
+MAIL_HEADER = re.compile(r"\A(?:From [^\n]*\n)?((?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)+)")
+MAIL_IN_BOX = re.compile(rb"(?:\A|\r?\n\r?\n)(?=From [^\r\n]*\d{4}[^\r\n]*\r?\n[!-9;-~]+:)")
+"""Where a mail begins in a mailbox (RFC 4155)."""
+FIELD_NAME = re.compile(r"^([!-9;-~]+):", re.MULTILINE)
+HTML_START = re.compile(
+    r"\A(?:(?><!--[\s\S]*?-->)\s*)*+<(?:!doctype\s+html|html|head|body|table|div|p|span|meta|title|script|style|font|center|h[1-6])\b",
+    re.IGNORECASE,
+)
+"""An element of a page, with nothing but comments before it."""
+HTML_ROOT = re.compile(r"\A<[^>]*>[^\0]*?(?:<html\b|<!doctype\s+html)", re.IGNORECASE)
+"""A root after something else, such as a comment or an XML declaration."""
+XML_START = re.compile(r"\A(?:<!--[^\0]*?-->\s*)*(?:<\?xml\b|<(?:[\w.-]+:)?[\w.-]+\s[^<>]*\bxmlns\b)")
+"""Without the declaration, the root must name a namespace."""
+MARKDOWN = re.compile(
+    r"^#{1,6} \S|^ {0,3}\|?(?: *:?-{3,}:? *\|)+ *:?-* *:?\s*$|^(?:```|~~~)|^\S[^\n]*\n={3,}\s*$", re.MULTILINE
+)
+"""A heading, the rule below a table's head, or fenced code."""
+
+
+class Kind(NamedTuple):
+    """A type of file. name: as a person calls it, with its article. advice: empty for one that is read."""
+
+    media_type: str
+    name: str
+    advice: str = ""
+
+
+AS_PDF = "save it as a PDF and use that"
+ASK = "do not start it; ask whoever sent it for the document as a PDF"
+UNPACKED = "unpack it and upload what it holds"
+OPEN_XML = "application/vnd.openxmlformats-officedocument"
+OPEN_DOCUMENT = "application/vnd.oasis.opendocument"
+
+UNKNOWN = Kind("application/octet-stream", "a file of an unknown kind", AS_PDF)
+JPEG_2000 = Kind("image/jp2", "a JPEG 2000 picture", AS_PDF)
+POSTSCRIPT = Kind("application/postscript", "a PostScript file", AS_PDF)
+
+SIGNATURES: tuple[tuple[bytes, Kind], ...] = (
+    (b"\xff\xd8\xff", Kind("image/jpeg", "a JPEG picture")),
+    (b"\x89PNG\r\n\x1a\n", Kind("image/png", "a PNG picture")),
+    (b"II*\0", Kind("image/tiff", "a TIFF picture")),
+    (b"MM\0*", Kind("image/tiff", "a TIFF picture")),
+    (b"GIF8", Kind("image/gif", "a GIF picture")),
+    (b"BM", Kind("image/bmp", "a BMP picture")),
+    (b"8BPS", Kind("image/vnd.adobe.photoshop", "a Photoshop picture", AS_PDF)),
+    (b"\0\0\0\x0cjP  ", JPEG_2000),
+    (b"\xff\x4f\xff\x51", JPEG_2000),
+    (b"%!PS", POSTSCRIPT),
+    (b"\xc5\xd0\xd3\xc6", POSTSCRIPT),
+    (b"\x1f\x8b", Kind("application/gzip", "a compressed archive", UNPACKED)),
+    (b"7z\xbc\xaf\x27\x1c", Kind("application/x-7z-compressed", "a compressed archive", UNPACKED)),
+    (b"Rar!\x1a\x07", Kind("application/vnd.rar", "a compressed archive", UNPACKED)),
+    (b"\x7fELF", Kind("application/x-executable", "a program", ASK)),
+    (b"MZ", Kind("application/x-msdownload", "a program", ASK)),
+)
+"""What the first bytes say. A line that loses its advice is read from then on."""
+
+WEBP = Kind("image/webp", "a WebP picture")
+HEIC = Kind("image/heic", "a HEIC picture")
+
+OLE_KINDS: tuple[tuple[str, Kind], ...] = (
+    ("__properties_version1.0", Kind("application/vnd.ms-outlook", "an Outlook message")),
+    ("WordDocument", Kind("application/msword", "an old Word document", "save it as .docx or as a PDF")),
+    (
+        "PowerPoint Document",
+        Kind(
+            "application/vnd.ms-powerpoint",
+            "an old PowerPoint presentation",
+            "save it as .pptx or as a PDF",
+        ),
+    ),
+    ("Workbook", Kind("application/vnd.ms-excel", "an old Excel workbook")),
+    ("Book", Kind("application/vnd.ms-excel", "an old Excel workbook")),
+)
+"""What the streams of a compound file say."""
+OLE = Kind("application/x-ole-storage", "an old Office file of an unknown kind", AS_PDF)
+
+ZIP_KINDS: tuple[tuple[str, Kind], ...] = (
+    ("word/", Kind(f"{OPEN_XML}.wordprocessingml.document", "a Word document")),
+    ("xl/", Kind(f"{OPEN_XML}.spreadsheetml.sheet", "an Excel workbook")),
+    ("ppt/", Kind(f"{OPEN_XML}.presentationml.presentation", "a PowerPoint presentation")),
+)
+"""What the members of an Open XML package say."""
+OPEN_DOCUMENT_KINDS: tuple[Kind, ...] = (
+    Kind(f"{OPEN_DOCUMENT}.text", "an OpenDocument text"),
+    Kind(f"{OPEN_DOCUMENT}.spreadsheet", "an OpenDocument spreadsheet"),
+    Kind(f"{OPEN_DOCUMENT}.presentation", "an OpenDocument presentation"),
+    Kind(f"{OPEN_DOCUMENT}.graphics", "an OpenDocument drawing", AS_PDF),
+    Kind("application/epub+zip", "an e-book", AS_PDF),
+)
+"""What the member `mimetype` says: templates too, whose type only goes on."""
+TNEF = Kind("application/ms-tnef", "a winmail.dat")
+ZIP = Kind("application/zip", "a ZIP archive")
+
+RTF = Kind("application/rtf", "an RTF document")
+MAIL = Kind("message/rfc822", "an e-mail")
+MAILBOX = Kind("application/mbox", "a mailbox")
+HTML = Kind("text/html", "a web page")
+CSV = Kind("text/csv", "a table as text")
+TSV = Kind("text/tab-separated-values", "a table as text")
+TEXT = Kind("text/plain", "a text file")
+
+TEXT_KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
+    (re.compile(r"\A\{\\rtf"), RTF),
+    (HTML_START, HTML),
+    (HTML_ROOT, HTML),
+    (XML_START, Kind("application/xml", "an XML file")),
+    (re.compile(r"\A(?:\{\s*[\"}]|\[\s*[\"{\[\]\d])"), Kind("application/json", "a JSON file")),
+    (MARKDOWN, Kind("text/markdown", "a Markdown text")),
+)
+"""What the beginning of a text says; the first that is found decides."""
+
+
+READ = frozenset(
+    found.media_type
+    for found in (
+        *(found for _, found in (*SIGNATURES, *OLE_KINDS, *ZIP_KINDS, *TEXT_KINDS)),
+        *(*OPEN_DOCUMENT_KINDS, ZIP, WEBP, HEIC, MAIL, CSV, TSV, TEXT, Kind(PDF, "a PDF")),
+    )
+    if not found.advice
+)
+"""The types that `media_type` gives."""
+
+
+def media_type(path: Path) -> str:
+    """The type, one that docmill reads.
+
+    Raises UnsupportedFileTypeError, EncryptedError for an Office file with a password, CorruptError for an
+    empty file.
+    """
+    found = kind(path)
+    if found.advice:
+        raise UnsupportedFileTypeError(
+            f"{found.name} cannot be read; {found.advice}", media_type=found.media_type
+        )
+    return found.media_type
+
+
+def kind(path: Path) -> Kind:
+    """What the file is, read or not. Raises EncryptedError, CorruptError for an empty file."""
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+        if not head:
+            raise CorruptError("the file is empty; save or send it again")
+        found = _binary_kind(path, head)
+        if found is not None:
+            return found
+        found = _text_kind(head + file.read(TEXT_HEAD_BYTES - len(head)))
+    if found is MAIL and head.startswith(b"From ") and len(MAIL_IN_BOX.findall(path.read_bytes())) > 1:
+        return MAILBOX
+    return found
+
+
+def _binary_kind(path: Path, head: bytes) -> Kind | None:
+    picture = _picture(head)
+    if picture is not None:
+        return picture
+    holding = _holding_kind(path, head)
+    if holding is not None:
+        return holding
+    if _is_pdf(head):
+        return Kind(PDF, "a PDF")
+    for signature, found in SIGNATURES:
+        if head.startswith(signature) and not (signature.isalpha() and encodings.is_text(head)):
+            return found
+    return None
+
+
+def _is_pdf(head: bytes) -> bool:
+    """A text may speak of PDF, and a mail may hold one as it is: neither is one."""
+    found = PDF_START.search(head[:PDF_HEAD_BYTES])
+    if found is None or not head[: found.start()].strip() or not encodings.is_text(head):
+        return found is not None
+    return PDF_OBJECT.search(head) is not None and not _is_mail(encodings.decode(head).replace("\r\n", "\n"))
+
+
+def _holding_kind(path: Path, head: bytes) -> Kind | None:
+    """Types that hold other files as they are: a PDF near their beginning does not make them one."""
+    if head.startswith(ZIP_START):
+        return _zip_kind(path, head)
+    if head.startswith(OLE_START):
+        return _ole_kind(path)
+    return TNEF if head.startswith(TNEF_START) else None
+
+
+def _picture(head: bytes) -> Kind | None:
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return WEBP
+    if head[4:8] == b"ftyp" and not HEIF_BRANDS.isdisjoint(_brands(head)):
+        return HEIC
+    return None
+
+
+def _brands(head: bytes) -> list[bytes]:
+    """The brands that an ISO media file says it conforms to (ISO/IEC 14496-12, 4.3)."""
+    size = min(int.from_bytes(head[:4]), len(head))
+    return [head[8:12], *(head[at : at + 4] for at in range(16, size - 3, 4))]
+
+
+def _ole_kind(path: Path) -> Kind:
+    """Only the streams at the top count: a document may hold others inside."""
+    try:
+        with path.open("rb") as file, olefile.OleFileIO(file) as compound:  # pyright: ignore[reportUnknownVariableType] - untyped
+            entries: list[list[str]] = compound.listdir(storages=True)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
+    except (OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError):
+        return OLE
+    names = {entry[0] for entry in entries if len(entry) == 1}
+    if "EncryptedPackage" in names:
+        raise EncryptedError(LOCKED)
+    return next((found for name, found in OLE_KINDS if name in names), OLE)
+
+
+def _zip_kind(path: Path, head: bytes) -> Kind:
+    names, declared = _members(path, head)
+    for found in OPEN_DOCUMENT_KINDS:
+        if declared.startswith(found.media_type):
+            return found
+    if "[Content_Types].xml" in names:
+        for beginning, found in ZIP_KINDS:
+            if any(name.startswith(beginning) for name in names):
+                return found
+    return ZIP
+
+
+def _members(path: Path, head: bytes) -> tuple[Sequence[str], str]:
+    """The names in an archive, and the type its member `mimetype` declares."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()[:ZIP_MEMBERS_READ]
+            if "mimetype" not in names:
+                return names, ""
+            with archive.open("mimetype") as member:
+                return names, member.read(100).decode("ascii", "replace")
+    except ZIP_FAULTS:
+        return _names_in_head(head), ""
+
+
+def _names_in_head(head: bytes) -> list[str]:
+    """The names of the first members, for an archive whose end is missing."""
+    starts = [match.start() for match in re.finditer(ZIP_START, head)]
+    sizes = [int.from_bytes(head[at + 26 : at + 28], "little") for at in starts]
+    return [
+        head[at + 30 : at + 30 + size].decode("ascii", "replace")
+        for at, size in zip(starts, sizes, strict=True)
+    ]
+
+
+def _text_kind(head: bytes) -> Kind:
+    if not encodings.is_text(head):
+        return UNKNOWN
+    text = encodings.decode(head).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff \t\n")
+    if _is_mail(text):
+        return MAIL
+    for pattern, found in TEXT_KINDS:
+        if pattern.search(text):
+            return found
+    delimiter = delimited.delimiter(text, is_whole=len(head) < TEXT_HEAD_BYTES)
+    if delimiter is None:
+        return TEXT
+    return TSV if delimiter == "\t" else CSV
+
+
+def _is_mail(text: str) -> bool:
+    header = MAIL_HEADER.match(text)
+    if header is None:
+        return False
+    names = {name.lower() for name in FIELD_NAME.findall(header[1])}
+    return len(names & MAIL_FIELDS) > 1

@@ -1,0 +1,169 @@
+"""Tables as markup describes them: row by row, with cells that reach into others' rows and columns."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from docmill.reading.layout.typeset import (
+    Block,
+    Grid,
+    Heading,
+    Missing,
+    PageBreak,
+    Paragraph,
+    beside_text,
+    plain,
+)
+
+MAX_ROW_SPAN = 1000
+MAX_COLUMNS = 1000
+MANY_LINES = 60
+"""A cell with more lines is not one of a table but a part of a page."""
+
+
+class TableCell(NamedTuple):
+    """A cell as it was found. row_span, column_span: how many rows and columns it says to take."""
+
+    blocks: Sequence[Block]
+    row_span: int = 1
+    column_span: int = 1
+
+
+def table(rows: Sequence[Sequence[TableCell]], header_rows: int = 0) -> list[Block]:
+    """The table without its empty rows and columns.
+
+    Pictures in its cells come after it. One that only puts things in their places, with a single column or
+    with parts of a page as its cells, is dissolved into what its cells hold.
+    """
+    placed = _placed(rows)
+    texts = {place: plain(cell.blocks) for place, cell in placed.items()}
+    filled = {place for place, text in texts.items() if text.strip()}
+    columns = sorted({column for _, column in filled})
+    kept = sorted({row for row, _ in filled})
+    if len(columns) < 2 or any(text.count("\n") >= MANY_LINES for text in texts.values()):  # noqa: PLR2004 - a table
+        return [block for cells in rows for cell in cells for block in cell.blocks]
+    spans: dict[tuple[int, int], tuple[int, int]] = {}
+    for row, column in filled:
+        cell = placed[row, column]
+        at_row, at_column = bisect_left(kept, row), bisect_left(columns, column)
+        height = bisect_left(kept, row + cell.row_span) - at_row
+        width = bisect_left(columns, column + cell.column_span) - at_column
+        if (height, width) != (1, 1):
+            spans[at_row, at_column] = (height, width)
+    grid = [[texts.get((row, column), "") for column in columns] for row in kept]
+    beside = [block for cells in rows for cell in cells for block in beside_text(cell.blocks)]
+    return [Grid(grid, bisect_left(kept, header_rows), spans), *beside]
+
+
+def _placed(rows: Sequence[Sequence[TableCell]]) -> dict[tuple[int, int], TableCell]:
+    """Each cell at its row and column; what cells above take is left free."""
+    placed: dict[tuple[int, int], TableCell] = {}
+    taken: dict[int, int] = {}
+    for row, cells in enumerate(rows):
+        column = 0
+        for cell in cells:
+            while taken.get(column, 0) > row:
+                column += 1
+            width = max(1, min(cell.column_span, MAX_COLUMNS - column))
+            height = max(1, min(cell.row_span or len(rows), len(rows) - row, MAX_ROW_SPAN))
+            placed[row, column] = cell._replace(row_span=height, column_span=width)
+            for other in range(column, column + width):
+                taken[other] = row + height
+            column += width
+    return placed
+
+
+MAX_CELLS = 500_000
+"""Of one workbook: a thousand pages full of numbers."""
+MAX_PLACES = 4_000_000
+"""Rows times columns of one table. Cells scattered wider than that are not set as a table."""
+TOO_MANY = "the workbook has more than {count:,} cells, and the rest was not read; split it to have all of it"
+
+
+@dataclass(slots=True)
+class Sheet:
+    """What a sheet holds.
+
+    rows: row to column to text. merged: first row and column, and how many of each are taken. notes: texts
+    beside the cells. pictures: those with text, and what is said of others.
+    """
+
+    name: str
+    rows: dict[int, dict[int, str]] = field(default_factory=dict[int, dict[int, str]])
+    merged: list[tuple[int, int, int, int]] = field(default_factory=list[tuple[int, int, int, int]])
+    notes: list[str] = field(default_factory=list[str])
+    pictures: list[Block] = field(default_factory=list[Block])
+    problem: str | None = None
+
+    def put(self, row: int, column: int, text: str) -> None:
+        """Fill a cell; one without visible text is none."""
+        if text and not text.isspace():
+            self.rows.setdefault(row, {})[column] = text
+
+
+class Budget:
+    """Counts cells over all sheets of a workbook."""
+
+    def __init__(self, cells: int = MAX_CELLS) -> None:
+        self._left = self.cells = cells
+
+    def spend(self) -> bool:
+        """Take one cell; False if there was none left."""
+        self._left -= 1
+        return self._left >= 0
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether more was wanted than there was."""
+        return self._left < 0
+
+
+def blocks(sheets: Sequence[Sheet], budget: Budget) -> Iterator[Block]:
+    """The sheets one after the other, each on pages of its own; those without content are left out."""
+    filled = [sheet for sheet in sheets if sheet.rows or sheet.notes or sheet.pictures or sheet.problem]
+    for sheet in filled:
+        if len(filled) > 1:
+            yield Heading(sheet.name, 2)
+        yield from _table(sheet)
+        yield from map(Paragraph, sheet.notes)
+        yield from sheet.pictures
+        if sheet.problem:
+            yield Missing(sheet.problem)
+        yield PageBreak()
+    if budget.is_spent:
+        yield Missing(TOO_MANY.format(count=budget.cells))
+
+
+def _table(sheet: Sheet) -> Iterator[Block]:
+    if not sheet.rows:
+        return
+    columns = sorted({column for row in sheet.rows.values() for column in row})
+    if len(columns) * len(sheet.rows) > MAX_PLACES:
+        for number in sorted(sheet.rows):
+            cells = sheet.rows[number]
+            yield Paragraph("   ".join(cells[column] for column in sorted(cells)), is_set=True)
+        return
+    rows: list[list[str]] = []
+    places: dict[int, int] = {}
+    for number in sorted(sheet.rows):
+        if number - 1 not in places and rows:
+            rows.append([])
+        places[number] = len(rows)
+        cells = sheet.rows[number]
+        rows.append([cells.get(column, "") for column in columns])
+    yield Grid(rows, spans=dict(_spans(sheet.merged, places, columns)))
+
+
+def _spans(
+    merged: Iterable[tuple[int, int, int, int]], places: dict[int, int], columns: Sequence[int]
+) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Merged cells among the rows and columns that are left."""
+    numbers = sorted(places)
+    for row, column, height, width in merged:
+        at, stop = bisect_left(columns, column), bisect_left(columns, column + width)
+        last = bisect_left(numbers, row + height) - 1
+        if row in places and at < stop and columns[at] == column:
+            span = (places[numbers[last]] - places[row] + 1, stop - at)
+            if span != (1, 1):
+                yield (places[row], at), span

@@ -1,0 +1,44 @@
+"""Tables saved as text: commas, semicolons, tabs or bars between columns (RFC 4180, and what is usual)."""
+
+import csv
+import re
+from pathlib import Path
+
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.formats import plain_text
+from docmill.reading.layout.typeset import Block, Grid, Missing
+from docmill.reading.text import delimited, encodings
+
+MAX_CELLS = 1_000_000
+LONGEST_CELL = 1_000_000
+NAMED = re.compile(r"\Asep=(.)\n", re.IGNORECASE)
+"""How Excel is told the delimiter."""
+REST = "the table has more than {count:,} rows, and the rest was not read; split it to have all of it"
+
+csv.field_size_limit(LONGEST_CELL)
+
+
+def read(path: Path, options: ReadingOptions) -> list[Block]:
+    """One table, whose first row names the columns; plain text if it is none after all."""
+    content = encodings.decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
+    named = NAMED.match(content)
+    mark = (
+        named[1]
+        if named
+        else delimited.delimiter(content[: delimited.SAMPLE], is_whole=len(content) <= delimited.SAMPLE)
+    )
+    if mark is None:
+        return plain_text.blocks(content)
+    del options
+    lines = content[named.end() if named else 0 :].splitlines(keepends=True)
+    rows: list[list[str]] = []
+    left = MAX_CELLS
+    try:
+        for row in csv.reader(lines, delimiter=mark):
+            left -= len(row)
+            if left < 0:
+                return [Grid(rows, 1), Missing(REST.format(count=len(rows)))]
+            rows.append([cell.strip() for cell in row])
+    except csv.Error:  # a cell of a megabyte: a quotation mark that is none
+        return plain_text.blocks(content)
+    return [Grid(rows, 1)]

@@ -1,0 +1,1 @@
+"""Image files: loading within limits, preprocessing before recognition, QR codes."""

@@ -1,0 +1,137 @@
+"""Preprocessed pictures of pages, bound into a PDF that is kept beside the transcription."""
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from docmill.model.document import Page
+
+QUALITIES = (75, 50, 25)
+"""Of JPEG, the next for a picture that is too large in the one before: it is to be looked at, not read."""
+MOST_BYTES = 2_000_000
+"""Of one picture; one of usual size takes a tenth of that."""
+MOST_BYTES_IN_ALL = 40_000_000
+"""Of one document; the pictures of further pages are not kept."""
+MOST_TITLE = 200
+
+
+class Print(NamedTuple):
+    """A picture in grey as JPEG, upright."""
+
+    jpeg: bytes
+    width_px: int
+    height_px: int
+
+
+PrintOf: TypeAlias = tuple[Page, Print]
+
+
+def printed(pixels: NDArray[np.uint8]) -> Print | None:
+    """The picture as it is kept; None for one that is too large however little is kept of it."""
+    grey = Image.fromarray(pixels).convert("L")
+    for quality in QUALITIES:
+        file = io.BytesIO()
+        grey.save(file, "JPEG", quality=quality)
+        if file.tell() <= MOST_BYTES:
+            return Print(file.getvalue(), grey.width, grey.height)
+    return None
+
+
+class Prints:
+    """The pictures of a document's pages as engines have read them, as many as may be kept."""
+
+    def __init__(self) -> None:
+        self._prints: dict[tuple[int, str | None], Print] = {}
+        self._room = MOST_BYTES_IN_ALL
+
+    def add(self, page: Page, one: Print) -> None:
+        """Keep the picture in which the engine that the page names has read it."""
+        if len(one.jpeg) <= self._room:
+            self._room -= len(one.jpeg)
+            self._prints[page.number, page.engine] = one
+
+    def of(self, page: Page) -> Print | None:
+        """The picture in which the page was read, as far as it is kept."""
+        return self._prints.get((page.number, page.engine))
+
+
+def bound(pages: Sequence[PrintOf], name: str) -> bytes:
+    """A PDF of the pictures, each page called by the number of the one that it shows.
+
+    The pictures are not looked into. name: of the document. The same pictures give the same bytes.
+    """
+    out = io.BytesIO()
+    out.write(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
+    starts: list[int] = []
+    for content in _objects(pages, name):
+        starts.append(out.tell())
+        out.write(b"%d 0 obj\n%b\nendobj\n" % (len(starts), content))
+    table = out.tell()
+    out.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(starts) + 1))
+    out.writelines(b"%010d 00000 n \n" % start for start in starts)
+    out.write(b"trailer\n<</Size %d/Root 1 0 R/Info 3 0 R>>\n" % (len(starts) + 1))
+    out.write(b"startxref\n%d\n%%%%EOF\n" % table)
+    return out.getvalue()
+
+
+_CATALOGUE, _PAGES, _INFO, _OUTLINE, _FIRST = 1, 2, 3, 4, 5
+"""Numbers of objects: these four, then four for each page."""
+
+
+def _objects(pages: Sequence[PrintOf], name: str) -> Iterator[bytes]:
+    numbers = [page.number for page, _ in pages]
+    last = _FIRST + 4 * (len(pages) - 1)
+    labels = b"".join(b"%d<</S/D/St %d>>" % (index, number) for index, number in enumerate(numbers))
+    yield (
+        b"<</Type/Catalog/Pages %d 0 R/Outlines %d 0 R/PageMode/UseOutlines/PageLabels<</Nums[%b]>>>>"
+        % (_PAGES, _OUTLINE, labels)
+    )
+    kids = b" ".join(b"%d 0 R" % (_FIRST + 4 * index) for index in range(len(pages)))
+    yield b"<</Type/Pages/Count %d/Kids[%b]>>" % (len(pages), kids)
+    yield b"<</Title%b>>" % _text(f"{name[:MOST_TITLE]}: {shown(numbers)} as preprocessed for reading")
+    yield b"<</Type/Outlines/Count %d/First %d 0 R/Last %d 0 R>>" % (len(pages), _FIRST + 3, last + 3)
+    for index, (page, one) in enumerate(pages):
+        yield from _page(page, one, _FIRST + 4 * index, is_first=not index, is_last=index == len(pages) - 1)
+
+
+def _page(page: Page, one: Print, at: int, *, is_first: bool, is_last: bool) -> Iterator[bytes]:
+    """The page, what is drawn on it, its picture, and its line in the outline. at: the first's number."""
+    scale = max(page.width_pt, page.height_pt) / max(one.width_px, one.height_px)
+    size = b"%.2f %.2f" % (one.width_px * scale, one.height_px * scale)
+    drawing = b"q %.2f 0 0 %.2f 0 0 cm /P Do Q" % (one.width_px * scale, one.height_px * scale)
+    yield (
+        b"<</Type/Page/Parent %d 0 R/MediaBox[0 0 %b]/Contents %d 0 R/Resources<</XObject<</P %d 0 R>>>>>>"
+        % (_PAGES, size, at + 1, at + 2)
+    )
+    yield b"<</Length %d>>\nstream\n%b\nendstream" % (len(drawing), drawing)
+    yield (
+        b"<</Type/XObject/Subtype/Image/Width %d/Height %d/ColorSpace/DeviceGray/BitsPerComponent 8"
+        b"/Filter/DCTDecode/Length %d>>\nstream\n%b\nendstream"
+        % (one.width_px, one.height_px, len(one.jpeg), one.jpeg)
+    )
+    before = b"" if is_first else b"/Prev %d 0 R" % (at - 1)
+    after = b"" if is_last else b"/Next %d 0 R" % (at + 7)
+    yield (
+        b"<</Title%b/Parent %d 0 R/Dest[%d 0 R/Fit]%b%b>>"
+        % (_text(f"Page {page.number}"), _OUTLINE, at, before, after)
+    )
+
+
+def _text(text: str) -> bytes:
+    return b"<feff%b>" % text.encode("utf-16-be", "replace").hex().encode()
+
+
+def shown(numbers: Sequence[int]) -> str:
+    """Page numbers as people write them: `pages 2, 4-6`."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    texts = [str(first) if first == last else f"{first}-{last}" for first, last in runs]
+    return f"page{'' if len(set(numbers)) == 1 else 's'} {', '.join(texts)}"

@@ -1,0 +1,352 @@
+"""Tables of a page by what stands under what: rows whose cells keep their columns, and an amount in each.
+
+No rules on the paper are needed. Precision goes before recall: a letter, a list of fields or an address has
+no table, so that a table needs three columns, one of them of numbers, over at least two rows.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from docmill.model.document import Box, Cell, Page, Table, Words
+from docmill.reading.layout import ruled_tables
+from docmill.reading.layout.ruled_tables import Lines
+
+COLUMN_GAP = 1.1
+"""Of the text height, a wider gap parts two cells."""
+LEAST_ROWS = 2
+CORE = 3
+"""Cells of a row by which a table is recognised."""
+FARTHEST = 7
+"""Text heights between two such rows of one table, and no farther."""
+WRAPPED = 1.0
+"""Of the text height: how far below its row's last line a wrapped line begins, at most."""
+HALF_LINE = 0.3
+"""Of the text height: lines that overlap by more are cells of one row whose numbers of lines differ."""
+HEADING_DIGITS = 0.2
+"""Share of a heading's cells that may have digits, such as a rate of tax."""
+NUMERIC = 0.6
+"""Share of a column's cells that are numbers in a column of numbers."""
+AMOUNTS = 0.75
+"""Share of rows with an amount in one column, where columns have no names."""
+FILLED = 0.5
+"""Share of rows that have a cell in a column, for three columns at least."""
+FORM = 0.25
+"""Share of cells that end in a colon from which on rows are a list of fields."""
+MOST_ASIDE = 2
+"""Lines in a row that do not keep the columns inside a table, such as the remark on an item."""
+_NUMBER = re.compile(
+    r"^[-+(\u2212]?\s*(?:[A-Z]{1,3}\s?|[€$£¥₹]\s?)?[-+\u2212]?\d[\d.,'\u2019\s]*[)%-]?\s?(?:[A-Za-z%€$£¥]{1,3}\.?)?[)*]?$"
+)
+_AMOUNT = re.compile(r"(?<![\d.])\d[\d.,'\u2019\s]*[.,]\d{2,3}(?![\d.,])")
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Words of one line without a gap: a cell, or a line of one."""
+
+    words: range
+    x0: float
+    x1: float
+    text: str
+
+    @cached_property
+    def numeric(self) -> bool:
+        return bool(_NUMBER.match(self.text))
+
+    @cached_property
+    def has_amount(self) -> bool:
+        return bool(_AMOUNT.search(self.text))
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of the page as pieces."""
+
+    pieces: list[_Piece]
+    top: float
+    bottom: float
+
+    @cached_property
+    def is_core(self) -> bool:
+        return len(self.pieces) >= CORE
+
+    @cached_property
+    def is_heading(self) -> bool:
+        """Whether hardly a cell has digits, as in the names of columns."""
+        with_digits = sum(any(map(str.isdigit, piece.text)) for piece in self.pieces)
+        return with_digits <= HEADING_DIGITS * len(self.pieces)
+
+
+@dataclass(slots=True)
+class _Columns:
+    """Stretches of the page's width that no cell leaves, from left to right, and the lines that made them.
+
+    They do not overlap, so that their right ends ascend as well. users: of each, a bit for every line.
+    """
+
+    lefts: list[float] = field(default_factory=list[float])
+    rights: list[float] = field(default_factory=list[float])
+    users: list[int] = field(default_factory=list[int])
+
+    def __len__(self) -> int:
+        return len(self.lefts)
+
+    def hits(self, piece: _Piece) -> range:
+        """The columns that `piece` stands in."""
+        return range(bisect_right(self.rights, piece.x0), bisect_left(self.lefts, piece.x1))
+
+    def hold(self, piece: _Piece, slack: float) -> bool:
+        """Whether a piece stands in one column, or almost."""
+        hits = self.hits(piece)
+        if len(hits) != 1:
+            return False
+        return self.lefts[hits[0]] - slack <= piece.x0 and piece.x1 <= self.rights[hits[0]] + slack
+
+    def nearest(self, piece: _Piece) -> int:
+        """The column beside which `piece` stands."""
+        return min(
+            range(len(self)),
+            key=lambda index: max(self.lefts[index] - piece.x1, piece.x0 - self.rights[index]),
+        )
+
+    def joined(self, line: _Line, number: int) -> "_Columns | None":
+        """With a line's cells, each in a column of its own; None if they do not fit."""
+        columns = _Columns(self.lefts.copy(), self.rights.copy(), self.users.copy())
+        known = 0
+        for piece in line.pieces:
+            users = columns.widened(piece, 1 << number)
+            if not users:
+                return None
+            known += users != 1 << number
+        enough = CORE - 1 if line.is_core else min(1, number)
+        return columns if not number or known >= enough else None
+
+    def widened(self, piece: _Piece, users: int) -> int:
+        """The users of the column that now holds a piece of `users`; 0 if two cells would share one.
+
+        Two of this line or of one before; what stood in several columns makes one of them.
+        """
+        first, stop = bisect_right(self.rights, piece.x0), bisect_left(self.lefts, piece.x1)
+        x0, x1 = piece.x0, piece.x1
+        if first < stop:
+            x0, x1 = min(x0, self.lefts[first]), max(x1, self.rights[stop - 1])
+            for others in self.users[first:stop]:
+                if users & others:
+                    return 0
+                users |= others
+        self.lefts[first:stop] = [x0]
+        self.rights[first:stop] = [x1]
+        self.users[first:stop] = [users]
+        return users
+
+
+def with_tables(page: Page, rulings: Callable[[], tuple[Lines, Lines]] | None = None) -> Page:
+    """The page with the tables that its words make; as it is if it has some.
+
+    rulings: gives the lines drawn across and down the page; a page without rows does not ask.
+    """
+    if page.tables or not len(page.words):
+        return page
+    size = page.width_pt, page.height_pt
+    lines = _lines(page.words, *size)
+    if sum(line.is_core for line in lines) < LEAST_ROWS:
+        return page
+    drawn = ruled_tables.find(page.words, *rulings(), size) if rulings else []
+    kept = [line for line in lines if not any(_within(line, table, page.height_pt) for table in drawn)]
+    found = sorted([*drawn, *_unruled(page.words, kept)], key=lambda table: table.box.y0)
+    return replace(page, tables=tuple(found)) if found else page
+
+
+def _within(line: _Line, table: Table, height: float) -> bool:
+    """Whether a line stands at the height of a table."""
+    return table.box.y0 * height < (line.top + line.bottom) / 2 < table.box.y1 * height
+
+
+def _unruled(words: Words, lines: Sequence[_Line]) -> Iterator[Table]:
+    """The tables that lines make by what stands under what."""
+    if not lines:
+        return
+    text_height = float(np.median([line.bottom - line.top for line in lines]))
+    at = 0
+    while at < len(lines):
+        stop, columns = _grown(lines, at, text_height)
+        table = _table(words, lines[at:stop], columns, text_height) if columns else None
+        if table is not None:
+            yield table
+            at = stop
+        else:
+            at += 1
+
+
+def _lines(words: Words, width: float, height: float) -> list[_Line]:
+    """The page's lines, cut where a gap is wider than between words."""
+    boxes = words.boxes * np.array([width, height] * 2, np.float32)
+    x0, y0, x1, y1 = boxes.T
+    heights = np.maximum(y1 - y0, 1e-6)
+    new_line = np.diff(words.lines, prepend=-1) > 0
+    wide = np.zeros(len(words), np.bool_)
+    wide[1:] = (x0[1:] - x1[:-1]) > COLUMN_GAP * np.minimum(heights[1:], heights[:-1])
+    starts = np.flatnonzero(new_line | wide)
+    stops = np.append(starts[1:], len(words))
+    lefts, rights = np.minimum.reduceat(x0, starts).tolist(), np.maximum.reduceat(x1, starts).tolist()
+    pieces = [
+        _Piece(range(start, stop), left, right, " ".join(words.texts[start:stop]))
+        for start, stop, left, right in zip(starts.tolist(), stops.tolist(), lefts, rights, strict=True)
+    ]
+    line_starts = np.flatnonzero(new_line)
+    tops, bottoms = np.minimum.reduceat(y0, line_starts), np.maximum.reduceat(y1, line_starts)
+    firsts = np.flatnonzero(new_line[starts]).tolist()
+    return [
+        _Line(pieces[first:last], float(top), float(bottom))
+        for first, last, top, bottom in zip(firsts, [*firsts[1:], len(pieces)], tops, bottoms, strict=True)
+    ]
+
+
+def _grown(lines: Sequence[_Line], start: int, text_height: float) -> tuple[int, _Columns | None]:
+    """The line after the last that keeps the columns of line `start`, and the columns."""
+    if not lines[start].is_core:
+        return start, None
+    columns = _Columns().joined(lines[start], 0)
+    stop, aside, bottom, has_items = start + 1, 0, lines[start].bottom, not lines[start].is_heading
+    for index in range(start + 1, len(lines)):
+        line = lines[index]
+        if columns is None or not -text_height < line.top - bottom < FARTHEST * text_height:
+            break
+        if len(line.pieces) > 1:
+            fitting = columns.joined(line, index - start)
+        else:
+            fitting = columns if columns.hold(line.pieces[0], text_height) else None
+        if fitting is not None:
+            columns, aside, bottom, stop = fitting, 0, line.bottom, index + 1
+            has_items |= line.is_core and not line.is_heading
+        elif aside == MOST_ASIDE or (line.is_core and line.is_heading and has_items):
+            break
+        else:
+            aside += 1
+    return stop, columns
+
+
+def _table(words: Words, lines: Sequence[_Line], columns: _Columns, text_height: float) -> Table | None:
+    """The lines as a table, if they are one."""
+    if not _has_cells(lines, columns):
+        return None
+    numeric = _numeric_columns(lines, columns)
+    if not numeric or not (lines[0].is_heading or _has_amounts(lines, columns, numeric)):
+        return None
+    rows = _rows(lines, columns, numeric, text_height)
+    if len(rows) < LEAST_ROWS:
+        return None
+    boxes: list[list[float]] = words.boxes.tolist()
+    cells = [cell for number, row in enumerate(rows) for cell in _cells(boxes, row, number, columns)]
+    return Table(_around([cell.box for cell in cells]), len(rows), len(columns), tuple(cells))
+
+
+def _numeric_columns(lines: Sequence[_Line], columns: _Columns) -> set[int]:
+    """The columns whose cells, but for the heading, are numbers."""
+    counts, numbers = [0] * len(columns), [0] * len(columns)
+    for index, line in enumerate(lines):
+        if line.is_core and not (index == 0 and line.is_heading):
+            for piece in line.pieces:
+                for hit in columns.hits(piece):
+                    counts[hit] += 1
+                    numbers[hit] += piece.numeric
+    return {index for index, count in enumerate(counts) if count and numbers[index] >= NUMERIC * count}
+
+
+def _has_cells(lines: Sequence[_Line], columns: _Columns) -> bool:
+    """Whether enough rows fill enough columns, and are no list of fields."""
+    core = [line for line in lines if line.is_core]
+    if len(core) < (2 if lines[0].is_heading else CORE):
+        return False
+    full = sum(users.bit_count() >= FILLED * len(core) for users in columns.users)
+    pieces = [piece for line in core for piece in line.pieces]
+    return full >= CORE and sum(piece.text.endswith(":") for piece in pieces) <= FORM * len(pieces)
+
+
+def _has_amounts(lines: Sequence[_Line], columns: _Columns, numeric: set[int]) -> bool:
+    """Whether one column has an amount of money in most rows."""
+    core = [line for line in lines if line.is_core]
+    counts = Counter(
+        hit
+        for line in core
+        for piece in line.pieces
+        if piece.has_amount
+        for hit in columns.hits(piece)
+        if hit in numeric
+    )
+    return max(counts.values(), default=0) >= AMOUNTS * len(core)
+
+
+def _rows(
+    lines: Sequence[_Line], columns: _Columns, numeric: set[int], text_height: float
+) -> list[list[_Line]]:
+    """The lines by rows: a wrapped line belongs to the row above, a second line of headings to the first."""
+    rows: list[list[_Line]] = []
+    for line in lines:
+        if rows and _continues(line, rows, columns, numeric, text_height):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    while rows and not rows[-1][0].is_core and not _has_both(rows[-1][0], columns, numeric):
+        rows.pop()
+    return rows
+
+
+def _continues(
+    line: _Line, rows: Sequence[list[_Line]], columns: _Columns, numeric: set[int], text_height: float
+) -> bool:
+    """Whether a line goes on with the row above."""
+    gap = (line.top - rows[-1][-1].bottom) / text_height
+    if gap < -HALF_LINE:
+        return True
+    near = gap < WRAPPED
+    if len(rows) == 1 and all(one.is_heading for one in rows[0]) and line.is_heading:
+        return near
+    return (
+        near
+        and not line.is_core
+        and not any(piece.numeric and not numeric.isdisjoint(columns.hits(piece)) for piece in line.pieces)
+    )
+
+
+def _has_both(line: _Line, columns: _Columns, numeric: set[int]) -> bool:
+    """Whether a short line names something in the columns of text and has a number: an item, not a sum."""
+    hits = [hit for piece in line.pieces for hit in columns.hits(piece)]
+    texts = [index for index in range(len(columns)) if index not in numeric]
+    return not numeric.isdisjoint(hits) and bool(texts) and texts[0] in hits
+
+
+def _cells(
+    boxes: Sequence[Sequence[float]], row: Sequence[_Line], number: int, columns: _Columns
+) -> list[Cell]:
+    """A row's cells: its pieces by the columns they stand in, over several if those are free.
+
+    boxes: of the page's words.
+    """
+    content: dict[int, list[int]] = {}
+    spans: dict[int, int] = {}
+    pieces = [(piece, columns.hits(piece)) for line in row for piece in line.pieces]
+    for piece, hits in sorted(pieces, key=lambda one: (len(one[1]), one[0].words.start)):
+        column = hits[0] if hits else columns.nearest(piece)
+        content.setdefault(column, []).extend(piece.words)
+        if content.keys().isdisjoint(hits[1:]):
+            spans[column] = max(spans.get(column, 1), len(hits))
+    return [
+        Cell(
+            *(number, column, 1, spans.get(column, 1)),
+            _around([boxes[index] for index in indices]),
+            tuple(sorted(indices)),
+        )
+        for column, indices in sorted(content.items())
+    ]
+
+
+def _around(boxes: Sequence[Sequence[float]]) -> Box:
+    x0, y0, x1, y1 = zip(*boxes, strict=True)
+    return Box(min(x0), min(y0), max(x1), max(y1))

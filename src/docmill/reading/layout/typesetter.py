@@ -1,0 +1,282 @@
+"""Lines of words on pages of paper."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from docmill.model.document import Box, Cell, Page, Table, Words
+from docmill.reading.layout.typewriter import Placed
+
+A4_PT = (595.0, 842.0)
+A4_RATIO = 842 / 595
+MARGIN_PT = 48.0
+CELL_PT = 5.4
+"""The width of a character, as of 9 points in a typewriter's face."""
+LINE_PT = 13.0
+TEXT_PT = 10.0
+"""The height of a word's box within its line."""
+GAP_PT = 8.0
+ROUNDING_PT = 0.01
+LEAST = 2
+"""Rows and columns of a table."""
+PORTRAIT = 92
+LANDSCAPE = 138
+WIDEST = 400
+"""Characters in a line: of A4, of A4 turned, and of the widest sheet that a table may ask for."""
+REST = "the document is longer than {count} pages, and its rest was not read; split it to have all of it"
+
+
+class SetCell(NamedTuple):
+    """A cell of a row. left, right: of its column, in characters; lines: its words, placed on the sheet."""
+
+    column: int
+    row_span: int
+    column_span: int
+    left: int
+    right: int
+    lines: Sequence[Sequence[Placed]]
+
+
+class SetFigure(NamedTuple):
+    """A picture, as it is stored, and where it stands."""
+
+    page_number: int
+    box: Box
+    content: bytes
+
+
+class _Row(NamedTuple):
+    """A row of a table on one page. cells: each with the indices of its words."""
+
+    y0_pt: float
+    y1_pt: float
+    cells: list[tuple[SetCell, tuple[int, ...]]]
+
+
+@dataclass(slots=True)
+class _Sheet:
+    """A page being filled. boxes: four fractions for each word; rows: of the table that is being set."""
+
+    width_pt: float
+    height_pt: float
+    y_pt: float = MARGIN_PT
+    bottom_pt: float = MARGIN_PT
+    line: int = 0
+    block: int = 0
+    texts: list[str] = field(default_factory=list[str])
+    boxes: list[float] = field(default_factory=list[float])
+    lines: list[int] = field(default_factory=list[int])
+    blocks: list[int] = field(default_factory=list[int])
+    rows: list[_Row] = field(default_factory=list[_Row])
+    tables: list[Table] = field(default_factory=list[Table])
+    figures: list[tuple[Box, bytes]] = field(default_factory=list[tuple[Box, bytes]])
+    problems: list[str] = field(default_factory=list[str])
+
+    @property
+    def is_used(self) -> bool:
+        return bool(self.texts or self.figures)
+
+    def has_room(self, height_pt: float) -> bool:
+        return self.y_pt + height_pt <= self.height_pt - MARGIN_PT
+
+    def room_lines(self) -> int:
+        return max(1, int((self.height_pt - MARGIN_PT - self.y_pt) / LINE_PT))
+
+    def add(self, words: Sequence[Placed], scale: float) -> None:
+        top = self.y_pt + (LINE_PT - TEXT_PT) / 2 * scale
+        y0, y1 = top / self.height_pt, (top + TEXT_PT * scale) / self.height_pt
+        for column, width, text in words:
+            x0 = MARGIN_PT + column * CELL_PT * scale
+            x1 = x0 + max(width, 1) * CELL_PT * scale
+            self.boxes += (x0 / self.width_pt, y0, x1 / self.width_pt, y1)
+            self.texts.append(text)
+        self.lines += [self.line] * len(words)
+        self.blocks += [self.block] * len(words)
+        self.line += 1
+        self.y_pt += LINE_PT * scale
+        self.bottom_pt = self.y_pt
+
+    def gap(self, height_pt: float) -> None:
+        """Leave room, and start a new block; what was left before counts."""
+        after = self.bottom_pt + height_pt
+        self.y_pt = max(self.y_pt, after) if height_pt < LINE_PT else self.y_pt + height_pt
+        self.block = self.blocks[-1] + 1 if self.blocks else 0
+
+    def add_figure(self, content: bytes, width_pt: float, height_pt: float) -> None:
+        x0, y0 = MARGIN_PT / self.width_pt, self.y_pt / self.height_pt
+        box = Box(x0, y0, x0 + width_pt / self.width_pt, y0 + height_pt / self.height_pt)
+        self.figures.append((box, content))
+        self.y_pt += height_pt
+        self.bottom_pt = self.y_pt
+
+    def add_row(self, cells: Sequence[SetCell], first: int, stop: int) -> None:
+        """Lines `first` to `stop` (exclusive) of the cells side by side, and a row of the table."""
+        y0_pt = self.y_pt
+        indices: list[list[int]] = [[] for _ in cells]
+        for at in range(first, stop):
+            words: list[Placed] = []
+            for cell, owned in zip(cells, indices, strict=True):
+                found = cell.lines[at] if at < len(cell.lines) else ()
+                start = len(self.texts) + len(words)
+                owned.extend(range(start, start + len(found)))
+                words += found
+            self.add(words, 1.0)
+        filled = [(cell, tuple(owned)) for cell, owned in zip(cells, indices, strict=True) if owned]
+        self.rows.append(_Row(y0_pt, self.y_pt, filled))
+
+    def close_table(self, column_count: int) -> None:
+        """Make a table of the rows, if they are one: a single row or column is none."""
+        rows, self.rows = self.rows, []
+        columns = {cell.column for row in rows for cell, _ in row.cells}
+        if len(rows) < LEAST or len(columns) < LEAST:
+            return
+        cells = tuple(
+            Cell(
+                at,
+                cell.column,
+                min(cell.row_span, len(rows) - at),
+                cell.column_span,
+                self._cell_box(cell, rows[at : at + cell.row_span]),
+                words,
+            )
+            for at, row in enumerate(rows)
+            for cell, words in row.cells
+        )
+        boxes = np.array([cell.box for cell in cells])
+        around = Box(*boxes[:, :2].min(axis=0).tolist(), *boxes[:, 2:].max(axis=0).tolist())
+        self.tables.append(Table(around, len(rows), column_count, cells))
+
+    def _cell_box(self, cell: SetCell, rows: Sequence[_Row]) -> Box:
+        x0, x1 = ((MARGIN_PT + edge * CELL_PT) / self.width_pt for edge in (cell.left, cell.right))
+        return Box(x0, rows[0].y0_pt / self.height_pt, min(x1, 1.0), rows[-1].y1_pt / self.height_pt)
+
+    def page(self, number: int) -> Page:
+        words = Words(
+            texts=self.texts,
+            boxes=np.clip(np.array(self.boxes, np.float32).reshape(-1, 4), 0, 1),
+            confidences=np.ones(len(self.texts), np.float32),
+            lines=np.array(self.lines, np.int32),
+            blocks=np.array(self.blocks, np.int32),
+        )
+        says_nothing = bool(self.problems) and not self.is_used
+        return Page(
+            number,
+            self.width_pt,
+            self.height_pt,
+            words,
+            source="none" if says_nothing else "text",
+            quality=0.0 if says_nothing else 1.0,
+            problem="; ".join(self.problems) or None,
+            tables=tuple(self.tables),
+        )
+
+
+class Press:
+    """Sets lines one below the other, page after page.
+
+    columns: how many characters a line holds. is_full: nothing more is taken. figures: on finished pages.
+    """
+
+    def __init__(self, max_pages: int | None = None) -> None:
+        self.columns = PORTRAIT
+        self.is_full = False
+        self.figures: list[SetFigure] = []
+        self._max_pages = max_pages
+        self._pages: list[Page] = []
+        self._sheet = self._blank()
+
+    def start(self, columns: int) -> None:
+        """The next line starts a page that is `columns` characters wide."""
+        self._turn()
+        self.columns = columns
+        self._sheet = self._blank()
+
+    def put(self, words: Sequence[Placed], *, scale: float = 1.0) -> None:
+        """One line; one without words leaves room."""
+        if not words:
+            self.gap(LINE_PT * scale)
+            return
+        if not self._sheet.has_room(LINE_PT * scale):
+            self._turn()
+        if not self.is_full:
+            self._sheet.add(words, scale)
+
+    def put_figure(self, content: bytes, width_pt: float, height_pt: float) -> None:
+        """A picture in a place of its own, no larger than a page."""
+        sheet = self._sheet
+        room = sheet.width_pt - 2 * MARGIN_PT, sheet.height_pt - 2 * MARGIN_PT
+        scale = min(1.0, room[0] / max(width_pt, 1.0), room[1] / max(height_pt, 1.0))
+        width_pt, height_pt = width_pt * scale, height_pt * scale
+        if not sheet.has_room(height_pt - ROUNDING_PT):
+            self._turn()
+        if not self.is_full:
+            self._sheet.add_figure(content, width_pt, height_pt)
+
+    def remark(self, problem: str) -> None:
+        """Let the page say, once, what is missing on it."""
+        if problem not in self._sheet.problems:
+            self._sheet.problems.append(problem)
+
+    def put_row(self, cells: Sequence[SetCell], column_count: int) -> None:
+        """A row of a table, on one page if it fits on any. One without words ends the table."""
+        height = max((len(cell.lines) for cell in cells), default=0)
+        if not height:
+            self.end_table(column_count)
+            self.gap(LINE_PT)
+            return
+        if not self._sheet.has_room(LINE_PT * height) and self._sheet.is_used:
+            self.end_table(column_count)
+            self._turn()
+        done = 0
+        while done < height and not self.is_full:
+            room = self._sheet.room_lines()
+            self._sheet.add_row(cells, done, min(done + room, height))
+            done += room
+            if done < height:
+                self.end_table(column_count)
+                self._turn()
+
+    def end_table(self, column_count: int) -> None:
+        """The next row starts another table."""
+        self._sheet.close_table(column_count)
+
+    def gap(self, height_pt: float = GAP_PT) -> None:
+        """Leave room between blocks, but none above the first."""
+        if self._sheet.is_used:
+            self._sheet.gap(height_pt)
+
+    def lack(self, problem: str) -> None:
+        """A page that says what is not on any."""
+        self._turn()
+        if not self.is_full:
+            self._pages.append(self._broken(problem))
+
+    def finish(self) -> list[Page]:
+        """The pages; one without words if nothing was put."""
+        self._turn()
+        if self.is_full:
+            return [*self._pages, self._broken(REST.format(count=len(self._pages)))]
+        return self._pages or [self._blank().page(1)]
+
+    def _turn(self) -> None:
+        """Put the page aside if there is anything on it, and take a new one."""
+        if self._sheet.is_used or self._sheet.problems:
+            if len(self._pages) == self._max_pages:
+                self.is_full = True
+            else:
+                number = len(self._pages) + 1
+                self._pages.append(self._sheet.page(number))
+                self.figures += [SetFigure(number, box, content) for box, content in self._sheet.figures]
+        self._sheet = self._blank()
+
+    def _broken(self, problem: str) -> Page:
+        page = self._blank().page(len(self._pages) + 1)
+        return replace(page, source="none", quality=0.0, problem=problem)
+
+    def _blank(self) -> _Sheet:
+        width_pt = max(A4_PT[0], 2 * MARGIN_PT + self.columns * CELL_PT)
+        if width_pt < A4_PT[0] + CELL_PT:
+            return _Sheet(*A4_PT)
+        return _Sheet(width_pt, round(width_pt / A4_RATIO, 1))

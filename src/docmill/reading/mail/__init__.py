@@ -1,0 +1,1 @@
+"""Mail files: MIME messages, Outlook messages, TNEF, S/MIME."""

@@ -1,0 +1,286 @@
+"""Mails as they are sent (RFC 5322, MIME), and mailboxes of them."""
+
+import email.policy
+import mimetypes
+import re
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email import message_from_bytes
+from email.generator import BytesGenerator
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from docmill.errors import CorruptError, EncryptedError, TooLargeError
+from docmill.reading.containers.members import Held
+from docmill.reading.files.file_types import MAIL_IN_BOX
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.layout.typeset import Block
+from docmill.reading.mail import smime, tnef
+from docmill.reading.mail.headers import file_name, header, shown_fields
+from docmill.reading.mail.message import Letter, Writing
+from docmill.reading.text import encodings
+
+if TYPE_CHECKING:
+    from email.message import Message
+
+ENCRYPTED = "the mail is encrypted ({}); open it in your mail program, save it as a PDF and use that"
+DEEPEST = 50
+"""Multiparts within each other; no program nests a tenth of that."""
+DECORATION_BYTES = 100_000
+"""A picture that the body shows in place is a logo or a signature up to here, and beyond it what was sent."""
+
+_SIGNATURES = frozenset(
+    {
+        "application/pgp-signature",
+        "application/pkcs7-signature",
+        "application/x-pkcs7-signature",
+        "application/pgp-keys",
+    }
+)
+_SEALED = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
+_TNEF = frozenset({"application/ms-tnef", "application/vnd.ms-tnef"})
+_READABLE = frozenset({"text/plain", "text/html", "text/rfc822-headers", "text/enriched", "text/richtext"})
+_ENDINGS = {"image/jpeg": ".jpg", "text/plain": ".txt", "text/html": ".html", "application/octet-stream": ""}
+
+_RICH = frozenset({"text/rtf", "application/rtf"})
+_ALTERNATIVE = "multipart/alternative"
+
+_Part: TypeAlias = "Message[str, str]"
+_POLICY = email.policy.compat32
+"""The old policy: the new one raises on headers that real mails have."""
+
+
+def read(path: Path, options: ReadingOptions) -> list[Block]:
+    """Head and body. Raises EncryptedError, CorruptError, TooLargeError."""
+    del options
+    return letter(_source(path)).blocks()
+
+
+@contextmanager
+def enclosed(path: Path, options: ReadingOptions) -> Generator[list[Held]]:
+    """What is attached. Raises EncryptedError, CorruptError, TooLargeError."""
+    held = list(letter(_source(path)).enclosed)
+    if len(held) > options.max_parts:
+        raise TooLargeError(f"the mail holds {len(held)} files, more than {options.max_parts}")
+    yield held
+
+
+@contextmanager
+def messages(path: Path, options: ReadingOptions) -> Generator[list[Held]]:
+    """The mails of a mailbox (RFC 4155). Raises TooLargeError."""
+    data = path.read_bytes()
+    starts = [found.end() for found in MAIL_IN_BOX.finditer(data)]
+    if len(starts) > options.max_parts:
+        raise TooLargeError(
+            f"the mailbox holds {len(starts)} mails, more than {options.max_parts}; split it into several"
+        )
+    yield [_boxed(data[start:stop]) for start, stop in zip(starts, [*starts[1:], len(data)], strict=True)]
+
+
+def _boxed(source: bytes) -> Held:
+    """One mail without the line that begins it in a box."""
+    content = re.sub(rb"(?m)^>(>*From )", rb"\1", source.partition(b"\n")[2]).rstrip(b"\r\n") + b"\n"
+    subject = header(message_from_bytes(content[:20_000], policy=_POLICY), "Subject")
+    return Held(Letter({"Subject": subject}).file_name, "member", lambda: content)
+
+
+def _source(path: Path) -> bytes:
+    """The bytes of the mail; one saved as UTF-16 text is turned back."""
+    data = path.read_bytes()
+    if b"\0" in data[:4] or data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
+        data = encodings.decode(data).lstrip("\ufeff").encode("utf-8", "replace")
+    return data.lstrip(b"\r\n\t ")
+
+
+def letter(source: bytes) -> Letter:
+    """A mail by its bytes. Raises EncryptedError, CorruptError."""
+    try:
+        message = message_from_bytes(source, policy=_POLICY)
+        collecting = _Collecting()
+        collecting.add(message)
+    except RecursionError as error:
+        raise CorruptError("the mail is nested too deep to be read; save it as a PDF") from error
+    if any(writing.is_encrypted for writing in collecting.writings):
+        raise EncryptedError(ENCRYPTED.format("PGP"))
+    return Letter(shown_fields(message), collecting.writings, collecting.enclosed, collecting.pictures)
+
+
+@dataclass
+class _Collecting:
+    """What is found on the way through a mail."""
+
+    writings: list[Writing] = field(default_factory=list[Writing])
+    enclosed: list[Held] = field(default_factory=list[Held])
+    pictures: dict[str, Callable[[], bytes]] = field(default_factory=dict[str, Callable[[], bytes]])
+
+    def add(self, part: _Part, depth: int = 0, within: str = "") -> None:
+        """A part and everything in it. within: the kind of what it stands in."""
+        if depth > DEEPEST:
+            raise RecursionError
+        kind = part.get_content_type()
+        children = _children(part)
+        if kind.startswith("message/") and children:
+            self._add_message(part, kind, children)
+        elif children:
+            self._add_several(kind, children, depth)
+        elif kind in _SEALED:
+            self._add_sealed(part, depth)
+        elif kind in _TNEF or file_name(part).lower() == "winmail.dat":
+            self._add_tnef(part)
+        elif self._is_text(part, kind):
+            self._add_text(part, kind)
+        elif kind in _RICH and within == _ALTERNATIVE:
+            self.writings.append(Writing(rich=_bytes(part)))
+        elif kind not in _SIGNATURES and not self._is_decoration(part, kind, within):
+            self._add_file(part, kind)
+
+    def _add_several(self, kind: str, children: list[_Part], depth: int) -> None:
+        if kind == "multipart/encrypted":
+            raise EncryptedError(ENCRYPTED.format("PGP"))
+        if kind != _ALTERNATIVE:
+            for child in children:
+                self.add(child, depth + 1, kind)
+            return
+        forms: list[list[Writing]] = []
+        for child in children:
+            form = _Collecting(pictures=self.pictures)
+            form.add(child, depth + 1, kind)
+            forms.append(form.writings)
+            self.enclosed += form.enclosed
+        self.writings += _one_of(forms)
+
+    def _add_sealed(self, part: _Part, depth: int) -> None:
+        """What is only signed is read; certificates that are sent around alone say nothing."""
+        kind = (_parameter(part, "smime-type") or "").lower()
+        if kind == "certs-only":
+            return
+        try:
+            wrapped = smime.content(_bytes(part))
+        except CorruptError:
+            wrapped = None
+        if wrapped is not None:
+            self.add(message_from_bytes(wrapped, policy=_POLICY), depth + 1)
+        elif kind == "signed-data":
+            self._add_file(part, kind)
+        else:
+            raise EncryptedError(ENCRYPTED.format("S/MIME"))
+
+    def _add_message(self, part: _Part, kind: str, children: list[_Part]) -> None:
+        if kind in ("message/rfc822", "message/global"):
+            name = file_name(part)
+            subject = Letter({"Subject": header(children[0], "Subject")}).file_name
+            self.enclosed.append(Held(name or subject, "attachment", partial(_flattened, children[0])))
+        else:  # the report of a delivery: blocks of header lines
+            self.writings.append(
+                Writing("\n".join(_flattened(child).decode("utf-8", "replace") for child in children))
+            )
+
+    def _is_text(self, part: _Part, kind: str) -> bool:
+        """Whether a part belongs to the body, which may have a name; what follows with one is a file."""
+        if kind not in _READABLE or part.get_content_disposition() == "attachment":
+            return False
+        return not file_name(part) or not self.writings
+
+    def _is_decoration(self, part: _Part, kind: str, within: str) -> bool:
+        """Whether this is a logo that the body shows in place, or the picture of a signature."""
+        content_id = header(part, "Content-ID").strip("<>")
+        if not content_id or not kind.startswith("image/") or len(_bytes(part)) >= DECORATION_BYTES:
+            return False
+        pages = (writing.page for writing in self.writings)
+        shown = within == "multipart/related" or part.get_content_disposition() != "attachment"
+        if not shown and not any(
+            isinstance(page, bytes) and f"cid:{content_id}".encode() in page for page in pages
+        ):
+            return False
+        self.pictures[content_id] = partial(_bytes, part)
+        return True
+
+    def _add_text(self, part: _Part, kind: str) -> None:
+        content, charset = _bytes(part), _parameter(part, "charset")
+        if kind == "text/html":
+            self.writings.append(Writing(page=content, charset=charset, pictures=self.pictures))
+        else:
+            text = encodings.decode(content, charset)
+            if _parameter(part, "format") == "flowed":
+                text = _unfolded(text, deletes_space=_parameter(part, "delsp") == "yes")
+            self.writings.append(Writing(text))
+
+    def _add_tnef(self, part: _Part) -> None:
+        """What Outlook wraps in a winmail.dat: it counts as enclosed here, its text if there is no other."""
+        content = _bytes(part)
+        try:
+            wrapped = tnef.letter(content)
+        except CorruptError:
+            self.enclosed.append(Held("winmail.dat", "attachment", lambda: content))
+            return
+        self.enclosed += wrapped.enclosed
+        if not any(writing.blocks() for writing in self.writings):
+            self.writings += wrapped.writings
+
+    def _add_file(self, part: _Part, kind: str) -> None:
+        name = file_name(part)
+        if not name:
+            ending = _ENDINGS.get(kind, mimetypes.guess_extension(kind) or "")
+            name = f"attachment {len(self.enclosed) + 1}{ending}"
+        self.enclosed.append(Held(name, "attachment", partial(_bytes, part)))
+
+
+def _children(part: _Part) -> list[_Part]:
+    return cast("list[_Part]", part.get_payload()) if part.is_multipart() else []
+
+
+def _one_of(forms: list[list[Writing]]) -> list[Writing]:
+    """One text that was sent in several forms, each of which may be in pieces with files between them."""
+    paged = next((form for form in forms if any(piece.page is not None for piece in form)), list[Writing]())
+    if len(paged) > 1 and any(piece.blocks() for piece in paged):
+        return paged
+    page = paged[0] if len(paged) == 1 else Writing()
+    said = (_said(form) for form in forms if all(piece.page is None for piece in form))
+    plain = next(filter(None, said), page.plain)
+    rich = next((piece.rich for form in forms for piece in form if piece.rich is not None), None)
+    one = Writing(plain, page.page, rich, page.charset, page.pictures)
+    return [] if one == Writing() else [one]
+
+
+def _said(pieces: list[Writing]) -> str:
+    return "\n".join(piece.plain for piece in pieces if piece.plain is not None)
+
+
+def _parameter(part: _Part, name: str) -> str | None:
+    value = part.get_param(name)
+    return value[2] if isinstance(value, tuple) else value
+
+
+def _bytes(part: _Part) -> bytes:
+    """The content of a part that has no others."""
+    content = part.get_payload(decode=True)
+    return content if isinstance(content, bytes) else b""
+
+
+def _flattened(message: _Part) -> bytes:
+    """A mail within a mail as a file of its own."""
+    target = BytesIO()
+    try:
+        BytesGenerator(target, mangle_from_=False, maxheaderlen=0, policy=_POLICY).flatten(message)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise CorruptError("this mail within the mail is damaged; have it sent again by itself") from error
+    return target.getvalue()
+
+
+def _unfolded(text: str, *, deletes_space: bool) -> str:
+    """Paragraphs as they were before they were cut into lines (RFC 3676)."""
+    lines: list[str] = []
+    goes_on = False
+    for line in text.replace("\r\n", "\n").split("\n"):
+        quoted = line.startswith(">")
+        if goes_on and not quoted and line != "-- ":
+            lines[-1] += line.removeprefix(" ")
+        else:
+            lines.append(line.removeprefix(" "))
+        goes_on = line.endswith(" ") and not quoted and line != "-- "
+        if goes_on and deletes_space:
+            lines[-1] = lines[-1][:-1]
+    return "\n".join(lines)

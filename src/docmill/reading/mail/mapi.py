@@ -1,0 +1,146 @@
+"""What Outlook's files have in common: properties by number, and compressed rich text ([MS-OXPROPS])."""
+
+import struct
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+from docmill.errors import CorruptError
+from docmill.files import clean_name
+from docmill.reading.mail.message import Writing
+from docmill.reading.text import encodings
+
+SUBJECT, SENDER_NAME, SENDER_ADDRESS, SENDER_SMTP = 0x0037, 0x0C1A, 0x0C1F, 0x5D01
+TO, CC, BCC = 0x0E04, 0x0E03, 0x0E02
+SENT_AT, ARRIVED_AT = 0x0039, 0x0E06
+BODY, RICH_BODY, PAGE_BODY = 0x1000, 0x1009, 0x1013
+MESSAGE_CLASS, CODE_PAGE, BODY_CODE_PAGE = 0x001A, 0x3FFD, 0x3FDE
+CONTENT, LONG_NAME, SHORT_NAME, SHOWN_NAME = 0x3701, 0x3707, 0x3704, 0x3001
+CONTENT_ID, MEDIA_TYPE, IS_HIDDEN = 0x3712, 0x370E, 0x7FFE
+
+TEXT_8, TEXT_16, BINARY, OBJECT, TIME = 0x001E, 0x001F, 0x0102, 0x000D, 0x0040
+
+MOST_RICH_BYTES = 20_000_000
+
+_START = (
+    b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript "
+    b"\\fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par "
+    b"\\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
+)
+_RING = 4096
+_HEAD = struct.Struct("<LL4sL")
+_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
+
+Value = bytes | str | int
+Properties = Mapping[int, Value]
+
+
+def text(properties: Properties, *numbers: int) -> str:
+    """The first of these properties that says something."""
+    for number in numbers:
+        value = properties.get(number)
+        if isinstance(value, str) and value.strip("\0 \r\n"):
+            return value.strip("\0")
+    return ""
+
+
+def fields(properties: Properties) -> dict[str, str]:
+    """The lines of a mail's head."""
+    name, address = text(properties, SENDER_NAME), text(properties, SENDER_SMTP, SENDER_ADDRESS)
+    sender = f"{name} <{address}>" if "@" in address and address != name else name or address
+    sent_at = properties.get(SENT_AT) or properties.get(ARRIVED_AT)
+    return {
+        "From": sender,
+        "To": text(properties, TO),
+        "Cc": text(properties, CC),
+        "Bcc": text(properties, BCC),
+        "Date": _date(sent_at) if isinstance(sent_at, int) else "",
+        "Subject": text(properties, SUBJECT),
+    }
+
+
+def writing(properties: Properties) -> Writing:
+    """The body in every form that is there."""
+    page = properties.get(PAGE_BODY)
+    rich = properties.get(RICH_BODY)
+    charset = charset_of(properties.get(BODY_CODE_PAGE))
+    return Writing(
+        text(properties, BODY) or None,
+        page if isinstance(page, bytes | str) else None,
+        _rich_or_none(rich) if isinstance(rich, bytes) else None,
+        charset,
+    )
+
+
+def name(properties: Properties) -> str:
+    """The name of an attachment."""
+    return clean_name(text(properties, LONG_NAME, SHORT_NAME, SHOWN_NAME) or "attachment")
+
+
+def charset_of(code_page: Value | None) -> str | None:
+    """The name of a Windows code page."""
+    if not isinstance(code_page, int) or code_page in (0, 1200):
+        return None
+    return {65001: "utf-8", 20127: "ascii", 28591: "latin-1"}.get(code_page, f"cp{code_page}")
+
+
+def decoded(value: bytes, charset: str | None) -> str:
+    """Text of 8 bits a character."""
+    return encodings.decode(value.rstrip(b"\0"), charset)
+
+
+def _date(ticks: int) -> str:
+    try:
+        return format_datetime(_EPOCH + timedelta(microseconds=ticks // 10))
+    except (OverflowError, ValueError):
+        return ""
+
+
+def _rich_or_none(data: bytes) -> bytes | None:
+    try:
+        return rich_text(data)
+    except CorruptError:
+        return None
+
+
+def rich_text(data: bytes) -> bytes:
+    """Rich text as it was before Outlook compressed it ([MS-OXRTFCP]). Raises CorruptError."""
+    if len(data) < _HEAD.size:
+        raise CorruptError("the rich text of the mail is damaged")
+    _, raw_size, kind, _ = _HEAD.unpack_from(data)
+    body = data[_HEAD.size :]
+    if kind == b"MELA":
+        return body[:raw_size]
+    if kind != b"LZFu" or raw_size > MOST_RICH_BYTES:
+        raise CorruptError("the rich text of the mail is damaged")
+    return bytes(_expanded(body, raw_size))
+
+
+def _expanded(data: bytes, size: int) -> bytearray:
+    ring = bytearray(_START) + bytearray(_RING - len(_START))
+    write = len(_START)
+    out = bytearray()
+    at = 0
+    while at < len(data) and len(out) < size:
+        control = data[at]
+        at += 1
+        for bit in range(8):
+            if control >> bit & 1:
+                if at + 2 > len(data):
+                    return out
+                reference = data[at] << 8 | data[at + 1]
+                at += 2
+                start, length = reference >> 4, (reference & 0xF) + 2
+                if start == write:
+                    return out
+                piece = (ring[(start + step) % _RING] for step in range(length))
+            else:
+                if at >= len(data):
+                    return out
+                piece = iter(data[at : at + 1])
+                at += 1
+            for byte in piece:
+                out.append(byte)
+                ring[write] = byte
+                write = (write + 1) % _RING
+    return out

@@ -1,0 +1,1 @@
+"""Recognition of a page's picture on this machine: networks, decoding, spelling."""

@@ -1,0 +1,181 @@
+"""RapidOCR: PP-OCR models on the CPU, offline."""
+
+from functools import cache
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from docmill.reading.ocr import consensus, ctc, detection_scale, line_crops, orientation
+from docmill.reading.ocr.consensus import Look
+from docmill.reading.ocr.ctc import LineText
+from docmill.reading.ocr.detection import line_corners
+from docmill.reading.ocr.networks import Network, prepared
+from docmill.reading.ocr.page import Recognised
+from docmill.reading.ocr.spelling import corrected
+
+MAX_ELONGATION = 5
+"""Long over short side that is read as it is: beyond, enlarging the short side takes too much memory."""
+NARROWEST = 48
+"""Pixels that a line's picture must be wide to be recognised."""
+BELIEVED = 0.5
+"""RapidOCR's own: what has a lower score is no text."""
+SURE = 0.7
+"""A line with a character less probable is looked at again."""
+TALLER = 0.08
+"""How much more of the picture there is above and below a line in its third look, in line heights."""
+TURNER_SIZE = (48, 192)
+"""Height and width in which the classifier takes a line."""
+ASKED = 3
+"""Lines that are read both ways up where the classifier holds a page to be upside down."""
+
+
+class RapidEngine:
+    """`Engine` by the networks in RapidOCR's wheel. One thread: processes share out the cores.
+
+    All but the networks is ours (docs/decisions/016).
+    """
+
+    def __init__(self) -> None:
+        self._detector, self._turner, self._recogniser = map(Network, ("detection", "turning", "recognition"))
+        self._characters = self._recogniser.characters
+        self._indices = {character: index for index, character in enumerate(self._characters)}
+        self._space = len(self._characters) - 1
+        self._marks = [self._characters.index(mark) for mark in ctc.MARKS]
+
+    def recognise(self, pixels: NDArray[np.uint8], *, letter_px: float | None = None) -> Recognised:
+        """See `Engine.recognise`. Raises MemoryError.
+
+        letter_px: the usual height of letters, for a picture that shows too few of them to tell.
+        """
+        bgr = _not_too_long(np.ascontiguousarray(pixels[:, :, ::-1]))
+        corners = self._found(bgr, letter_px)
+        turn = self._turn(bgr, corners)
+        upright = orientation.turned(bgr, turn)
+        if turn:  # searched anew, for lines that stand are found less well
+            corners = self._found(upright, letter_px)
+        read = [self._best(upright, line) for line in corners]
+        corners = _without_padding(corners, turn, padded=bgr, pixels=pixels)
+        kept = [index for index, line in enumerate(read) if line.text and line.score >= BELIEVED]
+        return Recognised(
+            corrected([read[index] for index in kept]),
+            line_crops.as_read(corners[kept]),
+            np.array([read[index].score for index in kept], np.float32),
+            places=[read[index].places for index in kept],
+            turn=turn,
+        )
+
+    def _found(self, bgr: NDArray[np.uint8], letter_px: float | None) -> NDArray[np.float32]:
+        """The corners of all lines."""
+        height, width = bgr.shape[:2]
+        spots = detection_scale.letters(bgr)
+        small = detection_scale.detection_size(
+            height, width, letter_px or detection_scale.letter_height(spots)
+        )
+        large = detection_scale.detection_size(height, width)
+        corners = self._searched(bgr, small)
+        if small[0] < large[0] and detection_scale.has_small_print(
+            spots, corners, (height, width), small[0] / height
+        ):
+            more = self._searched(bgr, large)
+            return np.concatenate([more, line_crops.apart(corners, more, (height, width))])
+        return corners
+
+    def _searched(self, bgr: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.float32]:
+        """The corners of the lines that are to be seen in a picture made as small as that."""
+        seen = np.asarray(cv2.resize(bgr, size[::-1]), np.uint8)
+        height, width = bgr.shape[:2]
+        return line_corners(self._detector(prepared(seen))[0, 0], height=height, width=width)
+
+    def _turn(self, bgr: NDArray[np.uint8], corners: NDArray[np.float32]) -> int:
+        """By how much the picture must be turned clockwise for its text to stand upright."""
+        if not len(corners):
+            return 0
+        turn = 90 if orientation.standing(corners) else 0
+        height, width = bgr.shape[:2]
+        asked = corners[orientation.longest(corners)]
+        asked = orientation.turned_corners(asked, turn, width_px=width, height_px=height)
+        upright = orientation.turned(bgr, turn)
+        sample = [line_crops.cut(upright, line) for line in asked]
+        suspected = sum(map(self._looks_turned, sample)) * 2 > len(sample)
+        return turn + 180 if suspected and self._reads_better_turned(sample[:ASKED]) else turn
+
+    def _looks_turned(self, line: NDArray[np.uint8]) -> bool:
+        """Whether the line seems to stand upside down."""
+        height, width = TURNER_SIZE
+        seen = np.zeros((1, 3, height, width), np.float32)
+        fitted = line_crops.fitted(line, height=height)
+        if fitted.shape[1] > width:
+            fitted = np.asarray(cv2.resize(fitted, (width, height)), np.uint8)
+        seen[..., : fitted.shape[1]] = prepared(fitted)
+        upright, turned = self._turner(seen)[0]
+        return bool(turned > upright)
+
+    def _reads_better_turned(self, sample: list[NDArray[np.uint8]]) -> bool:
+        """The classifier is wrong about whole pages of some typefaces; the recogniser is not."""
+        upright, turned = (
+            sum(self._look(line_crops.fitted(line, height=ctc.HEIGHT)).line.score for line in some)
+            for some in (sample, [orientation.turned(line, 180) for line in sample])
+        )
+        return turned > upright
+
+    def _best(self, upright: NDArray[np.uint8], corners: NDArray[np.float32]) -> LineText:
+        """The text of one line of a picture.
+
+        What is doubtful is looked at again with bolder print, and a third time with more around it where the
+        two looks differ.
+        """
+        plain = line_crops.fitted(line_crops.cut(upright, corners), height=ctc.HEIGHT)
+        first = self._look(plain)
+        if first.line.certainties.min(initial=1) >= SURE:
+            return first.line
+        second = self._look(consensus.bolder(plain))
+        if consensus.letters(first.line) == consensus.letters(second.line):
+            return first.line
+        wider = line_crops.cut(upright, line_crops.taller(corners, TALLER))
+        third = self._look(line_crops.fitted(wider, height=ctc.HEIGHT, width=plain.shape[1]))
+        return consensus.agreed([first, second, third], self._indices, space=self._space)
+
+    def _look(self, line: NDArray[np.uint8]) -> Look:
+        """What the recogniser says of the picture of one line.
+
+        One by one: in a batch the shorter would be filled up to the longest, which costs time, memory and
+        words.
+        """
+        width = line.shape[1]
+        if width < NARROWEST:
+            seen = np.zeros((1, 3, ctc.HEIGHT, NARROWEST), np.float32)
+            seen[..., :width] = prepared(line)
+        else:
+            seen = prepared(line)
+        answer: NDArray[np.float32] = self._recogniser(seen)[0]
+        steps = ctc.steps_of(
+            answer, space=self._space, marks=self._marks, step_px=seen.shape[3] / len(answer)
+        )
+        grey = np.asarray(cv2.cvtColor(line, cv2.COLOR_BGR2GRAY), np.uint8)
+        return Look(answer, ctc.decode(steps, self._characters, grey))
+
+
+def _without_padding(
+    corners: NDArray[np.float32], turn: int, *, padded: NDArray[np.uint8], pixels: NDArray[np.uint8]
+) -> NDArray[np.float32]:
+    """Corners in the turned padded picture, in the turned picture as it was given."""
+    height, width = orientation.turned(padded, turn).shape[:2]
+    lying = orientation.turned_corners(corners, -turn % 360, width_px=width, height_px=height)
+    height, width = pixels.shape[:2]
+    return orientation.turned_corners(lying, turn, width_px=width, height_px=height)
+
+
+def _not_too_long(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The picture, with white added to a side that is all too short."""
+    height, width = pixels.shape[:2]
+    below, right = max(0, width // MAX_ELONGATION - height), max(0, height // MAX_ELONGATION - width)
+    if not below and not right:
+        return pixels
+    return np.pad(pixels, ((0, below), (0, right), (0, 0)), constant_values=255)
+
+
+@cache
+def rapid_engine() -> RapidEngine:
+    """This process's engine; loading the models takes a second."""
+    return RapidEngine()

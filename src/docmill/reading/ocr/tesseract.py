@@ -1,0 +1,178 @@
+"""Tesseract: a program of the system's, asked through its standard input and output."""
+
+import csv
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from docmill.errors import BadModelOutputError, CrashedError, MisconfiguredError, TimeLimitError
+from docmill.reading.ocr.page import Recognised
+
+PLACES = os.pathsep.join(("/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin"))
+"""Where the program is looked for; processes that read files inherit no search path."""
+ABSENT = (
+    "Tesseract is not installed; run: apt-get install tesseract-ocr tesseract-ocr-deu (or other languages)"
+)
+CODES = {
+    "cs": "ces",
+    "da": "dan",
+    "de": "deu",
+    "el": "ell",
+    "en": "eng",
+    "es": "spa",
+    "fi": "fin",
+    "fr": "fra",
+    "hu": "hun",
+    "it": "ita",
+    "nl": "nld",
+    "no": "nor",
+    "pl": "pol",
+    "pt": "por",
+    "ro": "ron",
+    "ru": "rus",
+    "sv": "swe",
+    "tr": "tur",
+    "uk": "ukr",
+    "zh": "chi_sim",
+    "ja": "jpn",
+    "ko": "kor",
+}
+"""ISO 639-1 to the names of Tesseract's models; another language goes by that name itself."""
+USUAL = ("eng", "deu", "fra", "spa", "ita", "nld", "por", "pol")
+"""Taken where they are installed and no languages are set. Each costs time on every page."""
+_WORD_LEVEL = 5
+_COLUMNS = 12
+_LIMIT_S = 50.0
+_LIST_LIMIT_S = 10.0
+
+
+def program() -> Path:
+    """Where it is. Raises MisconfiguredError if it is nowhere."""
+    found = shutil.which("tesseract", path=PLACES)
+    if found is None:
+        raise MisconfiguredError(ABSENT)
+    return Path(found)
+
+
+def installed_models(tesseract: Path) -> list[str]:
+    """The languages it can read, by its own names. Raises MisconfiguredError if it does not run."""
+    # The same order as --list-langs gives; "osd" tells only which way up a page is.
+    lines = _output([tesseract, "--list-langs"], limit_s=_LIST_LIMIT_S).decode(errors="replace").splitlines()
+    return [line.strip() for line in lines[1:] if line.strip() and line.strip() != "osd"]
+
+
+class TesseractEngine:
+    """`Engine` by Tesseract. limit_s: for one page."""
+
+    def __init__(
+        self, languages: Sequence[str] = (), *, tesseract: Path | None = None, limit_s: float = _LIMIT_S
+    ) -> None:
+        self._program = tesseract or program()
+        self._models = _models(languages, installed_models(self._program))
+        self._limit_s = limit_s
+
+    def recognise(self, pixels: NDArray[np.uint8]) -> Recognised:
+        """See `Engine.recognise`. Raises TimeLimitError, CrashedError, BadModelOutputError."""
+        command = [self._program, "stdin", "stdout", "-l", "+".join(self._models), "tsv"]
+        table = _output(command, _pgm(pixels), limit_s=self._limit_s)
+        return recognised(table.decode(errors="replace"))
+
+
+def _models(languages: Sequence[str], installed: Sequence[str]) -> list[str]:
+    if not languages:
+        usual = [model for model in USUAL if model in installed] or list(installed[:1])
+        if not usual:
+            raise MisconfiguredError("Tesseract has no languages; run: apt-get install tesseract-ocr-eng")
+        return usual
+    wanted = [CODES.get(language, language) for language in languages]
+    if missing := [model for model in wanted if model not in installed]:
+        packages = " ".join(f"tesseract-ocr-{model.replace('_', '-')}" for model in missing)
+        raise MisconfiguredError(f"Tesseract lacks languages; run: apt-get install {packages}")
+    return wanted
+
+
+def _pgm(pixels: NDArray[np.uint8]) -> bytes:
+    """The picture in grey, in the one format that takes no time to write or read."""
+    grey = pixels @ np.array([0.299, 0.587, 0.114], np.float32)
+    height, width = grey.shape
+    return b"P5 %d %d 255\n" % (width, height) + grey.astype(np.uint8).tobytes()
+
+
+def _output(command: Sequence[Path | str], given: bytes = b"", *, limit_s: float) -> bytes:
+    try:
+        done = subprocess.run(  # noqa: S603 - a program of the system's, no shell, nothing of the file
+            command,
+            input=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=limit_s,
+            check=False,
+            env={"PATH": PLACES, "LANG": "C.UTF-8", "OMP_THREAD_LIMIT": "1"},
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TimeLimitError(f"Tesseract took longer than {limit_s:g} s and was stopped") from error
+    except OSError as error:
+        raise MisconfiguredError(f"Tesseract does not run: {type(error).__name__}") from error
+    if done.returncode:
+        raise CrashedError(f"Tesseract failed with status {done.returncode}; the page will be tried again")
+    return done.stdout
+
+
+class _Word(NamedTuple):
+    """A row of the table. line: block, paragraph and line; left to height: pixels."""
+
+    line: tuple[str, str, str]
+    left: float
+    top: float
+    width: float
+    height: float
+    confidence: float
+    text: str
+
+
+def _word(row: Sequence[str]) -> _Word:
+    left, top, width, height, confidence = (float(value) for value in row[6:11])
+    return _Word((row[2], row[3], row[4]), left, top, width, height, confidence, row[11].strip())
+
+
+def recognised(table: str) -> Recognised:
+    """What a table in Tesseract's TSV format holds, a word an entry. Raises BadModelOutputError."""
+    try:
+        rows = [row for row in csv.reader(table.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE) if row]
+        words = [_word(row) for row in rows[1:] if len(row) == _COLUMNS and int(row[0]) == _WORD_LEVEL]
+    except ValueError as error:
+        raise BadModelOutputError("Tesseract answered with something that is no table of words") from error
+    words = [word for word in words if word.text and word.confidence >= 0]
+    if not words:
+        return Recognised([], np.zeros((0, 4, 2), np.float32), np.zeros(0, np.float32))
+    return Recognised(
+        [word.text for word in words],
+        _corners(words),
+        np.clip(np.array([word.confidence / 100 for word in words], np.float32), 0, 1, dtype=np.float32),
+    )
+
+
+def _corners(words: Sequence[_Word]) -> NDArray[np.float32]:
+    """The words' upright boxes, with the slant of their lines in the upper and lower edges."""
+    boxes = np.array([(word.left, word.top, word.width, word.height) for word in words], np.float32)
+    x0, y0, x1, y1 = boxes[:, 0], boxes[:, 1], boxes[:, 0] + boxes[:, 2], boxes[:, 1] + boxes[:, 3]
+    centres_x, centres_y = (x0 + x1) / 2, (y0 + y1) / 2
+    rise = np.zeros(len(words), np.float32)
+    for _, group in groupby(range(len(words)), key=lambda index: words[index].line):
+        members = list(group)
+        first, last = members[0], members[-1]
+        if (across := float(centres_x[last] - centres_x[first])) > 0:
+            slant = float(centres_y[last] - centres_y[first]) / across
+            rise[members] = slant * (x1 - x0)[members]
+    # The box around the four corners stays Tesseract's.
+    top_left, top_right = y0 - np.minimum(rise, 0), y0 + np.maximum(rise, 0)
+    bottom_right, bottom_left = y1 + np.minimum(rise, 0), y1 - np.maximum(rise, 0)
+    corners = [(x0, top_left), (x1, top_right), (x1, bottom_right), (x0, bottom_left)]
+    return np.stack([np.stack(corner, axis=1) for corner in corners], axis=1).astype(np.float32)

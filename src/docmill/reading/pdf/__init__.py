@@ -1,0 +1,1 @@
+"""PDF files: text layer, form fields, pictures, attachments, ruling lines."""

@@ -1,0 +1,123 @@
+"""The XML that says for programs what an invoice says: found by its name or its root, not looked into."""
+
+import contextlib
+import mmap
+from collections.abc import Sequence
+from pathlib import Path
+
+import pypdfium2
+from lxml import etree
+
+from docmill.errors import CorruptError
+from docmill.model.document import Embedded
+from docmill.reading.pdf.pdf_file import MALFORMED, PdfDocument
+from docmill.schemas.einvoice_kinds import ATTACHED, ENVELOPE, ROOTS, is_misnamed
+
+XML = "application/xml"
+MAX_BYTES = 10_000_000
+"""An invoice of 10,000 lines takes as much."""
+MAX_ATTACHMENTS = 100
+"""So many of a PDF's attachments are looked at."""
+_HEAD_BYTES = 65_536
+"""Licences have been seen to stand before the root."""
+
+
+MISNAMED = (
+    "the file is XML meant as an e-invoice, but its outermost element is not that of an invoice, an order or "
+    "a delivery note, so that no program can rely on it; ask whoever sent it for a correct file or for a PDF"
+)
+_SIGNS_WITHIN = 1_000_000
+"""So many bytes of a file are looked at to tell what it is meant as: parties and sums come first."""
+
+
+def in_file(path: Path) -> tuple[Embedded, ...]:
+    """The file itself, if it is such XML. Raises CorruptError if it is meant as such and its root is not."""
+    if path.stat().st_size > MAX_BYTES:
+        return ()
+    content = path.read_bytes()
+    if root(content) in ROOTS:
+        return (Embedded(path.name, XML, content),)
+    tags = _tags(content)
+    if tags and is_misnamed(tags):
+        raise CorruptError(MISNAMED)
+    return ()
+
+
+def in_pdf(document: PdfDocument, path: Path, passwords: Sequence[str] = ()) -> tuple[Embedded, ...]:
+    """Those attached to a PDF, in its order. One that cannot be taken out is left out.
+
+    path, passwords: of the PDF, which is looked into with qpdf if it holds files that PDFium does not list.
+    """
+    count = min(document.count_attachments(), MAX_ATTACHMENTS)
+    listed = [_attached(document, index) for index in range(count)]
+    if not count and _has_files(path):
+        listed = _associated(path, passwords)
+    return tuple(Embedded(name, XML, content) for name, content in listed if _is_known(name, content))
+
+
+def _attached(document: PdfDocument, index: int) -> tuple[str, bytes]:
+    try:
+        attachment = document.get_attachment(index)
+        name = str(attachment.get_name())
+        return name, bytes(attachment.get_data()) if _is_xml(name) else b""
+    except (pypdfium2.PdfiumError, *MALFORMED):
+        return "", b""
+
+
+def _has_files(path: Path) -> bool:
+    """Whether the PDF holds files at all: their own dictionaries are never compressed."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(b"/EmbeddedFile") >= 0
+
+
+def _associated(path: Path, passwords: Sequence[str]) -> list[tuple[str, bytes]]:
+    """Files that the document is associated with (ISO 32000-2, 14.13), or that are pinned to a page of it."""
+    import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
+
+    found: list[tuple[str, bytes]] = []
+    for password in ("", *passwords):
+        with contextlib.suppress(pikepdf.PdfError, *MALFORMED), pikepdf.open(path, password=password) as file:
+            pinned = [note for page in file.pages for note in page.obj.get("/Annots", ())]
+            held = [*file.Root.get("/AF", ()), *(note["/FS"] for note in pinned if "/FS" in note)]
+            for one in held[:MAX_ATTACHMENTS]:
+                name = str(one.get("/UF", one.get("/F", "")))
+                found.append((name, one["/EF"]["/F"].read_bytes() if _is_xml(name) else b""))
+            break
+    return list(dict.fromkeys(found))
+
+
+def _is_xml(name: str) -> bool:
+    return name.lower().endswith(".xml")
+
+
+def _is_known(name: str, content: bytes) -> bool:
+    if not content or len(content) > MAX_BYTES:
+        return False
+    return ATTACHED.fullmatch(name) is not None or root(content) in ROOTS
+
+
+def _tags(content: bytes) -> list[str]:
+    """The names of the first elements, as far as can be told; without Peppol's envelope and its header."""
+    parser = etree.XMLPullParser(("start",), resolve_entities=False, no_network=True, recover=True)
+    try:
+        parser.feed(content.lstrip(b"\xef\xbb\xbf \t\r\n")[:_SIGNS_WITHIN])
+        tags = [str(element.tag) for _, element in parser.read_events()]
+    except (etree.XMLSyntaxError, ValueError, LookupError):
+        return []
+    space = ENVELOPE.rpartition("}")[0]
+    return [tag for tag in tags if not tag.startswith(space)] if tags[:1] == [ENVELOPE] else tags
+
+
+def root(content: bytes) -> str | None:
+    """The name of the root element, its namespace in braces; None for what does not begin as XML.
+
+    Of what stands in Peppol's envelope, the root within it.
+    """
+    parser = etree.XMLPullParser(("start",), resolve_entities=False, no_network=True)
+    try:
+        parser.feed(content.lstrip(b"\xef\xbb\xbf \t\r\n")[:_HEAD_BYTES])
+        names = (str(element.tag) for _, element in parser.read_events())
+        first = next(names, None)
+        return next(filter(ROOTS.__contains__, names), first) if first == ENVELOPE else first
+    except (etree.XMLSyntaxError, ValueError, LookupError):
+        return None

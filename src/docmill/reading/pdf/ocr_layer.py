@@ -1,0 +1,150 @@
+"""Text that somebody once recognised and put invisibly under a scan: believed, or the page is read again.
+
+A layer is believed as it is when its words are words (`text_quality`) and it leaves next to nothing of what
+the picture shows uncovered. Else the page is recognised as well, and the reading with more believable text
+wins.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from docmill.model.document import Page, Words
+from docmill.reading.pdf import text_runs
+from docmill.reading.pdf.form_fields import CHECKED, UNCHECKED
+from docmill.reading.pdf.page_pictures import letters, looked_at
+from docmill.reading.pdf.pdf_file import PdfPage
+from docmill.reading.pdf.text_layer import INSIDE, Layer, page_of, read_layer
+from docmill.reading.pdf.text_runs import NOTHING, Stretches, covered_share
+from docmill.reading.text.quality import texts_quality
+
+SAMPLE = 25
+"""Words of which it is asked whether they make sense."""
+NONSENSE = 0.4
+"""Believability up to which printed text is not taken for what it says."""
+REPEATED = re.compile(r"(.)\1+")
+BELIEVABLE = 0.995
+"""Believability from which on a layer may be good."""
+UNCOVERED = 0.1
+"""Share of what looks like letters that a good layer may miss: rules, logos and signatures look so, too."""
+TOUCHED = 0.3
+"""Of a recognised word: with so much in common it is the same as one that the file holds."""
+
+
+def layer_of(page: PdfPage, number: int) -> Layer:
+    """What the file says of the page; text that makes no sense is set apart as doubtful.
+
+    Fonts may show letters and call them by others: then what is seen is text and what is stored is not.
+    """
+    layer = read_layer(page, number)
+    texts = [text for text in layer.upright.texts if text not in (CHECKED, UNCHECKED)]
+    texts = texts[:: max(1, len(texts) // SAMPLE)]
+    if layer.missing == "everything" or not texts or believability(texts) > NONSENSE:
+        return layer
+    doubtful = text_runs.joined([layer.upright, *layer.sideways])
+    return layer._replace(upright=NOTHING, sideways=(), scanned=doubtful, missing="everything")
+
+
+def text_page(page: PdfPage, number: int) -> Page | None:
+    """The page by its own text, or None if it must be recognised, too."""
+    layer = layer_of(page, number)
+    quality = 1.0
+    if layer.scanned.texts:
+        layer, quality = judged(page, layer)
+    return page_of(layer, quality=quality) if layer.missing == "nothing" else None
+
+
+def judged(page: PdfPage, layer: Layer) -> tuple[Layer, float]:
+    """The layer, nothing missing from it if the old reading is good; and the quality of what it says."""
+    words = text_runs.arranged(layer.scanned, layer.size)
+    sound = believability(words.texts)
+    if sound < BELIEVABLE or (missed := _uncovered(page, layer, words)) > UNCOVERED:
+        return layer, sound
+    return layer._replace(missing="nothing"), min(sound, 1 - missed)
+
+
+def believability(texts: Sequence[str]) -> float:
+    """`text_quality`, and less where most of what is printed is neither letter nor digit."""
+    sound = texts_quality(texts)
+    signs = "".join(REPEATED.sub(r"\1", text) for text in texts)
+    named = sum(map(str.isalnum, signs)) / max(1, len(signs))
+    return sound if named > NONSENSE else sound * named
+
+
+def _uncovered(page: PdfPage, layer: Layer, words: Words) -> float:
+    """The share of what looks like letters that stands in no word."""
+    gray = looked_at(page, rotation=layer.rotation)
+    spots = letters(gray)
+    if not len(spots):
+        return 0.0
+    height, width = gray.shape
+    covered = np.zeros((height, width), np.bool_)
+    for x0, y0, x1, y1 in np.rint(words.boxes * np.tile([width, height], 2)).astype(int).tolist():
+        covered[y0 : y1 + 1, x0 : x1 + 1] = True
+    return float(1 - covered[spots[:, 1], spots[:, 0]].mean())
+
+
+def completed(layer: Layer, seen: Page) -> Page:
+    """One page from what the file says and what was recognised, without anything twice.
+
+    What the file says for sure stays. An old reading stays if it has more believable text, measured as
+    characters times their believability squared: few good words are worth more than many bad ones.
+    """
+    if seen.source == "none":
+        return replace(page_of(layer), problem=seen.problem) if _has_words(layer) else seen
+    turn = (seen.rotation - layer.rotation) % 360
+    sure = text_runs.joined([layer.upright, *layer.sideways]).turned(layer.size, turn)
+    old = layer.scanned.turned(layer.size, turn)
+    if not sure.texts and not old.texts:
+        return seen
+    size = layer.size[::-1] if turn % 180 else layer.size
+    if layer.missing == "gaps":
+        found = _standing_in(
+            text_runs.of_words(seen.words, size), text_runs.turned(layer.gaps, layer.size, turn)
+        )
+        return _combined(seen, sure, found, size)
+    words = text_runs.arranged(old, size)
+    if yielded(words) > yielded(seen.words):
+        seen = replace(seen, words=words, source="text", quality=believability(words.texts), engine=None)
+    filled = text_runs.turned(layer.filled, layer.size, turn)
+    return (
+        _combined(seen, sure, text_runs.of_words(seen.words, size), size, filled=filled)
+        if sure.texts
+        else seen
+    )
+
+
+def yielded(words: Words) -> float:
+    """How much believable text a reading brings."""
+    return sum(map(len, words.texts)) * believability(words.texts) ** 2
+
+
+def _has_words(layer: Layer) -> bool:
+    return bool(layer.upright.texts or layer.sideways or layer.scanned.texts)
+
+
+def _standing_in(found: Stretches, places: text_runs.Boxes) -> Stretches:
+    return found.only(np.flatnonzero(covered_share(found.boxes, places) > INSIDE).tolist())
+
+
+def _combined(
+    seen: Page,
+    sure: Stretches,
+    found: Stretches,
+    size: NDArray[np.float32],
+    filled: text_runs.Boxes | None = None,
+) -> Page:
+    """The page with both, what was found where the file's own words stand left out."""
+    known = sure.boxes if filled is None else np.concatenate([sure.boxes, filled])
+    new = found.only(np.flatnonzero(covered_share(found.boxes, known) < TOUCHED).tolist())
+    both = text_runs.joined([sure, new])
+    share = len(sure.texts) / max(1, len(both.texts))
+    return replace(
+        seen,
+        words=text_runs.arranged(both, size),
+        source="text" if share > 1 - INSIDE else seen.source,
+        quality=share + (1 - share) * seen.quality,
+    )

@@ -1,0 +1,194 @@
+"""PDF: the text that comes with it, and pictures of its pages, both through PDFium."""
+
+import contextlib
+import ctypes
+import io
+import logging
+import re
+import warnings
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pypdfium2
+
+from docmill.errors import CorruptError, EncryptedError
+from docmill.reading.images.image_file import Picture
+
+pdfium: Any = pypdfium2  # it carries no types
+raw: Any = pypdfium2.raw
+PdfDocument: TypeAlias = Any
+PdfPage: TypeAlias = Any
+PdfTextPage: TypeAlias = Any
+
+HEADER_WITHIN = 1024
+"""PDF readers accept that many bytes of something else before the header."""
+MAX_SCALE = 300 / 72
+"""Rendering a small page finer than 300 dpi shows no more."""
+
+MAX_EMPTY_BYTES = 20_000
+"""Of what draws an empty page; unpacked it is at most a thousand times as much."""
+OPERATOR = re.compile(r"[A-Za-z'\"][A-Za-z0-9*]{0,2}|INLINE IMAGE")
+"""What the names of operators look like, known ones and others (ISO 32000-1:2008, 7.8.2)."""
+
+LOCKED = "the PDF is protected by a password; give the password, or save the PDF without one"
+NOT_OPENED = "the password does not open the PDF; give the right one, or save the PDF without one"
+FOR_OTHERS = "the PDF is encrypted for certain people only; save it without that protection"
+DAMAGED_PAGE = "the page is damaged"
+BEYOND_REPAIR = "the PDF is damaged beyond repair; print or scan it again"
+MALFORMED = (OSError, ValueError, RuntimeError, LookupError, TypeError, RecursionError)
+"""What qpdf's binding raises besides its own errors on files that are not what they should be."""
+
+logging.getLogger("pypdfium2").setLevel(logging.ERROR)  # it warns of what it cannot do with each XFA form
+
+
+@contextmanager
+def opened(path: Path, passwords: Sequence[str] = ()) -> Generator[PdfDocument]:
+    """The document, with its form if it has one. Raises EncryptedError, CorruptError."""
+    document = _document(path, passwords)
+    try:
+        with contextlib.suppress(pypdfium2.PdfiumError):
+            document.init_forms()
+        yield document
+    finally:
+        document.close()
+
+
+def _document(path: Path, passwords: Sequence[str]) -> PdfDocument:
+    """By the first password that fits, none being the first to try; repaired if it must be."""
+    for password in (None, *passwords):
+        try:
+            return _loaded(path, password)
+        except pypdfium2.PdfiumError as error:
+            code = error.err_code  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            if code == raw.FPDF_ERR_SECURITY:
+                raise EncryptedError(FOR_OTHERS) from error
+            if code != raw.FPDF_ERR_PASSWORD:
+                return _repaired(path, passwords, error)
+    raise EncryptedError(NOT_OPENED if passwords else LOCKED)
+
+
+def _loaded(path: Path, password: str | None) -> PdfDocument:
+    with path.open("rb") as file:
+        head = file.read(2 * HEADER_WITHIN)
+    if b"%PDF" in head[: HEADER_WITHIN + 4]:
+        return pdfium.PdfDocument(path, password)
+    content = b"%PDF-1.4\n" + path.read_bytes()  # PDFium insists, then repairs the rest
+    return pdfium.PdfDocument(content, password)
+
+
+def _repaired(path: Path, passwords: Sequence[str], reason: pypdfium2.PdfiumError) -> PdfDocument:
+    """What qpdf makes of a file that PDFium cannot open."""
+    try:
+        return pdfium.PdfDocument(decrypted(path, passwords))
+    except (CorruptError, pypdfium2.PdfiumError) as error:
+        raise CorruptError(BEYOND_REPAIR) from (error if isinstance(error, CorruptError) else reason)
+
+
+def decrypted(path: Path, passwords: Sequence[str]) -> bytes:
+    """The document without its encryption, otherwise the same. Raises EncryptedError, CorruptError."""
+    import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
+
+    unrepairable = (pikepdf.PdfError, *MALFORMED)
+    for password in ("", *passwords):
+        file = io.BytesIO()
+        try:
+            with pikepdf.open(path, password=password) as document:
+                document.save(file, encryption=False, deterministic_id=True)
+        except pikepdf.PasswordError:
+            continue
+        except unrepairable as error:
+            raise CorruptError(BEYOND_REPAIR) from error
+        return file.getvalue()
+    raise EncryptedError(NOT_OPENED if passwords else LOCKED)
+
+
+def excerpt(path: Path, passwords: Sequence[str], first: int, last: int) -> bytes:
+    """Pages `first` to `last` as a PDF, the same bytes each time. Raises EncryptedError, CorruptError."""
+    import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
+
+    file = io.BytesIO()
+    try:
+        with pikepdf.open(io.BytesIO(decrypted(path, passwords))) as document, pikepdf.new() as part:
+            part.pages.extend(document.pages[first - 1 : last])
+            part.save(file, deterministic_id=True)
+    except (pikepdf.PdfError, *MALFORMED) as error:
+        raise CorruptError(BEYOND_REPAIR) from error
+    return file.getvalue()
+
+
+def spoilt(path: Path, numbers: Iterable[int], passwords: Sequence[str]) -> list[int]:
+    """Those of these pages whose contents cannot be made out, which PDFium shows as empty paper."""
+    import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
+
+    for password in ("", *passwords):
+        try:
+            with pikepdf.open(path, password=password) as document:
+                return [number for number in numbers if _is_spoilt(document.pages[number - 1].obj)]
+        except pikepdf.PasswordError:
+            continue
+        except (pikepdf.PdfError, *MALFORMED):
+            break
+    return []  # what PDFium made of the file is all there is
+
+
+def _is_spoilt(page: Any) -> bool:  # noqa: ANN401 - pikepdf's
+    import pikepdf  # noqa: PLC0415 - as above
+
+    contents = page.get("/Contents")
+    if contents is None:
+        return _had_contents(page)
+    for stream in contents if isinstance(contents, pikepdf.Array) else [contents]:
+        if not isinstance(stream, pikepdf.Stream):
+            return True
+        if len(stream.read_raw_bytes()) > MAX_EMPTY_BYTES:  # nothing is drawn with so much by mistake
+            continue
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                operators = [str(one.operator) for one in pikepdf.parse_content_stream(stream)]
+        except (pikepdf.PdfError, UnicodeDecodeError):
+            return True
+        if not all(map(OPERATOR.fullmatch, operators)):
+            return True
+    return False
+
+
+def _had_contents(page: Any) -> bool:  # noqa: ANN401 - pikepdf's
+    """Whether a page without contents has what only contents use: they are lost, and qpdf sees none then."""
+    resources: Any = page.get("/Resources") or {}
+    return "/Annots" not in page and bool(resources.get("/Font") or resources.get("/XObject"))
+
+
+@contextmanager
+def opened_page(document: PdfDocument, page_number: int) -> Generator[PdfPage]:
+    """One page. Raises CorruptError, also for what PDFium finds wrong with it later."""
+    try:
+        with contextlib.closing(document[page_number - 1]) as page:
+            yield page
+    except pypdfium2.PdfiumError as error:
+        raise CorruptError(DAMAGED_PAGE) from error
+
+
+def render(page: PdfPage, fit: tuple[int, int], *, rotation: int | None = None) -> Picture:
+    """The page's picture, not larger than `fit`, turned by `rotation` or else as the file wants it."""
+    stored: int = page.get_rotation()
+    turn = stored if rotation is None else rotation
+    width_pt, height_pt = page.get_size()
+    if (turn - stored) % 180:
+        width_pt, height_pt = height_pt, width_pt
+    scale = min(MAX_SCALE, fit[0] / max(width_pt, 1), fit[1] / max(height_pt, 1))
+    width, height = max(1, round(width_pt * scale)), max(1, round(height_pt * scale))
+    pixels = np.full((height, width, 3), 255, np.uint8)
+    bitmap = raw.FPDFBitmap_CreateEx(
+        width, height, raw.FPDFBitmap_BGR, pixels.ctypes.data_as(ctypes.c_void_p), width * 3
+    )
+    flags = raw.FPDF_ANNOT | raw.FPDF_REVERSE_BYTE_ORDER
+    placed = (bitmap, page, 0, 0, width, height, (turn - stored) // 90 % 4, flags)
+    raw.FPDF_RenderPageBitmap(*placed)
+    if page.formenv:  # fields that bring no appearance of their own
+        raw.FPDF_SetFormFieldHighlightAlpha(page.formenv, 0)
+        raw.FPDF_FFLDraw(page.formenv, *placed)
+    raw.FPDFBitmap_Destroy(bitmap)
+    return Picture(pixels, width_pt, height_pt, turn)

@@ -1,0 +1,263 @@
+"""Words in the stretches in which they were set, before they are put into reading order."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from docmill.model.document import Words
+from docmill.reading.layout.reading_order import arrange
+from docmill.reading.pdf.pdfium import Characters, within
+
+WORD_GAP = 0.15
+"""Of the character height: a wider gap parts words even without a space."""
+GENERATED_GAP = 0.08
+"""The same where PDFium, too, thinks that a space is meant."""
+COLUMN_GAP = 1.0
+"""Of the character height: a wider gap parts columns."""
+OVERLAP = 0.3
+"""Of the character height: a character that starts so far before the end of the last begins something new."""
+SAME_GLYPH = 0.01
+"""Points."""
+SAME_LINE = 0.5
+"""Share of the lower of two heights that neighbours on one line have in common."""
+COVERED = 0.5
+"""Of the smaller of two boxes: the same word again over so much is the same print."""
+_HALF_A_CELL = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]], np.float32)
+_CELLS_DOWN = 1 << 32
+RIGHT_TO_LEFT = (range(0x0590, 0x0900), range(0xFB1D, 0xFE00), range(0xFE70, 0xFEFF))
+LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
+
+Boxes = NDArray[np.float32]
+
+
+class Stretches(NamedTuple):
+    """texts, boxes: of words, in points of the displayed page. owners: the stretch of each, never decreasing.
+
+    spans: shape (m, 4), the box around each stretch. confidences: of each word.
+    """
+
+    texts: list[str]
+    boxes: Boxes
+    owners: NDArray[np.int32]
+    spans: Boxes
+    confidences: NDArray[np.float32]
+
+    def only(self, kept: Sequence[int]) -> "Stretches":
+        """The words with these indices, in order."""
+        chosen = np.array(kept, np.intp)
+        spans, owners = np.unique(self.owners[chosen], return_inverse=True)
+        return Stretches(
+            [self.texts[word] for word in kept],
+            self.boxes[chosen],
+            owners.astype(np.int32),
+            self.spans[spans],
+            self.confidences[chosen],
+        )
+
+    def turned(self, size: NDArray[np.float32], rotation: int) -> "Stretches":
+        """The same on the page of `size` after it is turned; see `turned`."""
+        return self._replace(
+            boxes=turned(self.boxes, size, rotation), spans=turned(self.spans, size, rotation)
+        )
+
+
+def stretches(texts: list[str], boxes: Boxes, owners: NDArray[np.int32]) -> Stretches:
+    """Words of which nobody doubts."""
+    return Stretches(texts, boxes, owners, around(boxes, owners), np.ones(len(texts), np.float32))
+
+
+NOTHING = Stretches(
+    [],
+    np.zeros((0, 4), np.float32),
+    np.zeros(0, np.int32),
+    np.zeros((0, 4), np.float32),
+    np.zeros(0, np.float32),
+)
+
+
+def turned(boxes: Boxes, size: NDArray[np.float32], rotation: int) -> Boxes:
+    """Boxes on a page of `size` (width, height) after it is turned clockwise by `rotation` degrees."""
+    x0, y0, x1, y1 = boxes.T
+    width, height = size
+    columns = {
+        0: (x0, y0, x1, y1),
+        90: (height - y1, x0, height - y0, x1),
+        180: (width - x1, height - y1, width - x0, height - y0),
+        270: (y0, width - x1, y1, width - x0),
+    }[rotation]
+    return np.stack(columns, axis=1)
+
+
+def joined(parts: Sequence[Stretches]) -> Stretches:
+    """All of them, those of the first before those of the next."""
+    offsets = np.cumsum([0, *(len(part.spans) for part in parts[:-1])])
+    return Stretches(
+        [text for part in parts for text in part.texts],
+        np.concatenate([part.boxes for part in parts]),
+        np.concatenate([part.owners + offset for part, offset in zip(parts, offsets, strict=True)]).astype(
+            np.int32
+        ),
+        np.concatenate([part.spans for part in parts]),
+        np.concatenate([part.confidences for part in parts]),
+    )
+
+
+def of_characters(characters: Characters, boxes: Boxes) -> Stretches:
+    """Words from characters whose boxes stand upright."""
+    if not len(boxes):
+        return NOTHING
+    new_stretch, new_word = _breaks(characters, boxes)
+    starts = np.flatnonzero(new_word)
+    text = characters.codes.astype("<u4").tobytes().decode("utf-32-le")
+    bounds = [*starts.tolist(), len(text)]
+    return stretches(
+        [text[start:stop].translate(LIGATURES) for start, stop in pairwise(bounds)],
+        around(boxes, np.cumsum(new_word).astype(np.int32)),
+        (np.cumsum(new_stretch) - 1)[starts].astype(np.int32),
+    )
+
+
+def around(boxes: Boxes, owners: NDArray[np.integer[Any]]) -> Boxes:
+    """The box around those of each owner, whose boxes follow each other."""
+    starts = np.flatnonzero(np.diff(owners, prepend=owners[0] - 1))
+    low = np.minimum.reduceat(boxes[:, :2], starts, axis=0)
+    high = np.maximum.reduceat(boxes[:, 2:], starts, axis=0)
+    return np.concatenate([low, high], axis=1)
+
+
+def _breaks(characters: Characters, boxes: Boxes) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """For each character whether a stretch begins with it, and whether a word does."""
+    x0, y0, x1, y1 = boxes.T
+    height = np.maximum(np.minimum(y1[1:] - y0[1:], y1[:-1] - y0[:-1]), 1e-3)
+    common = np.minimum(y1[1:], y1[:-1]) - np.maximum(y0[1:], y0[:-1])
+    to_left = leftwards(characters.codes)
+    gap = (x0[1:] - x1[:-1]) / height
+    gap[to_left] = ((x0[:-1] - x1[1:]) / height)[to_left]
+    gap[(np.abs(boxes[1:] - boxes[:-1]) < SAME_GLYPH).all(axis=1)] = 0  # letters of one ligature
+    stretch = np.ones(len(boxes), np.bool_)
+    stretch[1:] = (common < SAME_LINE * height) | (gap > COLUMN_GAP) | (gap < -OVERLAP)
+    word = stretch.copy()
+    word[1:] |= (
+        characters.spaced[1:] | (gap > WORD_GAP) | (characters.maybe_spaced[1:] & (gap > GENERATED_GAP))
+    )
+    stretch[1:] |= word[1:] & to_left  # so that words of a line come from left to right, as everywhere
+    return stretch, word
+
+
+def leftwards(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Whether the way from each character to the next goes from right to left."""
+    if not (codes >= RIGHT_TO_LEFT[0].start).any():
+        return np.zeros(max(0, len(codes) - 1), np.bool_)
+    marks = np.logical_or.reduce([within(codes, bounds) for bounds in RIGHT_TO_LEFT])
+    return marks[1:] & marks[:-1]
+
+
+def inside(stretches: Stretches, size: NDArray[np.float32]) -> Stretches:
+    """Without words that stand outside the page."""
+    centres = (stretches.boxes[:, :2] + stretches.boxes[:, 2:]) / 2
+    kept = ((centres >= 0) & (centres <= size)).all(axis=1)
+    return stretches if kept.all() else stretches.only(np.flatnonzero(kept).tolist())
+
+
+def without_doubles(stretches: Stretches) -> Stretches:
+    """Without words that are printed a second time over themselves."""
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for index, text in enumerate(stretches.texts):
+        groups[text].append(index)
+    if len(groups) == len(stretches.texts):
+        return stretches
+    height = max(float(np.median(stretches.boxes[:, 3] - stretches.boxes[:, 1])), 1e-3)
+    corners, boxes = stretches.boxes[:, :2] / height, stretches.boxes.tolist()
+    cells: list[int] = _cells(corners).tolist()
+    near = np.stack([_cells(corners + offset) for offset in _HALF_A_CELL], axis=1).tolist()
+    doubled: set[int] = set()
+    for members in groups.values():
+        if len(members) > 1:
+            doubled |= _doubled(members, boxes, cells, near=near)
+    if not doubled:
+        return stretches
+    return stretches.only([index for index in range(len(stretches.texts)) if index not in doubled])
+
+
+def _cells(corners: NDArray[np.float32]) -> NDArray[np.int64]:
+    """A number for each place on the page."""
+    across, down = np.floor(corners).astype(np.int64).T
+    return across * _CELLS_DOWN + down
+
+
+def _doubled(
+    members: Sequence[int], boxes: Sequence[list[float]], cells: Sequence[int], *, near: Sequence[list[int]]
+) -> set[int]:
+    """Which of the words that read the same stand on one before. near: the cells around each."""
+    kept: dict[int, list[int]] = {}
+    found: set[int] = set()
+    for index in members:
+        others = [other for cell in near[index] if cell in kept for other in kept[cell]]
+        if any(_share(boxes[index], boxes[other]) > COVERED for other in others):
+            found.add(index)
+        else:
+            kept.setdefault(cells[index], []).append(index)
+    return found
+
+
+def _share(one: list[float], other: list[float]) -> float:
+    """How much of the smaller of two boxes they have in common."""
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    smaller = min((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
+    return max(0.0, width) * max(0.0, height) / max(smaller, 1e-6)
+
+
+def covered_share(boxes: Boxes, by: Boxes) -> NDArray[np.float32]:
+    """Of each box, how much the one of `by` covers that covers most."""
+    if not len(boxes) or not len(by):
+        return np.zeros(len(boxes), np.float32)
+    low = np.maximum(boxes[:, None, :2], by[None, :, :2])
+    high = np.minimum(boxes[:, None, 2:], by[None, :, 2:])
+    common = np.prod(np.maximum(high - low, 0), axis=2).max(axis=1)
+    area = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1)
+    return (common / np.maximum(area, 1e-6)).astype(np.float32)
+
+
+def of_words(words: Words, size: NDArray[np.float32]) -> Stretches:
+    """The words of a page, parted again where a line has a gap."""
+    if not words.texts:
+        return NOTHING
+    boxes = words.boxes * np.tile(size, 2)
+    x0, y0, x1, y1 = boxes.T
+    gap = (x0[1:] - x1[:-1]) / np.maximum(np.minimum(y1[1:] - y0[1:], y1[:-1] - y0[:-1]), 1e-3)
+    begins = np.ones(len(boxes), np.bool_)
+    begins[1:] = (np.diff(words.lines) != 0) | (gap > COLUMN_GAP)
+    owners = (np.cumsum(begins) - 1).astype(np.int32)
+    return Stretches(list(words.texts), boxes, owners, around(boxes, owners), words.confidences)
+
+
+def arranged(upright: Stretches, size: NDArray[np.float32], sideways: Sequence[Stretches] = ()) -> Words:
+    """All words in reading order; each stretch that stands sideways is a line of its own after the others."""
+    scale = np.tile(size, 2)
+    words = arrange(
+        upright.spans,
+        upright.owners,
+        upright.texts,
+        upright.boxes / scale,
+        confidences=upright.confidences,
+    )
+    for part in sideways:
+        words = _followed_by(words, part, scale)
+    return words
+
+
+def _followed_by(words: Words, part: Stretches, scale: NDArray[np.float32]) -> Words:
+    lines = part.owners + (words.lines[-1] + 1 if len(words) else 0)
+    blocks = part.owners + (words.blocks[-1] + 1 if len(words) else 0)
+    return Words(
+        texts=[*words.texts, *part.texts],
+        boxes=np.concatenate([words.boxes, np.clip(part.boxes / scale, 0, 1).astype(np.float32)]),
+        confidences=np.concatenate([words.confidences, part.confidences]),
+        lines=np.concatenate([words.lines, lines]).astype(np.int32),
+        blocks=np.concatenate([words.blocks, blocks]).astype(np.int32),
+    )

@@ -1,0 +1,166 @@
+"""Text from bytes, whatever they claim to be written in."""
+
+import codecs
+import re
+from collections.abc import Mapping
+
+from docmill.reading.text import charsets, hebrew
+
+BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+SAMPLE_BYTES = 4096
+LONGEST_LABEL = 40
+FEW_ZEROS, MANY_ZEROS = 0.1, 0.6
+WIDE = (("utf-32-le", (0,)), ("utf-32-be", (3,)), ("utf-16-le", (0, 2)), ("utf-16-be", (1, 3)))
+"""Where the bytes of ASCII letters stand among four."""
+CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1a\x1b")) + b"\x7f"
+FEW_CONTROLS = 0.01
+"""Beyond this share of control characters it is not text."""
+LABELS: Mapping[str, str] = {
+    "ascii": "cp1252",
+    "ansi_x3.4-1968": "cp1252",
+    "us-ascii": "cp1252",
+    "iso-8859-1": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso_8859-1": "cp1252",
+    "latin1": "cp1252",
+    "l1": "cp1252",
+    "x-cp1252": "cp1252",
+    "iso-8859-9": "cp1254",
+    "latin5": "cp1254",
+    "tis-620": "cp874",
+    "iso-8859-11": "cp874",
+    "windows-874": "cp874",
+    "iso-8859-8-i": "iso8859-8",
+    "iso-8859-8-e": "iso8859-8",
+    "logical": "iso8859-8",
+    "visual": "iso8859-8",
+    "gb2312": "gb18030",
+    "gb_2312-80": "gb18030",
+    "x-gbk": "gb18030",
+    "gbk": "gb18030",
+    "chinese": "gb18030",
+    "big5": "big5hkscs",
+    "x-x-big5": "big5hkscs",
+    "euc-kr": "cp949",
+    "ks_c_5601-1987": "cp949",
+    "ks_c_5601": "cp949",
+    "ksc5601": "cp949",
+    "korean": "cp949",
+    "shift_jis": "cp932",
+    "shift-jis": "cp932",
+    "sjis": "cp932",
+    "x-sjis": "cp932",
+    "windows-31j": "cp932",
+    "x-euc-jp": "euc_jp",
+    "macintosh": "mac_roman",
+    "x-mac-roman": "mac_roman",
+    "x-mac-cyrillic": "mac_cyrillic",
+    "unicode-1-1-utf-8": "utf-8",
+}
+"""What labels mean in practice (WHATWG, Encoding Standard), where Python takes them by the letter."""
+ESCAPES = (
+    (re.compile(rb"\x1b\$[@B]|\x1b\([BJ]"), "iso2022_jp"),
+    (re.compile(rb"\x1b\$\)C"), "iso2022_kr"),
+    (re.compile(rb"~\{[!-w]"), "hz"),
+)
+"""Encodings whose bytes are all ASCII."""
+UTF_7 = "utf-7"
+HEBREW = frozenset({"iso8859-8", "cp1255", "cp862"})
+NO_CHARSETS = frozenset(
+    {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
+) | frozenset({"utf-16", "utf-16-be", "utf-16-le", "utf-32", "utf-32-be", "utf-32-le"})
+"""Codecs that are for something else, and those whose bytes would have spoken for themselves."""
+MOSTLY = 0.9
+"""From this share of valid sequences on, the rest of a text in UTF-8 is damage."""
+UNPRINTABLE = {code: None for code in range(32) if chr(code) not in "\t\n\r\f"} | {0x7F: None, 0xFEFF: None}
+
+
+def is_text(data: bytes) -> bool:
+    """Whether the beginning of a file looks like text in any encoding."""
+    if data.startswith(tuple(bom for bom, _ in BOMS)) or _wide(data):
+        return True
+    sample = data[:SAMPLE_BYTES]
+    controls = len(sample) - len(sample.translate(None, CONTROLS))
+    return b"\0" not in sample and controls <= FEW_CONTROLS * len(sample)
+
+
+def decode(data: bytes, declared: str | None = None) -> str:
+    """The text, without characters that control machines. Never fails: what is unreadable becomes U+FFFD.
+
+    declared: the label that came with it, which may be wrong or unknown: bytes that are valid UTF-8 or
+    UTF-16 are read as that. Hebrew in visual order is turned into logical order.
+    """
+    return _decoded(data, _codec(declared)).translate(UNPRINTABLE)
+
+
+def _decoded(data: bytes, declared: str | None) -> str:
+    for bom, name in BOMS:
+        if data.startswith(bom):
+            return data[len(bom) :].decode(name, "replace")
+    wide = _wide(data)
+    if wide is not None:
+        return data.decode(wide, "replace")
+    if data.isascii():
+        return _of_ascii(data, declared)
+    text = _strictly(data, "utf-8")
+    name = "utf-8"
+    if text is None and declared is not None:
+        text, name = _strictly(data, declared), declared
+    if text is None:
+        text = data.decode("utf-8", "replace")
+        if text.count("\ufffd") > (1 - MOSTLY) * sum(not character.isascii() for character in text) + 1:
+            name = charsets.guess(data)
+            text = data.decode(name, "replace")
+    return hebrew.logical(text) if name in HEBREW else text
+
+
+def _of_ascii(data: bytes, declared: str | None) -> str:
+    """ASCII, or one of the encodings that hide in it."""
+    if declared == UTF_7 and (text := _strictly(data, UTF_7)) is not None:
+        return text
+    for pattern, name in ESCAPES:
+        if pattern.search(data) and (text := _strictly(data, name)) is not None:
+            return text
+    return data.decode("ascii")
+
+
+def _codec(label: str | None) -> str | None:
+    """The name of the codec that the label stands for, None for one that nobody knows."""
+    name = (label or "").strip().strip("\"'").lower()
+    if not name or len(name) > LONGEST_LABEL:
+        return None
+    try:
+        found = codecs.lookup(LABELS.get(name, name))
+    except (LookupError, ValueError):
+        return None
+    # Some codecs turn bytes into bytes; the private attribute is the only sign.
+    return (
+        found.name if getattr(found, "_is_text_encoding", False) and found.name not in NO_CHARSETS else None
+    )
+
+
+def _strictly(data: bytes, name: str) -> str | None:
+    """The text if it can be read without a fault; one character may be cut off at the end."""
+    try:
+        return codecs.getincrementaldecoder(name)().decode(data, final=False)
+    except (UnicodeError, ValueError):
+        return None
+
+
+def _wide(data: bytes) -> str | None:
+    """UTF-16 or UTF-32 without a mark: every second byte, or three of four, is mostly zero."""
+    sample = data[:SAMPLE_BYTES]
+    sample = sample[: len(sample) // 4 * 4]
+    if not sample:
+        return None
+    zeros = [sample[at::4].count(0) * 4 / len(sample) for at in range(4)]
+    for name, letters in WIDE:
+        if all((zeros[at] < FEW_ZEROS) if at in letters else (zeros[at] > MANY_ZEROS) for at in range(4)):
+            return name
+    return None

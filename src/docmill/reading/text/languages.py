@@ -1,0 +1,61 @@
+"""The language of a document, found offline by the letters of its words. See docs/decisions/018."""
+
+from collections import Counter
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from docmill.model.document import Page
+
+MOST_PAGES = 40
+MOST_WORDS = 400
+"""Of a page: more tell nothing new."""
+FEWEST_BYTES = 40
+"""Of words on a page, in UTF-8: a word or two of a language are in other languages too."""
+LATIN = frozenset(
+    ("cs", "da", "de", "en", "es", "fi", "fr", "hr", "hu", "it", "nl", "no", "pl", "pt", "ro", "sk", "sl")
+) | {"sv", "tr"}
+OTHER_SCRIPTS = frozenset(
+    ("ar", "bg", "el", "fa", "he", "hi", "ja", "ka", "ko", "ru", "sr", "ta", "te", "th", "uk", "ur", "zh")
+)
+KNOWN = LATIN | OTHER_SCRIPTS
+"""What documents are taken to be in. Rarer languages would be seen in names and in misread words."""
+_ALIASES = {"iw": "he", "nb": "no", "nn": "no"}
+_UNKNOWN = "un"
+
+
+def excerpts(pages: Sequence[Page]) -> list[str]:
+    """As much of each page as its language shows in; of a long document, pages from all over it."""
+    step = max(1, -(-len(pages) // MOST_PAGES))
+    return [" ".join(page.words.texts[:MOST_WORDS]) for page in pages[::step]]
+
+
+def dominant_language(texts: Sequence[str]) -> str | None:
+    """The ISO 639-1 code of the language that most of the texts are in, by their length.
+
+    None where there is too little text to tell.
+    """
+    votes: Counter[str] = Counter()
+    for text in texts:
+        words = _words(text)
+        size = len(words.encode())
+        if size >= FEWEST_BYTES and (language := _language(words)) is not None:
+            votes[language] += size
+    return votes.most_common(1)[0][0] if votes else None
+
+
+def _words(text: str) -> str:
+    """The text without what tells no language: numbers, codes, signs, and what was said before."""
+    return " ".join(word for word in dict.fromkeys(text.split()) if _is_word(word))
+
+
+def _is_word(word: str) -> bool:
+    letters = sum(character.isalpha() for character in word)
+    return letters > 1 and 2 * letters >= len(word) and word.isprintable()
+
+
+def _language(words: str) -> str | None:
+    library: Any = import_module("pycld2")  # here, for its 9 MB, which only children need; it has no types
+    _, _, guesses = library.detect(words, bestEffort=True)
+    codes = (code.partition("-")[0] for _, code, _, _ in guesses if code != _UNKNOWN)
+    return next((code for code in (_ALIASES.get(code, code) for code in codes) if code in KNOWN), None)

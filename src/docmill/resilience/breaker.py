@@ -1,0 +1,210 @@
+"""Leaving a provider alone while it is down, so that documents wait for it instead of failing on it.
+
+Wrap what asks somebody else over a network; one breaker per provider, shared by all that ask the same one.
+What runs on this machine is not wrapped: its errors come from the document at hand and say nothing about the
+next one.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from docmill.errors import (
+    LONGEST_DELAY_S,
+    AiQuotaError,
+    DocmillError,
+    NetworkError,
+    RateLimitedError,
+    ServerError,
+    TimeLimitError,
+    TransientError,
+)
+from docmill.model.document import Document
+from docmill.model.result import Classification, Extraction, Schema
+from docmill.ports import Classifier, Converter, Extractor, Original, PageJournal
+
+DOWN = (NetworkError, TimeLimitError, RateLimitedError, AiQuotaError, ServerError)
+"""What says that the provider is down; any other answer says that it is up."""
+
+State = Literal["closed", "open", "half-open"]
+
+_ONE_PROBE_S = 5.0
+"""How long to wait while another document's call finds out whether the provider is up again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """Leave to make one call. epoch: the breaker's when it was given; older ones prove nothing."""
+
+    epoch: int
+    is_probe: bool = False
+
+
+class Breaker:
+    """Whether a provider is asked.
+
+    Closed, all calls go. After `threshold` failures in a row it opens: none goes for `recovery_s`, or for as
+    long as the provider asks, but never longer than a document may wait. Then one goes; if it fails the wait
+    doubles, up to `longest_s`; if not, the breaker closes. clock: seconds, never going back. jitter: in
+    [0, 1); spreads the return of those who wait.
+    """
+
+    def __init__(
+        self,
+        provider: str,
+        *,
+        threshold: int = 5,
+        recovery_s: float = 30,
+        longest_s: float = 900,
+        clock: Callable[[], float] = time.monotonic,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.provider = provider
+        self._threshold = threshold
+        self._first_s = recovery_s
+        self._recovery_s = recovery_s
+        self._longest_s = longest_s
+        self._clock = clock
+        self._jitter = jitter
+        self._failures = 0
+        self._epoch = 0
+        self._open_until = 0.0
+        self._reason: TransientError | None = None
+        self._probing = False
+
+    @property
+    def state(self) -> State:
+        """`closed`: asked; `open`: left alone; `half-open`: the next call, or the one under way, decides."""
+        if self._reason is None:
+            return "closed"
+        return "half-open" if self._probing or self._clock() >= self._open_until else "open"
+
+    def admit(self) -> Ticket:
+        """Leave for one call, whose end is told to `ended` or `abandoned`.
+
+        Raises an error of the class that opened the breaker, with `attempted` false, while it is open.
+        """
+        if self._reason is None:
+            return Ticket(self._epoch)
+        if self._probing or self._clock() < self._open_until:
+            raise self.refusal(self._reason)
+        self._probing = True
+        return Ticket(self._epoch, is_probe=True)
+
+    def ended(self, ticket: Ticket, error: DocmillError | None) -> None:
+        """What a call ended with; None is success."""
+        if ticket.epoch != self._epoch:
+            return
+        if not isinstance(error, DOWN):
+            self._close()
+            return
+        self._failures += 1
+        if ticket.is_probe:
+            self._recovery_s = min(2 * self._recovery_s, self._longest_s)
+        if ticket.is_probe or self._failures >= self._threshold:
+            self._open(error)
+
+    def abandoned(self, ticket: Ticket) -> None:
+        """The call was cancelled, which tells nothing; another may go in its place."""
+        if ticket.epoch == self._epoch and ticket.is_probe:
+            self._probing = False
+
+    def _open(self, reason: TransientError) -> None:
+        wait_s = max(self._recovery_s, min(reason.retry_after_s or 0, LONGEST_DELAY_S))
+        self._open_until = self._clock() + wait_s
+        self._reason = reason
+        self._probing = False
+        self._epoch += 1
+
+    def _close(self) -> None:
+        self._failures = 0
+        if self._reason is not None:
+            self._reason = None
+            self._probing = False
+            self._recovery_s = self._first_s
+            self._epoch += 1
+
+    def refusal(self, reason: TransientError) -> TransientError:
+        """What a document is told that must wait: an error of the class of `reason` that is no attempt."""
+        left_s = max(self._open_until - self._clock(), min(_ONE_PROBE_S, self._recovery_s))
+        return type(reason)(
+            f"{self.provider!r} fails and is left alone for now ({reason.code}); the document waits for it",
+            retry_after_s=left_s + self._jitter() * self._recovery_s / 2,
+            attempted=False,
+        )
+
+
+@asynccontextmanager
+async def guarded(breaker: Breaker, *, limit_s: float | None = None) -> AsyncGenerator[None]:
+    """One call to the breaker's provider.
+
+    limit_s: how long it may take before TimeLimitError is raised. Shorter than the limit of the pipeline's
+    step, so that the breaker learns of a provider that never answers.
+    """
+    ticket = breaker.admit()
+    limit = asyncio.timeout(limit_s)
+    try:
+        try:
+            async with limit:
+                yield
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise TimeLimitError(f"{breaker.provider!r} did not answer within {limit_s:g} s") from error
+    except DocmillError as error:
+        breaker.ended(ticket, error)
+        if ticket.is_probe and isinstance(error, DOWN):
+            raise breaker.refusal(error) from error  # it asked for all; the failure is not its own
+        raise
+    except BaseException:
+        breaker.abandoned(ticket)
+        raise
+    breaker.ended(ticket, None)
+
+
+class GuardedConverter:
+    """`Converter` of a remote provider."""
+
+    def __init__(self, converter: Converter, breaker: Breaker, *, limit_s: float | None = None) -> None:
+        self._converter = converter
+        self._breaker = breaker
+        self._limit_s = limit_s
+
+    async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
+        """See `Converter.convert`. Raises what `Breaker.admit` raises."""
+        async with guarded(self._breaker, limit_s=self._limit_s):
+            return await self._converter.convert(original, pages)
+
+
+class GuardedClassifier:
+    """`Classifier` of a remote provider."""
+
+    def __init__(self, classifier: Classifier, breaker: Breaker, *, limit_s: float | None = None) -> None:
+        self._classifier = classifier
+        self._breaker = breaker
+        self._limit_s = limit_s
+
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
+        """See `Classifier.classify`. Raises what `Breaker.admit` raises."""
+        async with guarded(self._breaker, limit_s=self._limit_s):
+            return await self._classifier.classify(document, original)
+
+
+class GuardedExtractor:
+    """`Extractor` of a remote provider."""
+
+    def __init__(self, extractor: Extractor, breaker: Breaker, *, limit_s: float | None = None) -> None:
+        self._extractor = extractor
+        self._breaker = breaker
+        self._limit_s = limit_s
+
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
+        """See `Extractor.extract`. Raises what `Breaker.admit` raises."""
+        async with guarded(self._breaker, limit_s=self._limit_s):
+            return await self._extractor.extract(document, schema, original)

@@ -1,0 +1,76 @@
+"""What the model calls of a document cost, counted when they are made, over all of its attempts."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Self
+
+from docmill.model.document import Usage
+
+NOTHING = Usage()
+"""Shared by all documents that no model is paid for: most of them."""
+
+
+class Spending:
+    """The cost of one document.
+
+    before: of its earlier attempts. changed: called with the total after each call; must not block.
+    """
+
+    def __init__(self, before: Usage = NOTHING, *, changed: Callable[[Usage], None] = lambda _: None) -> None:
+        self.before = before
+        self.attempt = NOTHING
+        """What this attempt has cost so far."""
+        self._changed = changed
+
+    @property
+    def total(self) -> Usage:
+        """What all attempts have cost so far."""
+        if self.attempt is NOTHING:
+            return self.before
+        return self.attempt if self.before is NOTHING else self.before.plus(self.attempt)
+
+    def add(self, usage: Usage) -> None:
+        """Count one call."""
+        if not usage.is_nothing:
+            self.attempt = self.attempt.plus(usage)
+            self._changed(self.total)
+
+    def assume(self, usage: Usage) -> None:
+        """Take this for what earlier attempts have cost, if nobody counted anything."""
+        if self.total.is_nothing and not usage.is_nothing:
+            self.before = usage
+            self._changed(self.total)
+
+    def count_reported(self, usage: Usage, *, since: Usage) -> None:
+        """Count what a step says that it cost, unless its calls were counted when they were made.
+
+        since: `attempt` at the beginning of the step.
+        """
+        if self.attempt is since:
+            self.add(usage)
+
+    @contextmanager
+    def counting(self) -> Generator[Self]:
+        """Count what is spent in the block, and in the tasks started in it, on this document."""
+        token = _current.set(self)
+        try:
+            yield self
+        finally:
+            _current.reset(token)
+
+
+_current: ContextVar[Spending | None] = ContextVar("spending", default=None)
+
+
+def count(usage: Usage) -> None:
+    """Count a call on the document it was made for, if that is known."""
+    spending = _current.get()
+    if spending is not None:
+        spending.add(usage)
+
+
+def spent() -> Usage:
+    """What the document under way has cost so far."""
+    spending = _current.get()
+    return NOTHING if spending is None else spending.total

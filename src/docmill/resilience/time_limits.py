@@ -1,0 +1,152 @@
+"""Time limits that really cancel, and that do not count time spent waiting for one's turn."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+Guard: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+"""Around every call: a time limit, and leaving alone who is down (`docmill.resilience.breaker.guarded`)."""
+
+
+class TimeLimit:
+    """Cancels its block after `seconds` and raises TimeoutError, as `asyncio.timeout` does.
+
+    Tasks started in the block share the limit. Not built on `asyncio.timeout`, because every step of every
+    document has a limit, and two objects and their awaits for each took a sixth of a worker's time.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self._left_s = seconds
+        self._timer: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._cancellations = 0
+        self._waiting = 0
+        self._token: Token[tuple[TimeLimit, ...]] | None = None
+        self.expired = False
+        """Whether the block was cancelled by this limit."""
+
+    @property
+    def running(self) -> bool:
+        """Whether its clock runs: not without seconds, and not while its work waits for a turn."""
+        return self._timer is not None
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until it expires, without the time that its work waits for a turn; None without a limit."""
+        if self._timer is not None:
+            return max(0.0, self._timer.when() - asyncio.get_running_loop().time())
+        return 0.0 if self.expired else self._left_s
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.current_task()
+        assert self._task is not None  # a coroutine runs in a task
+        self._cancellations = self._task.cancelling()
+        self._start()
+        self._token = _limits.set((*_limits.get(), self))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        if self._token is not None:
+            _limits.reset(self._token)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._left_s = None  # a task that outlives the block may end its wait for a turn after it
+        # Somebody else's cancellation that came as well is passed on.
+        if (
+            self.expired
+            and self._task is not None
+            and self._task.uncancel() <= self._cancellations
+            and kind is asyncio.CancelledError
+        ):
+            raise TimeoutError from error
+        return None
+
+    def prolong(self, seconds: float) -> None:
+        """Expire so much later; nothing where there is no limit or it has expired."""
+        if self._timer is not None:
+            later = self._timer.when() + seconds
+            self._timer.cancel()
+            self._timer = asyncio.get_running_loop().call_at(later, self._expire)
+        elif self._left_s is not None:
+            self._left_s += seconds
+
+    def stop(self) -> None:
+        """Stop the clock; it runs again after as many calls of `go`."""
+        if self._timer is not None:
+            self._left_s = self._timer.when() - asyncio.get_running_loop().time()
+            self._timer.cancel()
+            self._timer = None
+        self._waiting += 1
+
+    def go(self) -> None:
+        """See `stop`."""
+        self._waiting -= 1
+        if not self._waiting and not self.expired:
+            self._start()
+
+    def _start(self) -> None:
+        if self._left_s is not None:
+            self._timer = asyncio.get_running_loop().call_later(max(0, self._left_s), self._expire)
+
+    def _expire(self) -> None:
+        self._timer = None
+        self.expired = True
+        assert self._task is not None  # the clock runs only within the block
+        self._task.cancel()
+
+
+_limits: ContextVar[tuple[TimeLimit, ...]] = ContextVar("limits", default=())
+
+RESERVE = 0.1
+"""The share of the time left that an inner limit leaves for what comes after it."""
+LONGEST_RESERVE_S = 10.0
+
+
+def inner_limit(seconds: float | None) -> TimeLimit:
+    """A limit of at most `seconds` that expires before every limit around it.
+
+    Its caller has time to go on with what there is. No limit where neither it nor one around it has seconds.
+    """
+    around = [left_s for limit in _limits.get() if (left_s := limit.left_s) is not None]
+    if not around:
+        return TimeLimit(seconds)
+    left_s = min(around)
+    left_s -= min(RESERVE * left_s, LONGEST_RESERVE_S)
+    return TimeLimit(left_s if seconds is None else min(seconds, left_s))
+
+
+@contextmanager
+def waiting_for_a_turn() -> Generator[None]:
+    """Stop the clock of every limit around this block: a document must not fail because others came first."""
+    limits = _limits.get()
+    for limit in limits:
+        limit.stop()
+    try:
+        yield
+    finally:
+        for limit in limits:
+            limit.go()
+
+
+class Slots:
+    """How many calls may be under way at once; who waits is not timed."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._free = asyncio.Semaphore(count)
+
+    @asynccontextmanager
+    async def taken(self) -> AsyncGenerator[None]:
+        """One of them, for the length of the block."""
+        with waiting_for_a_turn():
+            await self._free.acquire()
+        try:
+            yield
+        finally:
+            self._free.release()

@@ -1,0 +1,1 @@
+"""Where one file holds several documents: the pages at which each begins."""

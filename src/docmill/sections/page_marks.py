@@ -1,0 +1,255 @@
+"""What a page says about its place: "page 2 of 3", the document's number, whose paper it is."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from docmill.model.document import Page, letters_and_digits
+
+HEAD = 0.22
+"""The share of a page that holds its letterhead."""
+LETTERHEAD = 0.35
+"""The share that may hold the numbers of whoever wrote it; a slip of a till has a long one."""
+FOOT = 0.88
+OPENING = 0.5
+"""The share of a page in which a document says its own number."""
+HEAD_SIGNS = 2
+"""How many of title, date and number stand at the head of a document's first page."""
+LEAST_SMALL_WORDS = 4
+CLEARLY = 3
+"""So many times as many words of one language as of the next, and the page is in it."""
+LAST_OF_MONTH = 31
+CENTURY = 100
+LONG_NUMBER = 6
+"""Digits of a number that is nobody else's."""
+
+_PAGE = (
+    r"page|seite|blatt|pagina|p[áà]gina|página|pág|pag|side|sida|sivu|strona|strana|str|oldal|lk|страница|стр"
+    r"|σελίδα|stranica|bladzijde|blz|feuille|folio"
+)
+_OF = r"of|von|de|di|du|sur|van|av|af|z|ze|od|из|από|/|\uff0f|\|"
+_NAMED = re.compile(
+    rf"\b(?:{_PAGE})\b\.?\s*:?\s*(\d{{1,4}})(?!\d)(?:\s*(?:{_OF})\s*(\d{{1,4}})(?!\d))?", re.IGNORECASE
+)
+_HAN = re.compile(r"第\s*(\d{1,4})\s*[页頁](?:\s*[/,\uff0c]?\s*共\s*(\d{1,4})\s*[页頁])?")
+_BARE = re.compile(
+    r"^\s*[-\u2013(]?\s*(\d{1,3})\s*(?:/|of|von|sur|de|di)\s*(\d{1,3})\s*[-\u2013)]?\s*$", re.IGNORECASE
+)
+
+_DOCUMENT_WORDS = {
+    "invoice": r"(?:tax\s+)?invoice|rechnungs?|facture|fattura|factura|fatura|faktura|factuur|számla|счет",
+    "order": r"(?:purchase\s+)?order|bestell(?:ung|ing)?|auftrags?|commande|ordine|pedido|zamówienie",
+    "delivery": r"delivery\s+note|packing\s+slip|lieferschein|bon\s+de\s+livraison|albar[aá]n|pakbon",
+    "contract": r"contract|vertrags?|contrat|contratto|contrato|umowa",
+    "receipt": r"receipt|quittung|bon|re[cç]u|ricevuta|recibo|beleg",
+    "quote": r"quotation|quote|offer|angebot|devis|offerta|preventivo|oferta|presupuesto|offerte",
+    "credit": r"credit\s+note|gutschrift|avoir|nota\s+di\s+credito|nota\s+de\s+cr[eé]dito|creditnota",
+    "statement": r"statement|kontoauszug|auszug|relev[eé]|estratto\s+conto|extracto",
+}
+_NUMBER_WORD = r"(?:n\b|no|nr|num|number|nummer|numero|n[uú]mero|num[eé]ro|n[°ºo]|id|#|№|szám|sz)"
+_VALUE = r"([A-Z0-9][A-Z0-9/._-]*\d[A-Z0-9/._-]*)"
+_NUMBERED = {
+    kind: re.compile(rf"\b(?:{words})\s*[-.]?\s*{_NUMBER_WORD}\.?\s*[:#]?\s{{0,40}}{_VALUE}", re.IGNORECASE)
+    for kind, words in _DOCUMENT_WORDS.items()
+}
+_TITLE = re.compile(rf"\b(?:{'|'.join(_DOCUMENT_WORDS.values())})\b", re.IGNORECASE)
+_DATE = re.compile(
+    r"\b\d{1,2}[./-]\s?\d{1,2}[./-]\s?\d{2,4}\b|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}\.?\s+(?:de\s+)?[^\W\d_]{3,10}\.?\s+(?:de\s+)?\d{4}\b"
+    r"|\b[^\W\d_]{3,9}\.?\s+\d{1,2},?\s+\d{4}\b"
+)
+_DAY = re.compile(
+    rf"{_DATE.pattern}|\b\d{{1,2}}[./-]\d{{1,2}}[./-](?:19|20)\d\d|\b\d{{1,2}}-[^\W\d_]{{3,9}}-(?:\d\d){{1,2}}\b"
+)
+"""Dates of tills too, which run into the time."""
+_AMOUNT = re.compile(r"^[^\w]*[\d.,'\u2019]*\d[.,]\d{2}[^\w]*$")
+_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?(?!\w)")
+_ACCOUNT = re.compile(
+    rf"{_IBAN.pattern}|(?<!\w)(?:"
+    r"(?:AT ?U|CHE-?|ES ?[A-Z]?|FR ?[A-Z0-9]{2}|BE|CZ|DE|DK|FI|GB|IT|LU|NL|PL|PT|SE) ?"  # VAT id
+    r"\d[\d. ]{6,12}\d(?:B\d\d)?)(?!\w)"
+)
+_SUM = re.compile(
+    r"\b(?:(?:grand|sub)?\s?total\w*|summe|gesamt\w*|endbetrag|zu\s+zahlen|zahlbetrag|somme|montant|net\s+[àa]\s+payer|"
+    r"importe|totaal|te\s+betalen|razem|suma|do\s+zapłaty|amount|balance\s+due|cash|bar|合[计計])\b",
+    re.IGNORECASE,
+)
+_MONEY = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,' ]?\d{3})*[.,]\d{2}(?![\d.,]?\d)")
+_SMALL = {
+    "de": "der die das und für mit von zum zur wir sie ist bei nach auf den dem ihre ihr vielen dank betrag",
+    "en": "the and of to for with your you we is are on by this please thank total from",
+    "es": "el los las y de la del por para con una su importe total según en gracias",
+    "fr": "le les et de la du des pour avec votre vous nous est sur par montant une merci",
+    "it": "il lo gli e di della del per con una vostra totale sono alla dal grazie importo",
+    "nl": "het een en van de voor met uw wij is op bij door bedrag totaal",
+    "pl": "i w z na do oraz się za od po dla jest kwota razem",
+}
+_SMALL_WORDS: dict[str, tuple[str, ...]] = {}
+for _tongue, _words in _SMALL.items():
+    for _word in _words.split():
+        _SMALL_WORDS[_word] = (*_SMALL_WORDS.get(_word, ()), _tongue)
+_FORMS = "bhd company corp gmbh inc llc ltd sarl sdn spa srl"
+_LABELS = "tel telefon telephone phone fax email mail www com gst vat tax reg date datum"
+_TITLES = "receipt invoice rechnung facture fattura factura"
+_PLACES = "lot jalan road street strasse straße rue via"
+_ON_MANY_HEADS = frozenset(f"{_FORMS} {_LABELS} {_TITLES} {_PLACES}".split())
+"""They tell nobody's paper from another's."""
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_DOMAIN = re.compile(r"(?:@|www\.)([\w-]+(?:\.[\w-]+)+)", re.IGNORECASE)
+
+
+_ON_MANY_PAGES = _ON_MANY_HEADS | {"bank", "euro", "iban", "name", "nummer", "original", "page", "total"}
+
+
+class Day(NamedTuple):
+    """A date as it is written. numbers: of day and month; the day alone where the month is a word."""
+
+    year: int
+    numbers: frozenset[int]
+    is_spelled: bool
+
+    def may_be(self, other: "Day") -> bool:
+        """Whether both can be the same day, in whatever order and language they are written."""
+        if self.is_spelled or other.is_spelled:
+            return self.year == other.year and bool(self.numbers & other.numbers)
+        return self == other
+
+
+class PageMark(NamedTuple):
+    """Page `number` of `total`, where that is said."""
+
+    number: int
+    total: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """numbers: of documents, by kind. identities: numbers and addresses that belong to one firm or file.
+
+    issuers: those of the identities that name a firm: domain, bank account, VAT id. head: the words of the
+    letterhead. is_head: whether the page opens as documents do. language: what its commonest words are of.
+    sums: amounts in lines that speak of a total or of payment. has_letterhead: a number of somebody near the
+    top, and no amount, as the head of a table that goes on has. names: words that begin with a capital. days:
+    as `dates`, to be compared with those of another language.
+    """
+
+    page: PageMark | None = None
+    numbers: dict[str, str] = field(default_factory=dict[str, str])
+    identities: frozenset[str] = frozenset()
+    head: frozenset[str] = frozenset()
+    is_head: bool = False
+    issuers: frozenset[str] = frozenset()
+    language: str | None = None
+    dates: frozenset[str] = frozenset()
+    sums: frozenset[str] = frozenset()
+    has_letterhead: bool = False
+    names: frozenset[str] = frozenset()
+    days: frozenset[Day] = frozenset()
+
+    @property
+    def is_bill(self) -> bool:
+        """Whether it has all that a bill without a number has."""
+        return bool(self.has_letterhead and self.dates and self.sums)
+
+
+def marks(page: Page) -> Marks:
+    """What `page` says about its place."""
+    tops: list[float] = page.words.boxes[:, 1].tolist()
+    lines = [(line.text, tops[line.start]) for line in page.lines]
+    opening = "\n".join(text for text, top in lines if top < OPENING)
+    head = "\n".join(text for text, top in lines if top < HEAD)
+    paper = "\n".join(text for text, top in lines if top < LETTERHEAD)
+    numbers = _numbers(opening)
+    issuers = _issuers(page.text)
+    signs = bool(_TITLE.search(opening)), bool(_DATE.search(opening)), bool(numbers)
+    return Marks(
+        page_mark([text for text, top in lines if top < HEAD or top > FOOT]),
+        numbers,
+        _identities(page.words.texts) | issuers,
+        frozenset(re.findall(r"[^\W\d_]{3,}", head.casefold())) - _ON_MANY_HEADS,
+        sum(signs) >= HEAD_SIGNS,
+        issuers,
+        _language(page.words.texts),
+        frozenset(letters_and_digits(found[0]) for text, _ in lines for found in _DAY.finditer(text)),
+        frozenset(
+            letters_and_digits(sum_)
+            for text, _ in lines
+            if _SUM.search(text)
+            for sum_ in _MONEY.findall(text)
+        ),
+        bool(_identities(_IBAN.sub("", paper).split())) and not _MONEY.search(head),
+        _names(page.text),
+        frozenset(_day(found[0]) for found in _DAY.finditer(page.text)),
+    )
+
+
+def _names(text: str) -> frozenset[str]:
+    words = {word.casefold() for word in _WORD.findall(text) if word[0].isupper()}
+    return frozenset(words) - _ON_MANY_PAGES
+
+
+def _day(text: str) -> Day:
+    numbers = [int(number) for number in re.findall(r"\d+", text)]
+    year = numbers.pop(0 if numbers[0] > LAST_OF_MONTH else -1)
+    spelled = any(map(str.isalpha, text))
+    return Day(year if year >= CENTURY else year + 20 * CENTURY, frozenset(numbers), spelled)
+
+
+def page_mark(lines: Sequence[str]) -> PageMark | None:
+    """The first mark such as "page 2 of 3" in lines of a page's head and foot."""
+    for pattern in (_NAMED, _HAN):
+        for line in lines:
+            for found in pattern.finditer(line):
+                mark = _mark(found)
+                if mark is not None:
+                    return mark
+    for line in lines:
+        for cell in re.split(r"\s{2,}", line):
+            found = _BARE.match(cell)
+            mark = _mark(found) if found else None
+            if mark is not None:
+                return mark
+    return None
+
+
+def _mark(found: re.Match[str]) -> PageMark | None:
+    number = int(found[1])
+    total = int(found[2]) if found[2] else None
+    return PageMark(number, total) if 0 < number <= (total or number) else None
+
+
+def _numbers(text: str) -> dict[str, str]:
+    """The number of each kind of document that is said first."""
+    found: dict[str, str] = {}
+    for kind, pattern in _NUMBERED.items():
+        match = pattern.search(text)
+        if match is not None:
+            found[kind] = letters_and_digits(match[1])
+    return found
+
+
+def _identities(words: Sequence[str]) -> frozenset[str]:
+    found: set[str] = set()
+    for word in words:
+        domain = _DOMAIN.search(word)
+        if domain is not None:
+            found.add(domain[1].casefold())
+        elif (
+            sum(map(str.isdigit, word)) >= LONG_NUMBER and not _AMOUNT.match(word) and not _DATE.search(word)
+        ):
+            found.add(letters_and_digits(word))
+    return frozenset(found)
+
+
+def _issuers(text: str) -> frozenset[str]:
+    """Domains, and whatever looks like a bank account or a VAT id."""
+    domains = {found[1].casefold() for found in _DOMAIN.finditer(text)}
+    return frozenset(domains | {letters_and_digits(found[0]) for found in _ACCOUNT.finditer(text)})
+
+
+def _language(words: Sequence[str]) -> str | None:
+    """The language whose small words stand on the page, several times as many as of any other."""
+    counts = Counter(language for word in words for language in _SMALL_WORDS.get(word.casefold(), ()))
+    (first, most), (_, second) = (*counts.most_common(2), ("", 0), ("", 0))[:2]
+    return first if most >= LEAST_SMALL_WORDS and most >= CLEARLY * second else None

@@ -1,0 +1,212 @@
+"""Where one document ends and the next begins, in a scan or file that holds several.
+
+To tear a document apart costs more than to leave two together, so that doubt keeps pages together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from docmill.files import clean_name
+from docmill.model.document import Document, Page, Part, letters_and_digits
+from docmill.sections.page_marks import Marks, PageMark, marks
+
+SEPARATOR_WORDS = 40
+
+SEPARATOR = "DOCMILL-SPLIT"
+"""A page with more is no separator, whatever it says."""
+BLANK_WORDS = 2
+BLANK_CHARACTERS = 6
+"""Dust on an empty page is read as so much."""
+LONGEST_STEM = 120
+BACKS = 0.6
+"""From this share of even pages without text on, the sheets are single-sided and their backs say nothing."""
+LIKE_HEADS = 0.35
+"""Share of words that the heads of two pages of one document have in common."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """A page, and what says where it belongs. kind: text, blank, separator, or first: of a document."""
+
+    number: int
+    kind: str
+    marks: Marks
+
+
+def sections(document: Document, *, separator: str = SEPARATOR) -> list[range]:
+    """The page numbers of each document within, in order; one range when there is but one.
+
+    Separator sheets belong to no range; pages without text belong to the document before them. Nothing but
+    the pages' words decides: the same document is always parted the same way.
+    """
+    sheets = [_sheet(page, letters_and_digits(separator)) for page in document.pages]
+    found: list[list[_Sheet]] = [[]]
+    for sheet in sheets:
+        if sheet.kind == "separator":
+            found.append([])
+        elif sheet.kind == "first":
+            found.append([replace(sheet, kind="text")])
+        elif sheet.kind == "text" and _begins(sheet, found[-1], backs=_has_backs(sheets)):
+            found.append([sheet])
+        else:
+            found[-1].append(sheet)
+    kept = [part for part in found if any(sheet.kind == "text" for sheet in part)]
+    if not kept:
+        return [range(1, len(document.pages) + 1)]
+    return [range(part[0].number, part[-1].number + 1) for part in kept]
+
+
+def parts(document: Document, name: str, *, separator: str) -> tuple[Part, ...]:
+    """The sections as parts of the document; none when there is but one. name: of the document's file."""
+    found = sections(document, separator=separator)
+    if len(found) == 1:
+        return ()
+    return tuple(
+        Part(_named(name, document, pages), "section", pages.start, pages.stop - 1) for pages in found
+    )
+
+
+def _named(name: str, document: Document, pages: range) -> str:
+    """As people speak of it: "scan, page 3.pdf"."""
+    stem = PurePath(clean_name(name)).stem[:LONGEST_STEM]
+    shown = f"page {pages.start}" if len(pages) == 1 else f"pages {pages.start}-{pages.stop - 1}"
+    return f"{stem}, {shown}{'.pdf' if document.media_type == 'application/pdf' else '.tiff'}"
+
+
+def _sheet(page: Page, separator: str) -> _Sheet:
+    words = page.words.texts
+    if _says(separator, page.codes):
+        return _Sheet(page.number, "separator" if len(words) <= SEPARATOR_WORDS else "first", marks(page))
+    if len(words) <= SEPARATOR_WORDS and _says(separator, [" ".join(words)]):
+        return _Sheet(page.number, "separator", Marks())
+    if len(words) <= BLANK_WORDS and sum(map(len, words)) <= BLANK_CHARACTERS and page.problem is None:
+        return _Sheet(page.number, "blank", Marks())
+    return _Sheet(page.number, "text", marks(page))
+
+
+def _says(separator: str, texts: Sequence[str]) -> bool:
+    return bool(separator) and any(separator in letters_and_digits(text) for text in texts)
+
+
+def _has_backs(sheets: Sequence[_Sheet]) -> bool:
+    """Whether every other page is the empty back of a sheet."""
+    backs = sheets[1::2]
+    return bool(backs) and sum(sheet.kind == "blank" for sheet in backs) >= BACKS * len(backs)
+
+
+def _begins(sheet: _Sheet, before: Sequence[_Sheet], *, backs: bool) -> bool:
+    """Whether a page with text is the first of a document."""
+    pages = [one.marks for one in before if one.kind == "text"]
+    if not pages:
+        return False
+    new, last = sheet.marks, pages[-1]
+    by_mark = _by_page_mark(new.page, [page.page for page in pages])
+    by_number = _by_numbers(new, pages)
+    if by_mark is False and by_number is True and not _is_counted(new.page, pages) and not _kin(new, pages):
+        by_mark = (
+            None  # another document's number on another paper says more than a count that may be of both
+        )
+    if by_mark is False or by_number is False:
+        return False
+    named = new.is_head or bool(new.numbers) or bool(new.identities)
+    if (by_mark is True and named and _complete(last.page)) or (by_number is True and new.is_head):
+        return True
+    if _kin(new, pages):
+        return False
+    if _is_other_bill(new, pages):
+        return True
+    parted = by_mark is True or (before[-1].kind == "blank" and not backs)
+    foreign = _of_other_firm(new, pages) or _in_other_language(new, pages)
+    strange = foreign or (bool(new.numbers) and _strangers(new, pages))
+    return new.is_head and (parted or _complete(last.page) or strange)
+
+
+def _by_page_mark(new: PageMark | None, before: Sequence[PageMark | None]) -> bool | None:
+    """What "page 2 of 3" says about whether a document begins; None if nothing."""
+    marked = [mark for mark in before if mark is not None]
+    if new is None or (new.number > 1 and not marked):
+        return None
+    if new.number > 1:
+        return False if _goes_on(new, marked[-1]) else None
+    return True if new.total is not None or marked else None
+
+
+def _goes_on(new: PageMark, last: PageMark) -> bool:
+    """Whether both count the same document: "page 2 of 2" after a "page 1 of 4" is of another."""
+    return last.number < new.number and (last.total == new.total or None in (last.total, new.total))
+
+
+def _is_counted(new: PageMark | None, pages: Sequence[Marks]) -> bool:
+    """Whether a page before counts the same: "page 1 of 2" before "page 2 of 2", and no bare "page 1"."""
+    marked = [page.page for page in pages if page.page is not None]
+    return new is not None and any(
+        mark.number < new.number if new.total else mark.number == new.number - 1
+        for mark in marked
+        if mark.total == new.total
+    )
+
+
+def _complete(mark: PageMark | None) -> bool:
+    return mark is not None and mark.number == mark.total
+
+
+def _by_numbers(new: Marks, pages: Sequence[Marks]) -> bool | None:
+    """What the numbers of documents say: the same goes on, another begins; None if nothing."""
+    known = {kind: [page.numbers[kind] for page in pages if kind in page.numbers] for kind in new.numbers}
+    same = {number in known[kind] for kind, number in new.numbers.items() if known[kind]}
+    if len(same) != 1:
+        return None  # two invoices for one order share one number of two
+    return not same.pop()
+
+
+def _kin(new: Marks, pages: Sequence[Marks]) -> bool:
+    """Whether a page carries an identity of those before: an account, a telephone, a file number, a head."""
+    if any(new.identities & page.identities for page in pages):
+        return True
+    heads = [page.head for page in pages if page.head]
+    return any(_likeness(new.head, head) >= LIKE_HEADS for head in (heads[:1] + heads[-1:]))
+
+
+def _strangers(new: Marks, pages: Sequence[Marks]) -> bool:
+    """Whether both sides have identities, and none in common."""
+    return bool(new.identities) and any(page.identities for page in pages)
+
+
+def _of_other_firm(new: Marks, pages: Sequence[Marks]) -> bool:
+    """Whether both sides name firms by accounts, VAT ids or domains, and none in common."""
+    return bool(new.issuers) and any(page.issuers for page in pages)
+
+
+def _is_other_bill(new: Marks, pages: Sequence[Marks]) -> bool:
+    """Whether both sides are bills by themselves, such as receipts, of other days and sums."""
+    bills = [page for page in pages if page.is_bill]
+    return (
+        new.is_bill
+        and bool(bills)
+        and not any(new.dates & page.dates or new.sums & page.sums for page in pages)
+        and not _is_translation(new, pages)
+    )
+
+
+def _in_other_language(new: Marks, pages: Sequence[Marks]) -> bool:
+    """Whether a page is of another language, other days and other people."""
+    is_dated = bool(new.days) and any(page.days for page in pages)
+    return is_dated and _speaks_otherwise(new, pages) and not _is_translation(new, pages)
+
+
+def _speaks_otherwise(new: Marks, pages: Sequence[Marks]) -> bool:
+    known = {page.language for page in pages if page.language}
+    return new.language is not None and bool(known) and new.language not in known
+
+
+def _is_translation(new: Marks, pages: Sequence[Marks]) -> bool:
+    """Whether a page may say in another language what those before do: the same people, or the same day."""
+    return _speaks_otherwise(new, pages) and any(
+        new.names & page.names or any(one.may_be(other) for one in new.days for other in page.days)
+        for page in pages
+    )
+
+
+def _likeness(first: frozenset[str], second: frozenset[str]) -> float:
+    return len(first & second) / max(1, min(len(first), len(second)))

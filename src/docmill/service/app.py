@@ -1,0 +1,162 @@
+"""The service put together for one process."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from docmill.errors import MisconfiguredError
+from docmill.ports import Queue
+from docmill.service.concurrency.tasks import end, keep_doing
+from docmill.service.config.fingerprint import Fingerprint
+from docmill.service.config.settings import Settings
+from docmill.service.dead_letters import DeadLetters
+from docmill.service.events.feed import EventFeed
+from docmill.service.events.outbox import Outbox
+from docmill.service.events.wakeups import Notices
+from docmill.service.intake.accept import Intake, Sender
+from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
+from docmill.service.queue.postgres import PostgresQueue
+from docmill.service.review.reviews import Reviews
+from docmill.service.storage.blobs import Blobs
+from docmill.service.storage.postgres_server import EmbeddedPostgres
+from docmill.service.store import sweeps
+from docmill.service.store.database import Database
+from docmill.service.store.migrate import migrate
+from docmill.service.store.tags import DEFAULT_TENANT_ID
+from docmill.understanding.gate import RuleGate
+
+log = logging.getLogger(__name__)
+
+INGESTION_QUEUE = "ingestion"
+
+_WATCH_S = 1.0
+
+
+@dataclass(frozen=True)
+class Service:
+    """Everything a web or worker process needs.
+
+    vault_id: of the database, the same for ever. sender: into `queue`, within a transaction. fingerprint: of
+    the pipeline, see `Fingerprint`.
+    """
+
+    vault_id: UUID
+    settings: Settings
+    database: Database
+    blobs: Blobs
+    queue: Queue
+    sender: Sender
+    intake: Intake
+    dead_letters: DeadLetters
+    reviews: Reviews
+    notices: Notices
+    feed: EventFeed
+    fingerprint: Fingerprint
+    tracer: Tracer = NO_TRACER
+    default_tenant_id: UUID = DEFAULT_TENANT_ID
+
+
+@asynccontextmanager
+async def open_service(settings: Settings, tracer: Tracer | None = None) -> AsyncGenerator[Service]:
+    """The running service; its database is started, if it is our own, and brought to this release's schema.
+
+    tracer: instead of the one that the settings ask for. Raises SetupError if that is impossible, ServerError
+    if the database cannot be reached.
+    """
+    async with AsyncExitStack() as stack:
+        tracer = tracer or await stack.enter_async_context(open_tracer(settings))
+        url = await _database_url(settings, stack)
+        await asyncio.to_thread(migrate, url)
+        database = await stack.enter_async_context(Database(url))
+        notices = await stack.enter_async_context(Notices(database))
+        parts = await stack.enter_async_context(_parts(settings, database, notices))
+        async with database.connection() as conn:
+            vault_id = await sweeps.vault_id(conn)
+        yield _service(vault_id, settings, database, notices, parts, tracer=tracer)
+
+
+async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
+    if settings.database_url is not None:
+        return settings.database_url.get_secret_value()
+    server = EmbeddedPostgres(settings.folder / "postgres")
+    await asyncio.to_thread(server.start)
+    stack.push_async_callback(asyncio.to_thread, server.stop)
+    watching = asyncio.create_task(keep_doing(partial(_watch, server), what="embedded database"))
+    stack.push_async_callback(end, [watching])
+    return server.url()
+
+
+async def _watch(server: EmbeddedPostgres) -> None:
+    """Look once whether our server still runs, then wait a moment."""
+    if await asyncio.to_thread(server.revive):
+        log.error("the embedded database had died and was started again")
+    await asyncio.sleep(_WATCH_S)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What stands in the database and a folder, or in AWS."""
+
+    queue: Queue
+    sender: Sender
+    blobs: Blobs
+
+
+@asynccontextmanager
+async def _parts(settings: Settings, database: Database, notices: Notices) -> AsyncGenerator[_Parts]:
+    if not settings.aws.enabled:
+        queue = PostgresQueue(database, notices, INGESTION_QUEUE, visibility_s=settings.worker.lease_s)
+        yield _Parts(queue, queue, Blobs.in_folder(settings.folder / "blobs"))
+        return
+    try:
+        from docmill.service.aws_resources import aws_parts  # noqa: PLC0415  an extra that most do without
+    except ModuleNotFoundError as error:
+        raise MisconfiguredError(
+            f"aws.enabled needs {error.name!r}; run: pip install 'docmill[aws]'"
+        ) from error
+    async with (
+        aws_parts(settings) as aws,
+        Outbox(database, notices, aws.queue, INGESTION_QUEUE) as outbox,
+    ):
+        yield _Parts(aws.queue, outbox, aws.blobs)
+
+
+def _service(
+    vault_id: UUID,
+    settings: Settings,
+    database: Database,
+    notices: Notices,
+    parts: _Parts,
+    *,
+    tracer: Tracer,
+) -> Service:
+    feed = EventFeed(database, notices)
+    fingerprint = Fingerprint(settings)
+    intake = Intake(
+        database,
+        parts.blobs,
+        parts.sender,
+        feed,
+        max_bytes=settings.limits.file_bytes,
+        fingerprint=fingerprint,
+        tracer=tracer,
+    )
+    return Service(
+        vault_id,
+        settings,
+        database,
+        parts.blobs,
+        parts.queue,
+        parts.sender,
+        intake,
+        DeadLetters(database, parts.sender, feed),
+        Reviews(database, parts.blobs, feed, RuleGate(), settings.own.by_type),
+        notices,
+        feed,
+        fingerprint,
+        tracer,
+    )

@@ -1,0 +1,1 @@
+"""Tasks, signals and group commits in the event loop."""

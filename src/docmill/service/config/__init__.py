@@ -1,0 +1,1 @@
+"""Settings of the service: files, environment, user schemas."""

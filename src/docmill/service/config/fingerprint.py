@@ -1,0 +1,82 @@
+"""What a result depends on besides the file."""
+
+import asyncio
+import hashlib
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from docmill.schemas.registry import REGISTRY
+from docmill.service.config.settings import Settings
+
+Stamp = tuple[int, int, int]
+
+
+class Fingerprint:
+    """The fingerprint of the pipeline as it is by now: what was learned may be replaced while it works."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._files = sorted({*settings.own.models().values()})
+        self._stamps: list[Stamp | None] = self._stamped()
+        self._known = pipeline_fingerprint(settings)
+
+    async def now(self) -> str:
+        """See `pipeline_fingerprint`."""
+        return await asyncio.to_thread(self._looked_up) if self._files else self._known
+
+    def _looked_up(self) -> str:
+        stamps = self._stamped()
+        if stamps != self._stamps:
+            self._known, self._stamps = pipeline_fingerprint(self._settings), stamps
+        return self._known
+
+    def _stamped(self) -> list[Stamp | None]:
+        return [stamp(path) for path in self._files]
+
+
+def pipeline_fingerprint(settings: Settings) -> str:
+    """Changes when the same file may give another result: docmill's version, its schemas, how it reads.
+
+    Settings of speed, limits of time and places are no part of it.
+    """
+    limits = {"pages", "parts", "parts_in_all", "parts_depth", "unpacked_mb"}
+    read_by: dict[str, Any] = {"ocr": True, "image": True, "reading": True, "limits": limits}
+    if "documentai" in settings.ocr.engines:
+        read_by["documentai"] = {"project", "location", "processor", "version"}
+    if "vision" in settings.ocr.engines:
+        read_by["llm"] = {"provider", "model", "base_url"}
+    of_model = {"provider", "model", "base_url", "sees"}
+    understood = settings.understanding
+    if understood.small or understood.large:
+        read_by["understanding"] = {"small": of_model, "large": of_model, "classify": True}
+        read_by["llm"] = {"provider", "model", "base_url"}
+    parts: dict[str, Any] = {
+        "docmill": version("docmill"),
+        "schemas": {
+            name: [schema.fields.model_json_schema(), schema.critical] for name, schema in REGISTRY.items()
+        },
+        "settings": settings.model_dump(mode="json", include=read_by),
+    }
+    if settings.schemas:
+        learned = {name: _digest(path) for name, path in settings.own.models().items()}
+        parts["own"] = [settings.model_dump(mode="json", include={"schemas": True}), learned]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def stamp(path: Path) -> Stamp | None:
+    """Another one whenever the file was replaced or written; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _digest(path: Path) -> str:
+    """Of what was learned; empty if it cannot be read, which its reader will say."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""

@@ -1,0 +1,451 @@
+"""Everything a person can set, from `docmill.toml` and `DOCMILL_…` environment variables."""
+
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
+
+from docmill.errors import MisconfiguredError
+from docmill.pipeline import AI_STEP_S, RULES_S, PartLimits, TimeLimits
+from docmill.service.config.sources import DEFAULT_FILE, PREFIX, variables
+from docmill.service.config.user_schemas import OwnSchema, OwnSchemas, checked
+
+_PLACE = re.compile(r"at line \d+, column \d+")
+"""Where a file breaks the rules of TOML, as the parser tells it beside what stands there."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Worker(_Section):
+    """How documents are taken from the queue. Times in seconds."""
+
+    heartbeat_s: float = Field(default=60, gt=0)
+    lease_s: float = Field(default=300, gt=0)
+    wait_s: float = Field(default=20, ge=0)
+    batch: int = Field(default=10, ge=1, le=10)
+    max_attempts: int = Field(default=3, ge=1)
+    reserved_cores: int = Field(default=2, ge=0)
+    grace_s: float = Field(default=600, ge=0)
+    concurrency: int = Field(default=8, ge=1)
+    pause_s: float = Field(default=60, gt=0)
+    sweep_s: float = Field(default=30, gt=0)
+    port: int | None = Field(default=None, ge=0, le=65535)
+
+    @model_validator(mode="after")
+    def _beats_in_time(self) -> Self:
+        if self.heartbeat_s >= self.lease_s:
+            raise ValueError("heartbeat_s must be less than lease_s: a lease ends unless it is extended")
+        return self
+
+
+EngineName = Literal["rapidocr", "tesseract", "documentai", "vision"]
+Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(_[a-z]+)?$")]
+
+
+class Ocr(_Section):
+    """Who recognises pages, in which order, and when a page counts as hard to read.
+
+    languages: that pages may be in, for engines that must be told; ISO 639-1.
+    """
+
+    engines: tuple[EngineName, ...] = Field(default=("rapidocr",), min_length=1)
+    languages: tuple[Language, ...] = ()
+    quality_threshold: float = Field(default=0.7, ge=0, le=1)
+
+    @field_validator("engines")
+    @classmethod
+    def _each_once(cls, engines: tuple[EngineName, ...]) -> tuple[EngineName, ...]:
+        if len(set(engines)) < len(engines):
+            raise ValueError("names an engine twice")
+        return engines
+
+
+class DocumentAi(_Section):
+    """Which processor of Google's is asked, and as whom. See `docmill.reading.engines.document_ai`.
+
+    concurrency: pages under way at once.
+    """
+
+    project: str | None = None
+    location: str = Field(default="eu", pattern=r"^[a-z0-9-]+$")
+    processor: str | None = None
+    version: str | None = None
+    credentials_file: Path | None = None
+    adc: bool = False
+    endpoint: str | None = Field(default=None, pattern=r"^https?://[^/]+/?$")
+    concurrency: int = Field(default=8, ge=1)
+
+
+class Llm(_Section):
+    """Which language model is asked, and what a document may cost.
+
+    base_url: of another server that speaks the provider's language, such as one's own; concurrency: calls
+    under way at once.
+    """
+
+    provider: Literal["openai", "anthropic", "google"] = "openai"
+    model: str | None = None
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^/]+")
+    api_key: SecretStr | None = None
+    budget_usd: Decimal = Field(default=Decimal("0.50"), gt=0)
+    concurrency: int = Field(default=4, ge=1)
+
+
+class ChosenModel(_Section):
+    """A model that reads fields. What is not set is as in `llm`, if it is at the same provider and address.
+
+    sees: whether pages that were read badly are shown to it as pictures. input_usd, output_usd: for a million
+    tokens, where the usual prices do not hold.
+    """
+
+    model: str
+    provider: Literal["openai", "anthropic", "google"] | None = None
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^/]+")
+    api_key: SecretStr | None = None
+    sees: bool = False
+    input_usd: Decimal | None = Field(default=None, ge=0)
+    output_usd: Decimal | None = Field(default=None, ge=0)
+
+    def within(self, llm: Llm) -> "ChosenModel":
+        """The same with what it takes from `llm`: a key goes to nobody but the address it is set with."""
+        if self.base_url or self.provider not in (None, llm.provider):
+            return self.model_copy(update={"provider": self.provider or llm.provider})
+        taken = {"provider": llm.provider, "base_url": llm.base_url, "api_key": self.api_key or llm.api_key}
+        return self.model_copy(update=taken)
+
+    @model_validator(mode="after")
+    def _prices_are_two(self) -> Self:
+        if (self.input_usd is None) != (self.output_usd is None):
+            raise ValueError("input_usd and output_usd are given together or not at all")
+        return self
+
+
+class Understanding(_Section):
+    """Which models are asked for what the rules do not read, the small one before the large one.
+
+    classify: who says what a document is.
+    """
+
+    small: ChosenModel | None = None
+    large: ChosenModel | None = None
+    classify: Literal["rules", "small", "large"] = "rules"
+
+    @model_validator(mode="after")
+    def _who_classifies_is_set_up(self) -> Self:
+        if self.classify != "rules" and getattr(self, self.classify) is None:
+            raise ValueError(f"classify names the {self.classify} model, which is not set")
+        return self
+
+
+class Image(_Section):
+    """How pictures are prepared for reading."""
+
+    max_dimension_px: int = Field(default=2048, ge=256)
+
+
+class Reading(_Section):
+    """What is made of files that hold several documents."""
+
+    split: Literal["off", "auto"] = "off"
+    separator: str = Field(default="DOCMILL-SPLIT", min_length=4)
+
+
+class Limits(_Section):
+    """What is refused, and when a step is cancelled."""
+
+    file_mb: float = Field(default=50, gt=0)
+    pages: int = Field(default=1000, ge=1)
+    parts: int = Field(default=1000, ge=1)
+    parts_in_all: int = Field(default=5000, ge=1)
+    parts_depth: int = Field(default=5, ge=0)
+    unpacked_mb: float = Field(default=500, gt=0)
+    document_s: float = Field(default=600, gt=0)
+    page_s: float = Field(default=10, ge=0)
+    ai_s: float = Field(default=90, gt=0)
+    ai_step_s: float = Field(default=AI_STEP_S, gt=0)
+    download_s: float = Field(default=60, gt=0)
+    upload_s: float = Field(default=60, gt=0)
+    unpack_s: float = Field(default=300, gt=0)
+    events_days: float = Field(default=30, gt=0)
+
+    @property
+    def file_bytes(self) -> int:
+        """The largest file taken."""
+        return round(self.file_mb * 1_000_000)
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """What the files that one document holds may have together."""
+        return round(self.unpacked_mb * 1_000_000)
+
+    @property
+    def parts_of_upload(self) -> PartLimits:
+        """How much one upload may bring with it."""
+        return PartLimits(depth=self.parts_depth, in_all=self.parts_in_all)
+
+    @property
+    def ai_all_s(self) -> float:
+        """How long models may take in one step with all their calls; at least as long as one call."""
+        return max(self.ai_s, self.ai_step_s)
+
+    @property
+    def times(self) -> TimeLimits:
+        """The limits of the pipeline's steps."""
+        return TimeLimits(
+            document_s=self.document_s,
+            page_s=self.page_s,
+            read_s=self.download_s,
+            unpack_s=self.unpack_s,
+            classify_s=self.ai_all_s + RULES_S,
+            extract_s=self.ai_all_s + RULES_S,
+            export_s=self.upload_s,
+        )
+
+
+class Web(_Section):
+    """Where the vault listens."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8080, ge=0, le=65535)
+
+
+class Logs(_Section):
+    """What is logged."""
+
+    level: Literal["debug", "info", "warning", "error"] | None = None
+
+
+class Otel(_Section):
+    """Where traces go. endpoint: the base address of an OTLP/HTTP receiver; without one there are none."""
+
+    endpoint: str | None = Field(default=None, pattern=r"^https?://[^/@?#]+(/[^@?#]*)?$")
+
+
+class Aws(_Section):
+    """Whether queue and files are Amazon's, and where. endpoint: of an emulator, instead of AWS."""
+
+    enabled: bool = False
+    region: str = "eu-central-1"
+    endpoint: str | None = Field(default=None, pattern=r"^https?://[^/]+/?$")
+    create: bool = False
+
+
+QueueName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,75}$")]
+BucketName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")]
+
+
+class Queues(_Section):
+    """The names of the queues in SQS. That of dead messages has "-dead" at the end."""
+
+    ingestion: QueueName = "docmill-ingestion"
+    matching: QueueName = "docmill-matching"
+    acquisition: QueueName = "docmill-acquisition"
+
+
+class Buckets(_Section):
+    """The names of the buckets in S3."""
+
+    storage: BucketName = "docmill-storage"
+    emails: BucketName = "docmill-emails"
+
+
+class SlackNotifications(_Section):
+    """Notifications in a channel of Slack. webhook_url: whoever knows it can write there."""
+
+    webhook_url: SecretStr | None = None
+
+
+class EmailNotifications(_Section):
+    """Notifications by mail. smtp_url: of the server that sends them, with user and password."""
+
+    smtp_url: SecretStr | None = None
+    sender: str | None = None
+    to: tuple[str, ...] = ()
+
+
+class WebhookNotifications(_Section):
+    """Notifications to a program of one's own."""
+
+    url: SecretStr | None = None
+
+
+class Notifications(_Section):
+    """Who is told of what failed. A channel is on when it is configured."""
+
+    slack: SlackNotifications = SlackNotifications()
+    email: EmailNotifications = EmailNotifications()
+    webhook: WebhookNotifications = WebhookNotifications()
+
+
+class Settings(BaseSettings):
+    """The settings of one process. Unknown keys are errors.
+
+    database_url: of a PostgreSQL server; without one, docmill runs its own under `data_dir`.
+    """
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="forbid", env_prefix=PREFIX, env_nested_delimiter="__", env_ignore_empty=True
+    )
+
+    data_dir: Path = Path("~/.local/share/docmill")
+    database_url: SecretStr | None = None
+    worker: Worker = Worker()
+    ocr: Ocr = Ocr()
+    documentai: DocumentAi = DocumentAi()
+    llm: Llm = Llm()
+    understanding: Understanding = Understanding()
+    image: Image = Image()
+    reading: Reading = Reading()
+    limits: Limits = Limits()
+    web: Web = Web()
+    logs: Logs = Logs()
+    otel: Otel = Otel()
+    aws: Aws = Aws()
+    queues: Queues = Queues()
+    buckets: Buckets = Buckets()
+    notifications: Notifications = Notifications()
+    schemas: Annotated[dict[str, OwnSchema], AfterValidator(checked)] = {}
+
+    @field_validator("database_url")
+    @classmethod
+    def _is_an_address(cls, url: SecretStr | None) -> SecretStr | None:
+        """Refuse what is no address here: what the driver would say of it quotes the password."""
+        if url is not None:
+            try:
+                conninfo_to_dict(url.get_secret_value())
+            except ProgrammingError:
+                raise ValueError("is not the address of a PostgreSQL database") from None
+        return url
+
+    @model_validator(mode="after")
+    def _engines_are_set_up(self) -> Self:
+        if "documentai" in self.ocr.engines and not (self.documentai.project and self.documentai.processor):
+            raise ValueError(
+                "ocr.engines names documentai, which needs documentai.project and documentai.processor"
+            )
+        for name, chosen in (("small", self.understanding.small), ("large", self.understanding.large)):
+            whole = chosen and chosen.within(self.llm)
+            if whole and not (whole.api_key or whole.base_url):
+                raise ValueError(
+                    f"understanding.{name} needs an api_key or a base_url, its own or that of llm"
+                )
+        if "vision" in self.ocr.engines and not (self.llm.model and (self.llm.api_key or self.llm.base_url)):
+            raise ValueError(
+                "ocr.engines names vision, which needs llm.model, and llm.api_key or llm.base_url"
+            )
+        return self
+
+    @property
+    def own(self) -> OwnSchemas:
+        """The user's own schemas."""
+        return OwnSchemas(self.schemas)
+
+    @property
+    def waiting(self) -> dict[str, str]:
+        """Those settings that were set and that this release does not use yet, by what they wait for."""
+        notifications = self.notifications
+        waiting = {
+            "queues.matching": ("matching", "matching" in self.queues.model_fields_set),
+            "queues.acquisition": ("sources", "acquisition" in self.queues.model_fields_set),
+            "buckets.emails": ("sources", "emails" in self.buckets.model_fields_set),
+            "notifications.slack": ("notifications", notifications.slack != SlackNotifications()),
+            "notifications.email": ("notifications", notifications.email != EmailNotifications()),
+            "notifications.webhook": ("notifications", notifications.webhook != WebhookNotifications()),
+        }
+        return {name: purpose for name, (purpose, is_set) in waiting.items() if is_set}
+
+    @property
+    def folder(self) -> Path:
+        """`data_dir` as an absolute path."""
+        return self.data_dir.expanduser().absolute()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments win over the environment, the environment over the file; there are no other sources."""
+        del dotenv_settings, file_secret_settings
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    @classmethod
+    def load(cls, file: Path | None = None) -> "Settings":
+        """The settings of this process, from `file` (`docmill.toml` in the current folder) and environment.
+
+        Raises MisconfiguredError for a key that does not exist, a value that does not fit, or a `file` that
+        was named and is absent.
+        """
+        if file is not None and not file.is_file():
+            raise MisconfiguredError(f"the settings file {str(file)!r} does not exist")
+        _refuse_unknown_variables(cls)
+        try:
+            return _reading(file or DEFAULT_FILE)()
+        except (ValidationError, SettingsError, ValueError) as error:
+            raise MisconfiguredError(_explained(error)) from error
+
+
+def _reading(file: Path) -> type[Settings]:
+    """`Settings` that also come from `file`, if it exists."""
+
+    class FileSettings(Settings, toml_file=file):
+        pass
+
+    return FileSettings
+
+
+def _refuse_unknown_variables(settings: type[Settings]) -> None:
+    """Pydantic ignores a variable whose first part is unknown; a typing error must not pass in silence."""
+    for name in variables():
+        key = name.removeprefix(PREFIX).split("__")[0].lower()
+        if key not in settings.model_fields:
+            raise MisconfiguredError(f"the environment variable {name!r} names no setting")
+
+
+def _explained(error: ValueError) -> str:
+    """What is wrong with which key; never the value, which may be a secret."""
+    if not isinstance(error, ValidationError):
+        place = _PLACE.search(str(error))
+        return f"the settings cannot be read{f': error {place[0]} of the file' if place else ''}"
+    faults = (
+        f"{'.'.join(str(part) for part in fault['loc'])}: {_in_our_words(fault['type'], fault['msg'])}"
+        for fault in error.errors(include_input=False, include_url=False)
+    )
+    return f"wrong settings: {'; '.join(faults)}"
+
+
+def _in_our_words(kind: str, message: str) -> str:
+    match kind:
+        case "extra_forbidden":
+            return "there is no such setting"
+        case "string_pattern_mismatch":
+            return "this is not what such a setting looks like; docs/reference/settings.md describes it"
+        case "model_type":
+            return "this is a section with settings of its own, and not one value"
+        case _:
+            return message.removeprefix("Value error, ")

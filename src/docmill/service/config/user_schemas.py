@@ -1,0 +1,104 @@
+"""Schemas of the user's own in the settings: `[schemas.NAME]`."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from docmill.errors import MisconfiguredError
+from docmill.model.result import DOCUMENT_TYPES, DocumentType, Schema
+from docmill.schemas.registry import REGISTRY
+from docmill.schemas.schema_files import schema_from
+
+_NAMELESS = "this"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class OwnField(_Section):
+    """A value to be read. labels: words that stand beside it. choices: the only values it may have."""
+
+    description: str = ""
+    kind: Literal["text", "date", "time", "datetime", "decimal", "integer", "boolean"] = "text"
+    labels: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+
+
+def _described(value: object) -> object:
+    """A description alone is a field, too."""
+    return {"description": value} if isinstance(value, str) else value
+
+
+class OwnSchema(_Section):
+    """What is to be read. critical: fields that must be there. types: of documents that are read by it.
+
+    model: what `docmill learn` wrote.
+    """
+
+    fields: dict[str, Annotated[OwnField, BeforeValidator(_described)]] = Field(min_length=1)
+    critical: tuple[str, ...] = ()
+    types: tuple[DocumentType, ...] = ()
+    model: Path | None = None
+
+    @model_validator(mode="after")
+    def _is_a_schema(self) -> "OwnSchema":
+        """Raises ValueError, which names the setting."""
+        try:
+            self.called(_NAMELESS)
+        except MisconfiguredError as error:
+            raise ValueError(error.message.replace(f"the schema {_NAMELESS!r}", "this schema")) from error
+        return self
+
+    def called(self, name: str) -> Schema:
+        """The schema by this name. Raises MisconfiguredError if it cannot be."""
+        fields = {path: one.model_dump(exclude_defaults=True) for path, one in self.fields.items()}
+        return schema_from({"name": name, "critical": list(self.critical), "fields": fields}, name)
+
+
+Own = Mapping[str, OwnSchema]
+
+
+class OwnSchemas:
+    """All of them: by their names, and by the types of documents that are read by them."""
+
+    def __init__(self, own: Own) -> None:
+        self._own = own
+
+    @cached_property
+    def named(self) -> dict[str, Schema]:
+        """By their names."""
+        return {name: one.called(name) for name, one in self._own.items()}
+
+    @cached_property
+    def by_type(self) -> dict[str, Schema]:
+        """What is read of documents of each type: a user's own schema in place of ours."""
+        own = {kind: one.called(kind) for one in self._own.values() for kind in one.types}
+        return {**REGISTRY, **own}
+
+    def models(self) -> dict[str, Path]:
+        """What was learned, by the names and the types of the schemas."""
+        return {
+            name: one.model
+            for own_name, one in self._own.items()
+            if one.model is not None
+            for name in (own_name, *one.types)
+        }
+
+
+def checked(own: dict[str, OwnSchema]) -> dict[str, OwnSchema]:
+    """The same. Raises ValueError if two schemas are for one type, or one has the name of a type."""
+    taken: dict[str, str] = {}
+    for name, one in own.items():
+        if name in DOCUMENT_TYPES:
+            raise ValueError(
+                f"{name!r} is a type of document; give the schema another name, and types = [{name!r}]"
+            )
+        for kind in one.types:
+            if kind in taken:
+                raise ValueError(f"{taken[kind]!r} and {name!r} are both for documents of the type {kind!r}")
+            taken[kind] = name
+    return own

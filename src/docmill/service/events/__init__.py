@@ -1,0 +1,1 @@
+"""Events for clients, wake-ups between processes, the outbox."""

@@ -1,0 +1,69 @@
+"""Messages for a queue outside of the database: promised in the transaction, sent after its commit."""
+
+import asyncio
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from docmill.ports import Queue
+from docmill.service.concurrency.tasks import end, keep_doing
+from docmill.service.events.wakeups import Notices
+from docmill.service.store import outbox
+from docmill.service.store.database import Conn, Database
+
+_BATCH = 100
+_SEND_S = 60.0
+"""How long one batch may take. Its rows are locked meanwhile: after this, another process may try."""
+
+
+class Outbox:
+    """`Sender` for any queue. Every process relays what any process promised.
+
+    A message is sent at least once, whatever dies: its row goes only in the transaction that has seen it
+    sent. While one process sends a batch, others pass over it. name: tells the queue's rows apart.
+    """
+
+    def __init__(self, database: Database, notices: Notices, queue: Queue, name: str) -> None:
+        self._database = database
+        self._notices = notices
+        self._queue = queue
+        self._name = name
+        self._topic = f"outbox:{name}"
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        self._tasks = [asyncio.create_task(keep_doing(self._relay, what=f"relaying to queue {self._name}"))]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await end(self._tasks)
+
+    async def send_in(self, conn: Conn, bodies: Sequence[str], *, delay_s: float = 0) -> None:
+        """See `Sender.send_in`."""
+        await outbox.add(conn, self._name, bodies, delay_s=delay_s)
+
+    async def hasten_in(self, conn: Conn, body: str) -> None:
+        """See `Sender.hasten_in`. A queue outside of the database cannot be told."""
+
+    def announce(self) -> None:
+        """See `Sender.announce`."""
+        self._notices.announce(self._topic)
+
+    async def relay(self) -> int:
+        """Send one batch of what is due; how many there were."""
+        async with self._database.transaction() as conn:
+            due = await outbox.take_due(conn, self._name, limit=_BATCH)
+            if due:
+                async with asyncio.timeout(_SEND_S):
+                    await self._queue.send([body for _, body in due])
+                await outbox.remove(conn, [row_id for row_id, _ in due])
+        return len(due)
+
+    async def _relay(self) -> None:
+        """Send all that is due, then wait for more."""
+        heard = self._notices.next(self._topic)
+        while await self.relay():
+            pass
+        await self._notices.wait(heard)

@@ -1,0 +1,116 @@
+"""Waking those who wait, in this process and others, when there is something new to read."""
+
+import asyncio
+import logging
+from contextlib import suppress
+from types import TracebackType
+from typing import LiteralString, Self
+
+import psycopg
+
+from docmill.errors import DocmillError
+from docmill.service.concurrency.tasks import end
+from docmill.service.store.database import Database, is_pooled
+
+log = logging.getLogger(__name__)
+
+CHANNEL: LiteralString = "docmill"
+COALESCE_S = 0.05
+"""NOTIFY takes a lock of the whole server at commit: in each insert's transaction it costs six times the
+insert (measured), so it is sent after the commit, at most once in this time, on a connection of its own."""
+
+MAX_POLL_S = 1.0
+"""A notice can be lost: its sender died, or our connection broke. Nobody waits longer than this for one."""
+
+_RECONNECT_S = 0.5
+
+
+class Notices:
+    """Topics that can be announced and waited for. One LISTEN connection per process."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._heard: dict[str, asyncio.Event] = {}
+        self._pending: set[str] = set()
+        self._dirty = asyncio.Event()
+        self._listening = asyncio.Event()
+        self._is_deaf = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._send())]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await end(self._tasks, again_s=1)
+
+    def announce(self, topic: str) -> None:
+        """Wake all who wait for `topic`, soon. Call it after the commit."""
+        self._pending.add(topic)
+        self._dirty.set()
+
+    def next(self, topic: str) -> asyncio.Event:
+        """Set at the next notice of `topic`. Ask for it before looking for news, so that none is missed."""
+        return self._heard.setdefault(topic, asyncio.Event())
+
+    async def wait(self, heard: asyncio.Event, *, timeout_s: float = MAX_POLL_S) -> None:
+        """Return when `heard` is set, or it is time to look anyway."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(timeout_s, MAX_POLL_S)):
+                await heard.wait()
+
+    async def listening(self) -> None:
+        """Return once notices of others are heard."""
+        await self._listening.wait()
+
+    def _wake(self, topic: str) -> None:
+        heard = self._heard.pop(topic, None)
+        if heard is not None:
+            heard.set()
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                await self._listen_once()
+            except psycopg.Error as error:
+                log.warning("lost the listening connection", extra={"reason": type(error).__name__})
+            self._listening.clear()
+            await asyncio.sleep(_RECONNECT_S)
+
+    async def _listen_once(self) -> None:
+        connect = psycopg.AsyncConnection.connect
+        async with await connect(self._database.url, autocommit=True, connect_timeout=5) as conn:
+            if await is_pooled(conn):
+                await self._do_without()
+            await conn.execute(f"LISTEN {CHANNEL}")
+            self._listening.set()
+            for topic in list(self._heard):  # what was announced while nobody listened
+                self._wake(topic)
+            async for notice in conn.notifies():
+                self._wake(notice.payload)
+
+    async def _do_without(self) -> None:
+        """What a pooler's connection hears belongs to nobody: others' news are found by looking for them."""
+        log.warning("behind a pooler of connections, news of other processes take up to a second")
+        self._is_deaf = True
+        self._listening.set()
+        await asyncio.Event().wait()
+
+    async def _send(self) -> None:
+        while True:
+            await self._dirty.wait()
+            self._dirty.clear()
+            topics, self._pending = self._pending, set()
+            if self._is_deaf:
+                for topic in topics:
+                    self._wake(topic)
+            try:
+                async with self._database.connection() as conn:
+                    await conn.execute(
+                        "SELECT pg_notify(%s, topic) FROM unnest(%s::text[]) topic", [CHANNEL, list(topics)]
+                    )
+            except DocmillError as error:
+                log.warning("could not send notices", extra={"code": error.code})
+            await asyncio.sleep(COALESCE_S)

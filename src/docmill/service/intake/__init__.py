@@ -1,0 +1,1 @@
+"""Uploads and received files, up to the commit that queues them."""

@@ -1,0 +1,341 @@
+"""Taking documents in: each content once, and nothing that was accepted is lost."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+from uuid import UUID
+
+from pydantic import JsonValue
+
+from docmill.errors import CorruptError, DocmillError
+from docmill.model.document import Part
+from docmill.service.concurrency.tasks import see_through
+from docmill.service.config.fingerprint import Fingerprint
+from docmill.service.events.feed import EventFeed
+from docmill.service.intake.orphaned_files import remove_original
+from docmill.service.intake.passwords import Unlock, already_readable, readable_key
+from docmill.service.observe.tracing import NO_TRACER, SENDING, Tracer, about
+from docmill.service.protocol.claim_rules import ClaimLostError
+from docmill.service.storage.blobs import Blobs, Stored
+from docmill.service.store import dead_letters, documents, ingestions, parts
+from docmill.service.store.claims import Claim
+from docmill.service.store.database import Conn, Database, lock_file, new_id
+from docmill.service.store.parts import Root
+from docmill.service.store.tags import DEFAULT_USER_ID
+
+log = logging.getLogger(__name__)
+
+_WITHDRAW_S = 5.0
+"""A failed upload whose database is gone need not wait for it to tidy up."""
+
+
+class Sender(Protocol):
+    """Sends messages with the caller's transaction: all of it happens, or nothing."""
+
+    async def send_in(self, conn: Conn, bodies: Sequence[str], *, delay_s: float = 0) -> None:
+        """Have messages sent if the transaction commits; each falls due `delay_s` from now."""
+        ...
+
+    async def hasten_in(self, conn: Conn, body: str) -> None:
+        """Have a message that somebody received and did nothing with delivered again at once, if possible."""
+        ...
+
+    def announce(self) -> None:
+        """Say after the commit that there is something new."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became of an upload.
+
+    ingestion_id: of the processing now under way; None if an earlier result is used. is_new: whether this
+    content was unknown before.
+    """
+
+    document_id: UUID
+    ingestion_id: UUID | None
+    is_new: bool
+
+
+class Intake:
+    """Where documents enter the service.
+
+    fingerprint: of the pipeline that processes documents now; a result of another is not used again.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        blobs: Blobs,
+        sender: Sender,
+        feed: EventFeed,
+        *,
+        max_bytes: int,
+        fingerprint: Fingerprint,
+        tracer: Tracer = NO_TRACER,
+    ) -> None:
+        self._database = database
+        self._blobs = blobs
+        self._sender = sender
+        self._feed = feed
+        self._max_bytes = max_bytes
+        self._fingerprint = fingerprint
+        self._tracer = tracer
+
+    async def accept(
+        self,
+        chunks: AsyncIterator[bytes],
+        *,
+        tenant_id: UUID,
+        file_name: str,
+        uploaded_by: UUID | None = None,
+        force: bool = False,
+        unlock: Unlock = already_readable,
+    ) -> Accepted:
+        """Store a file and have it processed. Content that was processed before is not processed again.
+
+        force: process it again even so. unlock: opens a file that is protected by a password. Raises
+        TooLargeError, CorruptError for an empty file, ServerError if it could not be stored: try again; and
+        what `unlock` raises, with nothing stored.
+        """
+        async with (
+            self._opened(chunks, unlock) as (arrived, copy),
+            self._placed(arrived, tenant_id, copy) as copy_key,
+            self._database.tenant(tenant_id) as conn,
+        ):
+            document_id, is_new = await self._entered(conn, arrived, tenant_id, file_name)
+            opened = copy_key is not None and await documents.set_readable(conn, document_id, copy_key)
+            ingestion_id = None
+            if (
+                force
+                or opened
+                or is_new
+                or not await ingestions.has_result(conn, document_id, await self._fingerprint.now())
+            ):
+                ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by, opened=opened)
+        self._announce()
+        return Accepted(document_id, ingestion_id, is_new)
+
+    async def accept_part(
+        self, chunks: AsyncIterator[bytes], *, claim: Claim, root: Root, position: int, part: Part
+    ) -> None:
+        """Store a part of the claimed document, note what holds it, and have it processed.
+
+        Done before, with the same upload, it changes nothing. Raises ClaimLostError, TooLargeError,
+        CorruptError for an empty file or one that is the whole itself, ServerError.
+        """
+        tenant_id = claim.tenant_id
+        async with (
+            self._arrived(chunks) as arrived,
+            self._placed(arrived, tenant_id),
+            self._database.tenant(tenant_id) as conn,
+        ):
+            document_id, is_new = await self._entered(conn, arrived, tenant_id, part.name)
+            if document_id == claim.document_id:
+                raise CorruptError("the file holds itself")
+            if not await parts.still_held(conn, claim):
+                raise ClaimLostError
+            await parts.link(conn, claim, position, part, child_id=document_id, root=root)
+            if is_new or not (
+                await ingestions.has_result(conn, document_id, await self._fingerprint.now())
+                # One that failed since is not begun again by each turn of a circle and each retry of a whole.
+                or await ingestions.came_with(conn, document_id, root.ingestion_id)
+                # Only its password opens it, and the question for that must not vanish while somebody types.
+                or await ingestions.is_locked(conn, document_id)
+            ):
+                await self._begin(conn, document_id, tenant_id, root.uploaded_by, _origin(claim, root))
+        self._announce()
+
+    async def reprocess(
+        self, document_id: UUID, *, tenant_id: UUID, uploaded_by: UUID | None = None
+    ) -> UUID | None:
+        """Have a document processed again; the ingestion under way, None if there is no such document.
+
+        While one is under way no other is begun, however often this is called; one that is stuck is sent to
+        the workers again, whatever became of its message.
+        """
+        async with self._database.tenant(tenant_id) as conn:
+            if not await documents.lock(conn, document_id):
+                return None
+            ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by)
+        self._announce()
+        return ingestion_id
+
+    async def unlock(self, document_id: UUID, unlock: Unlock, *, tenant_id: UUID) -> UUID | None:
+        """Have a stored document read that is protected by a password; None if there is no such document.
+
+        The ingestion under way is returned. Raises what `unlock` raises, with nothing changed.
+        """
+        async with self._database.tenant(tenant_id) as conn:
+            row = await documents.get(conn, document_id)
+        if row is None:
+            return None
+        copy = await unlock(row.file_path)
+        copy_key = None if copy is None else await self._keep_copy(row.file_path, copy)
+        async with self._database.tenant(tenant_id) as conn:
+            if not await documents.lock(conn, document_id):
+                return None
+            opened = copy_key is not None and await documents.set_readable(conn, document_id, copy_key)
+            ingestion_id = await self._begin(conn, document_id, tenant_id, None, opened=opened)
+        self._announce()
+        return ingestion_id
+
+    async def _keep_copy(self, file_path: str, copy: bytes) -> str:
+        """Store a document's readable copy, over one that may be damaged; its key."""
+        key = readable_key(file_path, copy)
+        await self._blobs.put_stream(key, _once(copy), max_bytes=len(copy))
+        return key
+
+    @asynccontextmanager
+    async def _opened(
+        self, chunks: AsyncIterator[bytes], unlock: Unlock
+    ) -> AsyncGenerator[tuple["_Arrived", bytes | None]]:
+        """See `_arrived`; and its readable copy if it needs one."""
+        async with self._arrived(chunks) as arrived:
+            yield arrived, await unlock(arrived.key)
+
+    @asynccontextmanager
+    async def _arrived(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator["_Arrived"]:
+        """A complete file under a key that nobody else knows. It is gone after the block."""
+        incoming = f"incoming/{new_id()}"
+        try:
+            stored = await self._blobs.put_stream(incoming, chunks, max_bytes=self._max_bytes)
+            if not stored.byte_size:
+                raise CorruptError("the file is empty")
+            yield _Arrived(incoming, stored)
+        finally:
+            await see_through(self._drop(incoming))
+
+    async def _drop(self, incoming: str) -> None:
+        try:
+            await self._blobs.delete(incoming)
+        except DocmillError as error:  # the sweeper removes it
+            log.warning("could not remove an incoming file", extra={"key": incoming, "code": error.code})
+
+    @asynccontextmanager
+    async def _placed(
+        self, arrived: "_Arrived", tenant_id: UUID, copy: bytes | None = None
+    ) -> AsyncGenerator[str | None]:
+        """The file under the key that its document names, and its readable copy, whose key is returned.
+
+        Before the transaction: in a bucket it takes as long as a large file does. Over what is there: its
+        content may have been damaged, and to look would take longer.
+        """
+        path = _path(tenant_id, arrived.stored)
+        try:
+            await self._blobs.copy(arrived.key, path)
+            yield None if copy is None else await self._keep_copy(path, copy)
+        except BaseException:
+            await see_through(self._withdraw(path))
+            raise
+
+    async def _withdraw(self, path: str) -> None:
+        """Remove a file that became no document."""
+        try:
+            async with asyncio.timeout(_WITHDRAW_S):
+                await remove_original(self._database, self._blobs, path)
+        except (DocmillError, TimeoutError) as error:  # the sweeper removes it
+            log.warning("could not remove a file", extra={"key": path, "reason": type(error).__name__})
+
+    async def _entered(
+        self, conn: Conn, arrived: "_Arrived", tenant_id: UUID, file_name: str
+    ) -> tuple[UUID, bool]:
+        """The document of this content, locked, and whether it is new."""
+        path = _path(tenant_id, arrived.stored)
+        await lock_file(conn, path)
+        if not await self._is_stored(path):  # the sweeper has just removed it, as that of no document
+            await self._blobs.copy(arrived.key, path)
+        return await documents.upsert(
+            conn,
+            tenant_id=tenant_id,
+            content_hash=arrived.stored.content_hash,
+            byte_size=arrived.stored.byte_size,
+            file_name=_plain_name(file_name),
+            file_path=path,
+        )
+
+    async def _is_stored(self, path: str) -> bool:
+        try:
+            await self._blobs.size(path)
+        except CorruptError:
+            return False
+        return True
+
+    async def _begin(
+        self,
+        conn: Conn,
+        document_id: UUID,
+        tenant_id: UUID,
+        uploaded_by: UUID | None,
+        source_metadata: Mapping[str, JsonValue] | None = None,
+        *,
+        opened: bool = False,
+    ) -> UUID:
+        """The ingestion under way, a new one if there is none. The caller has locked the document.
+
+        opened: the document is to be read from another file than a worker may be reading now.
+
+        Looking first, and not at what an insertion says, means never waiting for a worker that is just
+        ending the ingestion: it waits for our lock on the document.
+        """
+        live = await ingestions.live_id(conn, document_id)
+        if live is not None:
+            if opened:
+                await ingestions.recall(conn, live)
+                await self._sender.send_in(conn, [str(live)])
+            elif await ingestions.revive(conn, live):
+                await self._sender.send_in(conn, [str(live)])
+            elif await ingestions.is_free(conn, live):
+                await self._sender.hasten_in(conn, str(live))
+            return live
+        with self._tracer.span("send ingestion", kind="producer", attributes=SENDING) as span:
+            begun = await ingestions.begin(
+                conn,
+                tenant_id=tenant_id,
+                document_id=document_id,
+                uploaded_by=uploaded_by or DEFAULT_USER_ID,
+                source_metadata=source_metadata,
+                traceparent=self._tracer.traceparent(),
+            )
+            await dead_letters.forget_document(conn, document_id)
+            await self._sender.send_in(conn, [str(begun)])
+            span.describe(about(tenant_id, document_id, begun))
+        return begun
+
+    def _announce(self) -> None:
+        self._sender.announce()
+        self._feed.announce()
+
+
+class _Arrived(NamedTuple):
+    """A complete file. key: where it is for now."""
+
+    key: str
+    stored: Stored
+
+
+async def _once(data: bytes) -> AsyncIterator[bytes]:
+    yield data
+
+
+def _path(tenant_id: UUID, stored: Stored) -> str:
+    return f"documents/{tenant_id}/{stored.content_hash}"
+
+
+def _origin(claim: Claim, root: Root) -> dict[str, JsonValue]:
+    """Where a part comes from, for its ingestion's `source_metadata`."""
+    return {
+        "part_of": str(claim.document_id),
+        "root_ingestion_id": str(root.ingestion_id),
+        "depth": root.depth + 1,
+    }
+
+
+def _plain_name(file_name: str) -> str:
+    """The last part of a path, without control characters: a name is shown and offered for download."""
+    last = file_name.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return "".join(letter for letter in last if letter.isprintable()).strip()[:255] or "document"

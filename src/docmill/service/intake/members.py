@@ -1,0 +1,109 @@
+"""What a document holds, on its way to be documents of the same vault."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from docmill.errors import DocumentError, TooLargeError, room_in
+from docmill.model.document import Part
+from docmill.pipeline import PartLimits
+from docmill.ports import PartFile, Ref
+from docmill.resilience.breaker import Breaker
+from docmill.service.intake.accept import Intake
+from docmill.service.protocol.claim_rules import ClaimLostError
+from docmill.service.protocol.pause import guarded_part
+from docmill.service.store import parts as store
+from docmill.service.store.claims import Claim
+from docmill.service.store.database import Database
+from docmill.service.store.parts import Root
+
+_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class VaultReceiver:
+    """`PartsReceiver` of one claimed ingestion. What the claim no longer holds is not written.
+
+    place: a folder of this ingestion's own, that goes with it.
+    """
+
+    intake: Intake
+    database: Database
+    claim: Claim
+    place: Path
+    limits: PartLimits
+    writes: Breaker
+
+    async def folder(self, ref: Ref) -> Path:
+        """See `PartsReceiver.folder`."""
+        del ref
+        if (await self._root()).depth >= self.limits.depth:
+            raise TooLargeError(self.limits.too_deep)
+        folder = self.place / "parts"
+        with room_in("the work folder"):
+            await asyncio.to_thread(folder.mkdir)
+        return folder
+
+    async def receive(self, ref: Ref, parts: Sequence[PartFile]) -> list[Part]:
+        """See `PartsReceiver.receive`. Raises ClaimLostError too."""
+        del ref
+        root = await self._root()
+        async with self.database.tenant(self.claim.tenant_id) as conn:
+            before = await store.taken_before(conn, self.claim.document_id, root.ingestion_id)
+            room = self.limits.in_all - await store.count_of_root(conn, root.ingestion_id) + len(before)
+        taken = [
+            await self._taken(position, file, root, has_room=position <= room, before=before.get(position))
+            for position, file in enumerate(parts, 1)
+        ]
+        await self._settle(taken, root)
+        return taken
+
+    async def _root(self) -> Root:
+        async with self.database.tenant(self.claim.tenant_id) as conn:
+            return await store.root_of(conn, self.claim.ingestion_id)
+
+    async def _taken(
+        self, position: int, file: PartFile, root: Root, *, has_room: bool, before: str | None
+    ) -> Part:
+        """The part once it is stored, or with what keeps it from that."""
+        part, path = file.part, file.path
+        if path is None:
+            return part
+        if not has_room:
+            return replace(part, problem=self.limits.too_many)
+        if before is not None and before == await asyncio.to_thread(_hash, path):
+            return part
+        try:
+            async with guarded_part(self.writes):
+                await self.intake.accept_part(
+                    _chunks(path), claim=self.claim, root=root, position=position, part=part
+                )
+        except DocumentError as error:
+            return replace(part, problem=error.message)
+        return part
+
+    async def _settle(self, taken: Sequence[Part], root: Root) -> None:
+        """Note what could not be taken, and forget what an earlier reading found more."""
+        async with self.database.tenant(self.claim.tenant_id) as conn:
+            if not await store.still_held(conn, self.claim):
+                raise ClaimLostError
+            for position, part in enumerate(taken, 1):
+                if part.problem is not None:
+                    await store.link(conn, self.claim, position, part, child_id=None, root=root)
+            await store.unlink_after(conn, self.claim, len(taken))
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+async def _chunks(path: Path) -> AsyncIterator[bytes]:
+    file = await asyncio.to_thread(path.open, "rb")
+    try:
+        while chunk := await asyncio.to_thread(file.read, _CHUNK_BYTES):
+            yield chunk
+    finally:
+        await asyncio.to_thread(file.close)

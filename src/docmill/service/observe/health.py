@@ -1,0 +1,151 @@
+"""Whether what a process needs answers it now. Every question has a time limit; no answer quotes an error."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import psycopg
+
+from docmill.errors import DocmillError, ServerError
+from docmill.ports import Depth, Queue
+from docmill.service.storage.blobs import Blobs
+from docmill.service.store.faults import translated
+
+log = logging.getLogger(__name__)
+
+State = Literal["ok", "failing", "silent"]
+"""`silent`: there was no answer in time."""
+
+LIMIT_S = 1.5
+"""How long a question may take: who asks us waits about two seconds."""
+
+VAULT_HEADER = "x-docmill-vault"
+"""In which an answer to `/healthz` tells of which vault it is."""
+
+_MARKER = "health/marker"
+_MARK = b"docmill was here\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was found. stopping: this process takes nothing more."""
+
+    checks: Mapping[str, State]
+    stopping: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether all is well."""
+        return not self.stopping and all(state == "ok" for state in self.checks.values())
+
+    @property
+    def status(self) -> Literal["ok", "failing", "stopping"]:
+        """All of it in a word."""
+        if self.stopping:
+            return "stopping"
+        return "ok" if self.ok else "failing"
+
+
+class Health:
+    """Asks the database, the queue and the file store. stopping: set when the process is told to end."""
+
+    def __init__(
+        self,
+        database_url: str,
+        queue: Queue,
+        blobs: Blobs,
+        stopping: asyncio.Event,
+        *,
+        limit_s: float = LIMIT_S,
+    ) -> None:
+        self._database_url = database_url
+        self._queue = queue
+        self._blobs = blobs
+        self._stopping = stopping
+        self._marked = False
+        self._questions = {
+            "database": _Question("database", self._ask_database, limit_s),
+            "queue": _Question("queue", self._ask_queue, limit_s),
+            "files": _Question("files", self._ask_files, limit_s),
+        }
+        self._counting = _Question("queue depth", self._count, limit_s)
+        self._depth: Depth | None = None
+
+    async def alive(self) -> Report:
+        """Whether this process can do anything at all: it cannot without its database."""
+        return Report({"database": await self._questions["database"].state()})
+
+    async def ready(self) -> Report:
+        """Whether this process should be given work."""
+        states = await asyncio.gather(*(question.state() for question in self._questions.values()))
+        return Report(dict(zip(self._questions, states, strict=True)), stopping=self._stopping.is_set())
+
+    async def depth(self) -> Depth | None:
+        """What the queue holds; None if it does not say. Apart, because a deep queue takes long to count."""
+        return self._depth if await self._counting.state() == "ok" else None
+
+    async def _ask_database(self) -> None:
+        # Not through the pool: one that is merely busy is no reason to call the database gone.
+        with translated():
+            async with await psycopg.AsyncConnection.connect(
+                self._database_url, autocommit=True, application_name="docmill health"
+            ) as conn:
+                await conn.execute("SELECT 1")
+
+    async def _ask_queue(self) -> None:
+        await self._queue.ping()
+
+    async def _count(self) -> None:
+        self._depth = await self._queue.depth()
+
+    async def _ask_files(self) -> None:
+        """Write over a file that must still be there: an empty store is not the one that we began with."""
+        if self._marked:
+            await self._blobs.size(_MARKER)
+        await self._blobs.put_stream(_MARKER, _mark(), max_bytes=len(_MARK))
+        self._marked = True
+
+
+class _Question:
+    """Something to be asked, by many at once, and not again before it was answered."""
+
+    def __init__(self, name: str, ask: Callable[[], Awaitable[None]], limit_s: float) -> None:
+        self._name = name
+        self._ask = ask
+        self._limit_s = limit_s
+        self._asking: asyncio.Task[State] | None = None
+        self._last: State = "ok"
+
+    async def state(self) -> State:
+        """How it was answered. An asking that cannot be cancelled is left behind, and joined by the next."""
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._answer())
+        await asyncio.wait({self._asking}, timeout=self._limit_s + 0.1)
+        return self._asking.result() if self._asking.done() else "silent"
+
+    async def _answer(self) -> State:
+        state, code = await self._outcome()
+        if state != self._last:
+            level = logging.INFO if state == "ok" else logging.WARNING
+            log.log(level, "a check changed", extra={"check": self._name, "state": state, "code": code})
+            self._last = state
+        return state
+
+    async def _outcome(self) -> tuple[State, str | None]:
+        """The state, and the code of the error that was the answer."""
+        try:
+            async with asyncio.timeout(self._limit_s):
+                await self._ask()
+        except TimeoutError:
+            return "silent", None
+        except DocmillError as error:
+            return "failing", error.code
+        except psycopg.Error:
+            return "failing", ServerError.code
+        return "ok", None
+
+
+async def _mark() -> AsyncGenerator[bytes]:
+    yield _MARK

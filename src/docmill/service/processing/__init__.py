@@ -1,0 +1,1 @@
+"""Processing of claimed documents: leases, attempts, reports."""

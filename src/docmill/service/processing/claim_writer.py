@@ -1,0 +1,288 @@
+"""A worker's entries in the database: what it claims, how far it is, how it ends."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from types import TracebackType
+from typing import Self, TypeVar
+from uuid import UUID
+
+import psycopg
+import stamina
+
+from docmill.errors import DocmillError, ServerError
+from docmill.model.document import Usage
+from docmill.service.concurrency.batches import Batches
+from docmill.service.concurrency.tasks import end
+from docmill.service.protocol.claim_rules import Obstacle
+from docmill.service.store import claims, findings
+from docmill.service.store.claims import Claim, Outcome
+from docmill.service.store.database import Conn, Database, new_id
+from docmill.service.store.findings import StoredFindings, updated
+
+log = logging.getLogger(__name__)
+
+Value = TypeVar("Value")
+
+_LONG_TEXT = 100_000
+"""A longer one goes alone: many of them would make a statement larger than PostgreSQL takes."""
+
+PROGRESS_S = 0.1
+"""A step that is over sooner is not worth a write: nobody could have read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """No claim. tenant_id, obstacle: None if the ingestion does not exist."""
+
+    tenant_id: UUID | None
+    obstacle: Obstacle | None
+
+
+class Ledger:
+    """Claims of one worker. Ends of many documents share a commit; every write names its fence."""
+
+    def __init__(self, database: Database, worker_id: str, *, lease_s: float, max_attempts: int) -> None:
+        self._database = database
+        self._worker_id = worker_id
+        self._lease_s = lease_s
+        self._max_attempts = max_attempts
+        self._claiming = Batches(self._claim_all, at_once=2)
+        self._claiming_alone = Batches(partial(self._claim_all, alone=True))
+        self._finishing = Batches(self._finish_all, at_once=2)
+        self._steps: dict[UUID, tuple[Claim, str]] = {}
+        self._findings: dict[UUID, tuple[Claim, StoredFindings]] = {}
+        self._moved = asyncio.Event()
+        self._writing: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._writing = asyncio.create_task(self._write_progress())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._writing is not None:
+            await end([self._writing])
+
+    def claim(self, ingestion_id: UUID) -> asyncio.Future[Claim | Refusal]:
+        """The claim, or why it is not to be had."""
+        return self._claiming.ask(ingestion_id)
+
+    def claim_alone(self, ingestion_id: UUID) -> asyncio.Future[Claim | Refusal]:
+        """As `claim`, by a worker that has nothing else in work: it may also get a suspect."""
+        return self._claiming_alone.ask(ingestion_id)
+
+    async def give_up(
+        self, ingestion_id: UUID, tenant_id: UUID, error: DocmillError, *, receive_count: int
+    ) -> bool:
+        """See `claims.give_up`."""
+        async with self._database.tenant(tenant_id) as conn:
+            return await claims.give_up(
+                conn,
+                ingestion_id,
+                max_attempts=self._max_attempts,
+                error=error,
+                receive_count=receive_count,
+            )
+
+    def step_started(self, claim: Claim, step: str) -> None:
+        """Note that `step` is under way, to be written soon if it lasts."""
+        self._steps[claim.ingestion_id] = (claim, step)
+        self._moved.set()
+
+    def record(self, claim: Claim, found: StoredFindings) -> None:
+        """Keep what is known of a document, to be stored soon, or when its ingestion ends before."""
+        _, earlier = self._findings.get(claim.ingestion_id, (claim, StoredFindings()))
+        self._findings[claim.ingestion_id] = (claim, updated(earlier, found))
+        self._moved.set()
+
+    def spent(self, claim: Claim, usage: Usage) -> None:
+        """Note what a document has cost in all its attempts, to be stored as what else is known of it."""
+        self.record(
+            claim,
+            StoredFindings(
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                model=usage.model,
+                cost=usage.cost,
+            ),
+        )
+
+    async def store_findings(self) -> None:
+        """Store now what is known of documents under way. If that fails, it is kept for the next time."""
+        storing = dict(self._findings)
+        for tenant_id, group in _grouped(list(storing.values()), _tenant):
+            async with self._database.tenant(tenant_id) as conn:
+                await findings.store(conn, group)
+        self._forget(storing)
+
+    async def extend(self, claim: Claim, *, step: str | None) -> bool:
+        """Hold on for the length of a lease from now. step: under way. False if the claim is lost."""
+        async with self._database.tenant(claim.tenant_id) as conn:
+            return await claims.extend(conn, claim, lease_s=self._lease_s, step=step)
+
+    async def finish(self, claim: Claim, outcome: Outcome) -> bool:
+        """Complete the ingestion. False if the claim is lost."""
+        self._steps.pop(claim.ingestion_id, None)
+        self._findings.pop(claim.ingestion_id, None)  # the outcome says as much
+        if len(outcome.text or "") > _LONG_TEXT:
+            (held,) = await self._finish_all([(claim, outcome)])
+            return held
+        return await self._finishing.ask((claim, outcome))
+
+    async def fail(self, claim: Claim, error: DocmillError, *, receive_count: int) -> bool:
+        """See `claims.fail`."""
+        self._steps.pop(claim.ingestion_id, None)
+
+        async def once() -> bool:
+            async with self._database.tenant(claim.tenant_id) as conn:
+                await self._store_before_the_end(conn, claim)
+                return await claims.fail(conn, claim, error, receive_count=receive_count)
+
+        held = await _persistently(once)
+        self._findings.pop(claim.ingestion_id, None)
+        return held
+
+    async def set_back(
+        self, claim: Claim, *, error: DocmillError | None, delay_s: float, counts: bool
+    ) -> bool:
+        """Let the ingestion be claimed again after `delay_s`. False if the claim is lost."""
+        self._steps.pop(claim.ingestion_id, None)
+
+        async def once() -> bool:
+            async with self._database.tenant(claim.tenant_id) as conn:
+                await self._store_before_the_end(conn, claim)
+                return await claims.set_back(conn, claim, error=error, delay_s=delay_s, counts=counts)
+
+        held = await _persistently(once)
+        self._findings.pop(claim.ingestion_id, None)
+        return held
+
+    async def _store_before_the_end(self, conn: Conn, claim: Claim) -> None:
+        """Store what is known of a document, in the transaction that ends its claim without a result."""
+        known = self._findings.get(claim.ingestion_id)
+        if known is None:
+            return
+        try:
+            async with conn.transaction():
+                await findings.store(conn, [known])
+        except psycopg.OperationalError:
+            raise
+        except psycopg.DatabaseError:  # it must not keep the claim from ending: that would count as a death
+            log.exception("a fault in docmill: what is known so far is not stored")
+
+    async def _claim_all(
+        self, ingestion_ids: Sequence[UUID], *, alone: bool = False
+    ) -> list[Claim | Refusal]:
+        tenants = await self._until_answered(partial(self._tenants_of, ingestion_ids))
+        answers: dict[UUID, Claim | Refusal] = {}
+        for tenant_id, known in _grouped(list(tenants), tenants.__getitem__):
+            claiming = partial(self._claim_of_tenant, tenant_id, known, alone=alone, token=new_id())
+            answers |= await self._until_answered(claiming)
+        return [self._answer(id_, answers, tenants.get(id_)) for id_ in ingestion_ids]
+
+    async def _until_answered(self, ask: Callable[[], Awaitable[Value]]) -> Value:
+        """What the database answers, asked for as long as the claims in question would last."""
+        return await _persistently(ask, attempts=None, within_s=self._lease_s)
+
+    async def _tenants_of(self, ingestion_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+        async with self._database.connection() as conn:
+            return await claims.tenants_of(conn, ingestion_ids)
+
+    def _answer(
+        self, ingestion_id: UUID, answers: dict[UUID, Claim | Refusal], tenant_id: UUID | None
+    ) -> Claim | Refusal:
+        """A claim goes to the first who asked; a duplicate of its message waits for the lease to end."""
+        answer = answers.get(ingestion_id) or Refusal(tenant_id, None)
+        if isinstance(answer, Claim):
+            held = Obstacle("in-progress", self._lease_s, attempts_used_up=False)
+            answers[ingestion_id] = Refusal(tenant_id, held)
+        return answer
+
+    async def _claim_of_tenant(
+        self, tenant_id: UUID, ingestion_ids: Sequence[UUID], *, alone: bool, token: UUID
+    ) -> dict[UUID, Claim | Refusal]:
+        """Asked again with the same token, it gives the same claims."""
+        async with self._database.tenant(tenant_id) as conn:
+            taken = await claims.take(
+                conn,
+                ingestion_ids,
+                worker_id=self._worker_id,
+                lease_s=self._lease_s,
+                max_attempts=self._max_attempts,
+                alone=alone,
+                token=token,
+            )
+            answers: dict[UUID, Claim | Refusal] = {claim.ingestion_id: claim for claim in taken}
+            left = [id_ for id_ in ingestion_ids if id_ not in answers]
+            if left:
+                before = await claims.taken_before(conn, left, token=token)
+                answers |= {claim.ingestion_id: claim for claim in before}
+                left = [id_ for id_ in left if id_ not in answers]
+            if left:
+                found = await claims.obstacles(conn, left, max_attempts=self._max_attempts)
+                answers |= {id_: Refusal(tenant_id, found.get(id_)) for id_ in left}
+        return answers
+
+    async def _finish_all(self, finished: Sequence[tuple[Claim, Outcome]]) -> list[bool]:
+        async def once() -> set[UUID]:
+            held: set[UUID] = set()
+            for tenant_id, group in _grouped(finished, _tenant):
+                async with self._database.tenant(tenant_id) as conn:
+                    held |= await claims.finish(conn, group)
+            return held
+
+        held = await _persistently(once)
+        return [claim.ingestion_id in held for claim, _ in finished]
+
+    async def _write_progress(self) -> None:
+        while True:
+            await self._moved.wait()
+            await asyncio.sleep(PROGRESS_S)
+            self._moved.clear()
+            steps, self._steps = self._steps, {}
+            storing = dict(self._findings)
+            try:
+                await self.store_findings()
+                for tenant_id, group in _grouped(list(steps.values()), _tenant):
+                    async with self._database.tenant(tenant_id) as conn:
+                        await claims.progress(conn, group)
+            except DocmillError as error:  # the next step brings both again; no work depends on this
+                log.warning("cannot write progress", extra={"code": error.code})
+            except Exception:  # one of them is at fault: it must not keep those of others from being stored
+                log.exception("a fault in docmill: progress is not written")
+                self._forget(storing)
+
+    def _forget(self, stored: Mapping[UUID, tuple[Claim, StoredFindings]]) -> None:
+        """Drop these findings, but for those that have been added to meanwhile."""
+        for ingestion_id, entry in stored.items():
+            if self._findings.get(ingestion_id) is entry:
+                del self._findings[ingestion_id]
+
+
+async def _persistently(
+    work: Callable[[], Awaitable[Value]], *, attempts: int | None = 4, within_s: float = 60
+) -> Value:
+    """What `work` returns, tried again while the database fails.
+
+    A restart of it must not cost the work of minutes. To ask twice is safe: what names a fence or a token
+    takes effect once. A block and no decorator: stamina tells loggers the arguments of what it decorates.
+    """
+    async for attempt in stamina.retry_context(
+        on=ServerError, attempts=attempts, wait_initial=0.5, wait_max=5, timeout=within_s
+    ):
+        with attempt:
+            return await work()
+    raise AssertionError  # the last attempt raises
+
+
+def _tenant(entry: tuple[Claim, object]) -> UUID:
+    return entry[0].tenant_id
+
+
+def _grouped(items: Sequence[Value], key: Callable[[Value], UUID]) -> list[tuple[UUID, list[Value]]]:
+    return [(value, list(group)) for value, group in groupby(sorted(items, key=key), key)]

@@ -1,0 +1,356 @@
+"""One message: claim what it names, see it through, settle what became of it."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
+from uuid import UUID
+
+import stamina
+from structlog.contextvars import bind_contextvars
+
+from docmill.errors import CrashedError, DocmillError, InternalError
+from docmill.model.result import Result
+from docmill.ports import Message, Queue
+from docmill.resilience.spending import Spending
+from docmill.service.concurrency.batches import Batches
+from docmill.service.concurrency.tasks import BrokenWorkerError, ended, see_through
+from docmill.service.config.settings import Worker as WorkerSettings
+from docmill.service.observe.metrics import Metrics, Outcome
+from docmill.service.observe.tracing import NO_ATTRIBUTES, NO_TRACER, PROCESSING, Attributes, Tracer, about
+from docmill.service.processing.attempt_report import Reports
+from docmill.service.processing.claim_writer import Ledger, Refusal
+from docmill.service.processing.isolation import Isolation
+from docmill.service.processing.lease import Lease
+from docmill.service.protocol.claim_rules import (
+    ClaimLostError,
+    Delete,
+    GiveUp,
+    GiveUpCrashed,
+    Isolate,
+    Leave,
+    Retry,
+    Wait,
+    settlement,
+    turned_away,
+)
+from docmill.service.protocol.pause import WHOLE, Passage, Pauses
+from docmill.service.store.claims import Claim
+
+log = logging.getLogger(__name__)
+
+LETTING_GO_S = 10.0
+"""How long a stopped job may take to give its document back; after that its lease has to run out."""
+
+_AGAIN_S = 5.0
+
+ALONE_S = 60.0
+"""How long a suspect is alone. Others need not wait for the end of a long scan: those that begin beside it
+after this and die with it become suspects themselves, and are blamed for nothing until they die alone."""
+_RELEASE_AGAIN_S = 0.1
+
+Value = TypeVar("Value")
+
+Attempt = Callable[[Lease], Awaitable[Result | None]]
+"""Processes what the lease holds and finishes it through the lease; what was found out, for the counters."""
+
+
+class Jobs:
+    """What a worker does with messages, each in a task of its own.
+
+    announce: called when a person can see a change. pauses: what documents are kept away from.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        ledger: Ledger,
+        attempt: Attempt,
+        settings: WorkerSettings,
+        metrics: Metrics,
+        *,
+        announce: Callable[[], None],
+        pauses: Pauses,
+        tracer: Tracer = NO_TRACER,
+    ) -> None:
+        self._queue = queue
+        self._ledger = ledger
+        self._attempt = attempt
+        self._settings = settings
+        self._metrics = metrics
+        self._reports = Reports(metrics, tracer)
+        self._tracer = tracer
+        self._announce = announce
+        self._pauses = pauses
+        self._deletions = Batches(self._delete_all)
+        self.isolation = Isolation()
+        """Knows every task that `handle` runs in; who starts one adds it."""
+        self.begun: set[UUID] = set()
+        """The ingestions in work that have been begun, and do not wait to be."""
+        self.on_begun: Callable[[], None] = lambda: None
+
+    async def handle(self, message: Message) -> None:
+        """See a message through, in a task of its own. Cancelled, it gives everything back first."""
+        error = await _outcome(self._handle(message))
+        if isinstance(error, Exception):
+            log.warning("message left to be delivered again", extra={"reason": type(error).__name__})
+            await self.give_back(message, delay_s=_AGAIN_S)
+
+    async def give_back(self, message: Message, *, delay_s: float = 0) -> None:
+        """Release a message, tried again until that is done or its time must be over: it would be hidden."""
+        with suppress(DocmillError):
+            async for attempt in stamina.retry_context(
+                on=DocmillError,
+                attempts=None,
+                wait_initial=_RELEASE_AGAIN_S,
+                wait_max=_AGAIN_S,
+                timeout=self._settings.lease_s,
+            ):
+                with attempt:
+                    await see_through(self._queue.release(message, delay_s=delay_s))
+
+    async def _handle(self, message: Message) -> None:
+        try:
+            ingestion_id = UUID(message.body)
+        except ValueError:
+            log.error("message is not an ingestion id", extra={"message_id": message.id})  # noqa: TRY400  its text may be anything
+            await self._delete(message)
+            return
+        bind_contextvars(ingestion_id=str(ingestion_id))  # until this task ends
+        try:
+            # What it waits for is still paused: nothing of it is done over again meanwhile.
+            if (wait_s := self._pauses.may_begin_in_s(ingestion_id)) > 0:
+                await self._queue.release(message, delay_s=wait_s)
+            else:
+                await self._claim_and_work(ingestion_id, message, alone=False)
+        finally:
+            self._pauses.give_back(ingestion_id)
+
+    async def _claim_and_work(self, ingestion_id: UUID, message: Message, *, alone: bool) -> None:
+        since = time.monotonic()
+        match await self._claim(ingestion_id, message, alone=alone):
+            case Claim() as claim:
+                try:
+                    await self._work(self._lease(message, claim, since))
+                finally:
+                    self.begun.discard(claim.ingestion_id)
+            case Refusal() as refusal:
+                await self._turn_away(ingestion_id, refusal, message, alone=alone)
+
+    async def _claim(self, ingestion_id: UUID, message: Message, *, alone: bool) -> Claim | Refusal:
+        since = time.monotonic()
+        claiming = self._ledger.claim_alone(ingestion_id) if alone else self._ledger.claim(ingestion_id)
+        try:
+            return await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            await asyncio.wait({claiming}, timeout=LETTING_GO_S)
+            if claiming.done() and not claiming.exception() and isinstance(claim := claiming.result(), Claim):
+                await self._let_go(self._lease(message, claim, since))
+            else:
+                await self._give_back_soon(message)
+            raise
+
+    def _lease(self, message: Message, claim: Claim, since: float) -> Lease:
+        return Lease(
+            self._ledger,
+            self._queue,
+            message,
+            claim,
+            since,
+            lease_s=self._settings.lease_s,
+            heartbeat_s=self._settings.heartbeat_s,
+            note_begun=partial(self._note_begun, claim.ingestion_id),
+            spending=Spending(claim.spent, changed=partial(self._ledger.spent, claim)),
+        )
+
+    def _note_begun(self, ingestion_id: UUID) -> None:
+        self.begun.add(ingestion_id)
+        self.on_begun()
+
+    async def _turn_away(
+        self, ingestion_id: UUID, refusal: Refusal, message: Message, *, alone: bool
+    ) -> None:
+        """What to do with a message whose ingestion was not to be had."""
+        match turned_away(refusal.obstacle, alone=alone):
+            case Delete():
+                await self._delete(message)
+            case Wait(delay_s=delay_s):
+                await self.give_back(message, delay_s=delay_s)
+            case Isolate():
+                await self._work_alone(ingestion_id, message)
+            case GiveUpCrashed():
+                assert refusal.tenant_id  # who has an obstacle exists
+                assert refusal.obstacle
+                await self._give_up_crashed(
+                    ingestion_id, refusal.tenant_id, message, suspect=refusal.obstacle.suspect
+                )
+
+    async def _work_alone(self, ingestion_id: UUID, message: Message) -> None:
+        """Work on a suspect once all else is done, or leave it to another worker if one is waiting here."""
+        async with self.isolation.reserved() as reservation:
+            if reservation is not None and await self._is_alone(message):
+                reservation.end_after(ALONE_S)
+                log.info("working alone on a document whose worker died")
+                await self._claim_and_work(ingestion_id, message, alone=True)
+                return
+        await self.give_back(message)
+
+    async def _is_alone(self, message: Message) -> bool:
+        """Wait until nothing else is in work, and keep the message meanwhile. False if it is lost."""
+        try:
+            while not await self.isolation.is_alone(within_s=self._settings.heartbeat_s):
+                if not await self._queue.extend(message, visibility_s=self._settings.lease_s):
+                    return False
+        except asyncio.CancelledError:
+            await self._give_back_soon(message)
+            raise
+        return True
+
+    async def _give_back_soon(self, message: Message) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LETTING_GO_S):
+                await self.give_back(message)
+
+    async def _give_up_crashed(
+        self, ingestion_id: UUID, tenant_id: UUID, message: Message, *, suspect: bool
+    ) -> None:
+        most = self._settings.max_attempts
+        # Without a death, the limit was lowered, or another release counted the attempts.
+        error = CrashedError(
+            f"its worker died {most} times with nothing else in work; the file may be harmful"
+            if suspect
+            else f"it was begun {most} times or more and never finished; Retry begins anew"
+        )
+        if await self._ledger.give_up(ingestion_id, tenant_id, error, receive_count=message.receive_count):
+            log.error(
+                "ingestion failed",
+                extra={"code": error.code, "status": "failed", "tenant_id": str(tenant_id)},
+            )
+            self._metrics.documents_failed(error.code)
+            self._announce()
+            await self._delete(message)
+        else:
+            await self.give_back(message)
+
+    async def _work(self, lease: Lease) -> None:
+        claim = lease.claim
+        passage = self._pauses.passage(claim.ingestion_id)
+        bind_contextvars(
+            document_id=str(claim.document_id), tenant_id=str(claim.tenant_id), attempt=claim.attempt
+        )
+        attributes = self._attributes(lease) if self._tracer.enabled else NO_ATTRIBUTES
+        with self._reports.attempt(claim.attempt, attributes=attributes, parent=claim.traceparent) as report:
+            try:
+                try:
+                    outcome = await _outcome(self._attempted(lease, passage))
+                finally:
+                    report.usage = lease.spending.attempt
+                if isinstance(outcome, Exception):
+                    report.error = outcome
+                else:
+                    report.result = outcome
+                passage.leave(WHOLE, report.error)
+                report.outcome = await self._settle(
+                    lease, report.error, pause_s=passage.pause_s(report.error)
+                )
+            except (asyncio.CancelledError, BrokenWorkerError):
+                letting_go = asyncio.create_task(self._let_go(lease))
+                await ended(letting_go)  # in its own time, also if another broken job cancels this one
+                if letting_go.result():
+                    report.outcome = "released"
+                raise
+            self._announce()
+
+    def _attributes(self, lease: Lease) -> Attributes:
+        claim = lease.claim
+        return {
+            **PROCESSING,
+            **about(claim.tenant_id, claim.document_id, claim.ingestion_id),
+            "messaging.message.id": lease.message.id,
+        }
+
+    async def _attempted(self, lease: Lease, passage: Passage) -> Result | None:
+        with passage.under_way():
+            passage.enter(WHOLE)
+            return await lease.hold_during(self._attempt(lease))
+
+    async def _settle(
+        self, lease: Lease, error: DocmillError | ClaimLostError | None, *, pause_s: float | None
+    ) -> Outcome:
+        """Do what follows from an attempt's outcome, and name it for the log."""
+        follows = settlement(
+            error,
+            attempt=lease.claim.attempt,
+            max_attempts=self._settings.max_attempts,
+            pause_s=pause_s,
+            jitter=random.random(),  # noqa: S311  spreads load, guards nothing
+        )
+        match follows:
+            case Delete():
+                await self._delete(lease.message)
+                return "completed"
+            case Leave():
+                log.warning("claim lost: nothing is written or deleted")
+                return "lost"
+            case Retry(error=reason):
+                return await self._retry(lease, reason, follows)
+            case GiveUp(error=reason):
+                return await self._give_up(lease, reason)
+
+    async def _retry(self, lease: Lease, error: DocmillError, retry: Retry) -> Outcome:
+        level = logging.WARNING if retry.counts else logging.INFO
+        log.log(level, "attempt failed", extra={"code": error.code, "step": error.step})
+        if not await self._ledger.set_back(
+            lease.claim, error=error, delay_s=retry.delay_s, counts=retry.counts
+        ):
+            return "lost"
+        await self.give_back(lease.message, delay_s=retry.delay_s)
+        return "retried"
+
+    async def _give_up(self, lease: Lease, error: DocmillError) -> Outcome:
+        log.error("ingestion failed", extra={"code": error.code, "step": error.step})
+        if not await self._ledger.fail(lease.claim, error, receive_count=lease.message.receive_count):
+            return "lost"
+        await self._delete(lease.message)
+        return "failed"
+
+    async def _let_go(self, lease: Lease) -> bool:
+        """Give the document back so that another worker takes it at once; this was not an attempt.
+
+        False if there was nothing to give back any more, or it could not be done.
+        """
+        held = False
+        try:
+            async with asyncio.timeout(LETTING_GO_S):
+                held = await self._ledger.set_back(lease.claim, error=None, delay_s=0, counts=False)
+                if held:
+                    await self._queue.release(lease.message)
+        except (DocmillError, TimeoutError) as error:
+            log.warning("could not give the document back", extra={"reason": type(error).__name__})
+        return held
+
+    async def _delete(self, message: Message) -> None:
+        await self._deletions.ask(message)
+
+    async def _delete_all(self, messages: Sequence[Message]) -> list[None]:
+        await self._queue.delete(messages)
+        return [None] * len(messages)
+
+
+async def _outcome(work: Awaitable[Value]) -> Value | DocmillError | ClaimLostError:
+    """What `work` returned, or what stopped it."""
+    try:
+        return await work
+    except (DocmillError, ClaimLostError) as error:
+        return error
+    except Exception as error:
+        log.exception("a fault in docmill")
+        internal = InternalError(
+            f"docmill failed on this document ({type(error).__name__}); it is in the log"
+        )
+        internal.__cause__ = error
+        return internal

@@ -1,0 +1,159 @@
+"""Holding an ingestion while working on it, and letting go of it as soon as the hold is lost."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from docmill.errors import DocmillError
+from docmill.ports import Message, Queue
+from docmill.resilience.spending import Spending
+from docmill.service.concurrency.tasks import BrokenWorkerError, end
+from docmill.service.processing.claim_writer import Ledger
+from docmill.service.protocol.claim_rules import ClaimLostError
+from docmill.service.store.claims import Claim, Outcome
+from docmill.service.store.findings import StoredFindings
+
+log = logging.getLogger(__name__)
+
+Value = TypeVar("Value")
+
+_RETRY_S = 5.0
+
+LONG_WORK_S = 1.0
+"""What took longer to find out is stored before anything else is done."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far an attempt is. step: under way, None before the first."""
+
+    step: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """One claim and the message that led to it, kept together.
+
+    since: when the claim was asked for, by our monotonic clock. note_begun: to be called when the document is
+    begun. progress: told with each heartbeat.
+    spending: of the document, in all its attempts.
+    """
+
+    ledger: Ledger
+    queue: Queue
+    message: Message
+    claim: Claim
+    since: float
+    lease_s: float
+    heartbeat_s: float
+    note_begun: Callable[[], None] = lambda: None
+    progress: Progress = field(default_factory=Progress)
+    spending: Spending = field(default_factory=Spending)
+
+    async def step_started(self, step: str) -> None:
+        """See `Observer.step_started`."""
+        self.progress.step = step
+        self.ledger.step_started(self.claim, step)
+
+    async def record(self, found: StoredFindings) -> None:
+        """Keep what is known of the document. After long work it is stored at once: a kill loses none.
+
+        A database that fails does not stop the document: what is known is stored when it ends.
+        """
+        self.ledger.record(self.claim, found)
+        if time.monotonic() - self.since < LONG_WORK_S:
+            return
+        try:
+            await self.ledger.store_findings()
+        except DocmillError as error:
+            log.warning("cannot store what is known so far", extra={"code": error.code})
+
+    async def finish(self, outcome: Outcome) -> None:
+        """Complete the ingestion. Raises ClaimLostError if another worker holds it."""
+        if not await self.ledger.finish(self.claim, outcome):
+            raise ClaimLostError
+
+    async def extend(self) -> None:
+        """Keep message and claim for another `lease_s`. Raises ClaimLostError if either is lost."""
+        if not await self.queue.extend(self.message, visibility_s=self.lease_s):
+            raise ClaimLostError
+        if not await self.ledger.extend(self.claim, step=self.progress.step):
+            raise ClaimLostError
+
+    async def hold_during(self, work: Awaitable[Value]) -> Value:
+        """What `work` returns or raises; ClaimLostError, and `work` is cancelled, when the hold is lost.
+
+        Raises BrokenWorkerError, and `work` is cancelled, if the heartbeats end by a fault of ours.
+        """
+        beats = _Heartbeats(self)
+        try:
+            async with beats.lost:
+                return await work
+        except TimeoutError as error:
+            if not beats.lost.expired():
+                raise
+            if beats.fault is not None:
+                raise BrokenWorkerError("the heartbeats of a document have ended") from beats.fault
+            raise ClaimLostError from error
+        finally:
+            await beats.end()
+
+
+class _Heartbeats:
+    """Extends a lease until it is lost. lost: a timeout around the work that expires at that moment.
+
+    Most documents are done before the first heartbeat is due; until then there is no task, only a timer.
+    """
+
+    def __init__(self, lease: Lease) -> None:
+        self.lost = asyncio.timeout(None)
+        self.fault: Exception | None = None
+        self._lease = lease
+        self._held_until = lease.since + lease.lease_s
+        self._beating: asyncio.Task[None] | None = None
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(min(lease.heartbeat_s, lease.lease_s), self._start)
+
+    async def end(self) -> None:
+        """No more of them."""
+        self._timer.cancel()
+        if self._beating is not None:
+            await end([self._beating])
+
+    def _start(self) -> None:
+        self._beating = asyncio.create_task(self._beat())
+
+    async def _beat(self) -> None:
+        try:
+            pause_s = 0.0
+            while True:
+                await asyncio.sleep(pause_s)
+                pause_s = await self._extend()
+        except ClaimLostError:
+            self.lost.reschedule(asyncio.get_running_loop().time())
+        except Exception as error:
+            log.exception("a fault in docmill: the heartbeats of a document have ended")
+            self.fault = error
+            self.lost.reschedule(asyncio.get_running_loop().time())
+
+    async def _extend(self) -> float:
+        """Seconds until the next try.
+
+        Whatever keeps us from extending, also a refusal, nothing is lost before the lease ends by our clock.
+        """
+        asked_at = time.monotonic()
+        pause_s = self._lease.heartbeat_s
+        if asked_at >= self._held_until:
+            raise ClaimLostError
+        try:
+            async with asyncio.timeout(self._held_until - asked_at):
+                await self._lease.extend()
+        except (DocmillError, TimeoutError) as error:
+            log.warning("cannot extend the lease", extra={"reason": type(error).__name__})
+            pause_s = min(_RETRY_S, pause_s)
+        else:
+            self._held_until = asked_at + self._lease.lease_s
+        return min(pause_s, max(0, self._held_until - time.monotonic()))

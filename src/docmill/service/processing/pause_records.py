@@ -1,0 +1,80 @@
+"""Keeping in the database what is paused in a worker, so that people see it."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+
+from docmill.errors import DocmillError
+from docmill.service.concurrency.tasks import end, keep_doing
+from docmill.service.protocol.pause import Cause
+from docmill.service.store import pauses
+from docmill.service.store.database import Database
+
+log = logging.getLogger(__name__)
+
+CONFIRM_S = 60.0
+"""Rows are confirmed so often while something is paused; of a worker that is killed they go out of date."""
+
+REMOVE_S = 5.0
+"""A worker that ends waits no longer for its rows to be removed."""
+
+
+class PauseRecords:
+    """The rows of one worker. causes: what is paused now. announce: called when people can see a change."""
+
+    def __init__(
+        self,
+        database: Database,
+        worker_id: str,
+        causes: Callable[[], Sequence[Cause]],
+        announce: Callable[[], None],
+    ) -> None:
+        self._database = database
+        self._worker_id = worker_id
+        self._causes = causes
+        self._announce = announce
+        self._changed = asyncio.Event()
+        self._has_rows = False
+
+    def note_change(self) -> None:
+        """What is paused has changed; it is written soon."""
+        self._changed.set()
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncGenerator[None]:
+        """Rows say what is paused, during the block; after it there are none."""
+        writing = asyncio.create_task(keep_doing(self.write_next, what="records of pauses"))
+        try:
+            yield
+        finally:
+            await end([writing])
+            await self.remove()
+
+    async def write_next(self) -> None:
+        """Wait for a change, or until rows must be confirmed, and write what is paused."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CONFIRM_S if self._has_rows else None):
+                await self._changed.wait()
+        self._changed.clear()
+        try:
+            await self._write(self._causes())
+        except DocmillError:
+            self._changed.set()  # the change is still to be written
+            raise
+
+    async def remove(self) -> None:
+        """The worker ends: it waits for nobody any more."""
+        if not self._has_rows:
+            return
+        try:
+            async with asyncio.timeout(REMOVE_S):
+                await self._write(())
+        except (DocmillError, TimeoutError) as error:
+            log.warning("cannot remove what was paused", extra={"reason": type(error).__name__})
+
+    async def _write(self, causes: Sequence[Cause]) -> None:
+        async with self._database.connection() as conn:
+            await pauses.record(conn, self._worker_id, causes)
+        self._has_rows = bool(causes)
+        self._announce()

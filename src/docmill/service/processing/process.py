@@ -1,0 +1,369 @@
+"""One claimed ingestion through the pipeline: where its file, its journal and its result are kept."""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from docmill.errors import CorruptError, DocmillError, room_in
+from docmill.model.document import Document
+from docmill.model.result import Evidence, Extraction, Result, Schema, Verdict
+from docmill.pipeline import PartLimits, Steps, TimeLimits, process
+from docmill.ports import Classifier, Converter, Extractor, Findings, Gate, Namer, Original, Ref, Unpacker
+from docmill.resilience.breaker import Breaker
+from docmill.schemas.registry import REGISTRY
+from docmill.service.config.fingerprint import Fingerprint
+from docmill.service.intake.accept import Intake
+from docmill.service.intake.members import VaultReceiver
+from docmill.service.observe.tracing import NO_TRACER, Tracer
+from docmill.service.processing.lease import Lease
+from docmill.service.processing.steps import StepObserver
+from docmill.service.processing.tags_in_use import TagsInUse
+from docmill.service.processing.work_folders import folder_for, note_begun
+from docmill.service.protocol.pause import guarded_part
+from docmill.service.review.corrections import LessonMaker, Lessons
+from docmill.service.review.reviews import Reviews
+from docmill.service.storage.blobs import Blobs
+from docmill.service.store.claims import Claim, Outcome
+from docmill.service.store.database import Database
+from docmill.service.store.findings import StoredFindings, updated
+from docmill.workers.fair_semaphore import on_account_of, telling_of_turns
+
+log = logging.getLogger(__name__)
+
+_MANY_VALUES = 500
+"""To make JSON of more takes so long (more than 10 ms) that it belongs into a thread."""
+_PACKED = ".json.zst"
+_NONE_REPLACED: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Who reads and understands documents. Without an unpacker, what they hold is named and not taken out.
+
+    lessons: makes what people said of documents into what helps to read others; without it, nothing is
+    learned from them. schemas: by document type. reads_in_turns: whether the converter first of all waits for
+    its turn in a pool; until then the document has not been begun.
+    """
+
+    converter: Converter
+    classifier: Classifier
+    extractor: Extractor
+    gate: Gate
+    unpacker: Unpacker | None = None
+    lessons: LessonMaker | None = None
+    schemas: Mapping[str, Schema] = field(default_factory=lambda: REGISTRY)
+    namer: Namer | None = None
+    reads_in_turns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """Where a worker's documents are processed.
+
+    place: a folder of its own; fingerprint: of the stages; lessons: what reviewed documents teach.
+    max_attempts: after so many, what there is counts where a model fails that could be asked later.
+    """
+
+    blobs: Blobs
+    database: Database
+    intake: Intake
+    reviews: Reviews
+    stages: Stages
+    place: Path
+    limits: TimeLimits
+    fingerprint: Fingerprint
+    tags: TagsInUse
+    parts: PartLimits = field(default_factory=PartLimits)
+    lessons: Lessons | None = None
+    tracer: Tracer = NO_TRACER
+    max_attempts: int = 1
+    # Apart, because a store that is full still reads, and each reading would speak for the next writing.
+    reads: Breaker = field(default_factory=lambda: Breaker("file store, reading"))
+    writes: Breaker = field(default_factory=lambda: Breaker("file store, writing"))
+
+    async def process(self, lease: Lease) -> Result:
+        """Process the claimed document and store what was found; for who keeps count, that too.
+
+        Raises what `pipeline.process` raises, and ClaimLostError.
+        """
+        claim, stages = lease.claim, self.stages
+        whose = on_account_of(claim.tenant_id, claim.document_id)
+        fingerprint = await self.fingerprint.now()
+        journal = BlobJournal.of_claim(self.blobs, claim, self.writes)
+        # Of this claim alone: an earlier one may have been lost here and not be over yet.
+        async with folder_for(self.place, f"{claim.ingestion_id}-{claim.fence}") as folder:
+            steps = Steps(
+                reader=BlobReader(self.blobs, folder, self.reads),
+                converter=stages.converter,
+                classifier=stages.classifier,
+                extractor=stages.extractor,
+                gate=stages.gate,
+                namer=stages.namer,
+                exporter=LeaseExporter(lease, fingerprint, journal),
+                fingerprint=fingerprint,
+                limits=self.limits,
+                unpacker=stages.unpacker,
+                receiver=VaultReceiver(self.intake, self.database, claim, folder, self.parts, self.writes),
+                tags=partial(self.tags.of, claim.tenant_id),
+                schemas=stages.schemas,
+                teacher=self.lessons and self.lessons.of(claim.tenant_id, claim.document_id),
+            )
+            journal.on_found = begin = Beginning(folder, lease.note_begun)
+            if not stages.reads_in_turns:
+                begin()
+            with whose, telling_of_turns(begin):
+                ref = Ref(claim.file_path, claim.file_name)
+                result = await process(
+                    ref,
+                    steps,
+                    journal,
+                    LeaseObserver(lease, self.tracer, journal),
+                    attempt=claim.attempt,
+                    max_attempts=self.max_attempts,
+                    spending=lease.spending,
+                )
+        await self._settle(claim)
+        return result
+
+    async def _settle(self, claim: Claim) -> None:
+        """Weigh what people said of the document before. The result is stored, whatever becomes of this."""
+        try:
+            await self.reviews.settle(claim.document_id, tenant_id=claim.tenant_id)
+        except DocmillError as error:
+            log.warning("reviews are not weighed anew", extra={"code": error.code})
+
+
+class Beginning:
+    """To be called when the work on a document begins, or goes on: before, no worker can have died of it.
+
+    folder: where that is noted, for who looks into the folder of a dead worker. tell: called once.
+    """
+
+    def __init__(self, folder: Path, tell: Callable[[], None]) -> None:
+        self._folder = folder
+        self._tell = tell
+        self._is_begun = False
+
+    def __call__(self) -> None:
+        """The work begins or goes on."""
+        if not self._is_begun:
+            self._is_begun = True
+            note_begun(self._folder)
+            self._tell()
+
+
+class BlobReader:
+    """`Reader` of originals and their readable copies, whose keys end in the hash of their content."""
+
+    def __init__(self, blobs: Blobs, folder: Path, breaker: Breaker) -> None:
+        self._blobs = blobs
+        self._folder = folder
+        self._breaker = breaker
+
+    async def read(self, ref: Ref) -> Original:
+        """See `Reader.read`. Raises ServerError if the work folder is full, too."""
+        path = self._folder / "original"
+        with room_in("the work folder"):  # not within the breaker: that is not the file store's failure
+            content_hash = await self._copy(ref.key, path)
+        if content_hash != ref.key.rpartition("/")[2]:
+            raise CorruptError(f"the stored file {ref.key!r} has been changed; upload it again")
+        _, _, content_hash, *_ = ref.key.split("/")  # a readable copy goes by the hash of its original
+        return Original(path, ref.name, content_hash)
+
+    async def _copy(self, key: str, path: Path) -> str:
+        """Copy a stored file to `path`; the hash of its content."""
+        digest = hashlib.sha256()
+        file = await asyncio.to_thread(path.open, "wb")
+        try:
+            async with guarded_part(self._breaker):
+                async for chunk in self._blobs.stream(key):
+                    digest.update(chunk)
+                    await asyncio.to_thread(file.write, chunk)
+        finally:
+            await asyncio.to_thread(file.close)
+        return digest.hexdigest()
+
+
+class BlobJournal:
+    """`Journal` beside the files of one ingestion; each entry is written once.
+
+    fence: of the claim under which it is used; what is written in place of an unreadable entry is named by
+    it, so that who has lost the claim overwrites nothing. replaced: the keys of such entries, by step.
+    """
+
+    def __init__(
+        self,
+        blobs: Blobs,
+        ingestion_id: UUID,
+        breaker: Breaker,
+        *,
+        fence: int = 0,
+        replaced: Mapping[str, str] = _NONE_REPLACED,
+    ) -> None:
+        self._blobs = blobs
+        self._ingestion_id = ingestion_id
+        self._breaker = breaker
+        self._fence = fence
+        self._replaced = dict(replaced)
+        self.on_found: Callable[[], None] = lambda: None
+        """Called when an entry was there."""
+
+    @classmethod
+    def of_claim(cls, blobs: Blobs, claim: Claim, breaker: Breaker) -> "BlobJournal":
+        """That of a claimed ingestion, whose row says where its files are."""
+        paths = {"transcription": claim.transcription_file_path, "preprocessed": claim.preprocessed_file_path}
+        replaced = {step: path for step, path in paths.items() if path is not None}
+        return cls(blobs, claim.ingestion_id, breaker, fence=claim.fence, replaced=replaced)
+
+    def key(self, step: str) -> str:
+        """Where the result of a step is kept."""
+        return self._replaced.get(step) or journal_key(self._ingestion_id, step)
+
+    async def get(self, step: str) -> bytes | None:
+        """See `Journal.get`."""
+        found = await self._blobs.find(self.key(step))
+        if found is not None:
+            self.on_found()
+        return found
+
+    async def put(self, step: str, result: bytes) -> None:
+        """See `Journal.put`."""
+        async with guarded_part(self._breaker):
+            await self._blobs.put_once(self.key(step), result)
+
+    async def replace(self, step: str, result: bytes) -> None:
+        """See `Journal.replace`. The row names the new file once its claim stores what it has found."""
+        key = journal_key(self._ingestion_id, step, fence=self._fence)
+        async with guarded_part(self._breaker):
+            await self._blobs.put_once(key, result)
+        self._replaced[step] = key
+
+    async def entries(self, folder: str) -> list[str]:
+        """See `Journal.entries`."""
+        keys = await self._blobs.keys(f"ingestions/{self._ingestion_id}/{folder}")
+        return [key.split("/", 2)[2].removesuffix(_PACKED) for key in keys]
+
+    async def remove(self, step: str) -> None:
+        """See `Journal.remove`."""
+        await self._blobs.delete(journal_key(self._ingestion_id, step))
+
+
+def journal_key(ingestion_id: UUID, step: str, *, fence: int | None = None) -> str:
+    """Where an ingestion's result of `step` is kept. fence: of the claim that replaces an unreadable one."""
+    name = step if fence is None else f"{step}-{fence}"
+    return f"ingestions/{ingestion_id}/{name}{'.pdf' if step == 'preprocessed' else _PACKED}"
+
+
+class LeaseObserver(StepObserver):
+    """`Observer` that also has findings stored, for the holder of a claim only."""
+
+    def __init__(self, lease: Lease, tracer: Tracer = NO_TRACER, journal: BlobJournal | None = None) -> None:
+        super().__init__(lease, tracer)
+        self._lease = lease
+        self._key = journal.key if journal else partial(journal_key, lease.claim.ingestion_id)
+
+    async def record(self, findings: Findings) -> None:
+        """See `Observer.record`."""
+        arguments = (findings, self._key)
+        large = (findings.document is not None and findings.document.is_large) or (
+            findings.extraction is not None and len(findings.extraction.evidence) > _MANY_VALUES
+        )
+        found = await asyncio.to_thread(_stored, *arguments) if large else _stored(*arguments)
+        await self._lease.record(found)
+
+
+def _stored(findings: Findings, key: Callable[[str], str]) -> StoredFindings:
+    document, classification = findings.document, findings.classification
+    found = StoredFindings(media_type=findings.media_type, page_count=findings.page_count)
+    if classification is not None:
+        found["classification"] = classification.model_dump(mode="json")
+    if findings.extraction is not None:
+        found = updated(found, _provisional(findings.extraction, findings.verdict))
+    if document is not None:
+        found = updated(found, _transcribed(document, key))
+    return found
+
+
+def _transcribed(document: Document, key: Callable[[str], str]) -> StoredFindings:
+    is_preprocessed = any(page.preprocessed for page in document.pages)
+    return StoredFindings(
+        page_count=len(document.pages),
+        language=document.language,
+        text=_text(document),
+        quality=document.quality if document.pages else None,
+        transcription_file_path=key("transcription"),
+        preprocessed_file_path=key("preprocessed") if is_preprocessed else None,
+    )
+
+
+def _provisional(extraction: Extraction, verdict: Verdict | None) -> StoredFindings:
+    """A result that counts until a model that failed has been asked again."""
+    return StoredFindings(
+        structured_data=extraction.data.model_dump(mode="json"),
+        evidence=_dumped(extraction.evidence),
+        verdict=verdict.model_dump(mode="json") if verdict else None,
+        valid_structured_data=verdict.passed if verdict else None,
+        reason=extraction.reason,
+    )
+
+
+def _dumped(evidence: Mapping[str, Evidence]) -> dict[str, Any]:
+    return {path: proof.model_dump(mode="json") for path, proof in evidence.items()}
+
+
+class LeaseExporter:
+    """`Exporter` that completes the ingestion, for the holder of its claim only."""
+
+    def __init__(self, lease: Lease, fingerprint: str, journal: BlobJournal | None = None) -> None:
+        self._lease = lease
+        self._fingerprint = fingerprint
+        self._key = journal.key if journal else partial(journal_key, lease.claim.ingestion_id)
+
+    async def export(self, ref: Ref, result: Result) -> None:
+        """See `Exporter.export`. Raises ClaimLostError if another worker holds the claim."""
+        del ref
+        arguments = (result, self._key, self._fingerprint)
+        large = result.document is not None and result.document.is_large
+        outcome = await asyncio.to_thread(_outcome, *arguments) if large else _outcome(*arguments)
+        await self._lease.finish(outcome)
+
+
+def _text(document: Document) -> str:
+    """What the document is found by: an archive by the names of what it holds."""
+    return document.text if document.pages else "\n".join(part.name for part in document.parts)
+
+
+def _outcome(result: Result, key: Callable[[str], str], fingerprint: str) -> Outcome:
+    document, extraction, verdict = result.document, result.extraction, result.verdict
+    classification = result.classification
+    if classification.language is None and document is not None:
+        classification = classification.model_copy(update={"language": document.language})
+    usage = result.usage
+    is_preprocessed = document is not None and any(page.preprocessed for page in document.pages)
+    return Outcome(
+        media_type=result.media_type,
+        classification=classification.model_dump(mode="json"),
+        structured_data=extraction.data.model_dump(mode="json") if extraction else None,
+        evidence=_dumped(extraction.evidence) if extraction else None,
+        verdict=verdict.model_dump(mode="json") if verdict else None,
+        valid_structured_data=verdict.passed if verdict else None,
+        text=_text(document) if document else None,
+        page_count=len(document.pages) if document else None,
+        quality=document.quality if document and document.pages else None,
+        transcription_file_path=key("transcription") if document else None,
+        preprocessed_file_path=key("preprocessed") if is_preprocessed else None,
+        input_tokens=usage.input_tokens if usage else None,
+        output_tokens=usage.output_tokens if usage else None,
+        model=usage.model if usage else None,
+        reason=extraction.reason if extraction else None,
+        cost=usage.cost if usage else None,
+        pipeline_fingerprint=fingerprint,
+        error_code="unsupported_file_type" if result.refusal else None,
+        error_message=result.refusal,
+    )

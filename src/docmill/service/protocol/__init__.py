@@ -1,0 +1,1 @@
+"""Decisions about claims, retries and pauses: pure functions without input or output."""

@@ -1,0 +1,1 @@
+"""Reviews of results by people, and corrections learned from them."""

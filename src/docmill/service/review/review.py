@@ -1,0 +1,308 @@
+"""One document under review: what its values are, what was said of them, what still has to be looked at."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, cast
+
+from pydantic import BaseModel, JsonValue
+from pydantic import ValidationError as ModelError
+
+from docmill.errors import ChangedError, ValidationError
+from docmill.model.document import Box, Document, letters_and_digits
+from docmill.model.result import Evidence, Extraction, Failure, Schema
+from docmill.ports import Gate
+from docmill.schemas.filling import filled
+from docmill.schemas.outline import FieldOutline, outline
+from docmill.service.review.typed_values import sent, typed
+from docmill.service.store.reviews import WHOLE, Action, CurrentReview, NewReview, Standing
+from docmill.understanding.locate.evidence import located, values
+
+_INDEX = re.compile(r"\[(0|[1-9][0-9]{0,3})\]")
+"""In one form only: what is said of `[01]` would not be said of `[1]`."""
+
+
+class RefusedError(ValidationError):
+    """Values that their fields do not take. faults: path to a sentence for whoever gave the value."""
+
+    def __init__(self, faults: Mapping[str, str]) -> None:
+        super().__init__(" ".join(faults.values()))
+        self.faults = dict(faults)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person wants to say of the value at `path`; of the whole document where it is empty.
+
+    value: of a correction; text that was typed by hand if `is_typed`, else as in the document's data.
+    seen: the value that the person saw, as `shown`, which must still be there; None where nobody says.
+    page, box: where the person pointed.
+    """
+
+    path: str
+    action: Action
+    value: JsonValue = None
+    seen: str | None = None
+    page: int | None = None
+    box: Box | None = None
+    is_typed: bool = False
+
+
+@dataclass(frozen=True)
+class Case:
+    """A document whose row is locked, and everything that its review depends on.
+
+    document: as it was read; None if that is gone.
+    """
+
+    standing: Standing
+    current: Mapping[str, CurrentReview]
+    schema: Schema
+    document: Document | None
+    gate: Gate
+
+    def taken(self, wishes: Sequence[Wish]) -> list[NewReview]:
+        """The reviews to be kept. Raises RefusedError, ChangedError."""
+        faults: dict[str, str] = {}
+        found: dict[str, NewReview] = {}
+        for wish in wishes:
+            if wish.path in found:
+                faults[wish.path] = "This value was spoken of twice."
+                continue
+            try:
+                found[wish.path] = self._review(wish)
+            except ValueError as error:
+                faults[wish.path] = str(error)
+        corrected = {path: one.value for path, one in found.items() if one.action == "correct"}
+        faults |= self._faults_of_model(corrected)
+        if faults:
+            raise RefusedError(faults)
+        return self._placed(list(found.values()), corrected)
+
+    def confirmed(self) -> list[NewReview]:
+        """A confirmation of everything that nobody has spoken of, and of the checks that failed."""
+        failures, _ = self.judged()
+        paths = [path for path, _ in values(self.standing.data)]
+        paths += [path for failure in failures for path in failure.fields if self._leaf(path)]
+        wishes = [Wish(path, "confirm") for path in dict.fromkeys(paths) if path not in self.current]
+        if any(not failure.fields for failure in failures):
+            wishes.append(Wish(WHOLE, "confirm"))
+        return self.taken(wishes)
+
+    def taken_back(self) -> list[NewReview]:
+        """What was said last, taken back."""
+        latest = max((review.at for review in self.current.values()), default=None)
+        return self.taken(
+            [Wish(path, "undo") for path, review in self.current.items() if review.at == latest]
+        )
+
+    def judged(self) -> tuple[list[Failure], list[Failure]]:
+        """The failed checks that a person must still look at, and those that a person has let pass."""
+        failures = self._failures(self._model, self._evidence, self._extractors_own())
+        still = [failure for failure in failures if not self._is_settled(failure)]
+        return still, [failure for failure in failures if failure not in still]
+
+    def _is_settled(self, failure: Failure) -> bool:
+        """A person has spoken of every value that it speaks of, or has let the check itself pass."""
+        if failure.fields:
+            return all(path in self.current for path in failure.fields)
+        whole = self.current.get(WHOLE)
+        return whole is not None and isinstance(whole.value, list) and failure.check in whole.value
+
+    def _failures(
+        self, model: BaseModel, evidence: dict[str, Evidence], own: tuple[Failure, ...]
+    ) -> tuple[Failure, ...]:
+        if self.document is None:
+            return self._stored_failures
+        extraction = Extraction(document_type=self.schema.name, data=model, evidence=evidence, failures=own)
+        return self.gate.judge(self.document, extraction, self.schema).failures
+
+    def _extractors_own(self) -> tuple[Failure, ...]:
+        """What the extractor itself found wrong: everything that the gate does not say of the same values."""
+        machine = filled(self.schema.fields, self.standing.machine or {})
+        known = {
+            (failure.check, failure.fields)
+            for failure in self._failures(machine, _evidences(self.standing.evidence), ())
+        }
+        return tuple(
+            failure for failure in self._stored_failures if (failure.check, failure.fields) not in known
+        )
+
+    @cached_property
+    def _stored_failures(self) -> tuple[Failure, ...]:
+        return tuple(failures_in(self.standing.read_verdict))
+
+    @cached_property
+    def _model(self) -> BaseModel:
+        return filled(self.schema.fields, self.standing.data or {})
+
+    @cached_property
+    def _evidence(self) -> dict[str, Evidence]:
+        return _evidences(evidence_of(self.standing.evidence, self.current.values()))
+
+    @cached_property
+    def _leaves(self) -> dict[str, FieldOutline]:
+        return {leaf.path: leaf for leaf in outline(self.schema)}
+
+    def _leaf(self, path: str) -> FieldOutline | None:
+        return self._leaves.get(_INDEX.sub("[]", path))
+
+    def _review(self, wish: Wish) -> NewReview:
+        """Raises ValueError with a sentence for the person, ChangedError."""
+        before = self._value_before(wish.path)
+        if wish.seen is not None and wish.seen != shown(before):
+            raise ChangedError("Somebody has changed this value meanwhile. Look at it as it is now.")
+        machine = value_at(self.standing.machine, wish.path)
+        if wish.action == "undo":
+            return self._undoing(wish.path, before, machine)
+        action, value = self._said(wish, before)
+        return NewReview(wish.path, action, value, before, machine, wish.page, wish.box)
+
+    def _value_before(self, path: str) -> JsonValue:
+        if path == WHOLE:
+            return self.current[path].value if path in self.current else None
+        return value_at(self.standing.data, path)
+
+    def _undoing(self, path: str, before: JsonValue, machine: JsonValue) -> NewReview:
+        undone = self.current.get(path)
+        if undone is None:
+            raise ValueError("There is nothing to undo here.")
+        return NewReview(path, "undo", undone.before, before, machine, undoes=undone.id)
+
+    def _said(self, wish: Wish, before: JsonValue) -> tuple[Action, JsonValue]:
+        if wish.path == WHOLE:
+            return self._let_pass(wish)
+        leaf = self._leaf(wish.path)
+        if leaf is None or not self._has_room(wish.path):
+            raise ValueError("This type of document has no such value.")
+        if wish.page is not None and not self._has_page(wish.page):
+            raise ValueError("The document has no such page.")
+        if wish.action == "confirm":
+            return "confirm", before
+        if wish.action == "clear" or wish.value in (None, ""):
+            return ("clear", None) if before is not None else ("confirm", None)
+        value = typed(leaf, str(wish.value)) if wish.is_typed else sent(leaf, wish.value)
+        return ("correct", value) if value != before else ("confirm", before)
+
+    def _let_pass(self, wish: Wish) -> tuple[Action, JsonValue]:
+        if wish.action != "confirm":
+            raise ValueError("A document as a whole can only be confirmed.")
+        failures = self._failures(self._model, self._evidence, self._extractors_own())
+        return "confirm", [failure.check for failure in failures if not failure.fields]
+
+    def _has_page(self, number: int) -> bool:
+        return self.document is None or any(page.number == number for page in self.document.pages)
+
+    def _has_room(self, path: str) -> bool:
+        """Whether the lists on the way have the row, or can have it as their next one."""
+        for match in _INDEX.finditer(path):
+            rows = value_at(self.standing.data, path[: match.start()])
+            if int(match[1]) > (len(rows) if isinstance(rows, list) else 0):
+                return False
+        return True
+
+    def _faults_of_model(self, corrected: Mapping[str, JsonValue]) -> dict[str, str]:
+        """What the schema's own rules say of corrected values."""
+        try:
+            self.schema.fields.model_validate(self._data_with(corrected), by_alias=True, by_name=True)
+        except ModelError as error:
+            found = {_path(detail["loc"]): detail["msg"] for detail in error.errors()}
+            return {path: f"{found[path]}." for path in corrected if path in found}
+        return {}
+
+    def _data_with(self, corrected: Mapping[str, JsonValue]) -> dict[str, Any]:
+        data: JsonValue = self.standing.data
+        for path, value in corrected.items():
+            data = _with_value(data, _steps(path), value)
+        return cast("dict[str, Any]", data)
+
+    def _placed(self, said: list[NewReview], corrected: Mapping[str, JsonValue]) -> list[NewReview]:
+        """The reviews with where their values stand: where the person pointed, else where we find them."""
+        if self.document is None:
+            return said
+        places: dict[str, Evidence] = {}
+        if corrected:
+            model = filled(self.schema.fields, self._data_with(corrected))
+            found = located(self.document, model, self.schema)
+            places = {
+                path: found[path] for path in corrected if path in found and found[path].match != "none"
+            }
+        for one in said:
+            if one.page is not None and one.box is not None and one.value is not None:
+                places[one.path] = _pointed(self.document, one.page, Box(*one.box), shown(one.value))
+        return [
+            replace(one, evidence=places[one.path].model_dump(mode="json")) if one.path in places else one
+            for one in said
+        ]
+
+
+def failures_in(verdict: Mapping[str, Any] | None, key: str = "failures") -> list[Failure]:
+    """The failed checks of a stored verdict. key: `accepted` for those that people let pass."""
+    return [Failure.model_validate(failure) for failure in (verdict or {}).get(key, ())]
+
+
+def shown(value: JsonValue) -> str:
+    """A value as people see it."""
+    return "" if value is None else str(value)
+
+
+def value_at(data: JsonValue, path: str) -> JsonValue:
+    """What stands at the path; None where nothing does."""
+    found = data
+    for step in _steps(path):
+        if isinstance(found, dict):
+            found = found.get(str(step))
+        elif isinstance(found, list) and isinstance(step, int) and step < len(found):
+            found = found[step]
+        else:
+            return None
+    return found
+
+
+def evidence_of(evidence: Mapping[str, Any] | None, current: Iterable[CurrentReview]) -> dict[str, Any]:
+    """The evidence of what was read, as far as it still tells of the values, and that of what people said."""
+    found = dict(evidence or {})
+    for review in current:
+        if review.action != "confirm" or review.value != review.read_now:
+            found.pop(review.path, None)
+        if review.evidence is not None:
+            found[review.path] = review.evidence
+    return found
+
+
+def _evidences(evidence: Mapping[str, Any] | None) -> dict[str, Evidence]:
+    return {path: Evidence.model_validate(one) for path, one in (evidence or {}).items()}
+
+
+def _pointed(document: Document, number: int, box: Box, value: str) -> Evidence:
+    page = next(page for page in document.pages if page.number == number)
+    boxes = page.words.boxes
+    x, y = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
+    inside = (box.x0 <= x) & (x <= box.x1) & (box.y0 <= y) & (y <= box.y1)
+    text = " ".join(word for word, is_in in zip(page.words.texts, inside, strict=True) if is_in)
+    same = letters_and_digits(text) == letters_and_digits(value)
+    return Evidence(
+        page=number, box=box, text=text or None, match="exact" if same else "normalised", confidence=1.0
+    )
+
+
+def _steps(path: str) -> list[str | int]:
+    return [int(step) if step.isdecimal() else step for step in re.split(r"[.\[]", path.replace("]", ""))]
+
+
+def _path(steps: Sequence[str | int]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
+
+
+def _with_value(data: JsonValue, steps: Sequence[str | int], value: JsonValue) -> JsonValue:
+    """The data with another value, as the database makes it."""
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, int):
+        rows = list(data) if isinstance(data, list) else []
+        rows += [{} if rest else None] * (step + 1 - len(rows))
+        return [*rows[:step], _with_value(rows[step], rest, value), *rows[step + 1 :]]
+    members = data if isinstance(data, dict) else {}
+    return {**members, step: _with_value(members.get(step), rest, value)}

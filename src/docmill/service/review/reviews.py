@@ -1,0 +1,203 @@
+"""A person's word on a document's values: taken in, weighed against the checks, kept."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import UUID
+
+from docmill.errors import ChangedError, CorruptError, ServerError
+from docmill.model import codec
+from docmill.model.document import Document
+from docmill.model.result import Failure, Schema
+from docmill.ports import Gate
+from docmill.schemas.registry import REGISTRY
+from docmill.service.events.feed import EventFeed
+from docmill.service.review.review import Case, Wish, evidence_of, failures_in
+from docmill.service.storage.blobs import Blobs
+from docmill.service.store import documents, reviewed_documents, reviews
+from docmill.service.store.database import Conn, Database
+from docmill.service.store.reviews import CurrentReview, NewReview, ReviewRow, Standing
+from docmill.service.store.tags import DEFAULT_USER_ID
+
+log = logging.getLogger(__name__)
+
+Value = TypeVar("Value")
+
+Said = Callable[[Case], list[NewReview]]
+"""The reviews that a case gets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """Where the review of a document stands. current: by path. history: newest first. schema: of its type."""
+
+    standing: Standing
+    current: dict[str, CurrentReview]
+    history: list[ReviewRow]
+    schema: Schema | None = None
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """Where the values stand, as read and as people said, by path."""
+        return evidence_of(self.standing.evidence, self.current.values())
+
+    @property
+    def failures(self) -> list[Failure]:
+        """The failed checks that nobody has let pass."""
+        return failures_in(self.standing.verdict)
+
+    @property
+    def accepted(self) -> list[Failure]:
+        """Those that people have let pass."""
+        return failures_in(self.standing.verdict, "accepted")
+
+
+class Reviews:
+    """Takes reviews in. gate: judges the values anew with what people said. schemas: by document type."""
+
+    def __init__(
+        self,
+        database: Database,
+        blobs: Blobs,
+        feed: EventFeed,
+        gate: Gate,
+        schemas: Mapping[str, Schema] = REGISTRY,
+    ) -> None:
+        self._database = database
+        self._blobs = blobs
+        self._feed = feed
+        self._gate = gate
+        self._schemas = schemas
+
+    async def of(self, document_id: UUID, *, tenant_id: UUID) -> Reviewed | None:
+        """What was said of the document; None if nothing was read in it, or there is none of that id."""
+        async with self._database.tenant(tenant_id) as conn:
+            standing = await reviews.standing(conn, document_id)
+            if standing is None:
+                return None
+            return Reviewed(
+                standing,
+                await reviews.current(conn, document_id),
+                await reviews.history(conn, document_id),
+                self._schemas.get(standing.document_type or ""),
+            )
+
+    async def add(
+        self,
+        document_id: UUID,
+        wishes: Sequence[Wish],
+        *,
+        tenant_id: UUID,
+        ingestion_id: UUID,
+        reviewed_by: UUID = DEFAULT_USER_ID,
+    ) -> bool:
+        """Keep what a person says of the result of `ingestion_id`; all of it or nothing.
+
+        False if nothing was read in the document, or there is none of that id. Raises ChangedError if it is
+        not any more as the person saw it, RefusedError for values that their fields do not take.
+        """
+        return await self._change(
+            document_id, lambda case: case.taken(wishes), tenant_id, ingestion_id, reviewed_by
+        )
+
+    async def confirm_all(
+        self, document_id: UUID, *, tenant_id: UUID, ingestion_id: UUID, reviewed_by: UUID = DEFAULT_USER_ID
+    ) -> bool:
+        """Confirm every value that nobody has spoken of, those that are missing, and the checks that failed.
+
+        Returns and raises as `add`.
+        """
+        return await self._change(document_id, Case.confirmed, tenant_id, ingestion_id, reviewed_by)
+
+    async def undo_last(
+        self, document_id: UUID, *, tenant_id: UUID, ingestion_id: UUID, reviewed_by: UUID = DEFAULT_USER_ID
+    ) -> bool:
+        """Take back what was said last, all of it if it was said at once. Returns and raises as `add`."""
+        return await self._change(document_id, Case.taken_back, tenant_id, ingestion_id, reviewed_by)
+
+    async def settle(self, document_id: UUID, *, tenant_id: UUID) -> None:
+        """Judge a new result with what people have said before; nothing where nobody has."""
+        async with self._database.tenant(tenant_id) as conn:
+            standing = await reviews.standing(conn, document_id)
+            said = standing and await reviews.current(conn, document_id)
+            if said:
+                await reviewed_documents.forget(
+                    conn, document_id
+                )  # what it teaches is what is read in it now
+        if standing and said:
+            try:
+                await self._change(
+                    document_id, lambda _: [], tenant_id, standing.ingestion_id, DEFAULT_USER_ID
+                )
+            except ChangedError:  # a newer result is there, and is settled by whoever brought it
+                return
+
+    async def _change(
+        self, document_id: UUID, said: Said, tenant_id: UUID, ingestion_id: UUID, reviewed_by: UUID
+    ) -> bool:
+        async with self._database.tenant(tenant_id) as conn:
+            standing = await reviews.standing(conn, document_id)
+        if standing is None or standing.machine is None:
+            return False
+        document = await self._document(standing)
+        async with self._database.tenant(tenant_id) as conn:
+            if not await documents.lock(conn, document_id):
+                return False
+            case = await self._case(conn, document_id, document)
+            if case.standing.ingestion_id != ingestion_id:
+                raise ChangedError(
+                    "The document was processed again meanwhile. Look at its values as they are now."
+                )
+            taken = await _off_loop(said, case)
+            if taken:
+                await reviews.add(
+                    conn,
+                    tenant_id=tenant_id,
+                    document_id=document_id,
+                    ingestion_id=ingestion_id,
+                    reviewed_by=reviewed_by,
+                    reviews=taken,
+                )
+                case = await self._case(conn, document_id, document)
+            failures, accepted = await _off_loop(Case.judged, case)
+            await reviews.settle(
+                conn,
+                document_id,
+                failures=[failure.model_dump(mode="json") for failure in failures],
+                accepted=[failure.model_dump(mode="json") for failure in accepted],
+            )
+        self._feed.announce()
+        return True
+
+    async def _case(self, conn: Conn, document_id: UUID, document: Document | None) -> Case:
+        standing = await reviews.standing(conn, document_id)
+        assert standing is not None, "a result does not go while its document is locked"
+        schema = self._schemas.get(standing.document_type or "") or self._schemas["other"]
+        return Case(standing, await reviews.current(conn, document_id), schema, document, self._gate)
+
+    async def _document(self, standing: Standing) -> Document | None:
+        """What was read; None if it is gone or unreadable. Raises ServerError for a newer format."""
+        if standing.transcription_file_path is None:
+            return None
+        try:
+            data = await self._blobs.get(standing.transcription_file_path)
+        except CorruptError:
+            return None
+        try:
+            return await codec.unpack(data)
+        except codec.NewerFormatError as error:
+            raise ServerError(
+                "the document was read by a newer release of docmill; update this one, then try again"
+            ) from error
+        except ValueError:
+            log.warning("a transcription cannot be read", extra={"ingestion_id": str(standing.ingestion_id)})
+            return None
+
+
+async def _off_loop(work: Callable[[Case], Value], case: Case) -> Value:
+    """What `work` makes of the case; for a large document in a thread."""
+    if case.document is not None and case.document.is_large:
+        return await asyncio.to_thread(work, case)
+    return work(case)

@@ -1,0 +1,148 @@
+"""Values as people type them or programs send them, made into what a schema's field holds."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time
+
+from babel.numbers import list_currencies
+from pydantic import JsonValue
+
+from docmill.schemas.outline import FieldOutline, Kind
+from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
+from docmill.understanding.text.dates import find_dates
+from docmill.understanding.text.money import WrittenAmount, currency_code, find_amounts, number
+
+LONGEST = 5000
+"""Letters of a value."""
+
+_CURRENCIES = frozenset(list_currencies())
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_PLAIN = re.compile(r"-?\d{1,18}(\.\d{1,12})?")
+_GROUPED = re.compile(r"\d{1,3}[.,]\d{3}")
+_YES, _NO = frozenset({"yes", "true", "1"}), frozenset({"no", "false", "0"})
+
+
+def typed(outline: FieldOutline, text: str) -> JsonValue:
+    """The value that `text` means in a field. Raises ValueError with a sentence for whoever typed it."""
+    text = text.strip()
+    if len(text) > LONGEST:
+        raise ValueError(f"This is too long: a value has {LONGEST} letters at most.")
+    if outline.choices:
+        return _choice(outline.choices, text)
+    if outline.kind == "text":
+        return _text(outline.name, text)
+    return _PARSERS[outline.kind](text)
+
+
+def sent(outline: FieldOutline, value: JsonValue) -> JsonValue:
+    """The same for what a program sends: numbers with a point mean what they say."""
+    match outline.kind, value:
+        case "decimal", (int() | float() | str()) if _PLAIN.fullmatch(str(value)):
+            return str(value)
+        case "integer", int() if not isinstance(value, bool):
+            return value
+        case "boolean", bool():
+            return value
+        case _, str():
+            return typed(outline, value)
+        case _:
+            raise ValueError("A value of this kind is sent as a string.")
+
+
+def _choice(choices: tuple[str, ...], text: str) -> str:
+    found = next((choice for choice in choices if choice.casefold() == text.casefold()), None)
+    if found is None:
+        raise ValueError(f"This must be one of: {', '.join(choices)}.")
+    return found
+
+
+def _date(text: str) -> str:
+    try:
+        if _ISO_DATE.fullmatch(text):
+            return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ValueError("There is no such day in the calendar.") from None
+    written = next(iter(find_dates(text)), None)
+    either = None if written is None else {written.value(day_first=first) for first in (True, False)}
+    if not either or None in either:
+        raise ValueError("This is not a date. Write it as year-month-day, such as 2026-11-03.")
+    if len(either) > 1:
+        raise ValueError("Day or month first? Write the date as year-month-day, such as 2026-11-03.")
+    (only,) = either
+    assert only is not None  # said above
+    return only.isoformat()
+
+
+def _time(text: str) -> str:
+    try:
+        return time.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ValueError("This is not a time. Write it as hours and minutes, such as 14:32.") from None
+
+
+def _datetime(text: str) -> str:
+    try:
+        return datetime.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ValueError("This is not a date with a time. Write it as 2026-11-03 14:32.") from None
+
+
+def _decimal(text: str) -> str:
+    found = find_amounts(text, misread=False)
+    if len(found) != 1 or not _is_all(found[0], text):
+        raise ValueError("This is not an amount. Write digits and a point, such as 1234.50.")
+    amount = found[0]
+    if _GROUPED.fullmatch(amount.digits.strip()):
+        plain = amount.digits.strip().replace(",", ".")
+        raise ValueError(f"Thousands or decimals? Write {plain.replace('.', '')} or {plain}0.")
+    value = number(amount.digits, ".")
+    return str(-value if amount.negative else value)
+
+
+def _is_all(amount: WrittenAmount, text: str) -> bool:
+    """Whether nothing stands beside the amount and its currency."""
+    return not re.search(r"\w", text[: amount.start] + text[amount.stop :])
+
+
+def _integer(text: str) -> int:
+    if not re.fullmatch(r"[-+]?\d{1,18}", text):
+        raise ValueError("This is not a whole number.")
+    return int(text)
+
+
+def _boolean(text: str) -> bool:
+    if text.casefold() not in _YES | _NO:
+        raise ValueError("Write yes or no.")
+    return text.casefold() in _YES
+
+
+def _text(name: str, text: str) -> str:
+    """A text as it is; a code in its compact form, if its checksum holds."""
+    if name == "currency":
+        code = currency_code(text)
+        if code not in _CURRENCIES:
+            raise ValueError("This is no currency. Write its three letters, such as EUR.")
+        return code
+    for known, holds, what in _CODES:
+        if name == known:
+            compact = re.sub(r"[\s.\-]", "", text).upper()
+            if not holds(compact):
+                raise ValueError(f"This is no valid {what}: a character is wrong or missing.")
+            return compact
+    return text
+
+
+_CODES: tuple[tuple[str, Callable[[str], bool], str], ...] = (
+    ("iban", is_iban, "IBAN"),
+    ("bic", is_bic, "BIC"),
+    ("vat_id", is_vat_id, "VAT number"),
+)
+
+_PARSERS: Mapping[Kind, Callable[[str], JsonValue]] = {
+    "date": _date,
+    "time": _time,
+    "datetime": _datetime,
+    "decimal": _decimal,
+    "integer": _integer,
+    "boolean": _boolean,
+}

@@ -1,0 +1,1 @@
+"""Files of the vault and the embedded PostgreSQL server."""

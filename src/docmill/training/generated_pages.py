@@ -1,0 +1,419 @@
+"""Made-up pages to learn types from: of the vocabulary's phrases, in every language, laid out by chance.
+
+They stand beside real documents for the types and languages that those lack. What is printed between the
+phrases means nothing. The same seed gives the same pages.
+"""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from docmill.model.document import Document, Page, Words
+from docmill.model.result import DocumentType
+from docmill.understanding.vocabulary import LANGUAGES, Concept, Language
+
+_WIDTH, _HEIGHT = 595.0, 842.0
+_LINE = 0.016
+_CHARACTER = 0.0088
+_SYLLABLES = (
+    "ba", "con", "der", "el", "fa", "gro", "hin", "im", "ja", "kel", "lo", "mar", "nis", "or", "pul", "qua",
+    "rea", "sto", "ti", "un", "ver", "wal", "ze", "schra", "lin", "tor",
+)  # fmt: skip
+_CURRENCIES = ("EUR", "USD", "GBP", "€", "$", "£", "CHF", "")
+_FOUR = (1000, 9999)
+_WITH_STRANGE_WORDS = 0.3
+"""Share of them that bear labels of other papers, too."""
+_WITH_TERMS = 0.25
+"""Share of the papers of business that have terms printed on them."""
+_TITLE = 2.5
+"""What a phrase weighs that can be the title of a page."""
+
+_Cells = list[tuple[float, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What labels a paper of one type bears. head, sums: with a value each; table: above its columns.
+
+    priced: the share of such papers that say what things cost.
+    """
+
+    head: tuple[Concept, ...]
+    table: tuple[Concept, ...] = ()
+    sums: tuple[Concept, ...] = ()
+    parties: tuple[Concept, ...] = ()
+    foot: tuple[Concept, ...] = ()
+    priced: float = 1.0
+
+
+_MEANINGS = sorted(Concept)
+_C = Concept
+_PLANS: Mapping[DocumentType, _Plan] = {
+    "invoice": _Plan(
+        (
+            _C.INVOICE_NUMBER,
+            _C.INVOICE_DATE,
+            _C.DUE_DATE,
+            _C.CUSTOMER_NUMBER,
+            _C.ORDER_NUMBER,
+            _C.DELIVERY_NOTE_NUMBER,
+        ),
+        (_C.QUANTITY, _C.PRICE, _C.TAX, _C.AMOUNT),
+        (_C.NET, _C.SUBTOTAL, _C.TAX, _C.TOTAL, _C.DUE),
+        (_C.BUYER, _C.SHIP_TO),
+        (_C.BANK, _C.IBAN, _C.BIC, _C.VAT_NUMBER, _C.REGISTRATION_NUMBER),
+    ),
+    "receipt": _Plan(
+        (_C.RECEIPT_NUMBER, _C.DATE, _C.TIME, _C.TAX_NUMBER),
+        (_C.QUANTITY, _C.PRICE, _C.AMOUNT),
+        (_C.SUBTOTAL, _C.TAX, _C.TOTAL, _C.PAID, _C.CHANGE, _C.TIP),
+        (),
+        (_C.COURTESY, _C.PHONE),
+    ),
+    "purchase_order": _Plan(
+        (_C.ORDER_NUMBER, _C.PURCHASE_ORDER_NUMBER, _C.ORDER_DATE, _C.DELIVERY_DATE, _C.CUSTOMER_NUMBER),
+        (_C.QUANTITY, _C.PRICE, _C.AMOUNT),
+        (_C.NET, _C.TAX, _C.TOTAL),
+        (_C.SELLER, _C.SHIP_TO, _C.BUYER),
+        (_C.CONTACT, _C.VAT_NUMBER),
+        priced=0.85,
+    ),
+    "delivery_note": _Plan(
+        (_C.DELIVERY_NOTE_NUMBER, _C.DELIVERY_DATE, _C.ORDER_NUMBER, _C.CUSTOMER_NUMBER, _C.DATE),
+        (_C.QUANTITY, _C.PRICE, _C.AMOUNT),
+        (_C.TOTAL, _C.TAX),
+        (_C.SHIP_TO, _C.BUYER, _C.SELLER),
+        (_C.CONTACT, _C.PHONE, _C.VAT_NUMBER),
+        priced=0.35,
+    ),
+    "bank_statement": _Plan(
+        (_C.STATEMENT_NUMBER, _C.PERIOD, _C.ACCOUNT, _C.IBAN, _C.BIC, _C.DATE),
+        (_C.DATE, _C.AMOUNT),
+        (_C.OPENING_BALANCE, _C.CLOSING_BALANCE),
+        (),
+        (_C.BANK, _C.PHONE),
+    ),
+    "other": _Plan(
+        (_C.DATE, _C.CUSTOMER_NUMBER, _C.DOCUMENT_NUMBER),
+        (_C.QUANTITY, _C.PRICE, _C.AMOUNT),
+        (_C.TOTAL,),
+        (_C.BUYER,),
+        (_C.CONTACT, _C.PHONE, _C.BANK),
+    ),
+}
+
+
+def made_up(count: int, *, seed: int) -> list[tuple[Document, DocumentType]]:
+    """`count` pages of each type; of `other` three times as many, since they are of many kinds."""
+    random_ = random.Random(seed)  # noqa: S311 - papers, not secrets
+    found: list[tuple[Document, DocumentType]] = []
+    for kind in _PLANS:
+        makers = _OTHERS if kind == "other" else _BUSINESS
+        for index in range(count * (3 if kind == "other" else 1)):
+            writer = _Writer(random_, random_.choice(LANGUAGES[:6]))
+            makers[index % len(makers)](writer, kind)
+            found.append((writer.document(), kind))
+    return found
+
+
+@dataclass
+class _Writer:
+    """Writes one page from top to bottom."""
+
+    random: random.Random
+    language: Language
+    rows: list[_Cells] = field(default_factory=list[_Cells])
+    narrow: bool = False
+
+    def row(self, *cells: tuple[float, str]) -> None:
+        self.rows.append([cell for cell in cells if cell[1]])
+
+    def gap(self) -> None:
+        self.rows.append([])
+
+    def chance(self, share: float) -> bool:
+        return self.random.random() < share
+
+    def word(self) -> str:
+        return "".join(self.random.choices(_SYLLABLES, k=self.random.randint(1, 3)))
+
+    def words(self, count: int) -> str:
+        common = sorted(self.language.common)
+        return " ".join(
+            self.random.choice(common) if self.chance(0.45) else self.word()
+            for _ in range(count)  # so many words say nothing
+        )
+
+    def label(self, concept: Concept) -> str:
+        """One of the language's phrases for it, or of English, or nothing."""
+        phrases = self.language.labels.get(concept) or LANGUAGES[0].labels.get(concept) or ("",)
+        return self.cased(
+            self.random.choice(phrases).replace("#", self.random.choice(("No.", "Nr", "#", "no")))
+        )
+
+    def cased(self, text: str) -> str:
+        return self.random.choice((str.title, str.upper, str.capitalize))(text)
+
+    def title(self, kind: DocumentType) -> str:
+        """A phrase that can be a title of the type."""
+        of_kind = self.language.others if kind == "other" else self.language.titles[kind]
+        strong = sorted(phrase for phrase, weight in of_kind.items() if weight >= _TITLE)
+        return self.cased(self.random.choice(strong).replace("#", self.random.choice(("No.", "Nr", "#"))))
+
+    def amount(self) -> str:
+        value = self.random.choice((1, 10, 100, 1000)) * self.random.random() * 9 + 0.5
+        text = f"{value:,.2f}"
+        if self.language.code != "en":
+            text = text.translate(str.maketrans(",.", ".,"))
+        currency = self.random.choice(_CURRENCIES)
+        return f"{text} {currency}".strip() if self.chance(0.6) else text  # more often than not
+
+    def date(self) -> str:
+        day, month, year = (
+            self.random.randint(1, 28),
+            self.random.randint(1, 12),
+            self.random.randint(2008, 2027),
+        )
+        return self.random.choice(
+            (f"{day:02}.{month:02}.{year}", f"{day:02}/{month:02}/{year}", f"{year}-{month:02}-{day:02}")
+        )
+
+    def value(self, concept: Concept) -> str:
+        if concept.value.endswith("date") or concept is Concept.DATE:
+            return self.date()
+        if concept is Concept.PERIOD:
+            return f"{self.date()} - {self.date()}"
+        if concept in {Concept.IBAN, Concept.ACCOUNT}:
+            check, first, second = (self.random.randint(*span) for span in ((10, 99), _FOUR, _FOUR))
+            return f"DE{check} {first} {second}"
+        if concept is Concept.TIME:
+            return f"{self.random.randint(8, 22):02}:{self.random.randint(0, 59):02}"
+        return f"{self.random.choice(('', 'A', 'RE-', 'KD', '2026-'))}{self.random.randint(100, 99999)}"
+
+    def letterhead(self) -> None:
+        legal = self.random.choice(self.language.legal or ("Ltd",))
+        self.row((0.1, f"{self.word()} {self.word()} {legal}".title()))
+        self.row((0.1, f"{self.word().title()} {self.random.randint(1, 99)}"))
+        self.row((0.1, f"{self.random.randint(10000, 99999)} {self.word().title()}"))
+        self.gap()
+
+    def document(self) -> Document:
+        return Document("0" * 64, "application/pdf", [_page(self.rows, narrow=self.narrow)])
+
+
+def _business(writer: _Writer, kind: DocumentType) -> None:
+    """A paper with a title, labels, a table and sums."""
+    random_, plan = writer.random, _PLANS[kind]
+    writer.narrow = kind == "receipt"
+    titled = writer.chance(0.3 if kind == "receipt" else 0.9)  # slips seldom say what they are
+    before = writer.chance(0.4)  # the title stands above the letterhead
+    if titled and before:
+        writer.row((random_.choice((0.1, 0.4, 0.65)), writer.title(kind)))
+    writer.letterhead()
+    for concept in random_.sample(plan.parties, k=min(len(plan.parties), random_.randint(0, 2))):
+        writer.row((0.1, f"{writer.label(concept)}:"))
+        writer.row((0.1, writer.words(2).title()))
+    if titled and not before:
+        writer.row((random_.choice((0.1, 0.4, 0.65)), writer.title(kind)))
+    beside = writer.chance(0.5)  # half of them
+    for concept in random_.sample(plan.head, k=random_.randint(2, len(plan.head))):
+        label, value = writer.label(concept), writer.value(concept)
+        writer.row(*(((0.1, label), (0.5, value)) if beside else ((0.1, f"{label}: {value}"),)))
+    writer.gap()
+    _table(writer, plan)
+    _foot(writer, kind)
+
+
+def _foot(writer: _Writer, kind: DocumentType) -> None:
+    """What stands below the sums."""
+    random_, plan = writer.random, _PLANS[kind]
+    if writer.chance(0.3):  # some say more
+        writer.row((0.1, writer.words(random_.randint(6, 14))))
+    for concept in random_.sample(plan.foot, k=random_.randint(0, len(plan.foot))):
+        writer.row((0.1, f"{writer.label(concept)}: {writer.value(concept)}"))
+    if writer.chance(_WITH_TERMS):
+        _sentences(writer, random_.randint(5, 40))
+    if writer.chance(_WITH_STRANGE_WORDS):
+        for concept in random_.sample(_MEANINGS, k=random_.randint(1, 3)):
+            writer.row((0.1, f"{writer.label(concept)}: {writer.value(concept)}"))
+    weak = sorted(
+        phrase for phrase, weight in writer.language.titles.get(kind, {}).items() if weight < _TITLE
+    )
+    for phrase in random_.sample(weak, k=min(len(weak), random_.randint(0, 3))):
+        writer.row((0.1, writer.cased(phrase.replace("#", "Nr"))))
+
+
+def _terse(writer: _Writer, kind: DocumentType) -> None:
+    """A title and little more."""
+    random_, plan = writer.random, _PLANS[kind]
+    if writer.chance(0.5):
+        writer.row((0.1, f"{writer.word()} {writer.word()} {random_.choice(writer.language.legal)}".title()))
+        writer.row((0.1, f"{random_.randint(1, 99)} {writer.word().title()}"))
+    number = writer.value(plan.head[0]) if writer.chance(0.5) else ""
+    writer.row((0.1, f"{writer.title(kind)} {number}".strip()))
+    for concept in random_.sample(plan.head, k=random_.randint(0, 3)):
+        writer.row((0.1, f"{writer.label(concept)} {writer.value(concept)}"))
+    for _ in range(random_.randint(0, 3)):
+        writer.row(
+            (0.1, writer.words(random_.randint(1, 3))),
+            (0.5, writer.amount() if writer.chance(plan.priced) else "4"),
+        )
+    for concept in random_.sample(plan.sums, k=random_.randint(1, len(plan.sums))):
+        writer.row((0.1, writer.label(concept)), (0.5, writer.amount()))
+
+
+def _sentences(writer: _Writer, count: int) -> None:
+    """Terms, as on the back of orders and invoices, which speak of papers of all types."""
+    for _ in range(count):
+        words = writer.words(writer.random.randint(8, 13)).split()
+        if writer.chance(0.3):
+            words.insert(writer.random.randint(0, len(words)), _mention(writer))
+        writer.row((0.1, " ".join(words)))
+
+
+def _table(writer: _Writer, plan: _Plan) -> None:
+    random_ = writer.random
+    columns = [0.1, 0.55, 0.7, 0.85]
+    priced = writer.chance(plan.priced)
+    heads = plan.table if priced else plan.table[:1]
+    if writer.chance(0.8):  # most have a head
+        writer.row((0.1, writer.word().title()), *zip(columns[1:], map(writer.label, heads), strict=False))
+    for _ in range(random_.randint(1, 14)):
+        figures = [str(random_.randint(1, 40)), *([writer.amount(), writer.amount()] if priced else [])]
+        writer.row((0.1, writer.words(random_.randint(1, 4))), *zip(columns[1:], figures, strict=False))
+    sums = plan.sums if priced else ()
+    for concept in random_.sample(sums, k=random_.randint(len(sums) // 2, len(sums))):
+        writer.row((0.5, writer.label(concept)), (0.85, writer.amount()))
+
+
+def _letter(writer: _Writer, kind: DocumentType) -> None:
+    """Sentences that may speak of papers of all types."""
+    del kind
+    writer.letterhead()
+    writer.row((0.6, writer.date()))
+    for _ in range(writer.random.randint(3, 30)):
+        words = writer.words(writer.random.randint(6, 13)).split()
+        if writer.chance(0.25):  # now and then
+            words.insert(writer.random.randint(0, len(words)), _mention(writer))
+        writer.row((0.1, " ".join(words)))
+    writer.row((0.1, writer.words(2)))
+
+
+def _mention(writer: _Writer) -> str:
+    kinds: list[Mapping[str, float]] = [*writer.language.titles.values(), writer.language.others]
+    return writer.random.choice(sorted(writer.random.choice(kinds))).replace("#", "")
+
+
+def _titled(writer: _Writer, kind: DocumentType) -> None:
+    """An offer, a reminder, a payslip: like the papers of the other types but for its title."""
+    plan = writer.random.choice(
+        [one for name, one in _PLANS.items() if name not in {"receipt", "other"}] + [_PLANS["other"]] * 3
+    )
+    writer.row((writer.random.choice((0.1, 0.4)), writer.title(kind)))
+    writer.letterhead()
+    own = [
+        one
+        for one in plan.head
+        if one not in {Concept.INVOICE_NUMBER, Concept.STATEMENT_NUMBER, Concept.DELIVERY_NOTE_NUMBER}
+    ]
+    for concept in writer.random.sample(own, k=writer.random.randint(1, len(own))):
+        writer.row((0.1, f"{writer.label(concept)}: {writer.value(concept)}"))
+    _table(writer, _PLANS["other"])
+    if writer.chance(0.5):  # half of them
+        writer.row((0.1, writer.words(12)))
+
+
+def _prose(writer: _Writer, kind: DocumentType) -> None:
+    """A page of a book or report."""
+    if writer.chance(0.5):  # half of them
+        writer.row((0.3, writer.title(kind) if writer.chance(0.4) else writer.words(3).title()))
+    for _ in range(writer.random.randint(10, 45)):
+        words = writer.words(writer.random.randint(8, 13)).split()
+        if writer.chance(0.08):  # seldom
+            words.append(_mention(writer))
+        writer.row((0.1, " ".join(words)))
+
+
+def _contents(writer: _Writer, kind: DocumentType) -> None:
+    """Titles with page numbers."""
+    writer.row((0.1, writer.title(kind)))
+    for index in range(writer.random.randint(5, 35)):
+        title = _mention(writer).title() if writer.chance(0.25) else writer.words(writer.random.randint(1, 5))
+        writer.row((0.1, f"{index}. {title}"), (0.9, str(index * 3 + 1)))
+
+
+def _scrap(writer: _Writer, kind: DocumentType) -> None:
+    """A logo, a stamp, a caption: a few words."""
+    del kind
+    for _ in range(writer.random.randint(1, 4)):
+        words = writer.words(writer.random.randint(1, 3))
+        writer.row((writer.random.random() * 0.5, writer.cased(words)))
+    if writer.chance(0.2):  # now and then
+        writer.row((0.3, _mention(writer)))
+    writer.narrow = writer.chance(0.5)  # half of them
+
+
+def _figures(writer: _Writer, kind: DocumentType) -> None:
+    """A price list or a spreadsheet: a table and nothing around it."""
+    if writer.chance(0.5):  # half of them
+        writer.row((0.1, writer.title(kind)))
+    headings = [writer.label(concept) for concept in writer.random.sample(_MEANINGS, k=3)]
+    writer.row((0.1, writer.word()), *zip((0.4, 0.6, 0.8), headings, strict=True))
+    for _ in range(writer.random.randint(3, 40)):
+        figures = [
+            writer.amount() if writer.chance(0.5) else str(writer.random.randint(1, 999)) for _ in range(3)
+        ]
+        writer.row(
+            (0.1, writer.words(writer.random.randint(1, 3))), *zip((0.4, 0.6, 0.8), figures, strict=True)
+        )
+
+
+def _form(writer: _Writer, kind: DocumentType) -> None:
+    """Labels without values."""
+    writer.row((0.1, writer.title(kind)))
+    for _ in range(writer.random.randint(5, 30)):
+        writer.row((0.1, f"{writer.label(writer.random.choice(_MEANINGS))}: ____"), (0.6, writer.words(2)))
+
+
+def _mail(writer: _Writer, kind: DocumentType) -> None:
+    """The head of a mail and a few sentences, often of an enclosed paper."""
+    for head in ("From:", "To:", "Date:", "Subject:"):
+        said = _mention(writer) if head == "Subject:" and writer.chance(0.5) else writer.words(2)
+        writer.row((0.1, f"{head} {said}"))
+    _letter(writer, kind)
+
+
+_BUSINESS = (_business, _business, _terse)
+_OTHERS: Sequence[Callable[[_Writer, DocumentType], None]] = (
+    _letter, _titled, _titled, _prose, _contents, _scrap, _figures, _form, _mail,
+)  # fmt: skip
+
+
+def _page(rows: Sequence[_Cells], *, narrow: bool) -> Page:
+    texts: list[str] = []
+    boxes: list[tuple[float, float, float, float]] = []
+    lines: list[int] = []
+    width = 1.6 * _CHARACTER if narrow else _CHARACTER
+    pitch = min(_LINE, 0.94 / max(1, len(rows)))
+    for number, row in enumerate(rows):
+        top = 0.03 + number * pitch
+        for x, text in row:
+            at = x
+            for word in text.split():
+                texts.append(word)
+                boxes.append((min(at, 0.99), top, min(1.0, at + len(word) * width), top + 0.8 * pitch))
+                lines.append(number)
+                at += (len(word) + 1) * width
+    order = sorted(range(len(texts)), key=lambda index: (lines[index], boxes[index][0]))
+    filled = {line: index for index, line in enumerate(sorted(set(lines)))}
+    words = Words(
+        [texts[index] for index in order],
+        np.array([boxes[index] for index in order], np.float32).reshape(-1, 4),
+        np.ones(len(order), np.float32),
+        np.array([filled[lines[index]] for index in order], np.int32),
+        np.zeros(len(order), np.int32),
+    )
+    size = (0.45 * _WIDTH, _HEIGHT) if narrow else (_WIDTH, _HEIGHT)
+    return Page(number=1, width_pt=size[0], height_pt=size[1], words=words, source="text", quality=1.0)

@@ -1,0 +1,1 @@
+"""Values that are chosen together: totals, parties, periods, payment terms."""

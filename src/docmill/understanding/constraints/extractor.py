@@ -1,0 +1,94 @@
+"""Fields by rule: typed candidates, scored by the labels around them, chosen together."""
+
+from docmill.model.document import Document
+from docmill.model.result import DocumentType, Extraction, Schema, known_type
+from docmill.ports import Original
+from docmill.schemas.filling import filled
+from docmill.understanding.constraints.bookings import bookings
+from docmill.understanding.constraints.parties import parties
+from docmill.understanding.constraints.payment_method import payment_method
+from docmill.understanding.constraints.payment_terms import payment_terms
+from docmill.understanding.constraints.period import dates, time_of_day
+from docmill.understanding.constraints.references import account_codes, numbers
+from docmill.understanding.constraints.settlement import settlement
+from docmill.understanding.constraints.shop import shop
+from docmill.understanding.constraints.totals import balances, currency, tip, totals
+from docmill.understanding.fields.analysis_cache import candidates_of, once
+from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.fields.findings import Finding, Findings, extraction
+from docmill.understanding.tables.items import NO_ITEMS, Items, items
+from docmill.understanding.tables.till_items import till_items
+
+_WITH_ITEMS: frozenset[DocumentType] = frozenset({"invoice", "purchase_order", "delivery_note"})
+_WITH_TERMS: frozenset[DocumentType] = frozenset({"invoice", "purchase_order"})
+_PAID: frozenset[DocumentType] = frozenset({"invoice", "purchase_order", "receipt"})
+REASON = "rules: no embedded data and no model needed"
+
+
+class RuleExtractor:
+    """`Extractor` by rule: offline, the same answer every time."""
+
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
+        """See `Extractor.extract`. Raises nothing."""
+        del original
+        kind = known_type(schema.name)
+        if kind == "other" or not document.pages:
+            return Extraction(
+                document_type=schema.name, data=filled(schema.fields, {}), evidence={}, reason=REASON
+            )
+        candidates = candidates_of(document)
+        return extraction(schema, every_finding(candidates, kind), candidates.layout, reason=REASON)
+
+
+@once
+def every_finding(candidates: Candidates, kind: DocumentType) -> Findings:
+    """All that the rules read of a document of this type, by path."""
+    table = items(candidates) if kind in _WITH_ITEMS else NO_ITEMS
+    found = ruled_findings(candidates, kind, table)
+    return found | listed_findings(candidates, kind, found, table)
+
+
+def listed_findings(
+    candidates: Candidates, kind: DocumentType, known: Findings, table: Items = NO_ITEMS
+) -> dict[str, Finding]:
+    """Line items or bookings, by path such as `lines[0].quantity`, and what they prove of other fields.
+
+    known: what was found of the other fields. table: the items of documents that have headings for them.
+    """
+    if kind == "bank_statement":
+        return bookings(candidates, known)
+    if kind == "receipt":
+        return dict(till_items(candidates, items(candidates)).findings())
+    if kind in _WITH_ITEMS:
+        return dict((table if table.rows else till_items(candidates)).findings())
+    return {}
+
+
+def ruled_findings(candidates: Candidates, kind: DocumentType, table: Items = NO_ITEMS) -> dict[str, Finding]:
+    """Every field found but for lists, by path, whether or not the type's schema has it. table: the items."""
+    found = {
+        **numbers(candidates, kind),
+        **dates(candidates, kind),
+        **totals(candidates, kind, table=table),
+        **dict(account_codes(candidates)),
+        **dict(currency(candidates)),
+    }
+    if kind == "bank_statement":
+        found.update(balances(candidates))
+        if "payment.iban" in found:
+            found["iban"] = found["payment.iban"]
+    if kind == "receipt":
+        found.update(tip(candidates))
+        found.update(shop(candidates))
+        found.update(time_of_day(candidates, found.get("issue_date")))
+    else:
+        found = {**parties(candidates, kind), **found}
+    if kind in _PAID:
+        found.update(payment_method(candidates, kind, found.get("gross_total")))
+    if kind in _WITH_TERMS:
+        found.update(payment_terms(candidates))
+    if kind == "invoice":
+        found.update(settlement(candidates, found))
+    return found

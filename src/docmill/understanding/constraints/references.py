@@ -1,0 +1,95 @@
+"""The document's own number and the numbers it refers to; account and tax identifiers."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from docmill.model.result import DocumentType
+from docmill.understanding.fields.candidates import Candidate, Candidates
+from docmill.understanding.fields.findings import Finding, best, found
+from docmill.understanding.fields.weights import NULL_NUMBER, OWN_NUMBER, REFERENCES, Weights, score
+from docmill.understanding.vocabulary import Concept
+
+_SHORT = 3
+_ASIDE = 2.0
+_DOUBTFUL = 0.4
+"""How far a code is believed whose checksum does not hold; the gate shows it to a person."""
+_ALONE_MUST_SAY = 0.5
+_OF_BANKS = frozenset({Concept.BANK, Concept.IBAN, Concept.BIC, Concept.ACCOUNT})
+_BANK_LINES = 5
+"""So many text heights around a number of an account may say that a bank keeps it."""
+
+
+def numbers(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
+    """`number` and the references. A place serves the field it fits best and no other."""
+    tables = {"number": OWN_NUMBER[document_type], **_references(document_type)}
+    scores = [
+        (candidate, {field: _score(clues, candidate, weights) for field, weights in tables.items()})
+        for candidate in candidates.identifiers
+        for clues in [_customers(candidate, candidates)]
+    ]
+    chosen: dict[str, Finding] = {}
+    for field in tables:
+        own = [(candidate, of[field]) for candidate, of in scores if of[field] >= max(of.values())]
+        finding = best(own, null=NULL_NUMBER)
+        if finding is not None:
+            chosen[field] = finding
+    return chosen
+
+
+def _references(document_type: DocumentType) -> dict[str, Weights]:
+    """An order's own number is no reference; neither is a delivery note's."""
+    own = {"purchase_order": "order_number", "delivery_note": "delivery_note_number"}.get(document_type)
+    return {field: weights for field, weights in REFERENCES.items() if field != own}
+
+
+def _customers(candidate: Candidate[str], candidates: Candidates) -> Mapping[Concept, float]:
+    """The clues; `Account No.` says that it is the customer's unless something near speaks of a bank."""
+    clues = candidate.clues
+    if not (clues.get(Concept.ACCOUNT) and clues.get(Concept.CUSTOMER_NUMBER)):
+        return clues
+    sheet = candidates.layout.sheet(candidate.segment)
+    near = _BANK_LINES * sheet.text_height
+    said = (
+        meaning
+        for other in sheet.segments
+        if abs(other.middle - candidate.segment.middle) < near
+        for label in candidates.labels(other)
+        if Concept.CUSTOMER_NUMBER not in label.meanings
+        for meaning in label.meanings
+    )
+    if not _OF_BANKS.isdisjoint(said):
+        return clues
+    return {concept: strength for concept, strength in clues.items() if concept is not Concept.ACCOUNT}
+
+
+def _score(clues: Mapping[Concept, float], candidate: Candidate[str], weights: Weights) -> float:
+    """The labels' words, and a little for place and shape where labels say something."""
+    said = score(clues, weights)
+    if said < _ALONE_MUST_SAY:
+        return said
+    value = candidate.value
+    shape = -1.5 if len(value) < _SHORT else 0.0
+    if re.fullmatch(r"(?:19|20)\d\d", value):
+        shape -= 1
+    if re.fullmatch(r"\d{1,2}\.\d{1,2}", value) or candidate.segment.text[: candidate.start].endswith("("):
+        shape -= _ASIDE  # a version, a code
+    if sum(map(str.isdecimal, value)) >= _SHORT:
+        shape += 0.3
+    place = 0.4 if candidate.segment.page_index == 0 else 0.0
+    place += 0.4 * (1 - candidate.segment.middle)
+    return said + shape + place
+
+
+def account_codes(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
+    """IBAN and BIC to be paid to: the first on the page, since a checksum leaves little doubt."""
+    for path, codes in (("payment.iban", candidates.ibans), ("payment.bic", candidates.bics)):
+        usable = [
+            (code, 3.0 + code.clues.get(Concept.IBAN, 0) + code.clues.get(Concept.BIC, 0) - 0.01 * index)
+            for index, code in enumerate(codes)
+            if path == "payment.iban" or code.clues.get(Concept.BIC, 0) or code.clues.get(Concept.BANK, 0)
+        ]
+        finding = best(usable, null=0)
+        if finding is not None:
+            yield path, finding
+        elif path == "payment.iban" and candidates.doubtful_ibans:
+            yield path, found(candidates.doubtful_ibans[0], _DOUBTFUL)

@@ -1,0 +1,1 @@
+"""Corrections that reviewers made, and how they are applied to later documents."""

@@ -1,0 +1,1 @@
+"""Candidates for the values of fields, and the weights that rank them."""

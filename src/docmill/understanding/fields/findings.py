@@ -1,0 +1,143 @@
+"""What the choosers found, and how it becomes an extraction with evidence."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from docmill.model.document import Box
+from docmill.model.result import Evidence, Extraction, MatchKind, Schema
+from docmill.schemas.filling import filled
+from docmill.understanding.fields.candidates import Candidate
+from docmill.understanding.page.layout import Layout, Segment
+from docmill.understanding.text.folding import without_accents
+
+
+class Span(NamedTuple):
+    """Characters `start` to `stop` (exclusive) of a segment."""
+
+    segment: Segment
+    start: int
+    stop: int
+
+    @property
+    def text(self) -> str:
+        """As read."""
+        return self.segment.text[self.start : self.stop]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A field's value, the spans it was read from, and the share of belief it got among its rivals.
+
+    spans: empty for a value computed from others. calibrated: the probability is the share of such
+    answers that are right, and counts already how well the words were recognised.
+    """
+
+    value: date | Decimal | str
+    spans: tuple[Span, ...]
+    probability: float
+    calibrated: bool = False
+
+
+Findings = Mapping[str, Finding]
+
+
+def cleaned(text: str, *, plain: bool) -> str:
+    """A name or address as its owner writes it: without stray marks around it.
+
+    plain: without accents, which recognition sees in the dirt of a page whose language has none.
+    """
+    text = re.sub(r"\s+", " ", text).strip(" ,;:*|_~-\u2013\u00b7\u2022")
+    return without_accents(text) if plain else text
+
+
+def found(candidate: Candidate[Any], probability: float) -> Finding:
+    """A candidate as a finding."""
+    span = Span(candidate.segment, candidate.start, candidate.stop)
+    return Finding(candidate.value, (span,), probability)
+
+
+def probabilities(scores: Sequence[float], *, null: float) -> list[float]:
+    """Softmax over the rival values and the possibility that none is right, whose score is `null`."""
+    top = max([*scores, null])
+    weights = [math.exp(score - top) for score in scores]
+    total = sum(weights) + math.exp(null - top)
+    return [weight / total for weight in weights]
+
+
+def best(scored: Iterable[tuple[Candidate[Any], float]], *, null: float) -> Finding | None:
+    """The value with the highest score, if that is above `null`; its rivals are the other values."""
+    by_value: dict[Any, tuple[Candidate[Any], float]] = {}
+    for candidate, score in scored:
+        known = by_value.get(candidate.value)
+        if known is None or score > known[1]:
+            by_value[candidate.value] = (candidate, score)
+    if not by_value:
+        return None
+    ranking = sorted(by_value.values(), key=lambda pair: -pair[1])
+    if ranking[0][1] <= null:
+        return None
+    share = probabilities([score for _, score in ranking], null=null)[0]
+    return found(ranking[0][0], share)
+
+
+def extraction(schema: Schema, findings: Findings, layout: Layout, *, reason: str) -> Extraction:
+    """The findings as the schema, leaving out what it has no field for."""
+    fields = schema.fields
+    data: dict[str, Any] = {}
+    evidence: dict[str, Evidence] = {}
+    for path, finding in sorted(findings.items(), key=lambda pair: _ordered(pair[0])):
+        owner, _, name = path.rpartition(".")
+        owner, bracket, index = owner.partition("[")
+        if (owner or name) not in fields.model_fields:
+            continue
+        if bracket:
+            rows = data.setdefault(owner, [])
+            rows.extend({} for _ in range(len(rows), int(index[:-1]) + 1))
+            rows[-1][name] = finding.value
+        else:
+            (data.setdefault(owner, {}) if owner else data)[name] = finding.value
+        evidence[path] = evidence_of(finding, layout)
+    return Extraction(document_type=schema.name, data=filled(fields, data), evidence=evidence, reason=reason)
+
+
+def _ordered(path: str) -> tuple[str, int, str]:
+    """Paths by name, those of a list by index."""
+    owner, _, name = path.partition("[")
+    index, _, rest = name.partition("]")
+    return owner, int(index or 0), rest
+
+
+def evidence_of(finding: Finding, layout: Layout) -> Evidence:
+    """Confidence is the finding's share of belief times the recognition's confidence in the words."""
+    if not finding.spans:
+        return Evidence(page=None, box=None, text=None, match="computed", confidence=finding.probability)
+    page = layout.sheet(finding.spans[0].segment).page
+    boxes: list[Box] = []
+    confidence = 1.0
+    for span in finding.spans:
+        start, stop = span.segment.words(span.start, span.stop)
+        boxes.append(page.words.box(start, stop))
+        confidence = min(confidence, float(page.words.confidences[start:stop].mean()))
+    text = " ".join(span.text for span in finding.spans)
+    match: MatchKind = "exact" if text == str(finding.value) else "normalised"
+    return Evidence(
+        page=page.number,
+        box=_around(boxes),
+        text=text,
+        match=match,
+        confidence=round(finding.probability * (1 if finding.calibrated else confidence), 4),
+    )
+
+
+def _around(boxes: Sequence[Box]) -> Box:
+    return Box(
+        min(box.x0 for box in boxes),
+        min(box.y0 for box in boxes),
+        max(box.x1 for box in boxes),
+        max(box.y1 for box in boxes),
+    )

@@ -1,1 +1,0 @@
-"""The items of a document: rows of its tables, by the words of their headings, by place and by arithmetic."""

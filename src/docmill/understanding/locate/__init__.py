@@ -1,0 +1,1 @@
+"""Where a given value stands in a document."""

@@ -1,0 +1,130 @@
+"""Where a text stands, also one that means a date, a time, an amount or a currency."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import time
+from decimal import Decimal
+
+from babel.numbers import list_currencies
+
+from docmill.model.document import letters_and_digits
+from docmill.understanding.fields.findings import Span
+from docmill.understanding.locate.dates import dates, times
+from docmill.understanding.locate.forms import symbols_of
+from docmill.understanding.locate.numbers import numbers
+from docmill.understanding.locate.sheets import Sheets, Sighting, sighting
+from docmill.understanding.locate.text_runs import PageText, Run
+from docmill.understanding.page.layout import Sheet
+from docmill.understanding.text.codes import find_ibans
+from docmill.understanding.text.money import find_amounts
+
+IN_PIECES, ALIKE, NEARLY = 0.9, 0.85, 0.65
+"""What a text counts that stands there in pieces, with letters misread, or with letters missing."""
+PART = 0.45
+"""What a number or code counts that is a part of a longer one, such as `1` of `R-1`."""
+MOST = 400
+"""Places of one value: more tell nothing, and a hostile page must not cost minutes."""
+_PLAIN = 3
+_PLAIN_DIGITS = 4
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?")
+_HELD_BEFORE, _HELD_AFTER = re.compile(r"\w[-/_]$|\d\.$"), re.compile(r"[-/_]\w|\.\d")
+_CURRENCIES = frozenset(list_currencies())
+
+_Find = Callable[[PageText, str], list[Run]]
+
+
+def texts(sheets: Sheets, value: str) -> list[Sighting]:
+    """The places that show it best: as it is, in another form, in pieces, or misread."""
+    if not letters_and_digits(value):
+        return list(_signs(sheets, value.strip()))[:MOST] if value.strip() else []
+    ways: tuple[Callable[[], list[Sighting]], ...] = (
+        lambda: _runs(sheets, sheets.all, value, PageText.runs, trust=1.0),
+        lambda: _currency(sheets, value),
+        lambda: _meant(sheets, value),
+        lambda: _runs(sheets, sheets.all, value, PageText.pieces, trust=IN_PIECES),
+        lambda: _runs(sheets, sheets.recognised, value, PageText.alike, trust=ALIKE),
+        lambda: _runs(sheets, sheets.recognised, value, PageText.nearly, trust=NEARLY),
+    )
+    for way in ways:
+        if found := [one for one in way() if not _is_part_of_account(one)]:
+            return found
+    return []
+
+
+def _runs(sheets: Sheets, among: Sequence[Sheet], value: str, find: _Find, *, trust: float) -> list[Sighting]:
+    letters = letters_and_digits(value)
+    plain = len(letters) < (_PLAIN_DIGITS if letters.isdecimal() else _PLAIN)
+    is_code = any(map(str.isdecimal, value)) and not value.strip().count(" ")
+    found = [
+        sighting(sheet, run.spans, value, trust, is_plain=plain)
+        for sheet in among
+        for run in find(sheets.text(sheet), value)
+    ]
+    if is_code:
+        found = [one.believed(PART) if _is_part(one) else one for one in found]
+        whole = max((one.trust for one in found), default=0.0)
+        found = [one for one in found if one.trust == whole]
+    if find is PageText.pieces:
+        found = [replace(one, match="normalised") for one in found]
+    return found[:MOST]
+
+
+def _is_part(one: Sighting) -> bool:
+    """Whether a sign that holds codes together stands between it and more of the same."""
+    first, last = one.spans[0], one.spans[-1]
+    before, after = first.segment.text[: first.start], last.segment.text[last.stop :]
+    return _HELD_BEFORE.search(before) is not None or _HELD_AFTER.match(after) is not None
+
+
+def _is_part_of_account(one: Sighting) -> bool:
+    """Whether it stands within an IBAN, and is not all of it."""
+    span = one.spans[0]
+    return any(
+        code.start <= span.start
+        and span.stop <= code.stop
+        and span.stop - span.start < code.stop - code.start
+        for code in find_ibans(span.segment.text)
+    )
+
+
+def _currency(sheets: Sheets, value: str) -> list[Sighting]:
+    """The symbol of a currency that is not printed by its code."""
+    if value in _CURRENCIES:
+        for symbol in symbols_of(value):
+            if found := list(_signs(sheets, symbol)):
+                return found[:MOST]
+    return []
+
+
+def _signs(sheets: Sheets, sign: str) -> Iterator[Sighting]:
+    """Where these very characters stand, not within a word."""
+    before, after = (
+        (r"(?<![^\W\d_])" if sign[0].isalpha() else ""),
+        (r"(?![^\W\d_])" if sign[-1].isalpha() else ""),
+    )
+    pattern = re.compile(before + re.escape(sign) + after)
+    for sheet in sheets.all:
+        for segment in sheet.segments:
+            for match in pattern.finditer(segment.text):
+                yield sighting(sheet, (Span(segment, match.start(), match.end()),), sign)
+
+
+def _meant(sheets: Sheets, value: str) -> list[Sighting]:
+    """A date, a time or an amount that is given as text."""
+    if clock := _CLOCK.fullmatch(value.strip()):
+        return times(sheets, time(int(clock[1]), int(clock[2]), int(clock[3] or 0)))
+    if (day := sheets.date_of(value)) is not None:
+        return dates(sheets, day)
+    amount = _amount(value, sheets)
+    return numbers(sheets, amount) if amount is not None else []
+
+
+def _amount(value: str, sheets: Sheets) -> Decimal | None:
+    found = find_amounts(value, misread=False)
+    if len(found) != 1 or found[0].percent:
+        return None
+    one = found[0]
+    if value[: one.start].strip() or value[one.stop :].strip():
+        return None
+    return one.value(sheets.habits.mark)

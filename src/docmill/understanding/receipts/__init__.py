@@ -1,0 +1,1 @@
+"""Models trained on receipts: they score spans of text and amounts."""

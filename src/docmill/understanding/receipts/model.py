@@ -1,0 +1,104 @@
+"""What was learned from labelled receipts, and the shipped copy of it."""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+from numpy.typing import NDArray
+
+from docmill.understanding.receipts.amounts import Amounts
+from docmill.understanding.receipts.calibration import Calibration
+from docmill.understanding.receipts.head import Head
+from docmill.understanding.receipts.mending import Mender
+from docmill.understanding.receipts.ngrams import Letters
+from docmill.understanding.receipts.spans import Choices, Field
+from docmill.understanding.receipts.trees import Trees
+
+FIELDS: tuple[Field, ...] = ("name", "address")
+PATHS = {"name": "seller.name", "address": "seller.address", "date": "issue_date", "total": "gross_total"}
+"""The fields that are learned, and where they stand in the schema."""
+FILE = "receipts.npz"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Taggers of lines, scorers of spans and amounts, and how far to believe each field.
+
+    calibrations: by path. currencies: of the receipts it was trained on; with others the rules are heard too.
+    """
+
+    letters: Letters
+    tagger: Trees
+    contexts: Letters
+    spans: Mapping[Field, Trees]
+    totals: Trees
+    mender: Mender
+    calibrations: Mapping[str, Calibration]
+    currencies: frozenset[str]
+
+    def tags(self, head: Head) -> NDArray[np.float64]:
+        """Of each line the shares of belief that it is neither, a name, an address."""
+        return self.tagger.shares(head.rows(self.letters.scores(head.texts)))
+
+    def span_scores(self, choices: Choices, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How likely each span is the field."""
+        return self.spans[choices.field].shares(choices.rows(shares))
+
+    def total_scores(self, amounts: Amounts) -> NDArray[np.float64]:
+        """How likely each value is the total."""
+        return self.totals.shares(amounts.rows(spoken(self.contexts, amounts)))
+
+    def dumps(self) -> bytes:
+        """As stored. The same model gives the same bytes."""
+        parts: dict[str, Mapping[str, NDArray[np.generic]]] = {
+            "letters": self.letters.arrays(),
+            "tagger": self.tagger.arrays(),
+            "contexts": self.contexts.arrays(),
+            "totals": self.totals.arrays(),
+            "mender": self.mender.arrays(),
+            "currencies": {"codes": np.array(sorted(self.currencies), np.str_)},
+            **{f"spans {field}": trees.arrays() for field, trees in self.spans.items()},
+            **{f"calibration {path}": one.arrays() for path, one in self.calibrations.items()},
+        }
+        arrays = {f"{part}/{name}": array for part, found in parts.items() for name, array in found.items()}
+        file = io.BytesIO()
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+        return file.getvalue()
+
+
+def loads(content: bytes) -> Model:
+    """What `Model.dumps` gave."""
+    parts: dict[str, dict[str, NDArray[np.generic]]] = {}
+    with np.load(io.BytesIO(content), allow_pickle=False) as file:
+        for key in file.files:
+            part, _, name = key.partition("/")
+            parts.setdefault(part, {})[name] = file[key]
+    return Model(
+        letters=Letters.of(parts["letters"]),
+        tagger=Trees.of(parts["tagger"]),
+        contexts=Letters.of(parts["contexts"]),
+        spans={field: Trees.of(parts[f"spans {field}"]) for field in FIELDS},
+        totals=Trees.of(parts["totals"]),
+        mender=Mender.of(parts["mender"]),
+        calibrations={path: Calibration.of(parts[f"calibration {path}"]) for path in PATHS.values()},
+        currencies=frozenset(map(str, parts["currencies"]["codes"])),
+    )
+
+
+@cache
+def shipped() -> Model:
+    """The model that comes with docmill; see MODEL_CARD.md beside it."""
+    return loads(resources.files("docmill.understanding.receipts").joinpath(FILE).read_bytes())
+
+
+def spoken(contexts: Letters, amounts: Amounts) -> NDArray[np.float32]:
+    """The most, the least and the last that the words around a value's places say for it."""
+    found: list[list[float]] = []
+    for texts in amounts.contexts:
+        scores = contexts.scores(texts)
+        lead = scores[:, 1] - scores[:, 0]
+        found.append([float(lead.max()), float(lead.min()), float(lead[-1])])
+    return np.array(found, np.float32)

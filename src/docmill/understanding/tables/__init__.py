@@ -1,0 +1,1 @@
+"""Items of a document: rows of its tables."""

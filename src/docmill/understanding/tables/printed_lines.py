@@ -1,0 +1,126 @@
+"""The lines of a page as they are printed: words with their places, side by side."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+from docmill.understanding.fields.findings import Span
+from docmill.understanding.page.layout import Segment, Sheet
+
+_SAME_HEIGHT = 0.4
+"""Of the text height: lines whose middles differ by less are one, if they stand side by side."""
+BREAKS = ("-", "\u00ad", "\ufffe", "\u2010")
+"""Hyphens at the end of a line; the third is what some PDFs give for the second."""
+
+
+class Word(NamedTuple):
+    """A word and its place across the page. segment: holds it at `start` to `stop`."""
+
+    text: str
+    x0: float
+    x1: float
+    segment: Segment
+    start: int
+    stop: int
+
+    @property
+    def middle(self) -> float:
+        """Across the page."""
+        return (self.x0 + self.x1) / 2
+
+
+@dataclass(frozen=True)
+class PrintedLine:
+    """Segments side by side, from left to right."""
+
+    segments: tuple[Segment, ...]
+    words: tuple[Word, ...]
+
+    @cached_property
+    def top(self) -> float:
+        """Upper edge."""
+        return min(segment.box.y0 for segment in self.segments)
+
+    @cached_property
+    def bottom(self) -> float:
+        """Lower edge."""
+        return max(segment.box.y1 for segment in self.segments)
+
+    @cached_property
+    def by_segment(self) -> tuple[tuple[Segment, tuple[Word, ...]], ...]:
+        """Each segment with its words."""
+        words = iter(self.words)
+        return tuple((one, tuple(islice(words, len(one.offsets)))) for one in self.segments)
+
+    @cached_property
+    def text(self) -> str:
+        """All of it, two spaces between segments."""
+        return "  ".join(segment.text for segment in self.segments)
+
+
+def printed_lines(sheet: Sheet) -> list[PrintedLine]:
+    """The page's lines from top to bottom; texts at one height are one line, however the page was cut."""
+    groups: list[list[Segment]] = []
+    for segment in sorted(sheet.segments, key=lambda one: (one.middle, one.box.x0)):
+        for group in groups[-3:][::-1]:
+            if _beside(segment, group):
+                group.append(segment)
+                break
+        else:
+            groups.append([segment])
+    return [_line(sheet, sorted(group, key=lambda one: one.box.x0)) for group in groups]
+
+
+def _beside(segment: Segment, group: Sequence[Segment]) -> bool:
+    """Whether a segment stands beside others on one line."""
+    last = group[-1]
+    if segment.line == last.line:
+        return True
+    height = min(segment.height, last.height)
+    near = min(abs(segment.middle - one.middle) for one in group) < _SAME_HEIGHT * height
+    return near and all(segment.box.x0 >= one.box.x1 or segment.box.x1 <= one.box.x0 for one in group)
+
+
+def _line(sheet: Sheet, segments: Sequence[Segment]) -> PrintedLine:
+    words = tuple(word for segment in segments for word in words_of(sheet, segment))
+    return PrintedLine(tuple(segments), words)
+
+
+def words_of(sheet: Sheet, segment: Segment) -> Iterator[Word]:
+    """The words of a segment."""
+    boxes: list[list[float]] = sheet.page.words.boxes[segment.start : segment.stop].tolist()
+    for (x0, _, x1, _), text, start in zip(
+        boxes, sheet.page.words.texts[segment.start : segment.stop], segment.offsets, strict=True
+    ):
+        yield Word(text, x0, x1, segment, start, start + len(text))
+
+
+def spans(words: Sequence[Word]) -> tuple[Span, ...]:
+    """The words as spans, neighbours in one."""
+    found: list[Span] = []
+    for word in words:
+        last = found[-1] if found else None
+        if last is not None and last.segment is word.segment and last.stop + 1 == word.start:
+            found[-1] = last._replace(stop=word.stop)
+        else:
+            found.append(Span(word.segment, word.start, word.stop))
+    return tuple(found)
+
+
+def joined(words: Sequence[Word]) -> str:
+    """Their text, one space between."""
+    return " ".join(word.text for word in words)
+
+
+def flowing(lines: Sequence[Sequence[Word]]) -> str:
+    """Lines of one text as one line: a word that was broken at a line's end is whole again."""
+    text = ""
+    for words in lines:
+        own = joined(words)
+        if text.endswith(BREAKS) and own:
+            text = text[:-1] + own if own[0].islower() else f"{text[:-1]}-{own}"
+        else:
+            text = f"{text} {own}".strip()
+    return text

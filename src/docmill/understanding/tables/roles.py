@@ -1,0 +1,177 @@
+"""What the columns of a table hold, by the words over them, by their cells and by arithmetic."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import product
+
+from docmill.understanding.tables.grid import Grid
+from docmill.understanding.tables.headings import FIGURES
+from docmill.understanding.tables.numbers import Figure
+from docmill.understanding.vocabulary import Column
+
+CENT = Decimal("0.01")
+_SAID = 3.0
+_ONLY = 0.5
+"""More, if the heading can mean nothing else."""
+_UNSAID = -0.5
+_AGREES = 5.0
+"""Quantity times price is the amount, in all rows."""
+_DISAGREES = 0.3
+"""What a row in which they do not agree takes; a discount or a tax may be in it."""
+_SUMS_UP = 3.0
+"""The amounts make a sum that is printed."""
+_HIGHEST_RATE = 50
+_MOST_OPTIONS = 6
+"""Columns that are tried for each kind of number."""
+_MOST_COMPARED = 40
+"""Rows that are reckoned; the first tell as much as all."""
+
+_OF_NUMBERS = frozenset(
+    {
+        *FIGURES,
+        Column.DISCOUNT,
+        Column.TAX_RATE,
+        Column.TAX_AMOUNT,
+        Column.POSITION,
+        Column.DATE,
+        Column.VALUE_DATE,
+    }
+)
+"""A column said to hold one of these holds no other number."""
+
+Cells = Sequence[Figure | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The column of each kind of number; None where a table has none. agreed: by arithmetic, of the rows."""
+
+    quantity: int | None
+    unit_price: int | None
+    amount: int | None
+    discount: int | None
+    score: float
+
+
+def roles(grid: Grid, columns: Sequence[Cells], printed: frozenset[Decimal]) -> Roles:
+    """The best assignment. columns: of each column the numbers, by row. printed: amounts elsewhere."""
+    numeric = [
+        index
+        for index, cells in enumerate(columns)
+        if index != grid.text and sum(cell is not None for cell in cells) >= _share(cells)
+    ]
+    quantities = _options(grid, numeric, Column.QUANTITY)
+    prices = _options(grid, numeric, Column.UNIT_PRICE)
+    amounts = [
+        *_options(grid, numeric, Column.NET_AMOUNT),
+        *((index, score - 1.0) for index, score in _options(grid, numeric, Column.GROSS_AMOUNT)[:-1]),
+    ]
+    discount = next((i for i in numeric if Column.DISCOUNT in grid.headings[i].meanings), None)
+    best = Roles(None, None, None, discount, 0.0)
+    sums = {index: _sum(columns[index]) for index in numeric}
+    for (quantity, q_score), (price, p_score), (amount, a_score) in product(quantities, prices, amounts):
+        chosen = [one for one in (quantity, price, amount) if one is not None]
+        if len(set(chosen)) < len(chosen):
+            continue
+        score = q_score + p_score + a_score
+        if quantity is not None and price is not None and amount is not None:
+            rebate = columns[discount] if discount is not None else None
+            score += _AGREES * _agreement(columns[quantity], columns[price], columns[amount], rebate)
+        if amount is not None and sums[amount] in printed:
+            score += _SUMS_UP
+        if score > best.score:
+            best = Roles(quantity, price, amount, discount, score)
+    return best
+
+
+def _share(cells: Cells) -> float:
+    return max(1.0, 0.3 * len(cells))
+
+
+def _options(grid: Grid, numeric: Sequence[int], kind: Column) -> list[tuple[int | None, float]]:
+    """Columns that can be of a kind with what speaks for them; none at all last."""
+    found: list[tuple[int | None, float]] = []
+    for index in numeric:
+        meanings = grid.headings[index].meanings
+        if kind in meanings:
+            score = _SAID + _ONLY * (len(meanings) == 1)
+        elif meanings.isdisjoint(_OF_NUMBERS):
+            score = _UNSAID
+        else:
+            continue
+        found.append((index, score))
+    found.sort(key=lambda option: -option[1])
+    return [*found[:_MOST_OPTIONS], (None, 0.0)]
+
+
+def _sum(cells: Cells) -> Decimal:
+    return sum((cell.value for cell in cells if cell is not None), Decimal(0))
+
+
+def _agreement(quantities: Cells, prices: Cells, amounts: Cells, discounts: Cells | None) -> float:
+    """The share of rows in which they agree, less a part of those in which they do not."""
+    rebates = discounts if discounts is not None else [None] * len(amounts)
+    rows = [
+        row
+        for row in list(zip(quantities, prices, amounts, rebates, strict=True))[:_MOST_COMPARED]
+        if row[0] is not None and row[1] is not None and row[2] is not None
+    ]
+    if not rows:
+        return 0.0
+    right = sum(
+        agreeing(quantity, price, amount, rebate) is not None for quantity, price, amount, rebate in rows
+    )
+    return (right - _DISAGREES * (len(rows) - right)) / min(len(amounts), _MOST_COMPARED)
+
+
+def agreeing(
+    quantity: Figure | None, price: Figure | None, amount: Figure | None, discount: Figure | None
+) -> tuple[Decimal, Decimal, Decimal] | None:
+    """The readings with which quantity times price, less discount, is the amount; None if none."""
+    if quantity is None or price is None or amount is None:
+        return None
+    for q, p, a in product(_readings(quantity), _readings(price), _readings(amount)):
+        allowed = CENT / 2 * max(Decimal(1), abs(q)) + CENT
+        for factor, less in _reductions(discount):
+            if abs(abs(q * p * factor) - abs(less) - abs(a)) <= allowed:
+                return q, p, a
+    return None
+
+
+def _readings(figure: Figure) -> Iterator[Decimal]:
+    yield figure.value
+    if figure.other is not None:
+        yield figure.other
+
+
+def _reductions(discount: Figure | None) -> Iterator[tuple[Decimal, Decimal]]:
+    """By how much a price may be reduced: not at all, by per cent, by an amount."""
+    yield Decimal(1), Decimal(0)
+    if discount is not None:
+        yield 1 - abs(discount.value) / 100, Decimal(0)
+        yield Decimal(1), discount.value
+
+
+def rate_column(grid: Grid, columns: Sequence[Cells], taken: Sequence[int | None]) -> int | None:
+    """The column of rates of tax: said to be, or of per cent that nothing says to be else."""
+    for index, cells in enumerate(columns):
+        meanings = grid.headings[index].meanings
+        known = [cell for cell in cells if cell is not None]
+        if index in taken or not known or index == grid.text:
+            continue
+        rates = all(0 <= cell.value <= _HIGHEST_RATE for cell in known)
+        percent = all(cell.percent for cell in known)
+        rates &= not any(cell.money for cell in known)
+        if rates and (Column.TAX_RATE in meanings or (percent and not meanings)):
+            if Column.TAX_AMOUNT in meanings and not percent and not _few(known):
+                continue
+            return index
+    return None
+
+
+def _few(cells: Sequence[Figure]) -> bool:
+    """Whether values repeat or are whole, as rates do."""
+    return all(
+        cell.value == cell.value.to_integral_value() or cell.value % Decimal("0.5") == 0 for cell in cells
+    )

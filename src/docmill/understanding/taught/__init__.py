@@ -1,1 +1,0 @@
-"""What people said of earlier documents, heard when another one is read."""

@@ -1,0 +1,1 @@
+"""Values in text: dates, amounts, codes. Functions from strings to values; no documents."""

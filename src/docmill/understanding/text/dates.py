@@ -1,0 +1,238 @@
+"""Calendar dates as people and machines print them, also glued to a time or misread by a letter."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Literal, cast
+
+from babel.dates import get_month_names
+
+from docmill.understanding.text.folding import fold
+from docmill.understanding.text.text_cache import remembered
+
+FIRST_YEAR = 1990
+LAST_YEAR = 2079
+"""Two-digit years belong to this window; no date outside it is read."""
+
+Order = Literal["fixed", "day first", "open"]
+"""`day first`: written with points. `open`: could be day or month first."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDate:
+    """A date at `start` to `stop` of a text. first, second: day and month if `order` is not `fixed`."""
+
+    start: int
+    stop: int
+    year: int
+    first: int
+    second: int
+    order: Order
+
+    @property
+    def only_day_first(self) -> bool:
+        """It cannot be month first."""
+        return (
+            self.order == "open"
+            and self.value(day_first=True) is not None
+            and self.second <= _MONTHS < self.first
+        )
+
+    @property
+    def only_month_first(self) -> bool:
+        """It cannot be day first."""
+        return (
+            self.order == "open"
+            and self.value(day_first=False) is not None
+            and self.first <= _MONTHS < self.second
+        )
+
+    def value(self, *, day_first: bool) -> date | None:
+        """The calendar date; the other order where this one gives none."""
+        if self.order == "fixed":
+            return _date(self.year, self.second, self.first)
+        usual = _date(self.year, self.second, self.first)
+        american = _date(self.year, self.first, self.second)
+        if self.order == "day first" or day_first:
+            return usual or american
+        return american or usual
+
+
+_DIGIT = re.compile(r"\d")
+_MONTHS = 12
+_LOCALES = ("en", "de", "de_AT", "fr", "es", "it", "nl", "ms")
+_OTHER_SPELLINGS = {
+    "sept": 9,
+    "mrz": 3,
+    "maerz": 3,
+    "set": 9,
+    "sep": 9,
+    "mai": 5,
+    "ogo": 8,
+    "ogos": 8,
+    "disember": 12,
+    "fevr": 2,
+    "aout": 8,
+    "juill": 7,
+}
+
+
+def _month_names() -> dict[str, int]:
+    names = dict(_OTHER_SPELLINGS)
+    for locale in _LOCALES:
+        for width in ("wide", "abbreviated"):
+            for context in ("format", "stand-alone"):
+                table = cast("dict[int, str]", get_month_names(width, context, locale))
+                for number, name in table.items():
+                    names.setdefault(fold(name).strip(". "), number)
+    return names
+
+
+_MONTH_NAMES = _month_names()
+_MONTH = (
+    "(?P<month>" + "|".join(sorted(map(re.escape, _MONTH_NAMES), key=len, reverse=True)) + r")(?![a-z])\.?"
+)
+_DAY = r"(?P<day>[0-3]?\d)"
+_YEAR4 = r"(?P<year>(?:19|20)\d\d)"
+_YEAR = r"(?P<year>(?:19|20)\d\d|\d\d)"
+_AFTER_SHORT_YEAR = r"(?=[^\d/.\-]|[/.\-](?!\d)|-\d{1,2}/\d|\d{1,2}:\d\d|$)"
+_NO_NUMBER = r"(?!\d\d(?![\d:.]))"
+"""As the year would be the beginning of one in T03-18/199913."""
+_SEPARATOR = r"\s?(?P<sep>[/.\-])\s?"
+
+_PATTERNS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(?<!\d)(?<!\d[/.\-])"  # a year that ends a date begins none
+        + _YEAR4
+        + _SEPARATOR
+        + r"(?P<second>[01]?\d)\s?[/.\-]\s?(?P<first>[0-3]?\d)(?=\D|\d\d:|$)",
+        r"(?<!\d)"
+        r"(?P<first>[0-3]?\d)" + _SEPARATOR + r"(?P<second>[0-3]?\d)\s?[/.\-]{1,2}\s?" + _YEAR4 + _NO_NUMBER,
+        r"(?<![\d.,])"
+        r"(?P<first>[0-3]?\d)"
+        + _SEPARATOR
+        + r"(?P<second>[0-3]?\d)\s?(?P=sep)\s?(?P<year>\d\d)"
+        + _AFTER_SHORT_YEAR,
+        r"(?<!\d)(?<!\d/)"  # as in Feb13/20-Feb14/20
+        + _DAY
+        + r"(?:st|nd|rd|th|er|o|e|\.)?[\s\-/.,']{0,3}(?:de |of |di )?"
+        + _MONTH
+        + r"[\s\-/.,']{0,3}(?:de |del |of )?"
+        + _YEAR
+        + r"(?!\d|[.,]\d)",
+        r"(?<![^\W\d_])"
+        + _MONTH
+        + r"[\s\-/.,]{0,2}"
+        + _DAY
+        + r"(?:st|nd|rd|th)?[\s\-/.,]{1,3}"
+        + _YEAR
+        + r"(?!\d|[.,]\d)",
+        r"(?<!\d)" + _YEAR4 + r"[\s\-/]{1}" + _MONTH + r"[\s\-/]{1}" + _DAY + r"(?!\d)",
+        r"(?<!\d)" + r"(?P<first>[0-3]\d)\s?(?P<second>0[1-9]|1[0-2])\s?(?P<year>20[0-4]\d)(?!\d)",
+        r"(?<!\d)" + r"(?P<year>20[0-4]\d)(?P<second>0[1-9]|1[0-2])(?P<first>[0-3]\d)(?!\d)",
+    )
+)
+_PLAIN = (6, 7)
+"""The two patterns without any separator."""
+_UNTIL = (
+    r"\s*(?:-|\u2013|\u2014|~|to|thru|through|until|bis|au|al|a|hasta|tot|t/m|tot en met|till|bis zum"
+    r"|bis einschliesslich|al giorno|fino al|hasta el|jusqu.au)\s*"
+)
+_WEEKDAY = (
+    r"(?:(?:mon|tue|wed|thu|fri|sat|sun|mo|di|mi|do|fr|sa|so|lun|mar|mer|jeu|ven|sam|dim|mie|jue|vie|sab|dom"
+    r"|gio|ma|wo|za|zo)[a-z]{0,7}\.?,?\s*)?"
+)
+RANGE_LINK = re.compile(_UNTIL + _WEEKDAY + "$")
+"""What stands between the two dates of a period, on folded text."""
+_SHORT_START = re.compile(
+    r"(?<![\d/.,\-])(?P<a>[0-3]?\d)(?:\s?[/.]\s?(?P<b>[0-3]?\d)|\.?\s+(?P<month>[a-z]{3,10})\.?)?\s?[/.]?"
+    + _UNTIL
+    + "$"
+)
+_SHORT_START_MONTH = re.compile(r"(?<![a-z])(?P<month>[a-z]{3,10})\.?\s(?P<a>[0-3]?\d)" + _UNTIL + "$")
+_MISREAD_ZERO = re.compile(r"(?<=[\d/.\-])[oq](?=[\d/.\-]|\b)|\bo(?=\d[/.\-])")
+_MISREAD_ONE = re.compile(r"(?<=[\d/.\-])[il|](?=[\d/.\-])|\b[il|](?=\d[/.\-]\d)")
+_MISREAD_DASH = re.compile(r"(?<![/.\-]\d\d)(?<=\d\d)~(?=\d\d-\d\d)")
+
+
+def _date(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def full_year(year: int) -> int:
+    """Four digits for two."""
+    if year >= 100:  # noqa: PLR2004 - written out already
+        return year
+    return year + 2000 if year + 2000 <= LAST_YEAR else year + 1900
+
+
+@remembered
+def find_dates(text: str) -> tuple[WrittenDate, ...]:
+    """The dates of `text`, from left to right, none within another."""
+    folded = fold(text)
+    if not _DIGIT.search(folded):
+        return ()
+    folded = _MISREAD_DASH.sub("-", _MISREAD_ONE.sub("1", _MISREAD_ZERO.sub("0", folded)))
+    found: list[WrittenDate] = []
+    for index, pattern in enumerate(_PATTERNS):
+        for match in pattern.finditer(folded):
+            written = _written(match, plain=index in _PLAIN)
+            if written is not None and not any(
+                written.start < other.stop and other.start < written.stop for other in found
+            ):
+                found.append(written)
+    found.sort(key=lambda written: written.start)
+    return tuple(_with_short_starts(folded, found))
+
+
+def _written(match: re.Match[str], *, plain: bool) -> WrittenDate | None:
+    groups = match.groupdict()
+    year = full_year(int(groups["year"]))
+    order: Order = "fixed"
+    if "month" in groups:
+        first, second = int(groups["day"]), _MONTH_NAMES[groups["month"]]
+    else:
+        first, second = int(groups["first"]), int(groups["second"])
+        year_leads = match.start("year") < match.start("first")
+        if not year_leads and not plain:
+            order = "day first" if groups["sep"] == "." else "open"
+    written = WrittenDate(match.start(), match.end(), year, first, second, order)
+    if not FIRST_YEAR <= year <= LAST_YEAR or written.value(day_first=True) is None:
+        return None
+    return written
+
+
+def _with_short_starts(folded: str, found: list[WrittenDate]) -> Iterator[WrittenDate]:
+    """`found`, each preceded by the beginning of its period where that lacks the year."""
+    for index, written in enumerate(found):
+        begin = found[index - 1].stop if index else 0
+        before = folded[begin : written.start]
+        match = _SHORT_START_MONTH.search(before) or _SHORT_START.search(before)
+        short = _short_start(match, written) if match else None
+        if match and short:
+            stop = begin + re.sub(_UNTIL + "$", "", before).__len__()
+            yield replace(short, start=begin + match.start(), stop=max(stop, begin + match.start() + 1))
+        yield written
+
+
+def _short_start(match: re.Match[str], end: WrittenDate) -> WrittenDate | None:
+    """The first day of a period that ends with `end`, from `1.`, `1.6.`, `6/1`, `1 June` or `June 1`."""
+    groups = match.groupdict()
+    day = int(groups["a"])
+    if groups.get("month"):
+        month = _MONTH_NAMES.get(groups["month"])
+        if month is None:
+            return None
+        short = replace(end, first=day, second=month, order="fixed")
+    elif groups.get("b"):
+        short = replace(end, first=day, second=int(groups["b"]))
+    elif end.order == "fixed":
+        short = replace(end, first=day)
+    else:
+        return None
+    return short if short.value(day_first=True) is not None else None

@@ -1,0 +1,69 @@
+"""Text made comparable: letters without case and accents, length unchanged so that offsets stay true."""
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from docmill.understanding.text.text_cache import remembered
+
+_CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?<!\bMw)(?=[A-Z])")
+"""Where a word begins within another; MwSt is one word."""
+_TOKEN = re.compile(r"[^\W_]+|#")
+_PART = re.compile(r"[^\W\d_]+|\d+|#")
+_OCR_LETTERS = str.maketrans("01585", "olsbs")
+
+
+class Token(NamedTuple):
+    """A folded word or digit run and where it stands in the text."""
+
+    text: str
+    start: int
+    stop: int
+
+
+@lru_cache(maxsize=4096)
+def _fold_character(character: str) -> str:
+    if character in "°º":  # n° and nº are both `no`
+        return "o"
+    decomposed = unicodedata.normalize("NFKD", character)
+    return (decomposed[:1].casefold() or character)[:1]
+
+
+def fold(text: str) -> str:
+    """`text` in lower case without accents, character by character: the result is as long as `text`."""
+    return text.lower() if text.isascii() else "".join(map(_fold_character, text))
+
+
+@remembered
+def tokens(text: str) -> tuple[Token, ...]:
+    """The words, digit runs and number signs of `text`, folded; a word glued in camel case is split."""
+    starts = [match.start() for match in _CAMEL.finditer(text)]
+    folded = fold(text)
+    found: list[Token] = []
+    for match in _TOKEN.finditer(folded):
+        start, stop = match.span()
+        cuts = [start, *starts[bisect_right(starts, start) : bisect_left(starts, stop)], stop]
+        found.extend(Token(folded[start:stop], start, stop) for start, stop in pairwise(cuts))
+    return tuple(found)
+
+
+def parts(token: Token) -> list[Token]:
+    """The runs of letters and of digits of a token that mixes them."""
+    return [
+        Token(match[0], token.start + match.start(), token.start + match.end())
+        for match in _PART.finditer(token.text)
+    ]
+
+
+def letters_for_digits(text: str) -> str:
+    """`text` with the digits that recognition takes for letters put back."""
+    return text.translate(_OCR_LETTERS)
+
+
+def without_accents(text: str) -> str:
+    """`text` with every letter's accents taken off, its case kept."""
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(character for character in decomposed if not unicodedata.combining(character))

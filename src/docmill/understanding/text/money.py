@@ -1,0 +1,207 @@
+"""Amounts of money as printed: marks, currency, sign; and percentages."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from babel.numbers import get_currency_precision, list_currencies
+
+from docmill.understanding.text.text_cache import remembered
+
+Mark = Literal[".", ","]
+
+_THREE = 3
+CENTS = Decimal("0.01")
+_CODES = frozenset(list_currencies())
+SYMBOLS = {
+    "€": "EUR",
+    "£": "GBP",
+    "¥": "JPY",
+    "₹": "INR",
+    "RM": "MYR",
+    "Fr.": "CHF",
+    "SFr.": "CHF",
+    "zł": "PLN",
+    "Kč": "CZK",
+    "R$": "BRL",
+    "S$": "SGD",
+    "A$": "AUD",
+    "C$": "CAD",
+    "US$": "USD",
+    "HK$": "HKD",
+    "₺": "TRY",
+    "₽": "RUB",
+    "₩": "KRW",
+    "฿": "THB",
+    "₱": "PHP",
+    "Rp": "IDR",
+    "₫": "VND",
+    "$": "USD",
+    "EURO": "EUR",
+}
+"""What a currency is printed as. A bare dollar sign is the United States' unless the document objects."""
+_COMMON_CODES = (
+    "EUR", "USD", "GBP", "CHF", "MYR", "SGD", "AUD", "CAD", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN",
+    "CZK", "HUF", "RON", "BGN", "BRL", "MXN", "ZAR", "TRY", "THB", "HKD", "IDR", "NZD", "AED",
+    "KWD", "OMR", "JOD", "TND", "LYD", "IQD",
+)  # fmt: skip
+"""Not BHD, the dinar of Bahrain: in Malaysia it is the legal form of a firm, `Sdn Bhd`."""
+_CURRENCY = (
+    "(?:"
+    + "|".join(re.escape(symbol) for symbol in sorted([*SYMBOLS, *_COMMON_CODES], key=len, reverse=True))
+    + ")"
+)
+_NUMBER = (
+    r"(?:\d{1,3}(?:(?P<group>[.,'\u2019 \u00a0\u202f])\d{3})(?:(?P=group)\d{3})*(?:\s?[.,]\s?\d{1,3}(?!\d))?"
+    r"|\d+(?:\s?[.,]\s?\d{1,4})?)"
+)
+_AMOUNT = re.compile(
+    r"(?<![\w.,/:#])(?P<open>\()?(?P<sign>[-\u2212\u2013]\s?)?(?:(?P<before>"
+    + _CURRENCY
+    + r")\s?)?(?P<sign2>[-\u2212]\s?)?"
+    r"(?P<number>" + _NUMBER + r")(?P<dash>[.,][-\u2013\u2014]{1,2})?"
+    r"(?P<sign3>-(?!\w))?(?:\s?(?P<after>" + _CURRENCY + r")(?![^\W\d_]))?(?P<close>\))?(?P<percent>\s?%)?"
+    r"(?![\d/:]|[.,]\d|[^\W\d_]{3}|-\d)",
+    re.IGNORECASE,
+)
+_PRINTED = re.compile(r"(?<![^\W\d_])" + _CURRENCY + r"(?![^\W\d_])")
+_MISREAD_DOLLAR = re.compile(r"(?<![^\W_])S(?=\d{1,6}[.,]\d\d(?!\d))")
+_MISREAD = re.compile(r"(?<![^\W_])\d[\dOoQlI|SB]{0,8}\s?[.,]\s?[\dOoQSBlI|]{2}(?![^\W_])")
+_CENTS = re.compile(r"[.,]\s?\d\d$")
+_WEEKDAY = re.compile(
+    r"(?<![^\W\d_])(?:mo|di|mi|do|sa|so)(?:[a-z]*tag|\.)?\s?[-\u2013+,/]\s?$", re.IGNORECASE
+)
+_HOURS = re.compile(r"(?:\s?[-\u2013]\s?\d{1,2}[.:]\d\d)?\s?(?:uhr|h)\b", re.IGNORECASE)
+_DIGITS = str.maketrans("OoQlI|SB", "00011158")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenAmount:
+    """A number at `start` to `stop` of a text, with the code of the currency that stands beside it.
+
+    digits: the number as printed, without sign and currency.
+    """
+
+    start: int
+    stop: int
+    digits: str
+    negative: bool
+    currency: str | None
+    percent: bool
+    symbol: str | None = None
+
+    def value(self, mark: Mark) -> Decimal:
+        """The amount if `mark` parts the decimals."""
+        amount = number(self.digits, mark)
+        return -amount if self.negative else amount
+
+    @property
+    def has_cents(self) -> bool:
+        """Two decimals were printed."""
+        return _CENTS.search(self.digits) is not None
+
+
+@remembered
+def find_amounts(text: str, *, misread: bool) -> tuple[WrittenAmount, ...]:
+    """The numbers of `text` that could be money or rates. misread: mend letters that stand for digits."""
+    if misread:
+        text = _MISREAD_DOLLAR.sub("$", text)
+        text = _MISREAD.sub(lambda match: match[0].translate(_DIGITS), text)
+    return tuple(_found(text))
+
+
+def _found(text: str) -> Iterator[WrittenAmount]:
+    at = 0
+    while match := _AMOUNT.search(text, at):
+        at = match.end()
+        symbol = match["before"] or match["after"]
+        if symbol is not None and _is_friday(match):
+            symbol = None
+        yield WrittenAmount(
+            start=match.start(),
+            stop=match.end(),
+            digits=match["number"],
+            negative=bool(
+                match["sign"] or match["sign2"] or match["sign3"] or (match["open"] and match["close"])
+            ),
+            currency=currency_code(symbol) if symbol else None,
+            percent=bool(match["percent"]),
+            symbol=symbol,
+        )
+
+
+def _is_friday(match: re.Match[str]) -> bool:
+    """Whether `Fr.` stands for the day and not for Swiss francs: `Mo.-Fr. 08.30 - 12.30 Uhr`."""
+    if match["before"] is None or match["before"].upper() != "FR.":
+        return False
+    before, after = match.string[: match.start("before")], match.string[match.end() :]
+    return _WEEKDAY.search(before) is not None or _HOURS.match(after) is not None
+
+
+def currency_code(symbol: str) -> str | None:
+    """The ISO 4217 code of a printed currency."""
+    upper = symbol.upper()
+    if upper in _CODES:
+        return upper
+    folded = {printed.upper(): code for printed, code in SYMBOLS.items()}
+    return folded.get(upper)
+
+
+def currency_spans(text: str) -> list[tuple[str, int, int]]:
+    """The currencies printed in `text`, beside amounts or as words, with start and stop."""
+    return [(match[0], match.start(), match.end()) for match in _PRINTED.finditer(text)]
+
+
+def find_currencies(text: str) -> list[str]:
+    """The codes of currencies that stand in `text` as words."""
+    return [word for word in re.findall(r"\b[A-Z]{3}\b", text) if word in _COMMON_CODES]
+
+
+def number(digits: str, mark: Mark) -> Decimal:
+    """`digits` as a decimal; the other mark, spaces and apostrophes part thousands.
+
+    Where that makes no sense, as in `12,50` under `.`, the last mark is taken for the decimal mark.
+    """
+    compact = re.sub(r"[\s'\u2019]", "", digits)
+    marks = re.findall(r"[.,]", compact)
+    if marks:
+        last = marks[-1]
+        tail = len(compact) - compact.rindex(last) - 1
+        repeated = marks.count(last) > 1
+        thousands = tail == 3 and (repeated or last != mark)  # noqa: PLR2004 - a group of thousands
+        if thousands:
+            return Decimal(re.sub(r"[.,]", "", compact))
+        head, cents = compact.rsplit(last, 1)
+        return Decimal(f"{re.sub(r'[.,]', '', head) or '0'}.{cents}")
+    return Decimal(compact)
+
+
+def in_thousandths(currency: str | None) -> bool:
+    """Whether a currency is written with three decimals, as the dinars of Kuwait and Tunisia."""
+    return currency is not None and get_currency_precision(currency) == _THREE
+
+
+def decimal_mark(numbers: list[str], *, default: Mark, thousandths: bool = False) -> Mark:
+    """The mark that parts decimals in these numbers, by vote; `default` if they do not tell.
+
+    thousandths: three digits after a mark are decimals.
+    """
+    votes = {".": 0, ",": 0}
+    for digits in numbers:
+        compact = re.sub(r"\s", "", digits)
+        if thousandths and (last := re.search(r"\d([.,])\d{3}$", compact)):
+            votes[last[1]] += 2
+            continue
+        both = re.search(r"[.,'\u2019]\d{3}([.,])\d{1,2}$", compact)
+        cents = re.search(r"\d([.,])\d\d$", compact)
+        if both:
+            votes[both[1]] += 3
+        elif cents:
+            votes[cents[1]] += 2
+        elif match := re.fullmatch(r"\d{1,3}(?:([.,])\d{3})+", compact):
+            votes["," if match[1] == "." else "."] += 1
+    if votes["."] == votes[","]:
+        return default
+    return "." if votes["."] > votes[","] else ","

@@ -1,0 +1,1 @@
+"""The type, title, summary and tags of a document."""

@@ -1,0 +1,164 @@
+"""Title, summary, day and tags of a document whose type is known."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+
+from docmill.model.document import Document
+from docmill.model.result import DocumentType
+from docmill.understanding.constraints.names import is_name
+from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.fields.findings import Finding
+from docmill.understanding.page.layout import Layout, Segment
+from docmill.understanding.text.dates import find_dates
+from docmill.understanding.types.tags import chosen, one_line, said
+
+NAMES: Mapping[DocumentType, str] = {
+    "invoice": "Invoice",
+    "receipt": "Receipt",
+    "purchase_order": "Purchase order",
+    "delivery_note": "Delivery note",
+    "bank_statement": "Bank statement",
+    "other": "Document",
+}
+MAILS = frozenset({"message/rfc822", "application/vnd.ms-outlook", "application/ms-tnef"})
+DAYS = ("issue_date", "period_end", "delivery_date")
+"""The dates of which one is that of the document, the first that is there."""
+LONGEST_TITLE = 120
+_SUBJECT, _DATE = "Subject:", "Date:"
+_HEADS = ("From:", "To:", "Cc:", "Bcc:", _DATE, _SUBJECT)
+"""How the lines begin that reading sets above the text of a mail."""
+_TOP = 0.4
+_LARGE = 1.35
+"""Print this many times as high as the page's usual text is a title."""
+_ALIKE = 0.8
+"""How high the lines of one title are, compared with its highest."""
+_LETTERS = 4
+_SURE_OF_NAME = 0.2
+"""A name less likely than that says less than none."""
+_TITLE_LINES = 3
+_HEAD = 12
+"""So many stretches at the top of a document say what it is about."""
+
+
+def title_of(
+    document: Document, layout: Layout, kind: DocumentType, found: Mapping[str, Finding]
+) -> str | None:
+    """As `named`; what is of no type is called by its subject or heading."""
+    if kind == "other":
+        return one_line(subject(document) or heading(layout) or "", LONGEST_TITLE)
+    return named(kind, found)
+
+
+def named(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
+    """Type, number and counterparty."""
+    parts = [NAMES[kind]]
+    if "number" in found:
+        parts[0] += f" {found['number'].value}"
+    party = counterparty(kind, found)
+    if party is not None:
+        parts.append(party)
+    return one_line(", ".join(parts), LONGEST_TITLE)
+
+
+def counterparty(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
+    """Who sells, or who orders; None where what was found is no name."""
+    party = found.get("buyer.name" if kind == "purchase_order" else "seller.name")
+    if party is None or party.probability < _SURE_OF_NAME or not is_name(str(party.value)):
+        return None
+    return str(party.value)
+
+
+def subject(document: Document) -> str | None:
+    """What the writer of a mail says that it is about."""
+    return _line(document, _SUBJECT)
+
+
+def _line(document: Document, head: str) -> str | None:
+    """What stands behind `head` above the text of a mail."""
+    if document.media_type not in MAILS:
+        return None
+    text = document.pages[0].text.lstrip()
+    lines = text.splitlines() if text.startswith(_HEADS) else []
+    found = next((line for line in lines if line.startswith(head)), "")
+    return re.sub(r"\s+", " ", found.removeprefix(head)).strip() or None
+
+
+def heading(layout: Layout) -> str | None:
+    """The large print at the top of the first page; None where none is larger than the rest."""
+    sheet = layout.sheets[0]
+    top = [one for one in sheet.segments if one.middle < _TOP and _letters(one.text) >= _LETTERS]
+    height = max((one.height for one in top), default=0.0)
+    if height < _LARGE * sheet.text_height:
+        return None
+    first = next(one for one in top if one.height >= _ALIKE * height)
+    return " ".join(one.text for one in _lines_of(first, top))
+
+
+def _lines_of(first: Segment, top: Sequence[Segment]) -> Iterator[Segment]:
+    """A title's lines: the first of large print and those like it that follow at once."""
+    yield first
+    last = first
+    for one in top[top.index(first) + 1 :][: _TITLE_LINES - 1]:
+        if one.height < _ALIKE * first.height or one.box.y0 - last.box.y1 > first.height:
+            return
+        yield one
+        last = one
+
+
+def summary_of(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
+    """One sentence from what was found, or None if nothing was."""
+    facts = {path: str(finding.value) for path, finding in found.items()}
+    told = list(_of_account(facts) if kind == "bank_statement" else _of_trade(facts))
+    return " ".join([NAMES[kind], *told]).rstrip(".") + "." if told else None
+
+
+def _of_trade(facts: Mapping[str, str]) -> Iterator[str]:
+    for path, preposition in (("number", ""), ("seller.name", "from "), ("buyer.name", "to ")):
+        if path in facts and (path == "number" or is_name(facts[path])):
+            yield preposition + facts[path]
+    if "issue_date" in facts:
+        yield f"of {facts['issue_date']}"
+    if "gross_total" in facts:
+        yield f"over {facts['gross_total']} {facts.get('currency', '')}".rstrip()
+
+
+def _of_account(facts: Mapping[str, str]) -> Iterator[str]:
+    """A statement is of an account and a period; the names on it are mostly those of its bookings."""
+    for path, words in (("number", ""), ("iban", "of "), ("period_start", "from "), ("period_end", "to ")):
+        if path in facts:
+            yield words + facts[path]
+    if "closing_balance" in facts:
+        yield f"with {facts['closing_balance']} {facts.get('currency', '')}".rstrip() + " at its end"
+
+
+def day_of(candidates: Candidates, kind: DocumentType, found: Mapping[str, Finding]) -> date | None:
+    """When it was made out; of what is of no type, the one date at its head."""
+    for path in DAYS:
+        finding = found.get(path)
+        if finding is not None and isinstance(finding.value, date):
+            return finding.value
+    if kind != "other":
+        return None
+    sent = find_dates(_line(candidates.layout.document, _DATE) or "")
+    if sent:
+        return sent[0].value(day_first=candidates.conventions.day_first)
+    head = {
+        one.value for one in candidates.dates if one.segment.page_index == 0 and one.segment.middle < _TOP
+    }
+    return head.pop() if len(head) == 1 else None
+
+
+def tags_of(
+    document: Document, layout: Layout, kind: DocumentType, found: Mapping[str, Finding], day: date | None
+) -> tuple[str, ...]:
+    """Those in use that its head speaks of, then counterparty, type and year."""
+    party = counterparty(kind, found)
+    texts = [one.text for one in layout.segments[:_HEAD]]
+    texts += [text for text in (party, subject(document)) if text]
+    own = [party, None if kind == "other" else NAMES[kind], str(day.year) if day else None]
+    return chosen([*said(texts, document.tags_in_use), *own], document.tags_in_use)
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalpha, text))

@@ -1,0 +1,53 @@
+"""Tags: a few words by which a document is found again, spelt as they are in use."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from docmill.understanding.text.folding import fold
+
+MOST = 5
+LONGEST = 40
+_SHORTEST_PLURAL = 4
+
+
+def chosen(suggested: Iterable[object], used: Sequence[str] = ()) -> tuple[str, ...]:
+    """Up to five of `suggested`, each once; those of `used` come first, spelt as there.
+
+    used: the tags in use, the most used first. Tags are the same whatever their case, accents, signs between
+    their words, and whether they are singular or plural. What is no tag is left out.
+    """
+    spelt: dict[str, str] = {}
+    for tag in used:
+        spelt.setdefault(_key(tag), tag)
+    found: dict[str, str] = {}
+    for one in suggested:
+        tag = one_line(one, LONGEST)
+        if tag is not None:
+            found.setdefault(_key(tag), spelt.get(_key(tag), tag))
+    ordered = sorted(found, key=lambda key: key not in spelt)
+    return tuple(found[key] for key in ordered[:MOST])
+
+
+def said(texts: Iterable[str], used: Sequence[str]) -> list[str]:
+    """Those of `used` that stand in one of `texts` word for word, the most used first."""
+    padded = [f" {_key(text)} " for text in texts]
+    return [tag for tag in used if _key(tag) and any(f" {_key(tag)} " in text for text in padded)]
+
+
+def one_line(value: object, longest: int) -> str | None:
+    """A text in one line, without what cannot be printed; None for what says nothing."""
+    if not isinstance(value, str):
+        return None
+    plain = "".join(one if one.isprintable() else " " for one in value)
+    return re.sub(r"\s+", " ", plain).strip()[:longest].rstrip() or None
+
+
+def _key(tag: str) -> str:
+    words = re.sub(r"[\W_]+", " ", fold(tag)).split()
+    return " ".join(map(_singular, words)) or tag.strip()
+
+
+def _singular(word: str) -> str:
+    if len(word) < _SHORTEST_PLURAL or not word.endswith("s") or word.endswith("ss"):
+        return word
+    return f"{word[:-3]}y" if word.endswith("ies") else word[:-1]

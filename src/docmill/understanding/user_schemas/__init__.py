@@ -1,0 +1,1 @@
+"""Fields of a user's own schema."""

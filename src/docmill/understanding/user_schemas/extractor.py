@@ -1,0 +1,159 @@
+"""Fields of any schema, offline: typed candidates, scored by the words around them and the field's own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from docmill.model.document import Document
+from docmill.model.result import Evidence, Extraction, Schema
+from docmill.ports import Original
+from docmill.schemas.filling import filled
+from docmill.schemas.outline import FieldOutline, outline
+from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.fields.findings import Finding, cleaned, evidence_of
+from docmill.understanding.page.layout import Layout
+from docmill.understanding.user_schemas.candidates import Candidates
+from docmill.understanding.user_schemas.choosing import chosen, joined, paired
+from docmill.understanding.user_schemas.learned import Model
+from docmill.understanding.user_schemas.lists import rows_of
+from docmill.understanding.user_schemas.meaning import Meaning, meaning_of
+from docmill.understanding.user_schemas.scoring import Scored, scored
+
+_KEPT = 2
+"""Layouts, as many as `candidates_of` keeps documents."""
+REASON = "labels and layout: no embedded data and no model needed"
+
+
+class OwnExtractor:
+    """`Extractor` for schemas of the user's own: offline, the same answer every time."""
+
+    def __init__(self, model: Model | None = None) -> None:
+        self._model = model
+
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
+        """See `Extractor.extract`. Raises nothing."""
+        del original
+        if not document.pages:
+            return Extraction(
+                document_type=schema.name, data=filled(schema.fields, {}), evidence={}, reason=REASON
+            )
+        meanings = meanings_of(outline(schema))
+        layout = layout_of(document)
+        data: dict[str, Any] = {}
+        evidence: dict[str, Evidence] = {}
+        for path, finding in findings(layout, meanings, self._model).items():
+            _put(data, path, written(finding, meanings[path]))
+            evidence[path.replace("[]", "[0]")] = evidence_of(finding, layout)
+        for path, value, proof in rows_of(document, meanings):
+            _put(data, path, value)
+            evidence[path] = proof
+        return Extraction(
+            document_type=schema.name,
+            data=filled(schema.fields, _as_lists(data)),
+            evidence=evidence,
+            reason=REASON,
+        )
+
+
+def meanings_of(fields: Sequence[FieldOutline]) -> dict[str, Meaning]:
+    """What each field means, by its path."""
+    return {one.path: _meaning(one) for one in fields}
+
+
+@lru_cache(maxsize=500)
+def _meaning(field: FieldOutline) -> Meaning:
+    return meaning_of(field)
+
+
+def findings(
+    layout: Layout, meanings: Mapping[str, Meaning], model: Model | None = None
+) -> dict[str, Finding]:
+    """One value for each field that is no member of a list of objects."""
+    fields = untaught(layout, meanings)
+    if model is not None:
+        fields = model.rescored(fields, layout.document)
+    return chosen(fields, paired([one.meaning for one in fields.values()]))
+
+
+def untaught(layout: Layout, meanings: Mapping[str, Meaning]) -> dict[str, Scored]:
+    """The candidates of each field that is no member of a list, with the scores of periods joined."""
+    single = {path: one for path, one in meanings.items() if "[]." not in path}
+    return together(fields_of(layout, single), paired(list(single.values())))
+
+
+def fields_of(layout: Layout, meanings: Mapping[str, Meaning]) -> dict[str, Scored]:
+    """The candidates of each field, scored by themselves."""
+    look = _look(layout)
+    return {path: look.scored(meaning) for path, meaning in meanings.items()}
+
+
+def layout_of(document: Document) -> Layout:
+    """Its layout; that of its copy if that was looked through just before."""
+    return candidates_of(document).layout
+
+
+class _Look:
+    """What was found in one layout, kept: what people said of its like asks for the same once more."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._all_of = Candidates(layout)
+        self._found: dict[int, Scored] = {}
+
+    def scored(self, meaning: Meaning) -> Scored:
+        """See `scored`."""
+        found = self._found.get(id(meaning))
+        if found is None:
+            # What is found holds the meaning, and so its id.
+            found = self._found[id(meaning)] = scored(meaning, self._all_of)
+        return found
+
+
+_look = lru_cache(maxsize=_KEPT)(_Look)
+
+
+def together(fields: Mapping[str, Scored], pairs: Mapping[str, str]) -> dict[str, Scored]:
+    """The fields with the scores of periods joined."""
+    result = dict(fields)
+    for start, end in pairs.items():
+        one, other = fields[start], fields[end]
+        starts, ends = joined(one.candidates, one.scores, other.scores)
+        result[start], result[end] = replace(one, scores=starts), replace(other, scores=ends)
+    return result
+
+
+def written(finding: Finding, meaning: Meaning) -> object:
+    """The value as the field's kind has it."""
+    value = finding.value
+    as_read = " ".join(span.text for span in finding.spans)
+    if meaning.kind == "text":
+        return cleaned(str(value) if isinstance(value, str) else as_read, plain=False)
+    if meaning.kind == "integer" and isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else None
+    if meaning.kind == "boolean":
+        return value == "true"
+    if meaning.kind == "datetime" and isinstance(value, date):
+        return f"{value.isoformat()}T00:00:00"
+    return value
+
+
+def _put(data: dict[str, Any], path: str, value: object) -> None:
+    """Set the value at a path such as `seller.name` or `lines[0].text`."""
+    *owners, name = path.replace("[]", "[0]").replace("[", ".[").split(".")
+    for owner in owners:
+        data = data.setdefault(owner, {})
+    data[name] = value
+
+
+def _as_lists(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """The data with every `{"[0]": …}` as a list."""
+    if not isinstance(value, dict):
+        return value
+    members: dict[str, Any] = {key: _as_lists(member) for key, member in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if members and all(key.startswith("[") for key in members):
+        return list(members.values())
+    return members

@@ -1,0 +1,176 @@
+"""What every route works with."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Depends
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from docmill.errors import CorruptError, EncryptedError
+from docmill.model import codec
+from docmill.model.document import Document
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
+from docmill.service.intake.passwords import (
+    NoUnlocker,
+    Unlock,
+    Unlocker,
+    already_readable,
+    takes_password,
+    unlocking,
+)
+from docmill.service.observe.metrics import Metrics
+from docmill.service.review.reviews import Reviewed
+from docmill.service.store import documents, ingestions, parts
+from docmill.service.store.database import Conn
+from docmill.service.store.documents import DocumentRow
+from docmill.service.store.ingestions import IngestionRow
+from docmill.service.store.parts import Links
+from docmill.web.page_images import PageImages
+from docmill.web.templating import Templates
+
+log = logging.getLogger(__name__)
+
+_REMEMBERED = 1000
+"""Documents whose pages' rotations are kept at hand: a row of thumbnails asks for each."""
+
+
+@dataclass(frozen=True)
+class Vault:
+    """The service as the web sees it. closing: set when open streams must end."""
+
+    service: Service
+    settings: Settings
+    images: PageImages
+    templates: Templates
+    metrics: Metrics
+    closing: asyncio.Event
+    unlocker: Unlocker = field(default_factory=NoUnlocker)
+    _rotations: dict[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
+
+    @property
+    def tenant_id(self) -> UUID:
+        """Whose documents are shown: with no sign-in there is one owner."""
+        return self.service.default_tenant_id
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncGenerator[Conn]:
+        """A transaction of the owner."""
+        async with self.service.database.tenant(self.tenant_id) as conn:
+            yield conn
+
+    async def document(self, document_id: UUID) -> DocumentRow:
+        """The document. Answers 404 if the owner has none of that id, whoever else may."""
+        async with self.connection() as conn:
+            return found(await documents.get(conn, document_id))
+
+    async def document_with_history(self, document_id: UUID) -> tuple[DocumentRow, list[IngestionRow]]:
+        """The document and its ingestions, newest first. Answers 404 as `document` does."""
+        async with self.connection() as conn:
+            row = found(await documents.get(conn, document_id))
+            return row, await ingestions.of_document(conn, document_id)
+
+    async def reviewed(self, document_id: UUID) -> Reviewed | None:
+        """What was read in the document and what people said of it; None if nothing has been read."""
+        return await self.service.reviews.of(document_id, tenant_id=self.tenant_id)
+
+    async def links(self, document_id: UUID) -> Links:
+        """What the document holds, and what holds it."""
+        async with self.connection() as conn:
+            return await parts.links(conn, document_id)
+
+    async def transcription(self, history: Sequence[IngestionRow]) -> Document | None:
+        """What was read, by the first of `_that_read` whose file is there; None if there is none."""
+        for ingestion in _that_read(history):
+            assert ingestion.transcription_file_path  # they have one
+            try:
+                data = await self.service.blobs.get(ingestion.transcription_file_path)
+                return await asyncio.to_thread(codec.loads, data)
+            except (CorruptError, ValueError) as error:
+                log.warning(
+                    "a transcription cannot be read",
+                    extra={"ingestion_id": str(ingestion.id), "reason": type(error).__name__},
+                )
+        return None
+
+    async def rotation(self, history: Sequence[IngestionRow], page_number: int) -> int | None:
+        """How far the page was turned when it was read; None if it was not."""
+        path = next((ingestion.transcription_file_path or "" for ingestion in _that_read(history)), "")
+        if path and path not in self._rotations:
+            document = await self.transcription(history)
+            if document is not None:
+                if len(self._rotations) >= _REMEMBERED:
+                    self._rotations.clear()
+                self._rotations[path] = [page.rotation for page in document.pages]
+        known = self._rotations.get(path, ())
+        return known[page_number - 1] if page_number <= len(known) else None
+
+    async def reprocess(self, document_id: UUID) -> UUID:
+        """Have the document processed again; the ingestion under way. Answers 404 as `document` does."""
+        ingestion_id = await self.service.intake.reprocess(document_id, tenant_id=self.tenant_id)
+        if ingestion_id is None:
+            raise not_found()
+        return ingestion_id
+
+    async def asks_password(self, row: DocumentRow) -> bool:
+        """Whether a document failed for want of a password that could be given here."""
+        wants_one = row.state == "failed" and row.error_code == EncryptedError.code
+        return wants_one and await takes_password(self.service.blobs, row.file_path)
+
+    def unlocking(self, password: str) -> Unlock:
+        """How files are opened that came with this password, which may be empty."""
+        if not password:
+            return already_readable
+        return unlocking(self.service.blobs, self.unlocker, password)
+
+    async def unlock(self, document_id: UUID, password: str) -> UUID:
+        """Have a protected document read; the ingestion under way. Answers 404 as `document` does.
+
+        Raises EncryptedError for a wrong password.
+        """
+        ingestion_id = await self.service.intake.unlock(
+            document_id, self.unlocking(password), tenant_id=self.tenant_id
+        )
+        if ingestion_id is None:
+            raise not_found()
+        return ingestion_id
+
+
+def preprocessed_path(history: Sequence[IngestionRow]) -> str | None:
+    """Where the pictures are that pages were read in by the ingestion whose text is shown."""
+    return next((ingestion.preprocessed_file_path for ingestion in _that_read(history)), None)
+
+
+def _that_read(history: Sequence[IngestionRow]) -> list[IngestionRow]:
+    """The ingestions that have read the document: first the completed ones, whose values are shown.
+
+    history: newest first. One that failed or is under way counts only until another one has completed.
+    """
+    read = [ingestion for ingestion in history if ingestion.transcription_file_path]
+    return sorted(read, key=lambda ingestion: ingestion.status != "completed")
+
+
+def found(row: DocumentRow | None) -> DocumentRow:
+    """The row; answers 404 without one."""
+    if row is None:
+        raise not_found()
+    return row
+
+
+def not_found() -> HTTPException:
+    """There is no such document here."""
+    return HTTPException(404, "There is no such document here.")
+
+
+def _vault(request: Request) -> Vault:
+    return request.app.state.vault
+
+
+TheVault = Annotated[Vault, Depends(_vault)]
+"""The vault, for a route that names it as an argument."""

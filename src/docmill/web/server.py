@@ -1,0 +1,107 @@
+"""Serving the vault inside a running event loop."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+import uvicorn
+from fastapi import FastAPI
+
+from docmill.errors import MisconfiguredError
+from docmill.service.config.settings import Settings
+
+_BACKLOG = 128
+
+_LAST_WORDS_S = 5
+"""How long a request may go on after the end was asked for."""
+
+
+async def serve(
+    app: FastAPI,
+    settings: Settings,
+    stop: asyncio.Event,
+    on_ready: Callable[[str], None],
+    abort: asyncio.Event | None = None,
+) -> None:
+    """Serve the vault until `stop` is set; `on_ready` is called with the address once it answers.
+
+    Signals are the caller's. Open event streams end at once, other requests have some seconds to finish, or
+    none when `abort` is set. Raises MisconfiguredError if the address is taken.
+    """
+    closing: asyncio.Event = app.state.vault.closing
+    listener = listen(settings.web.host, settings.web.port, setting="web.port")
+    # The server waits for open answers: streams would keep it for ever.
+    await answer(app, listener, stop, on_ready, abort=abort, on_stop=closing.set)
+
+
+async def answer(
+    app: FastAPI,
+    listener: socket.socket,
+    stop: asyncio.Event,
+    on_ready: Callable[[str], None],
+    *,
+    abort: asyncio.Event | None = None,
+    on_stop: Callable[[], None] = lambda: None,
+) -> None:
+    """Answer requests on `listener` with `app`, as `serve` does. on_stop: called when the end begins."""
+    server = _Server(
+        uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            timeout_graceful_shutdown=_LAST_WORDS_S,
+        )
+    )
+
+    async def ending() -> None:
+        await stop.wait()
+        on_stop()
+        server.should_exit = True
+        if abort is not None:
+            await abort.wait()
+            server.force_exit = True
+
+    async with asyncio.TaskGroup() as tasks:
+        stopping = tasks.create_task(ending())
+        serving = tasks.create_task(server.serve([listener]))
+        await server.answers.wait()
+        on_ready(_address(listener))
+        await serving
+        stopping.cancel()
+
+
+def listen(host: str, port: int, *, setting: str) -> socket.socket:
+    """A socket that takes connections; port 0 is any free one. Raises MisconfiguredError if it is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        why = str(error.strerror).partition(" (while")[0]  # what follows repeats the address
+        raise MisconfiguredError(
+            f"cannot listen on {host!r}, port {port}: {why}. Is docmill running already? "
+            f"Otherwise set {setting} to a free port"
+        ) from error
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals alone, and says when it answers."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.answers = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.answers.set()

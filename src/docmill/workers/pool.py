@@ -1,0 +1,314 @@
+"""Processes that do the CPU's work and open untrusted files, with a limit on time and memory."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias, TypeVar, TypeVarTuple
+
+from docmill.errors import CrashedError, DocmillError, TimeLimitError, TooLargeError, room_in
+from docmill.resilience.time_limits import waiting_for_a_turn
+from docmill.workers.child import LENGTH
+from docmill.workers.errors import OutOfMemoryError
+from docmill.workers.fair_semaphore import Turns
+from docmill.workers.replies import loads
+from docmill.workers.scratch import SCRATCH, Desk, remove_abandoned
+
+MEMORY_BYTES = 1_200_000_000
+"""What a child may allocate; with the code it maps and its parent it stays below 1.5 GB."""
+MAX_RESIDENT_BYTES = 900_000_000
+"""A child that holds more than this after a task does no other."""
+MAX_REPLY_BYTES = 512_000_000
+OVERFULL = "reading this file writes more to the disk than is allowed; split it or reduce its size"
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_LOOKS_EVERY_S = 0.5
+"""How often the work folder of a task is looked at."""
+_Arguments = TypeVarTuple("_Arguments")
+_Result = TypeVar("_Result")
+
+Reply: TypeAlias = Any
+
+log = logging.getLogger(__name__)
+
+
+class Pool:
+    """Runs functions in child processes, one task at a time in each.
+
+    A child that hangs, dies or is no longer waited for is killed, which costs its own task and nothing else.
+    Children start when first needed and are replaced after `max_tasks`, or when they have grown too large.
+    Callers beyond `workers` wait for their turn, see `workers.fair_semaphore`. A child works in a
+    sandbox (`workers.sandbox`). Close the pool in the event loop that used it.
+    """
+
+    def __init__(self, workers: int, *, max_tasks: int = 500, memory_bytes: int = MEMORY_BYTES) -> None:
+        self.workers = workers
+        self._max_tasks = max_tasks
+        self._memory_bytes = memory_bytes
+        self._turns = Turns(workers)
+        self._idle: list[_Child] = []
+        self._busy: set[_Child] = set()
+        self._closed = False
+        self._swept = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def run(
+        self, function: Callable[[*_Arguments], _Result], *args: *_Arguments, limit_s: float
+    ) -> _Result:
+        """What `function` returns. It and its arguments are pickled: a module's function, paths, numbers.
+
+        A file among the arguments is lent to the child, which gets a path of its own to it.
+
+        Raises the function's own DocmillError; TimeLimitError after `limit_s` of running, CrashedError if
+        the child died, TooLargeError if it ran out of memory, ServerError if its disk is full, InternalError
+        for any other exception.
+        Cancelling kills the work.
+        """
+        with waiting_for_a_turn():
+            await self._turns.take()
+        try:
+            reply = await self._answer(function, args, limit_s)
+        finally:
+            self._turns.give_back()
+        if isinstance(reply, DocmillError):
+            raise reply
+        return reply
+
+    @property
+    def busy(self) -> int:
+        """How many tasks run now."""
+        return len(self._busy)
+
+    @property
+    def waiting(self) -> int:
+        """How many tasks wait for their turn."""
+        return self._turns.waiting
+
+    async def _answer(self, function: object, args: tuple[object, ...], limit_s: float) -> Reply:
+        with room_in(SCRATCH):
+            child = await self._child()
+        self._busy.add(child)
+        try:
+            with room_in(SCRATCH):
+                request = pickle.dumps((function, await child.lend(args)), protocol=5)
+            async with asyncio.timeout(limit_s):
+                reply = await child.ask(request)
+            is_fit = await child.tidy()
+        except BaseException as error:
+            await child.kill()
+            raise _explained(error, child, limit_s) from error
+        finally:
+            self._busy.discard(child)
+        # After a lack of memory, what it holds is not given back, and the next task would miss it.
+        if (
+            self._closed
+            or not is_fit
+            or child.tasks >= self._max_tasks
+            or isinstance(reply, OutOfMemoryError)
+        ):
+            await child.kill()
+        else:
+            self._idle.append(child)
+        return reply
+
+    async def close(self) -> None:
+        """Kill every child, now; tasks still running raise CrashedError."""
+        self._closed = True
+        await asyncio.gather(*(child.kill() for child in [*self._idle, *self._busy]))
+        self._idle.clear()
+
+    async def _child(self) -> "_Child":
+        if self._closed:
+            raise RuntimeError("the pool is closed")
+        while self._idle:
+            child = self._idle.pop()
+            if child.alive:
+                return child
+            await child.kill()
+        if not self._swept:
+            self._swept = True
+            await asyncio.to_thread(remove_abandoned)
+        return await _Child.start(self._memory_bytes)
+
+
+def _explained(error: BaseException, child: "_Child", limit_s: float) -> BaseException:
+    if isinstance(error, TimeoutError):
+        return TimeLimitError(
+            f"reading took longer than {limit_s:g} s and was stopped; another attempt may succeed"
+        )
+    if isinstance(error, (EOFError, OSError)):
+        log.warning("a reading process died", extra={"exit_status": child.exit_status})
+        return CrashedError(
+            f"the process reading this file died (status {child.exit_status}); another attempt may succeed"
+        )
+    return error
+
+
+class _Child:
+    """A running `docmill.workers.child`, the socket to it and its desk."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        desk: Desk,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self.tasks = 0
+        self._process = process
+        self._desk = desk
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def start(cls, memory_bytes: int) -> "_Child":
+        ours, theirs = socket.socketpair()
+        with theirs:
+            # In a thread, since forking takes milliseconds; shielded, since a thread cannot be cancelled.
+            starting = asyncio.ensure_future(asyncio.to_thread(_launch, theirs, memory_bytes))
+            try:
+                process, desk = await asyncio.shield(starting)
+            except asyncio.CancelledError:
+                ours.close()  # the child sees it and ends
+                await asyncio.shield(asyncio.to_thread(_end, *await starting))
+                raise
+        reader, writer = await asyncio.open_connection(sock=ours)
+        return cls(process, desk, reader, writer)
+
+    @property
+    def alive(self) -> bool:
+        # Not reaped: its number must stay its own until its group has been killed.
+        ended = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return ended is None
+
+    @property
+    def exit_status(self) -> int | None:
+        return self._process.poll()
+
+    async def lend(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
+        """The arguments, files among them lent."""
+        if not any(isinstance(argument, Path) for argument in arguments):
+            return arguments
+        return await asyncio.to_thread(self._desk.lend, arguments)
+
+    async def ask(self, request: bytes) -> Reply:
+        """The reply to a request, after its log records have been passed on.
+
+        Raises EOFError on death, TooLargeError if it writes too much.
+        """
+        self.tasks += 1
+        answering = asyncio.ensure_future(self._answer(request))
+        try:
+            while not (await asyncio.wait({answering}, timeout=_LOOKS_EVERY_S))[0]:
+                if await asyncio.to_thread(self._desk.is_overfull):
+                    raise TooLargeError(OVERFULL)
+            return await answering
+        finally:
+            answering.cancel()
+
+    async def _answer(self, request: bytes) -> Reply:
+        self._writer.write(LENGTH.pack(len(request)) + request)
+        await self._writer.drain()
+        while True:
+            kind, content = await self._message()
+            if kind != "log":
+                return content
+            name, level, message, extra = content
+            logging.getLogger(name).log(level, "%s", message, extra=extra)
+
+    async def _message(self) -> tuple[str, Reply]:
+        (length,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
+        if length > MAX_REPLY_BYTES:
+            raise EOFError("the reply is too long to be meant")
+        content = await self._reader.readexactly(length)
+        try:
+            kind, reply = loads(content)
+        except ValueError as error:
+            raise EOFError("the reply makes no sense") from error
+        return kind, reply
+
+    async def tidy(self) -> bool:
+        """Empty its work folder after a task; whether it is fit for another."""
+        return await asyncio.to_thread(self._tidied)
+
+    def _tidied(self) -> bool:
+        self._desk.clear()
+        process = Path("/proc", str(self._process.pid))
+        try:
+            resident = int((process / "statm").read_text().split()[1]) * _PAGE_BYTES
+            left_behind = (process / "task" / process.name / "children").read_text()
+        except OSError:  # it has just died, which the next task will see
+            return True
+        return resident <= MAX_RESIDENT_BYTES and not left_behind
+
+    async def kill(self) -> None:
+        """End it at once, and all it has started. Its work is lost; nothing it holds needs saving."""
+        self._writer.close()
+        with contextlib.suppress(OSError):
+            await self._writer.wait_closed()
+        await asyncio.shield(asyncio.to_thread(_end, self._process, self._desk))
+
+
+def _end(process: subprocess.Popen[bytes], desk: Desk) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    desk.remove()
+
+
+def _launch(connection: socket.socket, memory_bytes: int) -> tuple[subprocess.Popen[bytes], Desk]:
+    """A child that inherits no environment, hence no secrets, and no terminal, hence no Ctrl-C.
+
+    -P: the current folder, which anyone may have written to, is no place to import from.
+    """
+    desk = Desk()
+    environment = {
+        "PATH": os.defpath,
+        "LANG": "C.UTF-8",
+        "HOME": str(desk.work),
+        "TMPDIR": str(desk.work),
+        "PYTHONPATH": os.pathsep.join(_import_roots()),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_NUM_THREADS": "1",
+        "MALLOC_ARENA_MAX": "2",
+    }
+    command = [sys.executable, "-P", "-m", "docmill.workers.child"]
+    try:
+        process = subprocess.Popen(  # noqa: S603 - our own program, no shell
+            [*command, str(memory_bytes), str(desk.folder), str(desk.user)],
+            stdin=connection.fileno(),
+            stdout=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,
+        )
+    except BaseException:
+        desk.remove()
+        raise
+    return process, desk
+
+
+def _import_roots() -> list[str]:
+    """Where our modules come from: not the folder of a script, which the child would be free to read."""
+    files = [
+        getattr(module, "__file__", None) for name, module in list(sys.modules.items()) if name != "__main__"
+    ]
+    used: set[str] = set()
+    for file in filter(None, files):
+        containing = [path for path in sys.path if path and file.startswith(path + os.sep)]
+        used.update(sorted(containing, key=len)[-1:])
+    return [path for path in sys.path if path in used]

@@ -1,0 +1,216 @@
+"""The folders of one child: what is lent to it to read, and where it may write."""
+
+import contextlib
+import fcntl
+import logging
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Generator
+from pathlib import Path
+from secrets import token_hex
+from typing import NamedTuple, TypeGuard
+
+from docmill.errors import CorruptError
+from docmill.workers import sandbox
+
+log = logging.getLogger(__name__)
+
+PREFIX = "docmill-desk-"
+SCRATCH = "the temporary folder (TMPDIR)"
+"""Where desks are, as a person is told of it."""
+
+MAX_BYTES = 500_000_000
+MAX_FILES = 20_000
+_OF_THE_SYSTEM = (("dev",), ("proc",), ("sys",))
+_NEW_S = 60
+"""A desk younger than that may not be locked yet."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class _Original(NamedTuple):
+    path: Path
+    device: int
+    inode: int
+    size: int
+    changed_ns: int
+
+
+class Desk:
+    """`lent` and `work` in a folder that is locked for as long as its owner lives.
+
+    All methods touch the disk: call them in a thread.
+    """
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._lock = os.open(self.folder, _FOLDER)
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self.user = sandbox.user_for_children()
+        self.lent, self.work = self.folder / "lent", self.folder / "work"
+        self._is_removed = False
+        self._lent: dict[Path, _Original] = {}
+        for folder in (self.lent, self.work, self.folder):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            if os.geteuid() == 0:
+                os.chown(folder, self.user, self.user)
+
+    def lend(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
+        """The arguments, with the child's own path for every file: a link, or a copy where that cannot be.
+
+        What was lent before and is not asked for again is taken back. Raises CorruptError for a file that is
+        not there: a child cannot tell that from one it may not read.
+        """
+        files = {argument: _looked_at(argument) for argument in arguments if _is_lendable(argument)}
+        wanted = {self._place(path, number): seen for number, (path, seen) in enumerate(files.items())}
+        for place in [place for place, seen in self._lent.items() if wanted.get(place) != seen]:
+            place.unlink(missing_ok=True)
+            del self._lent[place]
+        for place, seen in wanted.items():
+            if place not in self._lent:
+                self._put(seen.path, place)
+                self._lent[place] = seen
+        places: dict[Path, Path] = {seen.path: place for place, seen in wanted.items()}
+        return tuple(
+            places.get(argument, argument) if isinstance(argument, Path) else argument
+            for argument in arguments
+        )
+
+    def clear(self) -> None:
+        """Empty the work folder."""
+        empty(self.work)
+
+    def is_overfull(self) -> bool:
+        """Whether more lies in the work folder than a task may write."""
+        size = count = 0
+        for folder, _, names in os.walk(self.work):
+            for name in names:
+                count += 1
+                with contextlib.suppress(OSError):
+                    size += (Path(folder) / name).lstat().st_blocks * 512
+            if size > MAX_BYTES or count > MAX_FILES:
+                return True
+        return False
+
+    def remove(self) -> None:
+        """Leave nothing. For when the child has ended."""
+        if self._is_removed:
+            return
+        self._is_removed = True
+        try:
+            _remove(self.folder)
+        except OSError as error:  # what is left will be removed as abandoned
+            log.warning("the desk of a reading process is left", extra={"error": error.strerror})
+        finally:
+            os.close(self._lock)
+
+    def _place(self, path: Path, number: int) -> Path:
+        return self.lent / (path.name if not number else f"{number}-{path.name}"[-255:])
+
+    def _put(self, original: Path, place: Path) -> None:
+        """Never the original's own rights: a process of another user may have to read it."""
+        status = original.stat()
+        readable = status.st_mode & (stat.S_IRUSR if status.st_uid == self.user else stat.S_IROTH)
+        if readable or not stat.S_ISREG(status.st_mode):
+            try:
+                os.link(original.resolve(), place)  # a link to a link leads where no child may look
+            except OSError:  # another file system, or not ours to link
+                if not stat.S_ISREG(status.st_mode):
+                    raise
+            else:
+                return
+        shutil.copyfile(original, place)
+        if os.geteuid() == 0:
+            os.chown(place, self.user, self.user)
+
+
+def remove_abandoned() -> None:
+    """Remove the desks of processes that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError), _opened(folder) as descriptor:
+            if os.fstat(descriptor).st_mtime > time.time() - _NEW_S:
+                continue
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove(folder)
+
+
+def _is_lendable(argument: object) -> TypeGuard[Path]:
+    return isinstance(argument, Path) and argument.parts[1:2] not in _OF_THE_SYSTEM and not argument.is_dir()
+
+
+def _looked_at(path: Path) -> _Original:
+    try:
+        status = path.stat()
+    except FileNotFoundError as error:
+        raise CorruptError(f"{path.name!r} is gone") from error
+    return _Original(path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def empty(folder: Path) -> None:
+    """Remove all that is in a folder, whatever it is."""
+    with _opened(folder) as descriptor:
+        _empty(descriptor)
+
+
+def _remove(folder: Path) -> None:
+    empty(folder)
+    folder.rmdir()
+
+
+@contextlib.contextmanager
+def _opened(folder: Path | str, *, within: int | None = None) -> Generator[int]:
+    try:
+        descriptor = os.open(folder, _FOLDER, dir_fd=within)
+    except PermissionError:  # made so that its owner may not look
+        with _known(folder, within) as known:
+            Path(f"/proc/self/fd/{known}").chmod(0o700)
+        descriptor = os.open(folder, _FOLDER, dir_fd=within)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _known(folder: Path | str, within: int | None) -> Generator[int]:
+    descriptor = os.open(folder, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _empty(folder: int) -> None:
+    """By descriptors and without following links, however deep: what lies there was put to harm.
+
+    Folders found in a folder are moved up first, so that no path grows.
+    """
+    waiting = _without_files(folder)
+    while waiting:
+        name = waiting.pop()
+        with _opened(name, within=folder) as inner:
+            _open_up(inner)
+            for found in _without_files(inner):
+                with _opened(found, within=inner) as moving:
+                    _open_up(moving)  # a folder that may not be written cannot be moved
+                moved = token_hex(16)
+                os.rename(found, moved, src_dir_fd=inner, dst_dir_fd=folder)
+                waiting.append(moved)
+        os.rmdir(name, dir_fd=folder)
+
+
+def _open_up(folder: int) -> None:
+    with contextlib.suppress(PermissionError):  # a child may not, and does not make such folders for itself
+        os.fchmod(folder, 0o700)
+
+
+def _without_files(folder: int) -> list[str]:
+    """The folders in a folder, when all else in it is gone."""
+    with os.scandir(folder) as entries:
+        found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+    for name, is_folder in found:
+        if not is_folder:
+            os.unlink(name, dir_fd=folder)
+    return [name for name, is_folder in found if is_folder]

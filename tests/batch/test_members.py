@@ -1,0 +1,225 @@
+"""Documents that hold documents, in a run over a folder."""
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boxes import Boxes, Content
+from docmill.batch.folder import FolderLister, FolderReader
+from docmill.batch.records import RecordExporter, RecordFile
+from docmill.batch.runner import Done, Policy, Report, Runner
+from docmill.errors import CorruptError, MisconfiguredError, ServerError
+from docmill.model.document import Document
+from docmill.pipeline import PartLimits, Steps
+
+
+class Run:
+    """Runs over one folder, and what came of the last."""
+
+    def __init__(self, folder: Path, boxes: Boxes) -> None:
+        self.boxes = boxes
+        self.folder = folder / "in"
+        self.out = folder / "out.jsonl"
+        self.done: Counter[str] = Counter()
+        self.found = 0
+        self.folder.mkdir()
+        self.left_out: dict[str, tuple[str, ...]] = {}
+
+    def give(self, files: Mapping[str, Content]) -> None:
+        for name, content in files.items():
+            (self.folder / name).write_text(json.dumps(content))
+
+    async def __call__(self, policy: Policy = Policy(), *, retry_failed: bool = False) -> Report:  # noqa: B008  frozen
+        self.boxes.converted.clear()
+        self.done.clear()
+        self.found = 0
+        records = RecordFile(self.out)
+        known = records.open(keep=lambda record: not (retry_failed and record["status"] == "failed"))
+        boxes = self.boxes
+        steps = Steps(
+            reader=FolderReader(self.folder),
+            converter=boxes,
+            classifier=boxes,
+            extractor=boxes,
+            gate=boxes,
+            exporter=RecordExporter(records),
+            unpacker=boxes,
+        )
+        runner = Runner(steps, records, policy=policy, on_done=self._on_done, on_found=self._on_found)
+        try:
+            return await runner.run(FolderLister(self.folder).list(), known=known)
+        finally:
+            records.close()
+
+    def _on_done(self, done: Done) -> None:
+        self.done[f"{done.status} {done.ref.key}"] += 1
+        self.left_out |= {done.ref.key: done.left_out}
+
+    def _on_found(self, count: int) -> None:
+        self.found += count
+
+    @property
+    def records(self) -> dict[str, dict[str, Any]]:
+        records = [json.loads(line) for line in self.out.read_text().splitlines()]
+        assert len({record["source"] for record in records}) == len(records)
+        return {record["source"]: record for record in records}
+
+
+@pytest.fixture
+def run(tmp_path: Path, make_document: Callable[..., Document]) -> Run:
+    return Run(tmp_path, Boxes(make_document("Total 1.00")))
+
+
+async def test_parts_become_records_of_their_own(run: Run) -> None:
+    run.give({"a.zip": {"x/b.pdf": "b", "c.zip": {"d.pdf": "d"}}, "z.pdf": "z"})
+
+    report = await run()
+
+    assert set(run.records) == {"a.zip", "a.zip/x/b.pdf", "a.zip/c.zip", "a.zip/c.zip/d.pdf", "z.pdf"}
+    assert report.total == 5
+    assert run.found == 3
+    assert run.boxes.converted.count("b.pdf") == 1
+
+
+async def test_the_record_of_a_whole_names_its_parts(run: Run) -> None:
+    run.give({"a.zip": {"b.pdf": "b", "bad": "x"}})
+
+    await run()
+
+    assert run.records["a.zip"]["parts"] == [
+        {
+            "source": "a.zip/b.pdf",
+            "name": "b.pdf",
+            "kind": "member",
+            "first_page": None,
+            "last_page": None,
+            "problem": None,
+        },
+        {
+            "source": None,
+            "name": "bad",
+            "kind": "member",
+            "first_page": None,
+            "last_page": None,
+            "problem": "broken",
+        },
+    ]
+    assert set(run.records) == {"a.zip", "a.zip/b.pdf"}
+    assert run.left_out == {"a.zip": ("bad: broken",), "a.zip/b.pdf": ()}
+
+
+async def test_no_file_of_a_part_is_left(run: Run) -> None:
+    run.give({"a.zip": {"b.zip": {"c.pdf": "c"}}})
+
+    await run()
+
+    assert len(run.boxes.unpacked) == 2
+    assert not any(folder.exists() for folder in run.boxes.unpacked)
+
+
+async def test_a_second_run_takes_nothing_out_again(run: Run) -> None:
+    run.give({"a.zip": {"b.pdf": "b", "c.zip": {"d.pdf": "d"}}})
+    await run()
+
+    report = await run()
+
+    assert report.by_status == Counter({"unchanged": 4})
+    assert run.boxes.converted == []
+    assert run.found == 3
+
+
+async def test_parts_that_a_killed_run_did_not_reach_are_taken_up(run: Run) -> None:
+    run.give({"a.zip": {"b.pdf": "b", "c.zip": {"d.pdf": "d"}}})
+    await run()
+    lines = run.out.read_text().splitlines(keepends=True)
+    run.out.write_text("".join(line for line in lines if '"a.zip/c.zip/d.pdf", "content' not in line))
+
+    report = await run()
+
+    assert report.by_status == Counter({"completed": 3, "unchanged": 1})
+    assert set(run.records) == {"a.zip", "a.zip/b.pdf", "a.zip/c.zip", "a.zip/c.zip/d.pdf"}
+
+
+async def test_failed_parts_are_tried_again_when_asked_for(run: Run) -> None:
+    run.give({"a.zip": {"b.pdf": "b", "c.pdf": "c"}})
+    run.boxes.errors["b.pdf"] = [CorruptError("torn")]
+    first = await run()
+
+    report = await run(retry_failed=True)
+
+    assert first.by_status == Counter({"completed": 2, "failed": 1})
+    assert report.by_status == Counter({"completed": 2, "unchanged": 1})
+
+
+async def test_a_whole_that_fails_keeps_its_parts(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run.give({"a.zip": {"b.pdf": "b"}})
+
+    async def away(self: RecordExporter, ref: object, result: object) -> None:
+        del self, ref, result
+        raise CorruptError("no")
+
+    monkeypatch.setattr(RecordExporter, "export", away)
+
+    await run()
+
+    assert run.records["a.zip"]["status"] == "failed"
+    assert [part["source"] for part in run.records["a.zip"]["parts"]] == ["a.zip/b.pdf"]
+    assert run.records["a.zip/b.pdf"]["status"] == "failed"
+
+
+async def test_files_within_files_within_files_have_an_end(run: Run) -> None:
+    limits = PartLimits(depth=2)
+    run.give({"a.zip": {"a.zip": {"a.zip": {"a.zip": "deep"}}}})
+
+    await run(Policy(parts=limits))
+
+    assert set(run.records) == {"a.zip", "a.zip/a.zip", "a.zip/a.zip/a.zip"}
+    assert [part["problem"] for part in run.records["a.zip/a.zip/a.zip"]["parts"]] == [limits.too_deep]
+
+
+async def test_a_file_brings_so_many_others_and_no_more(run: Run) -> None:
+    limits = PartLimits(in_all=4)
+    run.give({"a.zip": {"b.zip": {"1": "x", "2": "x", "3": "x"}, "c.pdf": "x"}, "d.zip": {"1": "x"}})
+
+    await run(Policy(concurrency=1, parts=limits))
+
+    assert [part["problem"] for part in run.records["a.zip/b.zip"]["parts"]] == [None, None, limits.too_many]
+    assert run.records["d.zip/1"]["status"] == "completed"
+
+
+async def test_few_wholes_are_open_at_a_time(run: Run) -> None:
+    run.give({f"{number}.zip": {"a.pdf": "a", "b.pdf": "b"} for number in range(6)})
+
+    report = await run(Policy(concurrency=2, wholes=1))
+
+    assert report.by_status == Counter({"completed": 18})
+    assert run.boxes.most_running <= 2
+
+
+async def test_a_setup_that_must_be_mended_stops_the_run_from_within_a_part(run: Run) -> None:
+    run.give({"a.zip": {"b.pdf": "b"}})
+    run.boxes.errors["b.pdf"] = [MisconfiguredError("no")]
+
+    with pytest.raises(MisconfiguredError):
+        await run()
+
+    assert not any(folder.exists() for folder in run.boxes.unpacked)
+
+
+async def test_a_full_disk_is_tried_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run.give({"a.zip": {"b.pdf": "b"}})
+
+    def full(prefix: str) -> str:
+        raise OSError(28, "No space left on device", prefix)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+
+    await run(Policy(max_attempts=1))
+
+    assert run.records["a.zip"]["error"]["code"] == ServerError.code
+    assert run.records["a.zip"]["error"]["step"] == "unpack"

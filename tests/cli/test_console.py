@@ -1,0 +1,42 @@
+"""What commands write: whole, or not at all."""
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from docmill.cli.console import put
+from docmill.errors import MisconfiguredError
+
+
+def test_a_file_is_written_with_its_folders_and_over_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "model.json"
+
+    put(path, "old")
+    put(path, "new")
+
+    assert path.read_text() == "new"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_where_nothing_can_be_written_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(MisconfiguredError, match="cannot write"):
+        put(tmp_path / "file" / "model.json", "x")
+
+
+def test_a_full_disk_keeps_the_old_file_and_no_half_of_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    put(path, "old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(MisconfiguredError, match="File too large"):
+            put(path, "x" * 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,129 @@
+"""`docmill dead` on a vault whose documents failed for good."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from docmill.errors import CorruptError, EncryptedError
+from docmill.service.app import open_service
+from docmill.service.config.settings import Settings
+from docmill.service.storage.postgres_server import EmbeddedPostgres
+from docmill.service.store import claims
+from docmill.service.store.database import new_id
+
+DOCMILL = Path(sys.executable).with_name("docmill")
+
+
+class Dead:
+    """The commands on one data folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [DOCMILL, "dead", *arguments, "--data-dir", self.folder]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL
+        )
+
+    def letters(self) -> list[dict[str, str]]:
+        return json.loads(self("list", "--json").stdout)
+
+
+async def _fill(folder: Path) -> None:
+    async with open_service(Settings(data_dir=folder)) as service:
+        for name, error in [
+            ("a.pdf", CorruptError("it ends too early")),
+            ("b.pdf", EncryptedError("it has a password")),
+        ]:
+            accepted = await service.intake.accept(
+                _once(name.encode()), tenant_id=service.default_tenant_id, file_name=name
+            )
+            error.step = "transcribe"
+            async with service.database.tenant(service.default_tenant_id) as conn:
+                (claim,) = await claims.take(
+                    conn, [accepted.ingestion_id or new_id()], worker_id="w", lease_s=300, max_attempts=3
+                )
+                await claims.fail(conn, claim, error)
+
+
+async def _once(data: bytes) -> AsyncIterator[bytes]:
+    yield data
+
+
+@pytest.fixture
+def dead() -> Iterator[Dead]:
+    # Not pytest's folder: it is closed to the user under whom the server runs when tests run as root.
+    with tempfile.TemporaryDirectory(prefix="docmill-") as folder:
+        server = EmbeddedPostgres(Path(folder) / "postgres")
+        server.start()  # once, and not for every command
+        try:
+            asyncio.run(_fill(Path(folder)))
+            yield Dead(Path(folder))
+        finally:
+            server.stop()
+
+
+def test_letters_are_listed_redriven_and_forgotten(dead: Dead) -> None:
+    shown = dead("list")
+    locked = dead("list", "--code", "encrypted", "--step", "transcribe", "--limit", "1")
+    letters = dead.letters()
+    meant = dead("redrive", "--all", "--dry-run")
+    redriven = dead("redrive", letters[0]["id"])
+    again = dead("redrive", letters[0]["id"], "--json")
+    unasked = dead("purge", "--all")
+    purged = dead("purge", "--code", "corrupt", "--yes", "--json")
+    empty = dead("list")
+    none_such = dead("list", "--code", "timeout")
+
+    assert "a.pdf" in shown.stdout
+    assert "it ends too early" in shown.stdout
+    assert "b.pdf" in locked.stdout
+    assert "a.pdf" not in locked.stdout
+    assert [letter["file_name"] for letter in letters] == ["b.pdf", "a.pdf"]
+    assert all(letter["id"] in meant.stdout for letter in letters)
+    assert "2 dead letters meant; nothing was changed" in meant.stdout
+    assert datetime.fromisoformat(letters[0]["died_at"]).isoformat() == letters[0]["died_at"]
+    assert (redriven.returncode, redriven.stdout) == (0, "1 tried again\n")
+    assert again.returncode == 1
+    assert json.loads(again.stdout) == {"redriven": 0, "dropped": 0, "unknown": 1}
+    assert unasked.returncode == 2
+    assert "--yes" in unasked.stderr
+    assert (purged.returncode, json.loads(purged.stdout)) == (0, {"purged": 1, "unknown": 0})
+    assert empty.stdout == "no dead letters\n"
+    assert none_such.stdout == "no such dead letters\n"
+
+
+@pytest.mark.parametrize("arguments", [(), ("--all", "--code", "corrupt"), ("not-an-id",)])
+def test_it_must_be_clear_which_letters_are_meant(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    done = Dead(tmp_path)("redrive", *arguments)
+
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [("dead", "list"), ("status",), ("show", "0")], ids=" ".join)
+def test_who_only_looks_makes_no_vault(tmp_path: Path, command: tuple[str, ...]) -> None:
+    folder = tmp_path / "nothing"
+
+    done = subprocess.run(
+        [DOCMILL, *command, "--data-dir", folder], capture_output=True, text=True, check=False, timeout=120
+    )
+
+    assert done.returncode == 2
+    assert "there is no vault in" in done.stderr
+    assert not folder.exists()
+
+
+def test_an_error_code_that_does_not_exist_is_not_searched_for(tmp_path: Path) -> None:
+    done = Dead(tmp_path)("list", "--code", "corupt")
+
+    assert done.returncode == 2
+    assert "corrupt" in done.stderr

@@ -1,0 +1,65 @@
+from typing import Any
+
+from docmill.evaluation.html_report import page_of
+from docmill.evaluation.judge import Judge
+from docmill.evaluation.report import judged, report_of
+from docmill.evaluation.truth import Truth
+
+JUDGE = Judge({}, frozenset({"name", "number"}))
+PROOF = {"name": {"page": 2, "text": "<b>Bolts", "confidence": 0.75, "box": [0, 0, 1, 1]}}
+
+
+def _page(true: dict[str, Any], said: dict[str, Any] | None, pictures: dict[tuple[str, str], bytes]) -> str:
+    record = {
+        "status": "failed" if said is None else "completed",
+        "data": said,
+        "evidence": PROOF if said else {},
+        "error": {"code": "timeout"} if said is None else None,
+        "document_type": None,
+    }
+    documents = [judged("a&b.pdf", Truth("a&b.pdf", true), record, JUDGE)]
+    return page_of(report_of(documents), documents, pictures)
+
+
+def test_an_error_stands_beside_its_place() -> None:
+    page = _page({"name": "Nuts"}, {"name": "<b>Bolts"}, {("a&b.pdf", "name"): b"clip"})
+
+    assert "1 of 1 documents with errors" in page
+    assert "<h2>a&amp;b.pdf</h2>" in page
+    assert '<dd class="true">Nuts</dd>' in page
+    assert '<dd class="said">&lt;b&gt;Bolts</dd>' in page
+    assert "&lt;b&gt;Bolts (page 2, 75% sure)" in page
+    assert '<img alt="where name was read" src="data:image/webp;base64,Y2xpcA==">' in page
+
+
+def test_what_was_not_read_shows_the_first_page() -> None:
+    page = _page({"name": "Nuts"}, None, {("a&b.pdf", ""): b"page"})
+
+    assert "failed: timeout" in page
+    assert '<dd class="said">nothing</dd>' in page
+    assert "<summary>first page</summary><img" in page
+
+
+def test_what_was_read_in_vain_is_not_on_the_page() -> None:
+    page = _page({"name": "<b>Bolts", "number": None}, {"name": "<b>Bolts", "number": "7"}, {})
+
+    assert '<dd class="true">not on the page</dd>' in page
+    assert "<img" not in page
+
+
+def test_the_page_loads_and_runs_nothing() -> None:
+    page = _page({"name": "Nuts"}, {"name": "Nuts"}, {})
+
+    assert "0 of 1 documents with errors" in page
+    assert "<script" not in page
+    assert "default-src 'none'" in page
+    assert "http://" not in page
+    assert "https://" not in page
+
+
+def test_the_curve_says_what_is_risked() -> None:
+    page = _page({"name": "<b>Bolts", "number": "8"}, {"name": "<b>Bolts", "number": "7"}, {})
+
+    assert "from 0.0 % of the first 50.0 % of all values to 50.0 % of 100.0 %, at most 50.0 %." in page
+    assert "S2, the figure to quote" in page
+    assert '<polyline points="50.0,40.0 100.0,2.0"/>' in page

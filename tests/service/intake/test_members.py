@@ -1,0 +1,410 @@
+"""Documents that hold documents, in the vault."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from boxes import Boxes, Content
+from docmill.errors import CorruptError, EncryptedError, ServerError
+from docmill.model.document import Document, Part
+from docmill.pipeline import PartLimits
+from docmill.ports import Original, PartFile, Ref
+from docmill.resilience.breaker import Breaker
+from docmill.service.app import Service
+from docmill.service.config.settings import Settings
+from docmill.service.intake.accept import Accepted
+from docmill.service.intake.members import VaultReceiver
+from docmill.service.processing.process import Stages
+from docmill.service.protocol.claim_rules import ClaimLostError
+from docmill.service.store import claims, documents, ingestions, parts
+from docmill.service.store.claims import Claim
+from docmill.service.store.documents import DocumentRow
+from docmill.service.store.ingestions import IngestionRow
+from docmill.service.store.parts import PartRow, WholeRow
+from docmill.service.worker import run_worker
+from scripted import Running, Upload
+
+Put = Callable[..., Awaitable[Accepted]]
+
+
+MAIL: Content = {"": "body", "b.pdf": "b", "c.pdf": "c"}
+
+
+class AtOnceError(ServerError):
+    delays_s = (0.0,)
+
+
+@pytest.fixture
+def boxes(make_document: Callable[..., Document]) -> Boxes:
+    return Boxes(make_document("Total 1.00"))
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    limits = settings.limits.model_copy(update={"parts_depth": 2, "parts_in_all": 6})
+    return settings.model_copy(update={"limits": limits})
+
+
+@pytest.fixture
+def stages(boxes: Boxes) -> Stages:
+    return boxes.stages()
+
+
+@pytest.fixture
+def put(upload: Upload) -> Put:
+    async def accept(content: Content, *, force: bool = False) -> Accepted:
+        return await upload(json.dumps(content).encode(), file_name="a.zip", force=force)
+
+    return accept
+
+
+class Sight:
+    """What there is in the vault."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def documents(self) -> dict[str, DocumentRow]:
+        async with self._service.database.tenant(self._service.default_tenant_id) as conn:
+            rows = await documents.page(conn, limit=100)
+        assert len({row.file_name for row in rows}) == len(rows)
+        return {row.file_name: row for row in rows}
+
+    async def parts(self, name: str) -> list[PartRow]:
+        row = (await self.documents())[name]
+        async with self._service.database.tenant(row.tenant_id) as conn:
+            return await parts.of_document(conn, row.id)
+
+    async def wholes(self, name: str) -> list[WholeRow]:
+        row = (await self.documents())[name]
+        async with self._service.database.tenant(row.tenant_id) as conn:
+            return await parts.wholes_of(conn, row.id)
+
+    async def history(self, name: str) -> list[IngestionRow]:
+        row = (await self.documents())[name]
+        async with self._service.database.tenant(row.tenant_id) as conn:
+            return await ingestions.of_document(conn, row.id)
+
+    async def at_rest(self) -> dict[str, DocumentRow]:
+        """The documents, once none is under way."""
+        async with asyncio.timeout(20):
+            async for _ in self._service.feed.follow(self._service.default_tenant_id, 0):
+                found = await self.documents()
+                if all(row.state != "processing" for row in found.values()):
+                    return found
+        raise AssertionError
+
+
+@pytest.fixture
+def sight(service: Service) -> Sight:
+    return Sight(service)
+
+
+async def test_what_a_document_holds_becomes_documents(
+    put: Put, working: Running, sight: Sight, service: Service
+) -> None:
+    await put({"x/b.pdf": "b", "c.zip": {"d.pdf": "d"}, "bad": ""})
+
+    async with working():
+        found = await sight.at_rest()
+
+    assert set(found) == {"a.zip", "b.pdf", "c.zip", "d.pdf"}
+    assert {row.state for row in found.values()} == {"ready"}
+    assert (found["a.zip"].title, found["a.zip"].page_count) == ("a.zip", 0)
+    assert [(part.name, part.problem, part.state) for part in await sight.parts("a.zip")] == [
+        ("x/b.pdf", None, "ready"),
+        ("c.zip", None, "ready"),
+        ("bad", "broken", None),
+    ]
+    assert [whole.parent_id for whole in await sight.wholes("d.pdf")] == [found["c.zip"].id]
+    assert await service.blobs.get(found["d.pdf"].file_path) == b'"d"'
+
+
+async def test_a_part_says_where_it_comes_from(put: Put, working: Running, sight: Sight) -> None:
+    accepted = await put({"c.zip": {"d.pdf": "d"}})
+
+    async with working():
+        found = await sight.at_rest()
+
+    (ingestion,) = await sight.history("d.pdf")
+    assert ingestion.source_metadata == {
+        "part_of": str(found["c.zip"].id),
+        "root_ingestion_id": str(accepted.ingestion_id),
+        "depth": 2,
+    }
+
+
+async def test_the_same_attachment_of_two_mails_is_one_document(
+    put: Put, working: Running, sight: Sight
+) -> None:
+    await put({"c.zip": {"d.pdf": "d"}, "e.zip": {"other": "x", "d.pdf": "d"}})
+
+    async with working():
+        found = await sight.at_rest()
+
+    assert set(found) == {"a.zip", "c.zip", "e.zip", "d.pdf", "other"}
+    assert {whole.parent_title for whole in await sight.wholes("d.pdf")} == {"c.zip", "e.zip"}
+    assert len(await sight.history("d.pdf")) == 1
+
+
+async def test_an_archive_is_found_by_the_names_in_it(put: Put, working: Running, service: Service) -> None:
+    await put({"hidden treasure.pdf": "b"})
+
+    async with working():
+        await Sight(service).at_rest()
+
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        found = await documents.page(conn, query="treasure")
+    assert {row.file_name for row in found} == {"a.zip", "hidden treasure.pdf"}
+
+
+async def test_a_retry_of_the_whole_takes_nothing_in_twice(
+    put: Put, working: Running, sight: Sight, boxes: Boxes
+) -> None:
+    boxes.whole_errors = [AtOnceError("away"), AtOnceError("away")]
+    await put(MAIL)
+
+    async with working():
+        found = await sight.at_rest()
+
+    assert set(found) == {"a.zip", "b.pdf", "c.pdf"}
+    assert [part.name for part in await sight.parts("a.zip")] == ["b.pdf", "c.pdf"]
+    assert [len(await sight.history(name)) for name in ("b.pdf", "c.pdf")] == [1, 1]
+    assert len(boxes.unpacked) == 3
+
+
+async def test_a_part_that_failed_is_not_begun_again_by_a_retry_of_its_whole(
+    put: Put, working: Running, sight: Sight, boxes: Boxes
+) -> None:
+    boxes.errors["b.pdf"] = [CorruptError("torn")]
+    boxes.whole_errors = [AtOnceError("away")]
+    await put(MAIL)
+
+    async with working():
+        found = await sight.at_rest()
+
+    assert (found["b.pdf"].state, found["a.zip"].state) == ("failed", "ready")
+    assert len(await sight.history("b.pdf")) == 1
+
+
+async def test_a_part_that_failed_is_begun_again_by_a_new_upload_of_its_whole(
+    put: Put, working: Running, sight: Sight, boxes: Boxes
+) -> None:
+    boxes.errors["b.pdf"] = [CorruptError("torn")]
+    async with working():
+        await put(MAIL)
+        await sight.at_rest()
+        await put(MAIL, force=True)
+        found = await sight.at_rest()
+
+    assert {row.state for row in found.values()} == {"ready"}
+    assert len(await sight.history("b.pdf")) == 2
+    assert len(await sight.history("c.pdf")) == 1
+    assert len(await sight.parts("a.zip")) == 2
+
+
+async def test_a_locked_part_waits_for_its_password_however_often_it_comes(
+    put: Put, upload: Upload, working: Running, sight: Sight, boxes: Boxes, service: Service
+) -> None:
+    boxes.errors["b.pdf"] = [EncryptedError("it has a password")]
+    async with working():
+        await put(MAIL)
+        await sight.at_rest()
+        await put(MAIL, force=True)
+        await upload(json.dumps({"": "body", "b.pdf": "b"}).encode(), file_name="other.zip")
+        found = await sight.at_rest()
+        kept = len(await sight.history("b.pdf"))
+        await service.intake.reprocess(found["b.pdf"].id, tenant_id=service.default_tenant_id)
+        again = await sight.at_rest()
+
+    assert (found["b.pdf"].state, kept) == ("failed", 1)
+    assert again["b.pdf"].state == "ready"
+
+
+async def test_files_within_files_have_an_end(put: Put, working: Running, sight: Sight) -> None:
+    await put({"1.zip": {"2.zip": {"3.zip": "deep"}}})
+
+    async with working():
+        found = await sight.at_rest()
+
+    assert set(found) == {"a.zip", "1.zip", "2.zip"}
+    assert [part.problem for part in await sight.parts("2.zip")] == [PartLimits(depth=2).too_deep]
+    assert found["2.zip"].state == "ready"
+
+
+async def test_an_upload_brings_so_many_files_and_no_more(put: Put, working: Running, sight: Sight) -> None:
+    await put({"1.zip": {str(number): "x" + str(number) for number in range(9)}})
+
+    async with working():
+        await sight.at_rest()
+
+    problems = [part.problem for part in await sight.parts("1.zip")]
+    assert problems == [None] * 5 + [PartLimits(in_all=6).too_many] * 4
+
+
+class Circle:
+    """Two archives that hold each other, as no JSON can."""
+
+    def __init__(self, *contents: bytes) -> None:
+        self._contents = contents
+
+    async def unpack(self, original: Original, document: Document, folder: Path) -> list[PartFile]:
+        content = await asyncio.to_thread(original.path.read_bytes)
+        other = self._contents[(self._contents.index(content) + 1) % len(self._contents)]
+        path = folder / "other"
+        await asyncio.to_thread(path.write_bytes, other)
+        return [PartFile(document.parts[0], path)]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_archives_that_hold_each_other_are_taken_in_once(
+    service: Service, boxes: Boxes, upload: Upload, sight: Sight, *, fails: bool
+) -> None:
+    contents = b'{"x.zip": ""}', b'{"y.zip": ""}'
+    if fails:
+        boxes.whole_errors = [CorruptError("no")] * 100
+        contents = b'{"x.zip": "", "": ""}', b'{"y.zip": "", "": ""}'
+    stages = replace(boxes.stages(), unpacker=Circle(*contents))
+    stop = asyncio.Event()
+    await upload(contents[0], file_name="first.zip")
+
+    working = asyncio.create_task(run_worker(service, stages, stop))
+    found = await sight.at_rest()
+    stop.set()
+    await working
+
+    assert set(found) == {"first.zip", "x.zip"}
+    assert {row.state for row in found.values()} == {"failed" if fails else "ready"}
+    assert [len(await sight.history(name)) for name in found] == [1, 1]
+    assert [len(await sight.wholes(name)) for name in found] == [1, 1]
+
+
+async def test_an_archive_that_holds_itself_says_so(
+    service: Service, boxes: Boxes, upload: Upload, sight: Sight
+) -> None:
+    content = b'{"x.zip": ""}'
+    stages = replace(boxes.stages(), unpacker=Circle(content))
+    stop = asyncio.Event()
+    await upload(content, file_name="first.zip")
+
+    working = asyncio.create_task(run_worker(service, stages, stop))
+    await sight.at_rest()
+    stop.set()
+    await working
+
+    assert [part.problem for part in await sight.parts("first.zip")] == ["the file holds itself"]
+
+
+@pytest.fixture
+async def claim(service: Service, put: Put) -> Claim:
+    accepted = await put(MAIL)
+    assert accepted.ingestion_id is not None
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        (claim,) = await claims.take(
+            conn, [accepted.ingestion_id], worker_id="one", lease_s=300, max_attempts=3
+        )
+    return claim
+
+
+REF = Ref("a.zip", "a.zip")
+
+
+def receiver(service: Service, claim: Claim, place: Path) -> VaultReceiver:
+    return VaultReceiver(service.intake, service.database, claim, place, PartLimits(), Breaker("files"))
+
+
+def part_files(folder: Path, *names: str) -> Sequence[PartFile]:
+    files: list[PartFile] = []
+    for name in names:
+        path = folder / name
+        path.write_text(name)
+        files.append(PartFile(Part(name, "attachment"), path))
+    return files
+
+
+@pytest.mark.parametrize("names", [["b.pdf"], []])
+async def test_who_lost_the_claim_links_nothing(
+    service: Service, claim: Claim, tmp_path: Path, sight: Sight, names: list[str]
+) -> None:
+    stale = receiver(service, replace(claim, fence=claim.fence - 1), tmp_path)
+
+    with pytest.raises(ClaimLostError):
+        await stale.receive(REF, part_files(tmp_path, *names))
+
+    assert set(await sight.documents()) == {"a.zip"}
+    assert await sight.parts("a.zip") == []
+    assert await service.blobs.keys("incoming") == []
+
+
+async def test_what_an_earlier_reading_found_more_is_forgotten(
+    service: Service, claim: Claim, tmp_path: Path, sight: Sight
+) -> None:
+    receiving = receiver(service, claim, tmp_path)
+    await receiving.receive(REF, part_files(tmp_path, "b.pdf", "c.pdf"))
+
+    await receiving.receive(REF, part_files(tmp_path, "d.pdf"))
+
+    assert [part.name for part in await sight.parts("a.zip")] == ["d.pdf"]
+
+
+async def test_a_worker_that_takes_over_goes_on_where_the_other_stopped(
+    service: Service, claim: Claim, tmp_path: Path, sight: Sight
+) -> None:
+    files = part_files(tmp_path, "b.pdf", "c.pdf")
+    before = receiver(service, claim, tmp_path)
+    await before.receive(REF, files[:1])
+    async with service.database.tenant(claim.tenant_id) as conn:
+        assert await claims.set_back(conn, claim, error=None, delay_s=0, counts=False)
+        (taken_over,) = await claims.take(
+            conn, [claim.ingestion_id], worker_id="two", lease_s=300, max_attempts=3
+        )
+
+    await receiver(service, taken_over, tmp_path).receive(REF, files)
+
+    assert [part.name for part in await sight.parts("a.zip")] == ["b.pdf", "c.pdf"]
+    assert [len(await sight.history(name)) for name in ("b.pdf", "c.pdf")] == [1, 1]
+    assert len(await sight.documents()) == 3
+    with pytest.raises(ClaimLostError):
+        await before.receive(REF, files[:1])
+    assert len(await sight.parts("a.zip")) == 2
+
+
+async def test_an_empty_part_is_named_and_not_taken(
+    service: Service, claim: Claim, tmp_path: Path, sight: Sight
+) -> None:
+    files = part_files(tmp_path, "b.pdf")
+    (tmp_path / "b.pdf").write_bytes(b"")
+
+    (part,) = await receiver(service, claim, tmp_path).receive(REF, files)
+
+    assert part.problem == "the file is empty"
+    assert [row.problem for row in await sight.parts("a.zip")] == ["the file is empty"]
+
+
+async def test_another_owner_sees_no_links(service: Service, claim: Claim, tmp_path: Path) -> None:
+    await receiver(service, claim, tmp_path).receive(REF, part_files(tmp_path, "b.pdf"))
+
+    async with service.database.tenant(uuid4()) as conn:
+        assert await parts.of_document(conn, claim.document_id) == []
+        assert await parts.count_of_root(conn, claim.ingestion_id) == 0
+
+
+async def test_the_list_can_leave_parts_out(
+    put: Put, working: Running, sight: Sight, service: Service
+) -> None:
+    await put(MAIL)
+
+    async with working():
+        await sight.at_rest()
+
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        assert [row.file_name for row in await documents.page(conn, parts=False)] == ["a.zip"]
+        mail = (await documents.page(conn, parts=False))[0]
+        links = await parts.links(conn, mail.id)
+    assert [part.name for part in links.parts] == ["b.pdf", "c.pdf"]
+    assert links.wholes == []

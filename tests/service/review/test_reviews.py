@@ -1,0 +1,384 @@
+"""What people said, weighed against the checks, also when a document is processed again."""
+
+from collections.abc import Awaitable, Callable
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+import pytest
+import zstandard
+from psycopg.types.json import Jsonb
+from pydantic import BaseModel, Field
+
+from docmill.errors import ChangedError, ServerError
+from docmill.model import codec
+from docmill.model.document import Box, Document
+from docmill.model.result import Failure, Schema
+from docmill.service import sweeper as sweeping
+from docmill.service.app import Service
+from docmill.service.review.review import Case, RefusedError, Wish, value_at
+from docmill.service.review.reviews import Reviews
+from docmill.service.store import documents, reviews, sweeps
+from docmill.service.store.database import new_id
+from docmill.service.store.reviews import NewReview, Standing
+from docmill.service.sweeper import Sweeper
+from docmill.understanding.gate import RuleGate
+from scripted import Eyes, Running, Script, Upload
+
+RECEIPT = """
+Corner Bakery                                   2026-11-03
+Bread                                               4.50
+Total                                              12.90 EUR
+"""
+DATA = {"seller": {"name": "Corner Bakery"}, "issue_date": "2026-11-03", "gross_total": "12.90"}
+COMPUTED = {"page": None, "box": None, "text": None, "match": "computed"}
+
+Finish = Callable[..., Awaitable[UUID]]
+
+
+@pytest.fixture
+def finish(service: Service, make_document: Callable[..., Document]) -> Finish:
+    """Completes a document's ingestion; its id. sure: of the seller."""
+
+    async def finish_ingestion(document_id: UUID, sure: float, *, is_kept: bool = True, **data: Any) -> UUID:  # noqa: ANN401  of JSON
+        path = f"transcriptions/{new_id()}"
+        if is_kept:
+            await service.blobs.put_once(path, codec.dumps(make_document(RECEIPT)))
+        uncertain = {"check": "confidence", "message": "Seller is uncertain.", "fields": ["seller.name"]}
+        evidence = {name: {**COMPUTED, "confidence": 1.0} for name in ("issue_date", "gross_total")}
+        evidence["seller.name"] = {**COMPUTED, "confidence": sure}
+        async with service.database.tenant(service.default_tenant_id) as conn:
+            cur = await conn.execute(
+                """
+                UPDATE ingestion
+                   SET status = 'completed', completed_at = clock_timestamp(), structured_data = %(data)s,
+                       classification = '{"document_type": "receipt", "title": "A receipt"}',
+                       evidence = %(evidence)s, verdict = %(verdict)s, valid_structured_data = %(valid)s,
+                       transcription_file_path = %(path)s
+                 WHERE document_id = %(id)s AND status = 'in-progress'
+                RETURNING id
+                """,
+                {
+                    "id": document_id,
+                    "data": Jsonb({**DATA, **data}),
+                    "evidence": Jsonb(evidence),
+                    "verdict": Jsonb({"failures": [uncertain] if sure < 0.5 else []}),
+                    "valid": sure >= 0.5,
+                    "path": path,
+                },
+            )
+            row = await cur.fetchone()
+        assert row is not None
+        return row[0]
+
+    return finish_ingestion
+
+
+async def _state(service: Service, document_id: UUID) -> str:
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        row = await documents.get(conn, document_id)
+    assert row is not None
+    return row.state
+
+
+async def test_a_new_result_is_judged_with_what_was_said_before(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_id = (await upload()).document_id
+    first = await finish(document_id, 0.3)
+    confirm = Wish("seller.name", "confirm")
+    assert await service.reviews.add(document_id, [confirm], tenant_id=tenant_id, ingestion_id=first)
+    await service.intake.reprocess(document_id, tenant_id=tenant_id)
+    await finish(document_id, 0.2, seller={"name": "Comer Bakery"})
+    before = await _state(service, document_id)
+
+    await service.reviews.settle(document_id, tenant_id=tenant_id)
+
+    assert (before, await _state(service, document_id)) == ("needs_review", "ready")
+    reviewed = await service.reviews.of(document_id, tenant_id=tenant_id)
+    assert reviewed is not None
+    assert reviewed.current["seller.name"].is_contradicted
+    assert reviewed.standing.data == DATA
+    with pytest.raises(ChangedError, match="processed again"):
+        await service.reviews.add(document_id, [confirm], tenant_id=tenant_id, ingestion_id=first)
+
+
+async def test_what_is_said_while_the_document_is_processed_again_lies_over_the_new_result(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_id = (await upload()).document_id
+    first = await finish(document_id, 0.9)
+    await service.intake.reprocess(document_id, tenant_id=tenant_id)
+    corrections = [
+        Wish("gross_total", "correct", "13.00"),
+        Wish("issue_date", "correct", "2026-11-04"),
+    ]
+    assert await service.reviews.add(document_id, corrections, tenant_id=tenant_id, ingestion_id=first)
+
+    await finish(document_id, 0.9)
+
+    async with service.database.tenant(tenant_id) as conn:
+        before = await documents.get(conn, document_id)
+    assert before is not None
+    assert before.structured_data == {**DATA, "gross_total": "13.00", "issue_date": "2026-11-04"}
+    assert (before.state, before.document_date) == ("needs_review", date(2026, 11, 4))
+
+
+async def test_results_that_no_worker_has_judged_with_reviews_are_judged_by_the_sweeper(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_ids = [(await upload(f"{number}".encode())).document_id for number in range(3)]
+    for document_id in document_ids:
+        first = await finish(document_id, 0.3)
+        await service.reviews.confirm_all(document_id, tenant_id=tenant_id, ingestion_id=first)
+        await service.intake.reprocess(document_id, tenant_id=tenant_id)
+        await finish(document_id, 0.2)
+
+    await Sweeper(service).judge_reviews()
+
+    assert [await _state(service, document_id) for document_id in document_ids] == ["ready"] * 3
+    async with service.database.connection() as conn:
+        assert await sweeps.to_judge(conn, after=UUID(int=0), limit=10) == []
+
+
+async def test_reviews_that_cannot_be_judged_keep_none_of_the_others_waiting(
+    service: Service, upload: Upload, finish: Finish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "_DOCUMENTS", 1)
+    tenant_id = service.default_tenant_id
+    document_ids = sorted([(await upload(f"{number}".encode())).document_id for number in range(3)])
+    for document_id in document_ids:
+        first = await finish(document_id, 0.3)
+        await service.reviews.confirm_all(document_id, tenant_id=tenant_id, ingestion_id=first)
+        await service.intake.reprocess(document_id, tenant_id=tenant_id)
+        await finish(document_id, 0.2)
+    settle = service.reviews.settle
+
+    async def settle_others(document_id: UUID, *, tenant_id: UUID) -> None:
+        if document_id == document_ids[0]:
+            raise ServerError("its transcription is out of reach")
+        await settle(document_id, tenant_id=tenant_id)
+
+    monkeypatch.setattr(service.reviews, "settle", settle_others)
+    await Sweeper(service).judge_reviews()
+
+    states = [await _state(service, document_id) for document_id in document_ids]
+    assert states == ["needs_review", "ready", "ready"]
+
+
+async def test_a_result_under_reviews_that_were_all_taken_back_is_not_waited_for(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_id = (await upload()).document_id
+    first = await finish(document_id, 0.9)
+    wish = Wish("gross_total", "correct", "13.00")
+    await service.reviews.add(document_id, [wish], tenant_id=tenant_id, ingestion_id=first)
+    await service.reviews.undo_last(document_id, tenant_id=tenant_id, ingestion_id=first)
+    await service.intake.reprocess(document_id, tenant_id=tenant_id)
+
+    await finish(document_id, 0.9)
+
+    assert await _state(service, document_id) == "ready"
+
+
+async def test_a_date_that_is_none_does_not_keep_a_result_from_its_document(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_id = (await upload()).document_id
+    first = await finish(document_id, 0.9)
+    async with service.database.tenant(tenant_id) as conn:
+        said = [NewReview("issue_date", "correct", "2026-02-31", before=None, machine=None)]
+        await reviews.add(
+            conn,
+            tenant_id=tenant_id,
+            document_id=document_id,
+            ingestion_id=first,
+            reviewed_by=new_id(),
+            reviews=said,
+        )
+    await service.intake.reprocess(document_id, tenant_id=tenant_id)
+
+    await finish(document_id, 0.9)
+
+    assert await _state(service, document_id) == "needs_review"
+
+
+async def test_a_result_that_is_replaced_meanwhile_is_left_to_whoever_replaced_it(
+    service: Service, upload: Upload, finish: Finish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_id = (await upload()).document_id
+    first = await finish(document_id, 0.3)
+    await service.reviews.confirm_all(document_id, tenant_id=tenant_id, ingestion_id=first)
+    get = service.blobs.get
+
+    async def get_late(key: str) -> bytes:
+        await service.intake.reprocess(document_id, tenant_id=tenant_id)
+        await finish(document_id, 0.2)
+        return await get(key)
+
+    monkeypatch.setattr(service.blobs, "get", get_late)
+    await service.reviews.settle(document_id, tenant_id=tenant_id)
+
+    assert await _state(service, document_id) == "needs_review"
+
+
+async def test_a_large_document_is_judged_beside_the_loop(
+    service: Service, upload: Upload, finish: Finish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Document, "is_large", property(lambda _: True))
+    document_id = (await upload()).document_id
+    ingestion_id = await finish(document_id, 0.3)
+
+    await service.reviews.confirm_all(
+        document_id, tenant_id=service.default_tenant_id, ingestion_id=ingestion_id
+    )
+
+    assert await _state(service, document_id) == "ready"
+
+
+async def test_a_result_that_nobody_spoke_of_is_left_as_it_is(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    document_id = (await upload()).document_id
+    await service.reviews.settle(document_id, tenant_id=service.default_tenant_id)
+    await finish(document_id, 0.3)
+
+    await service.reviews.settle(document_id, tenant_id=service.default_tenant_id)
+
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        row = await documents.get(conn, document_id)
+    assert row is not None
+    assert (row.state, row.verdict) == ("needs_review", None)
+
+
+async def test_without_what_was_read_the_checks_of_then_count(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    document_id = (await upload()).document_id
+    ingestion_id = await finish(document_id, 0.3, is_kept=False)
+    said = [Wish("gross_total", "correct", "13,00 EUR", is_typed=True, page=7, box=Box(0, 0, 1, 1))]
+
+    await service.reviews.add(
+        document_id, said, tenant_id=service.default_tenant_id, ingestion_id=ingestion_id
+    )
+
+    reviewed = await service.reviews.of(document_id, tenant_id=service.default_tenant_id)
+    assert reviewed is not None
+    assert [failure.check for failure in reviewed.failures] == ["confidence"]
+    assert reviewed.standing.data == {**DATA, "gross_total": "13.00"}
+
+
+@pytest.mark.parametrize(("content", "says"), [(b"torn", None), (b'{"format": 99}', "newer release")])
+async def test_a_review_does_without_a_text_that_cannot_be_read_and_waits_for_a_release_that_can(
+    service: Service, upload: Upload, finish: Finish, content: bytes, says: str | None
+) -> None:
+    tenant_id = service.default_tenant_id
+    document_id = (await upload()).document_id
+    ingestion_id = await finish(document_id, 0.3, is_kept=False)
+    reviewed = await service.reviews.of(document_id, tenant_id=tenant_id)
+    assert reviewed is not None
+    path = reviewed.standing.transcription_file_path or ""
+    await service.blobs.put_once(path, content if says is None else zstandard.compress(content))
+
+    if says is None:
+        await service.reviews.confirm_all(document_id, tenant_id=tenant_id, ingestion_id=ingestion_id)
+    else:
+        with pytest.raises(ServerError, match=says):
+            await service.reviews.confirm_all(document_id, tenant_id=tenant_id, ingestion_id=ingestion_id)
+
+    assert await _state(service, document_id) == ("ready" if says is None else "needs_review")
+
+
+async def test_a_document_that_is_gone_takes_no_word(
+    service: Service, upload: Upload, finish: Finish
+) -> None:
+    document_id = (await upload()).document_id
+    ingestion_id = await finish(document_id, 0.3)
+    async with service.database.tenant(service.default_tenant_id) as conn:
+        await conn.execute("DELETE FROM document WHERE id = %s", [document_id])
+
+    assert not await service.reviews.undo_last(
+        document_id, tenant_id=service.default_tenant_id, ingestion_id=ingestion_id
+    )
+
+
+async def test_a_worker_weighs_what_was_said_before_anew(
+    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+) -> None:
+    script.failures = (Failure(check="rule", message="The file breaks a rule."),)
+    tenant_id = service.default_tenant_id
+    accepted = await upload()
+    async with working():
+        row = await eyes.until(accepted, "needs_review")
+        assert row.ingestion_id is not None
+        await service.reviews.confirm_all(row.id, tenant_id=tenant_id, ingestion_id=row.ingestion_id)
+        confirmed = await eyes.document(accepted)
+        again = await service.intake.reprocess(row.id, tenant_id=tenant_id)
+        ready = await eyes.when(accepted, lambda now: now.ingestion_id == again and now.state == "ready")
+
+    assert confirmed.state == "ready"
+    assert ready.verdict is not None
+    assert "rule" in {failure["check"] for failure in ready.verdict["accepted"]}
+
+
+async def test_a_result_stands_though_what_was_said_cannot_be_weighed(
+    upload: Upload, working: Running, eyes: Eyes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unreachable(_self: Reviews, _document_id: UUID, *, tenant_id: UUID) -> None:
+        raise ServerError(f"nobody answers for {tenant_id}")
+
+    monkeypatch.setattr(Reviews, "settle", unreachable)
+    accepted = await upload()
+
+    async with working():
+        assert (await eyes.until(accepted, "ready")).title == "Invoice 7"
+
+
+class Ticket(BaseModel):
+    """A user's own fields, with a rule of their own."""
+
+    seat: int | None = Field(default=None, ge=1)
+
+
+def _case(data: dict[str, Any]) -> Case:
+    standing = Standing("ticket", new_id(), None, data, data, {}, {"failures": []}, {"failures": []})
+    return Case(standing, {}, Schema("ticket", Ticket), None, RuleGate())
+
+
+def test_the_schemas_own_rules_hold() -> None:
+    with pytest.raises(RefusedError) as refusal:
+        _case({"seat": None}).taken([Wish("seat", "correct", 0)])
+
+    assert refusal.value.faults == {"seat": "Input should be greater than or equal to 1."}
+
+
+def test_a_value_that_is_sent_as_it_was_is_a_confirmation() -> None:
+    (kept,) = _case({"seat": 5}).taken([Wish("seat", "correct", 5)])
+
+    assert (kept.action, kept.value) == ("confirm", 5)
+
+
+def test_a_path_that_leads_nowhere_has_no_value() -> None:
+    assert value_at({"lines": [{"a": 1}]}, "lines[0].a") == 1
+    assert value_at({"lines": [{"a": 1}]}, "lines[1].a") is None
+    assert value_at({"lines": 5}, "lines.a") is None
+
+
+async def test_other_schemas_can_be_given(service: Service, upload: Upload, finish: Finish) -> None:
+    schemas = {"receipt": Schema("receipt", Ticket), "other": Schema("other", Ticket)}
+    mine = Reviews(service.database, service.blobs, service.feed, RuleGate(), schemas)
+    document_id = (await upload()).document_id
+    ingestion_id = await finish(document_id, 0.3, seat=None)
+    said = [Wish("seat", "correct", "12", is_typed=True)]
+
+    await mine.add(document_id, said, tenant_id=service.default_tenant_id, ingestion_id=ingestion_id)
+
+    reviewed = await mine.of(document_id, tenant_id=service.default_tenant_id)
+    assert reviewed is not None
+    assert reviewed.standing.data == {**DATA, "seat": 12}

@@ -1,0 +1,92 @@
+"""Values as people type them."""
+
+import pytest
+from pydantic import JsonValue
+
+from docmill.schemas.outline import FieldOutline, Kind
+from docmill.service.review.typed_values import sent, typed
+
+
+def _typed(kind: Kind, name: str, text: str) -> JsonValue:
+    return typed(FieldOutline(name, kind), text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "text", "value"),
+    [
+        ("date", "issue_date", " 2026-11-03 ", "2026-11-03"),
+        ("date", "issue_date", "3.11.2026", "2026-11-03"),
+        ("date", "issue_date", "11/13/2026", "2026-11-13"),
+        ("date", "issue_date", "3 Nov 2026", "2026-11-03"),
+        ("date", "issue_date", "03/03/2026", "2026-03-03"),
+        ("time", "time", "14:32", "14:32:00"),
+        ("datetime", "at", "2026-11-03 14:32", "2026-11-03T14:32:00"),
+        ("decimal", "tip", "12,90", "12.90"),
+        ("decimal", "tip", "-1.234,50 €", "-1234.50"),
+        ("decimal", "tip", "(5.00)", "-5.00"),
+        ("decimal", "tip", "0.1234", "0.1234"),
+        ("integer", "count", "-5", -5),
+        ("boolean", "paid", "Yes", True),
+        ("boolean", "paid", "0", False),
+        ("text", "number", "a  b", "a  b"),
+        ("text", "seller.vat_id", "DE 136695976", "DE136695976"),
+        ("text", "payment.iban", "de89 3704 0044 0532 0130 00", "DE89370400440532013000"),
+        ("text", "currency", "€", "EUR"),
+    ],
+)
+def test_what_is_clear_is_taken(kind: Kind, name: str, text: str, value: JsonValue) -> None:
+    assert _typed(kind, name, text) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "text", "sentence"),
+    [
+        ("date", "issue_date", "03/11/2026", "Day or month first"),
+        ("date", "issue_date", "2026-02-30", "no such day"),
+        ("date", "issue_date", "soon", "not a date"),
+        ("time", "time", "noon", "not a time"),
+        ("datetime", "at", "noon", "not a date with a time"),
+        ("decimal", "tip", "1.234", "Write 1234 or 1.2340"),
+        ("decimal", "tip", "about 5", "not an amount"),
+        ("decimal", "tip", "5 and 6", "not an amount"),
+        ("integer", "count", "5.5", "whole number"),
+        ("boolean", "paid", "perhaps", "yes or no"),
+        ("text", "payment.bic", "nonsense!", "no valid BIC"),
+        ("text", "currency", "XXQ", "no currency"),
+        ("text", "number", "1" * 5001, "too long"),
+    ],
+)
+def test_what_is_not_is_refused_in_words(kind: Kind, name: str, text: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        _typed(kind, name, text)
+
+
+def test_a_choice_is_one_of_those_that_there_are() -> None:
+    color = FieldOutline("color", "text", choices=("Red", "Blue"))
+
+    assert typed(color, "red") == "Red"
+    with pytest.raises(ValueError, match="one of: Red, Blue"):
+        typed(color, "green")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "kept"),
+    [
+        ("decimal", "1.234", "1.234"),
+        ("decimal", 12.9, "12.9"),
+        ("decimal", "1.234,50", "1234.50"),
+        ("integer", 5, 5),
+        ("boolean", True, True),
+        ("text", "a", "a"),
+    ],
+)
+def test_programs_mean_what_they_say(kind: Kind, value: JsonValue, kept: JsonValue) -> None:
+    assert sent(FieldOutline("field", kind), value) == kept
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [("text", 5), ("integer", True), ("decimal", True), ("date", [1])]
+)
+def test_programs_are_told_of_wrong_kinds(kind: Kind, value: JsonValue) -> None:
+    with pytest.raises(ValueError, match="sent as a string"):
+        sent(FieldOutline("field", kind), value)

@@ -1,0 +1,90 @@
+import subprocess
+import sys
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from docmill.schemas.registry import REGISTRY
+from docmill.training.held_out import HeldOut, held_out, is_right, shippable
+from docmill.training.receipts import Example, Prepared, prepared, weighed
+from docmill.understanding.locate.evidence import values as leaves
+from docmill.understanding.receipts.extractor import LearnedExtractor
+from docmill.understanding.receipts.model import PATHS, Model, loads
+
+
+@pytest.fixture(scope="module")
+def documents(labelled: list[Example]) -> list[Prepared]:
+    return weighed([prepared(example) for example in labelled])
+
+
+@pytest.fixture(scope="module")
+def found(documents: list[Prepared]) -> list[HeldOut]:
+    return held_out(documents)
+
+
+@pytest.fixture(scope="module")
+def model(documents: list[Prepared], found: list[HeldOut]) -> Model:
+    return shippable(documents, found)
+
+
+def test_receipts_of_unseen_vendors_are_read_as_labelled(found: list[HeldOut]) -> None:
+    for path in PATHS.values():
+        right = [one.right[path] for one in found if path in one.right]
+        assert sum(right) / len(found) > 0.9, path
+
+
+def test_a_vendor_is_never_on_both_sides(found: list[HeldOut]) -> None:
+    folds = {one.document.example.vendor: set[int]() for one in found}
+    for one in found:
+        folds[one.document.example.vendor].add(one.fold)
+
+    assert all(len(own) == 1 for own in folds.values())
+
+
+async def test_a_stored_model_gives_the_same_answers(model: Model, labelled: list[Example]) -> None:
+    stored = loads(model.dumps())
+
+    for example in labelled[:5]:
+        one = await LearnedExtractor(model).extract(example.document, REGISTRY["receipt"])
+        other = await LearnedExtractor(stored).extract(example.document, REGISTRY["receipt"])
+        assert one == other
+
+
+def test_the_same_receipts_give_the_same_model(
+    documents: list[Prepared], found: list[HeldOut], model: Model
+) -> None:
+    assert shippable(documents, found).dumps() == model.dumps()
+
+
+async def test_every_value_has_its_evidence(model: Model, labelled: list[Example]) -> None:
+    extraction = await LearnedExtractor(model).extract(labelled[0].document, REGISTRY["receipt"])
+
+    values = dict(leaves(extraction.data))
+    assert set(values) == set(extraction.evidence)
+    assert set(PATHS.values()) <= set(values)
+    assert all(0 <= evidence.confidence <= 1 for evidence in extraction.evidence.values())
+
+
+def test_an_example_without_labels_teaches_nothing_wrong(labelled: list[Example]) -> None:
+    blank = prepared(replace(labelled[0], truth={}))
+
+    assert not blank.tags.any()
+    assert not blank.total.any()
+    assert not any(right.any() for right in blank.right.values())
+
+
+@pytest.mark.parametrize(("label", "right"), [("RM 1,204.50", True), ("1204.05", False), ("none", False)])
+def test_labelled_amounts_are_compared_by_value(*, label: str, right: bool) -> None:
+    assert is_right(Decimal("1204.50"), label) is right
+
+
+def test_asking_a_model_needs_nothing_that_trained_it() -> None:
+    program = (
+        "import sys, docmill.understanding.receipts.extractor as e; e.shipped();"
+        "print(sorted({'lightgbm', 'scipy', 'sklearn'} & set(sys.modules)))"
+    )
+
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert result.stdout.strip() == "[]"

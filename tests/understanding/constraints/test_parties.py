@@ -1,0 +1,154 @@
+import asyncio
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+
+from docmill.model.document import Document
+from docmill.schemas.registry import REGISTRY
+from docmill.schemas.types import Invoice
+from docmill.understanding.constraints.extractor import RuleExtractor
+
+Typeset = Callable[..., Document]
+
+FACTURE = """
+Moulin Vert SARL - 12 chemin du Lac - 84340 Malaucène - France
+http://www.moulinvert.fr
+
+Facture FA-17
+
+Adresse de livraison                    Ma jolie boutique
+Ma jolie boutique                       Alexandre Payet
+35 rue de la République                 35 rue de la République
+69001 Lyon                              69001 Lyon
+sav@majolieboutique.net
+
+Date de facture   16/11/2017
+"""
+BILL = """
+Bill to Address:
+ATTN: Vive Labs Limited
+93B Sai Yu Chung
+Yuen Long, N.T., 0000, HK
+
+Invoice Number:   42183017
+Invoice Date:     August 3, 2014
+"""
+VATS = """
+Seller: Grain Trade                        Ship to: Mill Depot
+Field Road 8                               Quay 9
+75001 Paris                                69003 Lyon
+Seller VAT ID: FR 32 123 456 789           Ship to VAT ID: FR 66 951 632 874
+
+Invoice No. 17    Date 31/03/2020
+"""
+
+TERMS = """
+Beschreibung                                        Fälligkeit
+Zahlungsbedingungen: Der Rechnungsbetrag ist klein  03.10.2014
+"""
+
+
+def read(document: Document) -> Invoice:
+    return cast("Invoice", asyncio.run(RuleExtractor().extract(document, REGISTRY["invoice"])).data)
+
+
+def test_the_mail_address_below_a_delivery_address_is_not_the_writers(typeset: Typeset) -> None:
+    invoice = read(typeset(FACTURE))
+
+    assert invoice.buyer.name == "Ma jolie boutique"
+    assert invoice.seller.name == "Moulin Vert SARL"
+
+
+def test_a_line_of_the_buyers_address_is_not_the_seller(typeset: Typeset) -> None:
+    invoice = read(typeset(BILL))
+
+    assert invoice.buyer.name == "Vive Labs Limited"
+    assert invoice.seller.name is None
+
+
+def test_the_identifier_of_a_place_is_no_partys(typeset: Typeset) -> None:
+    invoice = read(typeset(VATS))
+
+    assert invoice.seller.vat_id == "FR32123456789"
+    assert invoice.buyer.vat_id is None
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        ("Beitrag für den Zeitraum vom 06.12.2013 bis zum 06.12.2014", "due_date", None),
+        ("Beitrag für den Zeitraum vom 06.12.2013 bis zum 06.12.2014", "issue_date", "2014-01-24"),
+        ("Wir buchen dann zu den Fälligkeiten\n01.07.2014 den Beitrag ab", "issue_date", "2014-01-24"),
+        (
+            TERMS,
+            "due_date",
+            "2014-10-03",
+        ),
+    ],
+)
+def test_sentences_do_not_take_dates_for_another_field(
+    typeset: Typeset, text: str, field: str, value: str | None
+) -> None:
+    invoice = read(typeset(f"Beitragsrechnung                 24. Januar 2014\n\n\n\n{text}\n"))
+    found = getattr(invoice, field)
+
+    assert (found and str(found)) == value
+
+
+ADDRESSED = """
+Studio Lotte                                Invoice
+Molenpad 9
+3599 AB Utrecht
+hello@studiolotte.nl
+
+Invoice No. 014                             Gipfel Werbeagentur GmbH
+Date 21 Aug 2026                            Bergisel 5/2
+                                            6099 Innsbruck
+                                            VAT No. ATU61283747
+"""
+ACCOUNTS = """
+Fjordly Freight Inc.                        Invoice Number   88213
+4800 Imaginary Pkwy, Portland, OR 97299     Account No.      {number}
+"""
+CREDIT = """
+Gutschrift Nr.      Datum
+GS-2026-021         7.9.2026
+
+Zu unserer Rechnung RE-2026-188 vom 17.8.2026 schreiben wir Ihnen gut:
+"""
+
+
+def test_a_tax_identifier_below_an_address_speaks_for_no_writer(typeset: Typeset) -> None:
+    assert read(typeset(ADDRESSED)).buyer.name == "Gipfel Werbeagentur GmbH"
+
+
+def test_an_account_is_the_customers_unless_a_bank_is_near(typeset: Typeset) -> None:
+    customers = ACCOUNTS.replace("{number}", "TUMBLE-04")
+    banks = ACCOUNTS.replace("{number}", "31926819\n" + " " * 44 + "Sort code        601613")
+
+    assert read(typeset(customers)).customer_number == "TUMBLE-04"
+    assert read(typeset(banks)).customer_number is None
+
+
+def test_a_paper_referred_to_lends_neither_number_nor_date(typeset: Typeset) -> None:
+    credit = read(typeset(CREDIT))
+
+    assert credit.number == "GS-2026-021"
+    assert str(credit.issue_date) == "2026-09-07"
+
+
+ACCOUNT = """
+Rechnung Nr. 471102      Datum 05.03.2018
+
+Überweisen Sie bitte auf folgende Bankverbindung:
+DE75123456780000001234{bic}, Sparkasse Musterstadt
+"""
+
+
+def test_a_misread_account_is_known_by_the_bic_behind_it(typeset: Typeset) -> None:
+    known = read(typeset(ACCOUNT.replace("{bic}", ", BIC WELADED1MST")))
+    unknown = read(typeset(ACCOUNT.replace("{bic}", "")))
+
+    assert known.payment.iban == "DE75123456780000001234"
+    assert unknown.payment.iban is None

@@ -1,0 +1,161 @@
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+from importlib import resources
+
+import pytest
+
+from docmill.model.document import Document, Page, Words
+from docmill.schemas.registry import REGISTRY
+from docmill.schemas.types import Invoice, Receipt
+from docmill.understanding.corrections.memory import Memory, identifiers
+from docmill.understanding.locate.evidence import values as leaves
+from docmill.understanding.receipts.extractor import LearnedExtractor
+from docmill.understanding.receipts.model import FILE, shipped
+
+Typeset = Callable[..., Document]
+
+MALAYSIAN = """
+         KEDAI BUKU MAJU SDN BHD
+               (123456-X)
+     NO 12, JALAN MAWAR 3, TAMAN INDAH,
+          81100 JOHOR BAHRU, JOHOR
+            TEL: 07-355 1234
+          GST ID: 001234567890
+               TAX INVOICE
+DATE: 15/03/2018  10:22:31
+PENCIL 2B                          2.50
+EXERCISE BOOK                      7.70
+SUBTOTAL                          10.20
+GST 6%                             0.61
+TOTAL                             10.81
+ROUNDING                          -0.01
+ROUNDED TOTAL                     10.80
+CASH                              20.00
+CHANGE                             9.20
+       THANK YOU, COME AGAIN
+"""
+ITALIAN = """
+   DOCUMENTO COMMERCIALE
+   GELATERIA NUVOLA ROSA
+   Piazza del Sogno, 3
+   50199 Firenze FI
+   P. IVA IT05172840638
+Documento n.: 0087-0023
+Data: 05/07/2026   17:38
+Descrizione              Q.ta   Prezzo   Importo
+Cono tre gusti              3     3,50     10,50
+Granita limone              2     4,20      8,40
+Imponibile                              17,18
+IVA 10 %                                 1,72
+TOTALE                                  18,90
+"""
+GERMAN = """
+          Buchhandlung Lesezeit GmbH
+              Hauptstr. 12
+              10115 Berlin
+         Tel. 030 1234567
+Datum 15.03.2026   10:22
+Notizbuch                    8,50 EUR
+Stift                        2,00 EUR
+Summe                       10,50 EUR
+Gegeben                     20,00 EUR
+Rückgeld                     9,50 EUR
+enthaltene MwSt 19%          1,68 EUR
+       Vielen Dank für Ihren Einkauf
+"""
+
+
+async def receipt(document: Document, memory: Memory | None = None) -> Receipt:
+    extraction = await LearnedExtractor(memory=memory).extract(document, REGISTRY["receipt"])
+    data = extraction.data
+    assert isinstance(data, Receipt)
+    assert set(dict(leaves(data))) == set(extraction.evidence)
+    return data
+
+
+async def test_a_recognised_receipt_is_read_as_printed(typeset: Typeset) -> None:
+    data = await receipt(typeset(MALAYSIAN, source="ocr"))
+
+    assert data.seller.name == "KEDAI BUKU MAJU SDN BHD"
+    assert data.seller.address == "NO 12, JALAN MAWAR 3, TAMAN INDAH, 81100 JOHOR BAHRU, JOHOR"
+    assert data.issue_date == date(2018, 3, 15)
+    assert data.gross_total == Decimal("10.80")
+
+
+async def test_a_receipt_in_another_language_and_currency_is_read_too(typeset: Typeset) -> None:
+    data = await receipt(typeset(GERMAN))
+
+    assert data.seller.name == "Buchhandlung Lesezeit GmbH"
+    assert data.issue_date == date(2026, 3, 15)
+    assert data.gross_total == Decimal("10.50")
+    assert data.currency == "EUR"
+
+
+async def test_what_a_paper_is_called_is_no_part_of_the_name(typeset: Typeset) -> None:
+    data = await receipt(typeset(ITALIAN, source="ocr"))
+
+    assert data.seller.name == "GELATERIA NUVOLA ROSA"
+
+
+async def test_what_the_rules_alone_read_stays(typeset: Typeset) -> None:
+    data = await receipt(typeset(MALAYSIAN, source="ocr"))
+
+    assert data.time == "10:22:31"
+
+
+async def test_a_confirmed_vendor_is_taken_from_memory(typeset: Typeset) -> None:
+    document = typeset(MALAYSIAN, source="ocr")
+    memory = Memory()
+    address = "No. 12, Jalan Mawar 3, Taman Indah, 81100 Johor Bahru, Johor"
+    memory.add(identifiers(document), {"seller.name": "Kedai Buku Maju", "seller.address": address})
+
+    data = await receipt(document, memory)
+
+    assert data.seller.name == "Kedai Buku Maju"
+    assert data.seller.address == address
+
+
+async def test_a_memory_of_others_changes_nothing(typeset: Typeset) -> None:
+    document = typeset(MALAYSIAN, source="ocr")
+
+    assert await receipt(document, Memory()) == await receipt(document)
+
+
+async def test_nothing_remembered_is_put_where_nothing_was_read(typeset: Typeset) -> None:
+    document = typeset("GST ID: 001234567890")
+    memory = Memory()
+    memory.add(identifiers(document), {"seller.address": "1 High Street"})
+
+    assert (await receipt(document, memory)).seller.address is None
+
+
+async def test_other_kinds_are_read_by_rule(typeset: Typeset) -> None:
+    extraction = await LearnedExtractor().extract(typeset(GERMAN), REGISTRY["invoice"])
+
+    assert isinstance(extraction.data, Invoice)
+    assert extraction.reason.startswith("rules")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        Document("0" * 64, "application/pdf", []),
+        Document("0" * 64, "image/png", [Page(1, 100, 100, Words.none(), "none", 0)]),
+    ],
+)
+async def test_a_document_without_words_has_no_values(document: Document) -> None:
+    assert not dict(leaves(await receipt(document)))
+
+
+async def test_a_huge_number_is_left_to_the_rules(typeset: Typeset) -> None:
+    total = Decimal("123456789012345678901234567890.00")
+
+    assert (await receipt(typeset(f"TOTAL {total}"))).gross_total == total
+
+
+def test_the_shipped_model_is_small_and_the_same_when_stored_again() -> None:
+    content = resources.files("docmill.understanding.receipts").joinpath(FILE).read_bytes()
+
+    assert shipped().dumps() == content
+    assert len(content) < 5_000_000

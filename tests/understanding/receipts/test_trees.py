@@ -1,0 +1,54 @@
+import numpy as np
+
+from docmill.training.boosting import boosted
+from docmill.training.logits import spelled
+from docmill.understanding.receipts.ngrams import Letters
+from docmill.understanding.receipts.trees import Trees
+
+
+def _rows() -> tuple[np.ndarray, np.ndarray]:
+    draw = np.random.default_rng(5)
+    rows = draw.normal(size=(600, 4)).astype(np.float32)
+    return rows, (rows[:, 0] > 0).astype(np.int64) + (rows[:, 1] > 1)
+
+
+def test_trees_tell_classes_apart_and_survive_storage() -> None:
+    rows, truth = _rows()
+
+    trees = boosted(rows, truth, np.ones(600), rounds=20, classes=3, pace=0.2)
+    shares = Trees.of(trees.arrays()).shares(rows)
+
+    assert (shares.argmax(axis=1) == truth).mean() > 0.95
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert np.array_equal(shares, trees.shares(rows))
+
+
+def test_the_same_rows_give_the_same_trees() -> None:
+    rows, truth = _rows()
+
+    one, other = (boosted(rows, np.minimum(truth, 1), np.ones(600), rounds=5) for _ in range(2))
+
+    assert np.array_equal(one.shares(rows), other.shares(rows))
+
+
+def test_rows_that_tell_nothing_give_trees_of_one_leaf() -> None:
+    trees = boosted(np.zeros((50, 2), np.float32), np.arange(50) % 2, np.ones(50), rounds=2)
+
+    assert np.allclose(trees.shares(np.ones((3, 2), np.float32)), 0.5, atol=0.05)
+
+
+def test_letters_tell_words_they_have_not_seen() -> None:
+    texts = [
+        "JALAN MAWAR 12",
+        "TAMAN INDAH 3",
+        "JALAN BESAR 77",
+        "ABC TRADING",
+        "XY ENTERPRISE",
+        "TRADING CO",
+    ]
+
+    letters = spelled(texts * 5, np.array([0, 0, 0, 1, 1, 1] * 5), np.ones(30), classes=2)
+    scores = Letters.of(letters.arrays()).scores(["JALAN LAIN 9", "BEST TRADING", ""])
+
+    assert scores[0, 0] > scores[0, 1]
+    assert scores[1, 1] > scores[1, 0]

@@ -1,0 +1,267 @@
+import asyncio
+from collections.abc import Callable
+from decimal import Decimal
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from docmill.model.document import Document
+from docmill.model.result import Extraction
+from docmill.schemas.fields import Line
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.constraints.extractor import RuleExtractor
+from docmill.understanding.gate import RuleGate
+
+if TYPE_CHECKING:
+    from docmill.schemas.types import Invoice
+
+Typeset = Callable[..., Document]
+
+GERMAN = """
+Muster GmbH                                              Rechnung Nr. 4711
+Hauptstr. 1                                              Datum: 01.02.2024
+12345 Berlin
+
+Pos  Bezeichnung                        Menge Einheit    E-Preis     Gesamt  MwSt
+1    Schrauben M8 verzinkt                 10 Stk           1,50      15,00  19 %
+     lange Ausführung
+2    Muttern M8                          2,50 kg           20,00      50,00  19 %
+
+                                        Nettobetrag                   65,00
+                                        MwSt 19%                      12,35
+                                        Gesamtbetrag                  77,35
+"""
+
+
+def extracted(document: Document, kind: str = "invoice") -> Extraction:
+    return asyncio.run(RuleExtractor().extract(document, REGISTRY[kind]))
+
+
+def lines_of(document: Document, kind: str = "invoice") -> tuple[Line, ...]:
+    return cast("Invoice", extracted(document, kind).data).lines
+
+
+def test_rows_of_a_table_are_the_items_and_its_sums_are_none(typeset: Typeset) -> None:
+    lines = lines_of(typeset(GERMAN))
+
+    assert lines == (
+        Line(
+            position="1",
+            description="Schrauben M8 verzinkt lange Ausführung",
+            quantity=Decimal(10),
+            unit="Stk",
+            unit_price=Decimal("1.50"),
+            net_amount=Decimal("15.00"),
+            tax_rate=Decimal(19),
+        ),
+        Line(
+            position="2",
+            description="Muttern M8",
+            quantity=Decimal("2.50"),
+            unit="kg",
+            unit_price=Decimal("20.00"),
+            net_amount=Decimal("50.00"),
+            tax_rate=Decimal(19),
+        ),
+    )
+
+
+def test_every_value_of_an_item_has_its_place(typeset: Typeset) -> None:
+    document = typeset(GERMAN)
+    extraction = extracted(document)
+
+    verdict = RuleGate().judge(document, extraction, REGISTRY["invoice"])
+
+    assert extraction.evidence["lines[0].description"].text == "Schrauben M8 verzinkt lange Ausführung"
+    assert extraction.evidence["lines[1].unit_price"].text == "20,00"
+    assert extraction.evidence["lines[1].net_amount"].confidence > 0.9
+    assert not any(failure.check == "evidence" for failure in verdict.failures)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Item  Description                        Qty   Unit     Unit Price   Line Total  VAT %",
+        "N°    Désignation                        Qté   Unité    P.U. HT      Montant HT  TVA",
+        "Nº    Concepto                           Cant. Unidad   Precio unit. Importe     IVA",
+        "N.    Descrizione                        Q.tà  U.M.     Prezzo unit. Importo     IVA",
+        "#     Omschrijving                       Aantal Eenheid Stukprijs    Bedrag      Btw",
+        "Bil   Keterangan                         Kuantiti Unit  Harga        Jumlah      Cukai",
+    ],
+)
+def test_headings_are_known_in_all_languages(typeset: Typeset, heading: str) -> None:
+    rows = """
+1     Blue paper A4                      3     box            12.00       36.00    20 %
+2     Pencils                            5     box             2.40       12.00    20 %
+"""
+    lines = lines_of(typeset(heading + rows))
+
+    assert [line.quantity for line in lines] == [3, 5]
+    assert [line.unit for line in lines] == ["box", "box"]
+    assert [line.unit_price for line in lines] == [Decimal("12.00"), Decimal("2.40")]
+    assert [line.net_amount for line in lines] == [Decimal("36.00"), Decimal("12.00")]
+    assert [line.tax_rate for line in lines] == [20, 20]
+    assert [line.description for line in lines] == ["Blue paper A4", "Pencils"]
+    assert [line.position for line in lines] == ["1", "2"]
+
+
+def test_a_table_goes_on_over_pages_without_what_is_carried(typeset: Typeset) -> None:
+    text = """
+Pos  Bezeichnung                        Menge            E-Preis     Gesamt
+1    Schrauben                             10               1,50      15,00
+2    Muttern                                2              20,00      40,00
+     Übertrag                                                         55,00
+\fSeite 2
+Pos  Bezeichnung                        Menge            E-Preis     Gesamt
+     Übertrag                                                         55,00
+3    Scheiben                               4               1,25       5,00
+\f
+4    Bolzen                                 1               2,00       2,00
+     Summe netto                                                      62,00
+"""
+    extraction = extracted(typeset(text))
+
+    lines = cast("Invoice", extraction.data).lines
+    assert [line.position for line in lines] == ["1", "2", "3", "4"]
+    assert [line.net_amount for line in lines] == [15, 40, 5, 2]
+    assert extraction.evidence["lines[3].net_amount"].page == 3
+
+
+def test_a_table_of_taxes_is_no_table_of_items(typeset: Typeset) -> None:
+    text = """
+MwSt-Satz        Netto        MwSt       Brutto
+19 %            100,00       19,00       119,00
+7 %             200,00       14,00       214,00
+"""
+    assert lines_of(typeset(text)) == ()
+
+
+def test_arithmetic_tells_amount_from_price(typeset: Typeset) -> None:
+    text = """
+Description                     Price       Qty       Price
+Blue paper                      12.00         3       36.00
+Pencils                          2.40         5       12.00
+"""
+    lines = lines_of(typeset(text))
+
+    assert [line.unit_price for line in lines] == [Decimal("12.00"), Decimal("2.40")]
+    assert [line.net_amount for line in lines] == [Decimal("36.00"), Decimal("12.00")]
+
+
+def test_cells_of_one_row_may_stand_at_different_heights(typeset: Typeset) -> None:
+    text = """
+Pos  Beschreibung                Nettopreis     Menge    Nettobetrag
+1    Trennblätter A4                 9,9000    20 Stk
+                                                              198,00
+     Bruttopreis : 9,9000
+2    Joghurt Banane                  5,5000    50 Stk
+                                                              275,00
+     Positionssumme                                           473,00
+"""
+    lines = lines_of(typeset(text))
+
+    assert [line.description for line in lines] == ["Trennblätter A4", "Joghurt Banane"]
+    assert [line.unit_price for line in lines] == [Decimal("9.9000"), Decimal("5.5000")]
+    assert [line.net_amount for line in lines] == [Decimal("198.00"), Decimal("275.00")]
+
+
+def test_headings_may_take_several_lines(typeset: Typeset) -> None:
+    text = """
+                                                       Unit
+Description                          Quantity                 Disc.     Amount
+                                                       price
+Nougat 250g                                20 Unit(s)   4.55   10%        81.90
+Biscuits 300g                              15 Unit(s)   3.20              48.00
+"""
+    lines = lines_of(typeset(text))
+
+    assert [line.unit_price for line in lines] == [Decimal("4.55"), Decimal("3.20")]
+    assert [line.unit for line in lines] == ["Unit(s)", "Unit(s)"]
+
+
+def test_headings_at_the_end_of_a_page_are_those_of_the_next(typeset: Typeset) -> None:
+    text = """
+Invoice 4711   Date: 2024-02-01
+
+Item  Description            Qty    Unit Price    Line Total
+\f1     Steak                    4          5.50         22.00
+"""
+    assert [line.net_amount for line in lines_of(typeset(text))] == [22]
+
+
+def test_rows_below_the_items_that_repeat_their_sum_are_none(typeset: Typeset) -> None:
+    text = """
+Omschrijving                    Aantal   Eenheid   Prijs     Bedrag
+Onderhoudsset                        1   PCS       49,99      49,99
+Flyer                                1   PCS        0,00       0,00
+zusammen                                                      49,99
+8,68                                    21                    49,99
+"""
+    assert [line.description for line in lines_of(typeset(text))] == ["Onderhoudsset", "Flyer"]
+
+
+def test_a_unit_may_stand_in_a_column_without_a_heading(typeset: Typeset) -> None:
+    text = """
+Description                     Qty            Price      Amount
+Blue paper                        3   box      12.00       36.00
+Pencils                           5   pcs       2.40       12.00
+"""
+    assert [line.unit for line in lines_of(typeset(text))] == ["box", "pcs"]
+
+
+def test_positions_may_begin_the_names(typeset: Typeset) -> None:
+    text = """
+Description                     Qty            Price      Amount
+1 Blue paper                      3            12.00       36.00
+2 Pencils                         5             2.40       12.00
+"""
+    lines = lines_of(typeset(text))
+
+    assert [(line.position, line.description) for line in lines] == [("1", "Blue paper"), ("2", "Pencils")]
+
+
+def test_a_discount_explains_the_amount(typeset: Typeset) -> None:
+    text = """
+Description                     Qty      Price   Discount     Amount
+Blue paper                        3      12.00       10 %      32.40
+"""
+    document = typeset(text)
+    extraction = extracted(document)
+
+    assert extraction.evidence["lines[0].net_amount"].confidence > 0.9
+
+
+def test_a_quantity_with_three_decimals_is_no_thousand(typeset: Typeset) -> None:
+    text = """
+Bezeichnung                     Menge      Einzelpreis     Gesamt
+Käse                            1.250            20,00      25,00
+Wurst                           2.000            10,00      20,00
+"""
+    assert [line.quantity for line in lines_of(typeset(text))] == [Decimal("1.250"), Decimal("2.000")]
+
+
+def test_a_delivery_note_has_quantities_and_no_amounts(typeset: Typeset) -> None:
+    text = """
+Lieferschein LS-1
+
+Pos.  Art.-Nr.   Bezeichnung              Menge   Einheit
+1     A-1        Schrauben                   10   Stk
+2     A-2        Muttern                      4   kg
+"""
+    lines = lines_of(typeset(text), "delivery_note")
+
+    assert [(line.description, line.quantity, line.unit) for line in lines] == [
+        ("Schrauben", 10, "Stk"),
+        ("Muttern", 4, "kg"),
+    ]
+
+
+def test_a_name_above_its_numbers_belongs_to_them(typeset: Typeset) -> None:
+    text = """
+Pos  Description                    Qty     Unit Price    Line Total
+     Assembly of the frame
+1                                     2          10.00         20.00
+     Painting
+2                                     1           5.00          5.00
+"""
+    assert [line.description for line in lines_of(typeset(text))] == ["Assembly of the frame", "Painting"]

@@ -1,0 +1,63 @@
+import pytest
+
+from docmill.understanding.text.codes import (
+    find_bics,
+    find_ibans,
+    find_identifiers,
+    find_vat_ids,
+    is_bic,
+    is_iban,
+    is_vat_id,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("IBAN: DE89 3704 0044 0532 0130 00 BIC: COBADEFFXXX", "DE89370400440532013000"),
+        ("FR1420041010050500013M02606", "FR1420041010050500013M02606"),
+        ("DE89 37O4 0044 0532 0130 00", "DE89370400440532013000"),
+    ],
+)
+def test_an_iban_is_read_up_to_where_its_checksum_holds(text: str, value: str) -> None:
+    assert [code.value for code in find_ibans(text)] == [value]
+
+
+@pytest.mark.parametrize("text", ["DE89 3704 0044 0532 0130 01", "DE12", "no account here"])
+def test_a_wrong_iban_is_not_read(text: str) -> None:
+    assert list(find_ibans(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("USt-IdNr.: DE136695976", "DE136695976"),
+        ("TVA FR44732829320", "FR44732829320"),
+        ("VAT Reg No: GB123456782", "GB123456782"),
+        ("CHE-116.281.710 MWST", "CHE116281710MWST"),
+    ],
+)
+def test_a_vat_id_is_read_in_its_compact_form(text: str, value: str) -> None:
+    assert [code.value for code in find_vat_ids(text)] == [value]
+
+
+def test_a_vat_id_with_a_wrong_digit_is_not_read() -> None:
+    assert list(find_vat_ids("DE136695977")) == []
+    assert not is_vat_id("XX123")
+
+
+def test_a_bic_has_a_country() -> None:
+    assert [code.value for code in find_bics("BIC COBADEFFXXX, CHARGES")] == ["COBADEFFXXX"]
+    assert is_bic("COBADEFF")
+    assert not is_bic("COBAZZFF")
+
+
+def test_an_iban_must_hold_its_checksum() -> None:
+    assert is_iban("DE89370400440532013000")
+    assert not is_iban("DE89370400440532013001")
+
+
+def test_identifiers_are_words_with_digits() -> None:
+    found = [code.value for code in find_identifiers("Invoice No. RE-2026/104, page 1, " + "9" * 40)]
+
+    assert found == ["RE-2026/104", "1"]

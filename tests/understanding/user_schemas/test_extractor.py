@@ -1,0 +1,163 @@
+import asyncio
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from docmill.model.document import Document
+from docmill.model.result import Extraction, Schema
+from docmill.schemas.user_schemas import schema_of
+from docmill.understanding.user_schemas.extractor import OwnExtractor
+
+Typeset = Callable[..., Document]
+
+ORDER = """
+WXYZ Television             Contract #      1234567
+12 Main Street              Contract Dates  03/02/20 - 03/29/20
+Springfield, IL 62701       Print Date      02/27/20
+
+Advertiser    Friends of Jane Doe (11223)
+Agency        Media House Inc
+Buyer         John Smith
+
+Line   Start      End        Spots   Rate      Amount
+1      03/02/20   03/15/20   4       $100.00   $400.00
+2      03/16/20   03/29/20   6       $150.00   $900.00
+
+Totals                       10                $1,300.00
+Commission                                     $195.00
+Net                                            $1,105.00
+"""
+
+
+def schema(critical: tuple[str, ...] = (), **members: Any) -> Schema:  # noqa: ANN401 - JSON Schema
+    properties: dict[str, Any] = {}
+    for name, member in members.items():
+        kind, _, description = member.partition(":")
+        form = {"date": {"format": "date"}, "decimal": {"type": "number"}}.get(kind, {"type": kind})
+        properties[name] = {"type": "string", **form, "description": description}
+    return schema_of({"title": "order", "type": "object", "properties": properties}, critical=critical)
+
+
+def read(document: Document, wanted: Schema) -> tuple[dict[str, Any], Extraction]:
+    extraction = asyncio.run(OwnExtractor().extract(document, wanted))
+    return extraction.data.model_dump(), extraction
+
+
+def test_fields_are_found_by_their_names_and_descriptions(typeset: Typeset) -> None:
+    wanted = schema(
+        contract_num="string:number of the contract",
+        advertiser="string:name of the advertiser",
+        flight_from="date:first date of the flight",
+        flight_to="date:last date of the flight",
+        gross_amount="decimal:total gross amount",
+        net_amount="decimal",
+        spot_count="integer:number of spots",
+    )
+
+    data, extraction = read(typeset(ORDER), wanted)
+
+    assert data["contract_num"] == "1234567"
+    assert data["advertiser"].startswith("Friends of Jane Doe")
+    assert (data["flight_from"], data["flight_to"]) == (date(2020, 3, 2), date(2020, 3, 29))
+    assert data["gross_amount"] == Decimal("1300.00")
+    assert data["net_amount"] == Decimal("1105.00")
+    assert set(extraction.evidence) >= {path for path, value in data.items() if value is not None}
+
+
+def test_evidence_says_where_a_value_stands_and_how_it_was_read(typeset: Typeset) -> None:
+    _, extraction = read(typeset(ORDER), schema(contract_number="string", print_date="date"))
+
+    number, day = extraction.evidence["contract_number"], extraction.evidence["print_date"]
+    assert (number.page, number.text, number.match) == (1, "1234567", "exact")
+    assert (day.text, day.match) == ("02/27/20", "normalised")
+    assert 0 < day.confidence <= 1
+
+
+def test_what_the_page_does_not_say_is_null(typeset: Typeset) -> None:
+    data, extraction = read(typeset(ORDER), schema(date_of_birth="date", iban="string", parking="boolean"))
+
+    assert data == {"date_of_birth": None, "iban": None, "parking": None}
+    assert not extraction.evidence
+
+
+def test_a_document_without_pages_gives_nulls() -> None:
+    empty = Document("0" * 64, "application/zip", [])
+
+    data, _ = read(empty, schema(number="string"))
+
+    assert data == {"number": None}
+
+
+LETTER = """
+Mietvertrag
+Mieter:          Erika Beispiel
+Beginn:          01.06.2026
+Ende:            31.05.2028
+Uhrzeit:         14:30
+Haustiere:       ja
+Art:             Wohnung
+E-Mail:          erika@example.org
+IBAN:            DE89 3704 0044 0532 0130 00
+Miete:           1.250,50 EUR
+"""
+
+
+def test_labels_of_the_users_own_lead_to_values(typeset: Typeset) -> None:
+    members = {
+        "rent": {"type": "number"},
+        "tenant": {"type": "string", "description": "name of the tenant"},
+        "valid_from": {"type": "string", "format": "date"},
+        "valid_until": {"type": "string", "format": "date"},
+        "handover": {"type": "string", "format": "time"},
+        "pets": {"type": "boolean"},
+        "kind": {"enum": ["Haus", "Wohnung"]},
+        "email": {"type": "string"},
+        "iban": {"type": "string"},
+        "rent_currency": {"type": "string"},
+    }
+    wanted = schema_of(
+        {"title": "lease", "type": "object", "properties": members},
+        labels={
+            "rent": ("Miete",),
+            "tenant": ("Mieter",),
+            "valid_from": ("Beginn",),
+            "valid_until": ("Ende",),
+            "handover": ("Uhrzeit",),
+            "pets": ("Haustiere",),
+            "kind": ("Art",),
+        },
+    )
+
+    data, _ = read(typeset(LETTER), wanted)
+
+    assert data["rent"] == Decimal("1250.50")
+    assert data["tenant"] == "Erika Beispiel"
+    assert (data["valid_from"], data["valid_until"]) == (date(2026, 6, 1), date(2028, 5, 31))
+    assert data["handover"].isoformat() == "14:30:00"
+    assert data["pets"] is True
+    assert data["kind"] == "Wohnung"
+    assert data["email"] == "erika@example.org"
+    assert data["iban"] == "DE89370400440532013000"
+    assert data["rent_currency"] == "EUR"
+
+
+def test_nested_values_are_found_by_their_owners(typeset: Typeset) -> None:
+    seller = {"type": "object", "properties": {"name": {"type": "string"}}}
+    wanted = schema_of({"title": "bill", "type": "object", "properties": {"seller": seller}})
+
+    data, extraction = read(typeset("Seller:  Acme Trading Ltd\n\nBuyer:  Jane Doe"), wanted)
+
+    assert data == {"seller": {"name": "Acme Trading Ltd"}}
+    assert extraction.evidence["seller.name"].text == "Acme Trading Ltd"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("1.234,50 EUR", Decimal("1234.50")), ("1,234.50 EUR", Decimal("1234.50"))]
+)
+def test_the_decimal_mark_is_the_documents_own(typeset: Typeset, text: str, wanted: Decimal) -> None:
+    data, _ = read(typeset(f"Total amount:  {text}"), schema(total_amount="decimal"))
+
+    assert data["total_amount"] == wanted

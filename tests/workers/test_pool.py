@@ -1,0 +1,199 @@
+"""Real children that misbehave in every way we know of."""
+
+import asyncio
+import copy
+import errno
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docmill.errors import (
+    CrashedError,
+    DocmillError,
+    InternalError,
+    ServerError,
+    TimeLimitError,
+    TooLargeError,
+)
+from docmill.model.document import Words
+from docmill.workers.pool import Pool
+from docmill.workers.scratch import Desk
+
+Hang = Callable[[Pool], Awaitable[asyncio.Task[bytes]]]
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[Pool]:
+    async with Pool(1) as pool:
+        yield pool
+
+
+@pytest.fixture
+def hang(tmp_path: Path) -> Iterator[Hang]:
+    """Starts a task that never ends, and returns when it runs in the child."""
+    writers: list[int] = []
+
+    async def start(pool: Pool) -> asyncio.Task[bytes]:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        hanging = asyncio.create_task(pool.run(Path.read_bytes, pipe, limit_s=30))
+        writers.append(await asyncio.to_thread(os.open, pipe, os.O_WRONLY))  # waits for the child to open it
+        return hanging
+
+    yield start
+    for writer in writers:
+        os.close(writer)
+
+
+async def child_pid(pool: Pool) -> int:
+    return await pool.run(os.getpid, limit_s=30)
+
+
+async def test_a_function_runs_in_another_process(pool: Pool) -> None:
+    assert await child_pid(pool) != os.getpid()
+
+
+async def test_a_child_does_one_task_after_the_other(pool: Pool) -> None:
+    assert await child_pid(pool) == await child_pid(pool)
+
+
+async def test_a_child_is_replaced_after_its_last_task() -> None:
+    async with Pool(1, max_tasks=1) as pool:
+        assert await child_pid(pool) != await child_pid(pool)
+
+
+async def test_it_says_how_many_tasks_run_and_wait(pool: Pool, hang: Hang) -> None:
+    running = await hang(pool)
+    waiting = asyncio.create_task(child_pid(pool))
+    await asyncio.sleep(0)
+
+    assert (pool.busy, pool.waiting) == (1, 1)
+
+    running.cancel()
+    await waiting
+    assert (pool.busy, pool.waiting) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "error"),
+    [
+        (os.abort, (), CrashedError),
+        (os._exit, (0,), CrashedError),
+        (signal.pause, (), TimeLimitError),
+        (bytearray, (10**11,), TooLargeError),
+        (int, ("no number",), InternalError),
+        (sys.exit, (), InternalError),
+    ],
+)
+async def test_a_child_that_fails_costs_its_own_task_alone(
+    pool: Pool, function: Callable[..., Any], arguments: tuple[Any, ...], error: type[DocmillError]
+) -> None:
+    limit_s = 0.2 if function is signal.pause else 30
+
+    with pytest.raises(error):
+        await pool.run(function, *arguments, limit_s=limit_s)
+
+    assert await pool.run(len, "four", limit_s=30) == 4
+
+
+async def test_a_full_disk_when_a_file_is_lent_is_tried_again_later(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_desk: Desk, _arguments: tuple[object, ...]) -> tuple[object, ...]:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Desk, "lend", full)
+
+    with pytest.raises(ServerError, match=r"TMPDIR.* is full"):
+        await pool.run(Path.read_bytes, tmp_path / "file", limit_s=30)
+
+
+async def test_what_a_child_prints_is_lost(pool: Pool, capfd: pytest.CaptureFixture[str]) -> None:
+    await pool.run(print, "to standard output", limit_s=30)
+    await pool.run(os.write, 2, b"to standard error", limit_s=30)
+
+    assert capfd.readouterr() == ("", "")
+
+
+async def test_a_child_inherits_no_secret(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("DOCMILL_DATABASE_URL", "postgresql://secret")
+
+    environment = await pool.run(Path.read_text, Path("/proc/self/environ"), limit_s=30)
+
+    assert "secret" not in environment
+
+
+async def test_cancelling_kills_the_work(pool: Pool, hang: Hang) -> None:
+    pid = await child_pid(pool)
+    hanging = await hang(pool)
+
+    hanging.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await hanging
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert await pool.run(len, "four", limit_s=30) == 4
+
+
+async def test_cancelling_while_a_child_starts_leaves_nothing_behind(pool: Pool) -> None:
+    starting = asyncio.create_task(pool.run(os.getpid, limit_s=30))
+    await asyncio.sleep(0)  # the task gets as far as the thread that starts the child
+
+    starting.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert await pool.run(len, "four", limit_s=30) == 4
+
+
+async def test_a_child_killed_between_tasks_is_replaced(pool: Pool) -> None:
+    pid = await child_pid(pool)
+    os.kill(pid, signal.SIGKILL)
+    await asyncio.to_thread(os.waitid, os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+    assert await child_pid(pool) != pid
+
+
+async def test_closing_ends_running_work(hang: Hang) -> None:
+    pool = Pool(1)
+    hanging = await hang(pool)
+
+    await pool.close()
+
+    with pytest.raises(CrashedError):
+        await hanging
+    with pytest.raises(RuntimeError, match="closed"):
+        await pool.run(os.getpid, limit_s=30)
+
+
+async def test_log_records_of_a_child_reach_the_parent(pool: Pool, caplog: pytest.LogCaptureFixture) -> None:
+    await pool.run(logging.warning, "from afar", limit_s=30)
+
+    assert "from afar" in caplog.messages
+
+
+@pytest.mark.parametrize("reply", [Path("/tmp"), os.abort, len, TypeError("a class of others")])
+async def test_a_child_cannot_make_its_parent_build_what_it_likes(pool: Pool, reply: object) -> None:
+    with pytest.raises(CrashedError):
+        await pool.run(copy.copy, reply, limit_s=30)
+
+
+async def test_an_endless_reply_is_not_waited_for(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmill.workers.pool.MAX_REPLY_BYTES", 100)
+
+    with pytest.raises(CrashedError):
+        await pool.run(bytes, 1000, limit_s=30)
+
+
+async def test_words_cross_the_border_unchanged(pool: Pool) -> None:
+    words = await pool.run(Words.none, limit_s=30)
+
+    assert words.boxes.shape == (0, 4)
