@@ -299,6 +299,15 @@ def test_a_picture_within_markdown_is_read(picture_of_text: Path, tmp_path: Path
     assert [type(block) for block in found] == [Heading, Paragraph, Figure]
 
 
+def test_pictures_in_every_part_of_markdown_are_read_once(picture_of_text: Path) -> None:
+    picture = inline(picture_of_text)
+    source = f"# ![a][s]\n\n<p><img src='{picture}'></p>\n\nsee <img src='{picture}'>\n\n[s]: {picture}\n"
+
+    found = markdown.blocks(source)
+
+    assert [type(block) for block in found] == [Heading, Figure, Paragraph]
+
+
 def test_a_picture_behind_slides_is_read_once(picture_of_text: Path, tmp_path: Path) -> None:
     plain, path = tmp_path / "plain.pptx", tmp_path / "slides.pptx"
     deck = pptx.Presentation()

@@ -1,8 +1,11 @@
 """Plain text, Markdown, and tables saved as text."""
 
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import delimited_text, markdown, plain_text
@@ -98,5 +101,69 @@ def test_markdown_is_read_as_it_is_meant(path: Path) -> None:
         Grid([["Item", "Price"], ["a | b", "5"]], 1),
         Paragraph("x  =  1", is_set=True),
         Heading("Under", 2),
-        Paragraph("open\n", is_set=True),
+        Paragraph("open", is_set=True),
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        ("3. a\n1. b\n\n   more\n   * c\n     d", "3. a\n1. b\n\n   more\n   • c\n     d"),
+        ("> said **he**\nand she", "said he\nand she"),
+        ("a\\\nb  \nc", "a\nb\nc"),
+        ("[*one*][1] ![two](x.png)\n\n[1]: http://x 'title'", "one two"),
+        ("AT&amp;T &euro; 5 * 3 snake_case ~~was~~", "AT&T € 5 * 3 snake_case was"),
+        ("<b>12</b> <EUR> a<br>b<!-- c --> <a@b.com>", "12 <EUR> a\nb a@b.com"),
+        ("- [x] done", "• [x] done"),
+    ],
+)
+def test_markdown_is_read_by_its_standard(source: str, seen: str) -> None:
+    assert markdown.blocks(source) == [Paragraph(seen, is_set=True)]
+
+
+def test_columns_of_a_text_that_looks_like_markdown_stay_in_line(path: Path) -> None:
+    path.write_text(
+        "Order\n=====\n  Screw    2   10.00\n  Nut      1    5.00\n---------------------\n"
+        "  Sum          15.00\n\n\n     paid   15.00\n"
+    )
+
+    assert markdown.read(path, OPTIONS) == [
+        Heading("Order", 1),
+        Paragraph(
+            "  Screw    2   10.00\n  Nut      1    5.00\n  Sum          15.00\n\n\n     paid   15.00",
+            is_set=True,
+        ),
+    ]
+
+
+def test_tables_and_code_within_a_list_come_after_its_text() -> None:
+    source = "* one\n\n  | a |\n  |---|\n  | b<br>c |\n\n  ```\n  x\n  ```\n* two\n"
+
+    assert markdown.blocks(source) == [
+        Paragraph("• one", is_set=True),
+        Grid([["a"], ["b\nc"]], 1),
+        Paragraph("x", is_set=True),
+        Paragraph("• two", is_set=True),
+    ]
+
+
+def test_html_within_markdown_is_read_as_html() -> None:
+    found = markdown.blocks("<table><tr><td>a<td>b<tr><td>1<td>2</table>\n\n*after*\n")
+
+    assert found == [Grid([["a", "b"], ["1", "2"]]), Paragraph("after", is_set=True)]
+
+
+@pytest.mark.parametrize(
+    "source", ["> " * 100 + "deep", "# much\n" + "- x\n" * 200_000], ids=["deep", "long"]
+)
+def test_markdown_that_its_parser_would_cut_or_take_long_for_is_read_as_text(source: str) -> None:
+    first, *_ = markdown.blocks(source)
+
+    assert first == Paragraph(source.strip("\n"), is_set=True)
+
+
+@given(st.text(alphabet="ab1 \n*_-#>.", max_size=80))
+def test_no_letter_is_lost_to_marks(source: str) -> None:
+    found = "".join(block.text for block in markdown.blocks(source) if isinstance(block, Heading | Paragraph))
+
+    assert re.findall(r"\w", found.replace("_", "")) == re.findall(r"\w", source.replace("_", ""))

@@ -53,15 +53,19 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
 
 
 def blocks(
-    page: bytes | str, charset: str | None = None, enclosed: Mapping[str, Callable[[], bytes]] = NONE
+    page: bytes | str,
+    charset: str | None = None,
+    enclosed: Mapping[str, Callable[[], bytes]] = NONE,
+    *,
+    album: Album | None = None,
 ) -> list[Block]:
     """What a page shows. charset: what its transport says; the page itself may say something else.
 
-    enclosed: pictures that came with it, by content id.
+    enclosed: pictures that came with it, by content id. album: of the document that the page is a part of.
     """
     text = page if isinstance(page, str) else encodings.decode(page, charset or _declared(page))
     root = _parsed(text)
-    return [] if root is None else _shown(root, 0, _Pictures(enclosed))
+    return [] if root is None else _shown(root, 0, _Pictures(enclosed, album or Album()))
 
 
 def _declared(data: bytes) -> str | None:
@@ -87,9 +91,9 @@ def _parsed(text: str) -> Element | None:
 class _Pictures:
     """The pictures that a page brings with it. Nothing is fetched."""
 
-    def __init__(self, enclosed: Mapping[str, Callable[[], bytes]]) -> None:
+    def __init__(self, enclosed: Mapping[str, Callable[[], bytes]], album: Album) -> None:
         self._enclosed = enclosed
-        self._album = Album()
+        self._album = album
 
     def blocks(self, element: Element) -> Iterator[Block]:
         """All that the element itself shows, whichever way it names them."""

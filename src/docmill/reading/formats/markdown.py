@@ -1,106 +1,169 @@
-"""Markdown (CommonMark and the tables of GitHub), as it is meant to be seen."""
+"""Markdown (CommonMark with the tables and the strikethrough of GitHub), as it is meant to be seen."""
 
+import html as entities
 import re
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.formats.html import INLINE, unpacked
+from docmill.reading.formats import html, plain_text
 from docmill.reading.formats.pictures import Album
-from docmill.reading.layout.typeset import Block, Grid, Heading, Paragraph
+from docmill.reading.layout.typeset import Block, Grid, Heading, Paragraph, beside_text
 from docmill.reading.text import encodings
 
-FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
-HEADING = re.compile(r"^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$")
-UNDERLINE = re.compile(r"^ {0,3}(=+|-{2,})\s*$")
-RULE = re.compile(r"^ {0,3}\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*$")
-PICTURE = re.compile(rf"[(\"']\s*{INLINE.pattern}([^)\"'\s]+)", re.IGNORECASE)
-BULLET = re.compile(r"^(\s*)[*+-]\s+")
-CELL_END = re.compile(r"(?<!\\)\|")
-MARKS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"!\[([^\]\n]*)\]\([^)\n]*\)"), r"\1"),
-    (re.compile(r"\[([^\]\n]+)\]\([^)\n]*\)"), r"\1"),
-    (re.compile(r"<((?:https?://|mailto:)[^>\s]+)>"), r"\1"),
-    (re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
-    (re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]+?)(?<=[^\s*])\*(?![\w*])"), r"\1"),
-    (re.compile(r"(?<![\w_])_(?=[^\s_])([^_\n]+?)(?<=[^\s_])_(?![\w_])"), r"\1"),
-    (re.compile(r"~~(?=\S)(.+?)(?<=\S)~~"), r"\1"),
-    (re.compile(r"`([^`\n]+)`"), r"\1"),
-    (re.compile(r"\\([\\`*_{}\[\]()#+.!|>~-])"), r"\1"),
+if TYPE_CHECKING:
+    from markdown_it.tree import SyntaxTreeNode
+
+DEEPEST = 60
+"""Lists and quotations inside each other. The parser leaves out what is deeper; such a file is text."""
+LONGEST = 500_000
+"""Characters beside pictures; lists take a second for every hundred thousand. A longer file is text."""
+ENCLOSED = re.compile(r";base64,[\w+/=]+")
+BULLET = "• "
+LINE_BREAK = re.compile(r"<br\b", re.IGNORECASE)
+PICTURE = re.compile(r"<(?:img|source)\b", re.IGNORECASE)
+UNSEEN_TAG = re.compile(
+    r"<!|</?(?:a|abbr|b|bdi|bdo|big|center|cite|code|data|del|dfn|div|em|font|i|img|ins|kbd|label|mark|p|picture"
+    r"|q|rp|rt|ruby|s|samp|small|source|span|strike|strong|sub|sup|time|tt|u|var|wbr)\b",
+    re.IGNORECASE,
 )
-"""Marks within a line, and what is seen of them."""
+"""A comment or tag of HTML within a line. Other words in angle brackets are shown."""
+INDENTATION = re.compile(r"[ \t]*")
 
 
 def read(path: Path, options: ReadingOptions) -> list[Block]:
-    """Headings, tables, code, and everything else as text; pictures that it holds come last."""
+    """Headings, tables, fenced code, and the rest as text with its line ends; then the pictures in each."""
     del options
-    text = encodings.decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
-    album, found = Album(), list(_blocks(text.split("\n")))
-    for picture in PICTURE.finditer(text):
-        found += album.blocks(partial(unpacked, picture[1]))
-    return found
+    return blocks(encodings.decode(path.read_bytes()))
 
 
-def _blocks(lines: list[str]) -> Iterator[Block]:
-    waiting: list[str] = []
-    at = 0
-    while at < len(lines):
-        line, after = lines[at], lines[at + 1] if at + 1 < len(lines) else ""
-        block, stop = _apart(lines, at, after)
-        if block is None:
-            waiting.append(line)
-            at += 1
-            continue
-        yield from _paragraph(waiting)
-        yield block
-        at, waiting = stop, []
-    yield from _paragraph(waiting)
+def blocks(source: str) -> list[Block]:
+    """See `read`."""
+    if len(ENCLOSED.sub("", source)) > LONGEST:
+        return plain_text.blocks(source)
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - takes a tenth of a second, and few files are Markdown
+    from markdown_it.tree import SyntaxTreeNode  # noqa: PLC0415 - as above
+
+    parser = MarkdownIt("commonmark", {"maxNesting": DEEPEST}).enable(["table", "strikethrough"])
+    # Nothing is fetched, and a refused address would be shown as text.
+    parser.validateLink = lambda url: True  # noqa: ARG005
+    source = source.replace("\r\n", "\n").replace("\r", "\n")
+    tokens = parser.parse(source)
+    if any(token.level >= DEEPEST - 1 for token in tokens):
+        return plain_text.blocks(source)
+    page = _Page(source)
+    page.walk(SyntaxTreeNode(tokens))
+    page.end_text()
+    return page.blocks
 
 
-def _apart(lines: list[str], at: int, after: str) -> tuple[Block | None, int]:
-    """The heading, code or table that starts here, and the line after it; None for running text."""
-    line = lines[at]
-    if fence := FENCE.match(line):
-        return _code(lines, at, fence[1])
-    if heading := HEADING.match(line):
-        return Heading(_seen(heading[2] or ""), len(heading[1])), at + 1
-    if "|" in line and "|" in after and RULE.match(after):
-        return _table(lines, at)
-    underline = UNDERLINE.match(after)
-    if underline and line.strip() and not BULLET.match(line):
-        return Heading(_seen(line.strip()), 1 if underline[1][0] == "=" else 2), at + 2
-    return None, at
+class _Page:
+    """Collects blocks. Running text, with its lists, stays one block until something else follows."""
+
+    def __init__(self, source: str) -> None:
+        self.blocks: list[Block] = []
+        self._source = source.split("\n")
+        self._album = Album()
+        self._pictures: list[str] = []
+        self._text: list[str] = []
+        self._text_end = 0
+        self._mark: str | None = None
+        self._indent = ""
+
+    def walk(self, parent: "SyntaxTreeNode") -> None:
+        """Add what stands in an element."""
+        for node in parent.children:
+            if node.type == "paragraph":
+                self._put(node, self._indented(node, self._inline(node)))
+            elif node.type == "heading":
+                self._heading(node)
+            elif node.type == "code_block" and node.level == 0:  # it may be columns of the text
+                self._put(node, "\n".join(self._lines(node)))
+            elif node.type in ("fence", "code_block"):
+                self.end_text()
+                self.blocks.append(Paragraph(node.content.removesuffix("\n"), is_set=True))
+            elif node.type == "table":
+                self.end_text()
+                self.blocks.append(Grid([list(map(self._inline, row.children)) for row in _rows(node)], 1))
+            elif node.type == "html_block":
+                self.end_text()
+                self.blocks += html.blocks(node.content, album=self._album)
+            elif node.type in ("bullet_list", "ordered_list"):
+                self._list(node)
+            elif node.type == "blockquote":
+                self.walk(node)
+
+    def end_text(self) -> None:
+        """End the running text and add the pictures in it."""
+        lines, self._text = "\n".join(self._text).strip("\n"), []
+        if lines.strip():
+            self.blocks.append(Paragraph(lines, is_set=True))
+        pictures, self._pictures = self._pictures, []
+        if pictures:
+            self.blocks += beside_text(html.blocks("".join(pictures), album=self._album))
+
+    def _put(self, node: "SyntaxTreeNode", lines: str) -> None:
+        """Running text; empty lines before it stay."""
+        first, end = node.map or (self._text_end, self._text_end)
+        start = self._indent if self._mark is None else self._mark
+        if self._text:
+            self._text += [""] * (first - self._text_end)
+        self._text.append(start + lines.replace("\n", f"\n{self._indent}"))
+        self._mark, self._text_end = None, end
+
+    def _heading(self, node: "SyntaxTreeNode") -> None:
+        """Several lines above a rule are no heading but, say, rows above a sum."""
+        if len(self._lines(node)) > 2:  # noqa: PLR2004 - a line and its rule
+            self._put(node, self._indented(node, self._inline(node)))
+        else:
+            self.end_text()
+            self.blocks.append(Heading(self._inline(node), int(node.tag[1:])))
+
+    def _list(self, node: "SyntaxTreeNode") -> None:
+        outer = self._indent
+        for item in node.children:
+            mark = BULLET if node.type == "bullet_list" else f"{item.info}{item.markup} "
+            self._mark, self._indent = outer + mark, outer + " " * len(mark)
+            self.walk(item)
+            if not item.children:
+                self._put(item, "")
+            self._mark, self._indent = None, outer
+
+    def _lines(self, node: "SyntaxTreeNode") -> list[str]:
+        first, end = node.map or (0, 0)
+        return self._source[first:end]
+
+    def _indented(self, node: "SyntaxTreeNode", lines: str) -> str:
+        """Lines as far from the margin as they stand in the file, for what is in columns."""
+        shown = lines.split("\n")
+        written = self._lines(node)[: -1 if node.type == "heading" else None]
+        if node.level or len(shown) != len(written):
+            return lines
+        return "\n".join(
+            f"{INDENTATION.match(old)[0]}{new}"  # pyright: ignore[reportOptionalSubscript] - always matches
+            for new, old in zip(shown, written, strict=True)
+        )
+
+    def _inline(self, parent: "SyntaxTreeNode") -> str:
+        """Text without its marks."""
+        return "".join(map(self._shown, parent.children))
+
+    def _shown(self, node: "SyntaxTreeNode") -> str:
+        if node.type in ("softbreak", "hardbreak"):
+            return "\n"
+        if node.type == "html_inline":
+            return self._tag(node.content)
+        if node.type == "image":
+            self._pictures.append(f'<img src="{entities.escape(str(node.attrs.get("src", "")))}">')
+        return self._inline(node) if node.children else node.content
+
+    def _tag(self, tag: str) -> str:
+        if PICTURE.match(tag):
+            self._pictures.append(tag)
+        if LINE_BREAK.match(tag):
+            return "\n"
+        return "" if UNSEEN_TAG.match(tag) else tag
 
 
-def _code(lines: list[str], at: int, fence: str) -> tuple[Block, int]:
-    stop = at + 1
-    while stop < len(lines) and not lines[stop].lstrip().startswith(fence):
-        stop += 1
-    return Paragraph("\n".join(lines[at + 1 : stop]), is_set=True), stop + 1
-
-
-def _table(lines: list[str], at: int) -> tuple[Block, int]:
-    rows = [_row(lines[at])]
-    stop = at + 2
-    while stop < len(lines) and "|" in lines[stop]:
-        rows.append(_row(lines[stop]))
-        stop += 1
-    return Grid(rows, 1), stop
-
-
-def _row(line: str) -> list[str]:
-    cells = CELL_END.split(line.strip().removeprefix("|").removesuffix("|"))
-    return [_seen(cell.strip().replace("<br>", "\n")) for cell in cells]
-
-
-def _paragraph(lines: list[str]) -> Iterator[Block]:
-    text = "\n".join(_seen(BULLET.sub(r"\1• ", line)) for line in lines).strip("\n")
-    if text.strip():
-        yield Paragraph(text, is_set=True)
-
-
-def _seen(line: str) -> str:
-    for mark, shown in MARKS:
-        line = mark.sub(shown, line)
-    return line
+def _rows(table: "SyntaxTreeNode") -> "list[SyntaxTreeNode]":
+    return [row for part in table.children for row in part.children]
