@@ -30,7 +30,7 @@ check: $(STAMP) docs ## Formatting, lint, types, layers, dependencies, links of 
 	$(BIN)/deptry src
 
 docs: $(STAMP) ## Build the documentation into build/docs, with every link checked
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 unit: $(STAMP)
 	scripts/system-packages chromium fonts-liberation libfaketime pgbouncer tesseract-ocr

@@ -6,17 +6,25 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args, get_origin
 
 import pytest
 import typer.main
+from babel import Locale
+from bench.registry import BY_NAME
 from prometheus_client.parser import text_string_to_metric_families
+from pydantic import BaseModel
 from typer.core import TyperGroup
 
 from docmill.cli.commands import app
 from docmill.errors import DocmillError
+from docmill.model.result import Schema
+from docmill.schemas.registry import REGISTRY
 from docmill.service import probes
 from docmill.service.observe import metrics
 from docmill.service.observe.metrics import Metrics
+from docmill.understanding import gate, itemised, multi_document_check
+from docmill.understanding.llm import injection
 from docmill.understanding.vocabulary import CODES
 
 ROOT = Path(__file__).parents[1]
@@ -67,7 +75,7 @@ def _metric_names() -> list[str]:
 
 @pytest.mark.parametrize("name", _metric_names())
 def test_every_metric_is_described(name: str) -> None:
-    text = (DOCS / "how-to" / "operate.md").read_text()
+    text = (REFERENCE / "metrics.md").read_text()
 
     assert f"`{name}`" in text or f"`{name}_total`" in text
 
@@ -89,6 +97,44 @@ def test_the_languages_are_counted_right() -> None:
 
     text = " ".join((ROOT / "README.md").read_text().split())
     assert f"labels, columns and sums, in {count} languages" in text
+
+
+def test_the_languages_are_listed() -> None:
+    names = [str(Locale.parse(code).english_name) for code in CODES]
+
+    text = " ".join((REFERENCE / "fields.md").read_text().split())
+    assert f"on one document also mixed: {', '.join(names)}." in text
+
+
+def _paths(fields: type[BaseModel], above: str = "") -> Iterator[str]:
+    """The path of each value of a schema; `lines[].net_amount` for those of a list."""
+    for name, field in fields.model_fields.items():
+        inner = [kind for kind in (field.annotation, *get_args(field.annotation)) if isinstance(kind, type)]
+        nested = next((kind for kind in inner if issubclass(kind, BaseModel)), None)
+        listed = "[]" if get_origin(field.annotation) is tuple else ""
+        if nested is None:
+            yield above + name
+        else:
+            yield from _paths(nested, f"{above}{name}{listed}.")
+
+
+@pytest.mark.parametrize("schema", REGISTRY.values(), ids=REGISTRY.keys())
+def test_every_document_type_and_field_is_described(schema: Schema) -> None:
+    text = (REFERENCE / "fields.md").read_text()
+
+    assert [path for path in _paths(schema.fields) if f"`{path}`" not in text] == []
+    (row,) = re.findall(rf"(?m)^\| `{schema.name}` \|[^|]*\|([^|]*)\|$", text)
+    assert re.findall(r"`(\S+)`", row) == list(schema.critical)
+
+
+def test_every_check_of_the_gate_is_described() -> None:
+    modules = (gate, itemised, multi_document_check, injection)
+    source = "".join(Path(str(module.__file__)).read_text() for module in modules)
+    checks = set(re.findall(r'(?:check=|CHECK = )"(\w+)"', source))
+
+    described = set(re.findall(r"`(\w+)`", (REFERENCE / "checks.md").read_text()))
+    assert len(checks) > 10
+    assert checks - described == set()
 
 
 def test_what_trains_without_the_extra_does_so() -> None:
@@ -182,3 +228,36 @@ def test_no_two_decisions_have_one_number() -> None:
     numbers = [page.name[:3] for page in (DOCS / "decisions").glob("0*.md")]
 
     assert sorted(numbers) == sorted(set(numbers))
+
+
+def test_no_line_of_a_page_is_longer_than_140_characters() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]
+    long = {
+        f"{page.relative_to(ROOT)}:{number}"
+        for page in pages
+        for number, line in enumerate(page.read_text().splitlines(), 1)
+        if len(line) > 140
+    }
+
+    assert long == set()
+
+
+def test_every_file_that_a_page_names_exists() -> None:
+    named = {
+        (page.name, path)
+        for page in DOCS.rglob("*.md")
+        for path in re.findall(r"`((?:bench|docs|scripts|src|tests)/[\w./-]+)`", page.read_text())
+    }
+
+    assert named
+    assert {(page, path) for page, path in named if not (ROOT / path).exists()} == set()
+
+
+def test_every_benchmark_that_a_page_names_exists() -> None:
+    named = {
+        (page.name, name)
+        for page in DOCS.rglob("*.md")
+        for name in re.findall(r"python -m bench (\w+)", page.read_text())
+    }
+
+    assert {(page, name) for page, name in named if name not in BY_NAME} == set()

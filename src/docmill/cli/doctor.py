@@ -74,7 +74,7 @@ def _protections() -> Iterator[Finding]:
     missing = [meaning for name, meaning in PROTECTIONS.items() if name not in held]
     yield Finding("reading processes", f"{len(held)} of {len(PROTECTIONS)} protections in force")
     for meaning in missing:
-        remedy = "this kernel or container does not allow it; see docs/how-to/operate.md"
+        remedy = "this kernel or container does not allow it; see docs/explanation/isolation.md"
         yield Finding("not protected by", meaning, remedy, needed=False)
 
 
