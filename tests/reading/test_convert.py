@@ -34,8 +34,8 @@ from docmill.reading.images.kept_scans import Print
 from docmill.reading.pdf import pdf_file
 from docmill.reading.text.languages import dominant_language
 from docmill.wiring import offline_steps
-from docmill.workers.errors import OutOfMemoryError
 from docmill.workers.pool import Pool
+from docmill.workers.replies import OutOfMemoryError
 
 MakePdf = Callable[..., Path]
 Arguments = TypeVarTuple("Arguments")

@@ -7,7 +7,11 @@ import pytest
 
 from docmill.errors import CorruptError
 from docmill.model.document import Page, Words
-from docmill.workers import replies
+from docmill.reading.child import tasks
+from docmill.reading.child.tasks import Opened
+from docmill.reading.engines.document_ai import DocumentAiEngine
+from docmill.understanding import pooled
+from docmill.workers import replies, sandbox
 
 HUGE = b"\xff\xff\xff\x3f"
 
@@ -49,6 +53,34 @@ def test_an_error_comes_through() -> None:
     _, error = replies.loads(dumps(("error", CorruptError("it ends too early"))))
 
     assert isinstance(error, CorruptError)
+
+
+def test_a_lack_of_memory_comes_through() -> None:
+    _, error = replies.loads(dumps(("error", replies.OutOfMemoryError("too much"))))
+
+    assert isinstance(error, replies.OutOfMemoryError)
+
+
+def test_a_room_gets_its_own_records_back() -> None:
+    opened = Opened("text/plain", 0, [])
+
+    assert replies.loads(dumps(opened), replies.room_of(tasks.open_original)) == opened
+
+
+@pytest.mark.parametrize("function", [len, sandbox.in_force, pooled.PooledClassifier])
+def test_the_records_of_other_rooms_are_refused(function: object) -> None:
+    with pytest.raises(ValueError, match="reply"):
+        replies.loads(dumps(Opened("text/plain", 0, [])), replies.room_of(function))
+
+
+def test_no_room_gets_objects_that_act_when_they_are_made() -> None:
+    engine = (
+        b"\x80\x05\x8c" + bytes([len(DocumentAiEngine.__module__)]) + DocumentAiEngine.__module__.encode()
+    )
+    engine += b"\x8c\x10DocumentAiEngine\x93."
+
+    with pytest.raises(ValueError, match="reply"):
+        replies.loads(engine, "docmill.reading")
 
 
 @pytest.mark.parametrize("content", [Path("/tmp"), Decimal(1), len, TypeError("not ours")])

@@ -106,7 +106,7 @@ class TestSystemCalls:
     def test_the_filter_alone_lets_signals_reach_this_process_only(self) -> None:
         code = (
             "import ctypes, os\n"
-            "from docmill.reading import seccomp\n"
+            "from docmill.workers import seccomp\n"
             "libc = ctypes.CDLL(None)\n"
             "libc.prctl(38, 1, 0, 0, 0)\n"
             "assert seccomp.refuse_calls(signals_are_bounded=False)\n"

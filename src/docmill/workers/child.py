@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from docmill.errors import DocmillError, InternalError, room_in
 from docmill.workers import sandbox
-from docmill.workers.errors import OutOfMemoryError
+from docmill.workers.replies import OutOfMemoryError
 from docmill.workers.scratch import SCRATCH, empty
 
 LENGTH = struct.Struct("!Q")

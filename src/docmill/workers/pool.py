@@ -17,9 +17,8 @@ from typing import Any, Self, TypeAlias, TypeVar, TypeVarTuple
 from docmill.errors import CrashedError, DocmillError, TimeLimitError, TooLargeError, room_in
 from docmill.resilience.time_limits import waiting_for_a_turn
 from docmill.workers.child import LENGTH
-from docmill.workers.errors import OutOfMemoryError
 from docmill.workers.fair_semaphore import Turns
-from docmill.workers.replies import loads
+from docmill.workers.replies import OutOfMemoryError, loads, room_of
 from docmill.workers.scratch import SCRATCH, Desk, remove_abandoned
 
 MEMORY_BYTES = 1_200_000_000
@@ -106,7 +105,7 @@ class Pool:
             with room_in(SCRATCH):
                 request = pickle.dumps((function, await child.lend(args)), protocol=5)
             async with asyncio.timeout(limit_s):
-                reply = await child.ask(request)
+                reply = await child.ask(request, room_of(function))
             is_fit = await child.tidy()
         except BaseException as error:
             await child.kill()
@@ -205,13 +204,14 @@ class _Child:
             return arguments
         return await asyncio.to_thread(self._desk.lend, arguments)
 
-    async def ask(self, request: bytes) -> Reply:
+    async def ask(self, request: bytes, room: str) -> Reply:
         """The reply to a request, after its log records have been passed on.
 
+        room: of the function, see `replies.loads`.
         Raises EOFError on death, TooLargeError if it writes too much.
         """
         self.tasks += 1
-        answering = asyncio.ensure_future(self._answer(request))
+        answering = asyncio.ensure_future(self._answer(request, room))
         try:
             while not (await asyncio.wait({answering}, timeout=_LOOKS_EVERY_S))[0]:
                 if await asyncio.to_thread(self._desk.is_overfull):
@@ -220,23 +220,23 @@ class _Child:
         finally:
             answering.cancel()
 
-    async def _answer(self, request: bytes) -> Reply:
+    async def _answer(self, request: bytes, room: str) -> Reply:
         self._writer.write(LENGTH.pack(len(request)) + request)
         await self._writer.drain()
         while True:
-            kind, content = await self._message()
+            kind, content = await self._message(room)
             if kind != "log":
                 return content
             name, level, message, extra = content
             logging.getLogger(name).log(level, "%s", message, extra=extra)
 
-    async def _message(self) -> tuple[str, Reply]:
+    async def _message(self, room: str) -> tuple[str, Reply]:
         (length,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
         if length > MAX_REPLY_BYTES:
             raise EOFError("the reply is too long to be meant")
         content = await self._reader.readexactly(length)
         try:
-            kind, reply = loads(content)
+            kind, reply = loads(content, room)
         except ValueError as error:
             raise EOFError("the reply makes no sense") from error
         return kind, reply

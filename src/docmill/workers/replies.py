@@ -1,8 +1,11 @@
-"""What a child may answer: a child taken over by a hostile file must not take over its parent."""
+"""Unpickling of a child's replies: a child taken over by a hostile file must not take over its parent."""
 
 import io
 import pickle
+from dataclasses import is_dataclass
 from typing import Any
+
+from docmill.errors import TooLargeError
 
 _MALFORMED = (
     pickle.UnpicklingError,
@@ -36,11 +39,24 @@ _COUNTED = {
 }
 
 
-def loads(content: bytes) -> Any:  # noqa: ANN401  whatever was answered
-    """The reply. Raises ValueError if it makes no sense or could do harm."""
+class OutOfMemoryError(TooLargeError):
+    """The task needed more than its process may allocate, or than what earlier tasks left of that."""
+
+
+def room_of(function: object) -> str:
+    """The package directly below `docmill` in which a function stands; empty for anybody else's."""
+    parts = str(getattr(function, "__module__", "")).split(".")
+    return ".".join(parts[:2]) if parts[0] == "docmill" and parts[2:] else ""
+
+
+def loads(content: bytes, room: str = "") -> Any:  # noqa: ANN401  whatever was answered
+    """The reply. Raises ValueError if it makes no sense or could do harm.
+
+    room: the package of the function that was asked; its records may stand in the reply.
+    """
     _check(content)
     try:
-        return _Unpickler(io.BytesIO(content)).load()
+        return _Unpickler(io.BytesIO(content), room).load()
     except _MALFORMED as error:
         raise ValueError(f"a reply that cannot be read: {type(error).__name__}") from error
 
@@ -61,11 +77,12 @@ def _check(content: bytes) -> None:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Builds only what readers return."""
+    """Builds the classes of the model, errors, and the named tuples and dataclasses of one room."""
 
-    _OURS = ("docmill.model", "docmill.errors", "docmill.reading.")
-    _NUMPY = frozenset(
+    _FOR_ALL = ("docmill.model.", "docmill.errors")
+    _NAMES = frozenset(
         {
+            ("docmill.workers.replies", "OutOfMemoryError"),
             ("numpy", "dtype"),
             ("numpy", "ndarray"),
             ("numpy._core.multiarray", "_reconstruct"),
@@ -73,12 +90,24 @@ class _Unpickler(pickle.Unpickler):
         }
     )
 
+    def __init__(self, content: io.BytesIO, room: str) -> None:
+        super().__init__(content)
+        self._room = room
+
     def find_class(self, module_name: str, global_name: str, /) -> type:
         """A class that a reply may hold. Raises UnpicklingError for every other name."""
-        if (module_name, global_name) in self._NUMPY:
+        if (module_name, global_name) in self._NAMES:
             return super().find_class(module_name, global_name)
-        if module_name.startswith(self._OURS) and "." not in global_name:
+        is_for_all = module_name.startswith(self._FOR_ALL)
+        is_of_room = bool(self._room) and module_name.startswith(f"{self._room}.")
+        if (is_for_all or is_of_room) and "." not in global_name:
             found = super().find_class(module_name, global_name)
-            if isinstance(found, type) and found.__module__ == module_name:
+            is_class = isinstance(found, type) and found.__module__ == module_name
+            if is_class and (is_for_all or _is_record(found)):
                 return found
-        raise pickle.UnpicklingError(f"{module_name}.{global_name} is not a reader's result")
+        raise pickle.UnpicklingError(f"{module_name}.{global_name} may not stand in this reply")
+
+
+def _is_record(kind: type) -> bool:
+    """Whether nothing happens when one is made, as of named tuples and dataclasses."""
+    return is_dataclass(kind) or issubclass(kind, tuple)

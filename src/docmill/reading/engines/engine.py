@@ -11,8 +11,8 @@ from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.kept_scans import Prints
 from docmill.resilience.spending import count
 from docmill.resilience.time_limits import Guard
-from docmill.workers.errors import OutOfMemoryError
 from docmill.workers.pool import Pool
+from docmill.workers.replies import OutOfMemoryError
 
 OVER_MEMORY = "the page needs more memory than is allowed; reduce its size"
 
