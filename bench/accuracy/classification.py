@@ -105,7 +105,7 @@ def interval(truth: NDArray[np.int64], said: NDArray[np.int64], groups: Sequence
     for index, group in enumerate(groups):
         by_group[group].append(index)
     every = list(by_group.values())
-    draw = random.Random(0)  # noqa: S311 - sources, not secrets
+    draw = random.Random(0)
     found: list[float] = []
     for _ in range(DRAWS):
         indices = [index for group in draw.choices(every, k=len(every)) for index in group]

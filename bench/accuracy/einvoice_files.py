@@ -259,7 +259,7 @@ def spread(paths: Sequence[Path], count: int) -> list[Path]:
     for path in paths:
         folders.setdefault(path.parent, []).append(path)
     for members in folders.values():
-        random.Random(len(members)).shuffle(members)  # noqa: S311 - a sample, no secret
+        random.Random(len(members)).shuffle(members)
     turns = zip_longest(*folders.values())
     return [path for turn in turns for path in turn if path is not None][:count]
 

@@ -57,7 +57,7 @@ def versions(plan: Plan, folder: Path) -> Iterator[tuple[Document, BaseModel]]:
     """The paper with other numbers, dates and amounts, and what is true of it."""
     paper = plan.paper
     assert isinstance(paper, Letter)
-    draw_lots = random.Random(plan.name)  # noqa: S311 - numbers on papers
+    draw_lots = random.Random(plan.name)
     for version in range(VERSIONS):
         days, factor = timedelta(days=draw_lots.randrange(1, 300)), Decimal(version + 1)
         fields = _changed(paper.fields, days, factor, draw_lots)

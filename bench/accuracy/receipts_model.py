@@ -62,7 +62,7 @@ def intervals(score: Any, said: Given, truth: Given, groups: Mapping[str, str]) 
         by_group[groups[name]].append(name)
     hits = {name: _hits(score, said[name], truth[name]) for name in said}
     every = list(by_group.values())
-    draw = random.Random(0)  # noqa: S311 - vendors, not secrets
+    draw = random.Random(0)
     f1: list[float] = []
     doc4: list[float] = []
     for _ in range(DRAWS):

@@ -44,7 +44,7 @@ ROWS = 40
 
 def document(vendor: int, number: int) -> Document:
     """A receipt of a vendor."""
-    words = random.Random(vendor)  # noqa: S311 - words, not secrets
+    words = random.Random(vendor)
     goods = [f"{''.join(words.choices('abcdefghiklmnorstu', k=7))}" for _ in range(4 * ROWS)]
     rows = [f"Vendor {goods[0]} Limited", f"({100000 + vendor}-X)", "12 High Street", f"Receipt {number:06}"]
     rows += [

@@ -66,6 +66,17 @@ async def test_pages_with_text_come_in_order_over_several_tasks(pool: Pool, make
     assert (document.media_type, document.content_hash) == ("application/pdf", "a" * 64)
 
 
+async def test_a_text_in_an_old_code_page_is_read_with_all_that_a_child_may_do(
+    pool: Pool, tmp_path: Path
+) -> None:
+    path = tmp_path / "rachunek.txt"
+    path.write_bytes("Cena usługi: 12,50 €, zapłacono gotówką".encode("cp1250"))
+
+    document = await convert(pool, path)
+
+    assert document.text.split() == ["Cena", "usługi:", "12,50", "€,", "zapłacono", "gotówką"]
+
+
 @pytest.fixture
 def scan(tmp_path: Path) -> Path:
     image = Image.new("RGB", (640, 240), "white")

@@ -35,6 +35,37 @@ def test_a_text_without_a_label_is_read_right(name: str) -> None:
     assert encodings.decode(SAMPLES[name].encode(name)) == SAMPLES[name]
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("cp1252", "Menge;Größe;Preis\n1;5;3,00 €\n2;6;4,00 €\n"),
+        ("cp1252", "12,50 €\n13,50 €\n"),
+        ("cp1252", "© Acme – £12.50, § 19"),
+        ("cp1252", "BMP-Datei für Müller"),
+        ("cp1250", "Cena 12,50 € za usługę, zapłacono"),
+        ("cp932", "シンガポール ドル"),
+        ("euc_jp", "ユーロ (EUR)"),
+        ("big5hkscs", "價格 (含稅) 5 元"),
+    ],
+)
+def test_signs_and_single_words_do_not_mislead(name: str, text: str) -> None:
+    assert encodings.decode(text.encode(name)) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("koi8_u", "Рахунок за послуги, їх вартість і податок"),
+        ("mac_cyrillic", "Всего к оплате: пятьсот рублей, город Москва"),
+        ("cp737", "Τιμολόγιο αριθμός δεκαπέντε, οδός Ερμού"),
+        ("cp857", "Ödenecek tutar yüz lira, teşekkür ederiz, güneş şirketi"),
+        ("cp1258", "Đơn hàng, tên công ty, hóa đơn, ngày, năm, thư"),
+    ],
+)
+def test_encodings_of_neighbours_are_known(name: str, text: str) -> None:
+    assert encodings.decode(text.encode(name)) == text
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_wrong_or_unknown_label_does_no_harm_to_utf_8(name: str) -> None:
     data = SAMPLES[name].encode()
