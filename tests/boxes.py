@@ -11,6 +11,7 @@ from docmill.model.result import Classification, Extraction, Schema, Verdict
 from docmill.ports import Original, PageJournal, PartFile
 from docmill.schemas.types import Receipt
 from docmill.service.processing.process import Stages
+from docmill.understanding.router import GateRouter
 
 Content = str | dict[str, Any]
 
@@ -31,7 +32,7 @@ class Boxes:
         self._blank = blank
 
     def stages(self) -> Stages:
-        return Stages(converter=self, classifier=self, extractor=self, gate=self, unpacker=self)
+        return Stages(converter=self, classifier=self, extractor=self, router=GateRouter(self), unpacker=self)
 
     async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
         del pages

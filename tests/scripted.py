@@ -9,6 +9,7 @@ from decimal import Decimal
 from docmill.errors import TransientError
 from docmill.model.document import Document, Usage
 from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, Verdict
+from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original, PageJournal
 from docmill.schemas.types import Invoice
 from docmill.service.app import Service
@@ -19,6 +20,7 @@ from docmill.service.store.claims import Outcome
 from docmill.service.store.dead_letters import DeadLetterRow
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
+from docmill.understanding.router import GateRouter
 
 Running = Callable[[], AbstractAsyncContextManager[asyncio.Task[None]]]
 Upload = Callable[..., Awaitable[Accepted]]
@@ -72,7 +74,7 @@ class Script:
             converter=_Converter(self),
             classifier=_Classifier(self),
             extractor=_Extractor(self),
-            gate=_Gate(self),
+            router=GateRouter(_Gate(self)),
         )
 
 
@@ -118,7 +120,10 @@ class _Extractor:
             data=Invoice(number="7", gross_total=Decimal("119.00")),
             evidence={"number": Evidence(page=1, box=None, text="7", match="exact", confidence=0.9)},
             usage=PAID,
-            reason="rules; asked small model: scripted for number: number mended",
+            steps=(
+                StepTaken(kind="read", by="rules"),
+                StepTaken(kind="asked", by="small model: scripted", fields=("number",), mended=("number",)),
+            ),
         )
 
 
@@ -128,7 +133,10 @@ def _by_rules(schema: Schema, error: TransientError) -> Extraction:
         data=Invoice(number="7"),
         evidence={"number": Evidence(page=1, box=None, text="7", match="exact", confidence=0.9)},
         usage=Usage() if not error.attempted else PAID,
-        reason=f"rules; asked small model: it failed ({error.code})",
+        steps=(
+            StepTaken(kind="read", by="rules"),
+            StepTaken(kind="failed", by="small model", note=f"({error.code})", fields=("number",)),
+        ),
         model_error=error,
     )
 

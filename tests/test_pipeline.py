@@ -31,7 +31,8 @@ from docmill.resilience.spending import Spending
 from docmill.schemas.types import Receipt
 from docmill.testing.understanding import FakeClassifier
 from docmill.understanding.llm.meter import Meter
-from docmill.understanding.router import Router
+from docmill.understanding.model_answers import ModelReader
+from docmill.understanding.router import GateRouter
 
 REF = Ref(key="a.pdf", name="a.pdf")
 FREE, PAID = Usage(), Usage(input_tokens=9)
@@ -111,7 +112,7 @@ def steps(tmp_path: Path, make_document: Callable[..., Document]) -> Steps:
         converter=Converting(make_document("Total   12.50")),
         classifier=Classifying(),
         extractor=Extracting(),
-        gate=Judging(),
+        router=GateRouter(Judging()),
         exporter=MemoryExporter(),
     )
 
@@ -387,9 +388,9 @@ class Silent:
 
 @pytest.mark.parametrize("limits", [TimeLimits(extract_s=0.5), TimeLimits(document_s=0.5)])
 async def test_what_rules_found_survives_a_model_that_never_answers(steps: Steps, limits: TimeLimits) -> None:
-    router = Router(Extracting(), [Silent()], Judging(), limit_s=600)
+    router = GateRouter(Judging(), [ModelReader(Silent())], limit_s=600)
 
-    result = await process(REF, replace(steps, extractor=router, limits=limits), MemoryJournal())
+    result = await process(REF, replace(steps, router=router, limits=limits), MemoryJournal())
 
     assert result.extraction is not None
     assert "gross_total" in result.extraction.evidence
@@ -400,7 +401,7 @@ class Wanting:
     """Finds what it finds by rule, since a model failed."""
 
     def __init__(self, error: TransientError | SetupError | None, usage: Usage = FREE) -> None:
-        self._update = {"model_error": error, "usage": usage, "reason": "rules; asked small model"}
+        self._update = {"model_error": error, "usage": usage}
 
     async def extract(
         self, document: Document, schema: Schema, original: Original | None = None

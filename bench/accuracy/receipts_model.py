@@ -21,6 +21,7 @@ import numpy as np
 from bench.arguments import argument_parser
 from bench.data.receipt_readings import PATHS, examples, keys
 from bench.data.shared import ROOT, load_scorer
+from docmill.model.steps_taken import StepTaken
 from docmill.schemas.registry import REGISTRY
 from docmill.training.calibrating import calibrated
 from docmill.training.held_out import FOLDS, HeldOut, held_out, shippable
@@ -44,7 +45,7 @@ def given(one: HeldOut, memory: Memory | None = None) -> dict[str, str]:
     """The answers as the truth writes them."""
     document = one.document.example.document
     found = {path: Finding(answer.value, answer.spans, 1) for path, answer in one.answers.items()}
-    read = extraction(REGISTRY["receipt"], found, Layout(document), reason="")
+    read = extraction(REGISTRY["receipt"], found, Layout(document), step=StepTaken(kind="read", by=""))
     if memory is not None:
         read = with_memory(document, REGISTRY["receipt"], read, memory)
     there = dict(leaves(read.data))

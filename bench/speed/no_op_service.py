@@ -10,7 +10,7 @@ from typing import Any
 from docmill.model.document import Document, Page, Words
 from docmill.model.result import Classification, Extraction, Result, Schema, Verdict
 from docmill.pipeline import Steps, process
-from docmill.ports import Original, PageJournal, Ref
+from docmill.ports import Judged, Original, PageJournal, Ref
 from docmill.schemas.types import Other
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
@@ -47,8 +47,10 @@ class NoOp:
         self.answers += 1
         return Extraction(document_type="other", data=Other(), evidence={})
 
-    def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
-        return Verdict(failures=())
+    async def judge(
+        self, first: Extraction, document: Document, schema: Schema, original: Original | None = None
+    ) -> Judged:
+        return Judged(first, Verdict(failures=()))
 
     async def get(self, step: str) -> bytes | None:
         return None

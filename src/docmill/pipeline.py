@@ -20,7 +20,8 @@ from docmill.errors import (
 )
 from docmill.model import codec
 from docmill.model.document import Document, Part
-from docmill.model.result import Classification, Extraction, Result, Schema
+from docmill.model.result import Classification, Result, Schema
+from docmill.model.steps_taken import StepTaken
 from docmill.page_journal import JournalOfPages
 from docmill.ports import (
     Classifier,
@@ -28,7 +29,6 @@ from docmill.ports import (
     Exporter,
     Extractor,
     Findings,
-    Gate,
     Journal,
     Namer,
     Observer,
@@ -37,13 +37,13 @@ from docmill.ports import (
     PartsReceiver,
     Reader,
     Ref,
+    Router,
     Teacher,
     Unpacker,
 )
 from docmill.resilience.spending import Spending
 from docmill.resilience.time_limits import TimeLimit
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.judging import judged
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ class Steps:
     converter: Converter
     classifier: Classifier
     extractor: Extractor
-    gate: Gate
+    router: Router
     exporter: Exporter
     limits: TimeLimits = TimeLimits()
     unpacker: Unpacker | None = None
@@ -280,10 +280,13 @@ async def _understood(ref: Ref, original: Original, document: Document, attempt:
     async with clock.step("extract", steps.limits.extract_s):
         taught = await steps.teacher.taught(document, schema) if steps.teacher else schema
         before = attempt.spending.attempt
-        extraction = await steps.extractor.extract(asked, taught, original)
+        first = await steps.extractor.extract(asked, taught, original)
+        extraction, verdict = await steps.router.judge(first, asked, schema, original)
         attempt.spending.count_reported(extraction.usage, since=before)
     if classification.model_error is not None:
-        extraction = _with_reason(extraction, classification.model_error)
+        error = classification.model_error
+        note = f"({error.code}): {error.message}"
+        extraction = extraction.with_step(StepTaken(kind="not_classified", note=note))
     if steps.namer:
         classification = steps.namer.named(document, classification, extraction)
     # What it holds is what a person looks for; what it surely is needs no person, only a name.
@@ -295,7 +298,7 @@ async def _understood(ref: Ref, original: Original, document: Document, attempt:
         classification=classification,
         document=document,
         extraction=extraction,
-        verdict=await judged(steps.gate, document, extraction, schema),
+        verdict=verdict,
     )
 
 
@@ -315,12 +318,6 @@ def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     plural = "" if len(names) == 1 else "s"
     return f"Holds {len(names)} document{plural}: {', '.join(names[:_LISTED])}{more}"
-
-
-def _with_reason(extraction: Extraction, error: DocmillError) -> Extraction:
-    """The extraction, whose reason also tells why a model did not say what the document is."""
-    told = f"no model said what it is: it failed ({error.code}): {error.message}"
-    return extraction.model_copy(update={"reason": "; ".join(filter(None, (extraction.reason, told)))})
 
 
 def _retry_error(result: Result) -> TransientError | SetupError | None:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from docmill.model.document import Document, Part
 from docmill.model.result import Classification, Extraction, Result, Schema, Verdict
@@ -164,6 +164,27 @@ class Gate(Protocol):
 
     def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
         """Every check that failed. schema: of the extraction. Raises nothing."""
+        ...
+
+
+class Judged(NamedTuple):
+    """An extraction and what the gate says of it."""
+
+    extraction: Extraction
+    verdict: Verdict
+
+
+class Router(Protocol):
+    """Has the gate judge an extraction, and the fields that it doubts read again."""
+
+    async def judge(
+        self, first: Extraction, document: Document, schema: Schema, original: Original | None = None
+    ) -> Judged:
+        """The best extraction that could be had, and its verdict.
+
+        original: what the document was read from, for whoever looks at its pages once more. Raises nothing
+        but a cancellation: what was read stays, and `model_error` says why there may be more later.
+        """
         ...
 
 

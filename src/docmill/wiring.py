@@ -20,7 +20,7 @@ from docmill.reading.page_source import PageSource
 from docmill.reading.unpack import PooledUnpacker
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.pooled import PooledClassifier, PooledExtractor
-from docmill.understanding.router import Router
+from docmill.understanding.router import GateRouter
 from docmill.understanding.second_look import SecondLook
 from docmill.understanding.types.retelling import FieldNamer
 from docmill.workers.pool import Pool
@@ -53,13 +53,12 @@ def offline_steps(
     schema: the one to read whatever a document is. models: what was learned, by the names of schemas, as
     `model_in` of understanding.user_schemas.learned has it.
     """
-    second_look, gate = SecondLook(PageSource(pool, reading)), RuleGate()
     return Steps(
         reader=reader,
         converter=LocalConverter(pool, reading, readers),
         classifier=PooledClassifier(pool),
-        extractor=Router(PooledExtractor(pool, models), (), gate, second_look=second_look),
-        gate=gate,
+        extractor=PooledExtractor(pool, models),
+        router=GateRouter(RuleGate(), [SecondLook(PageSource(pool, reading))]),
         exporter=exporter,
         limits=limits,
         unpacker=PooledUnpacker(pool, reading),

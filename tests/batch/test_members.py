@@ -16,6 +16,7 @@ from docmill.batch.runner import Done, Policy, Report, Runner
 from docmill.errors import CorruptError, MisconfiguredError, ServerError
 from docmill.model.document import Document
 from docmill.pipeline import PartLimits, Steps
+from docmill.understanding.router import GateRouter
 
 
 class Run:
@@ -46,7 +47,7 @@ class Run:
             converter=boxes,
             classifier=boxes,
             extractor=boxes,
-            gate=boxes,
+            router=GateRouter(boxes),
             exporter=RecordExporter(records),
             unpacker=boxes,
         )

@@ -26,9 +26,11 @@ from docmill.errors import (
 )
 from docmill.model.document import Document, Usage
 from docmill.model.result import Classification, Extraction, Failure, Result, Schema, Verdict
+from docmill.model.steps_taken import StepTaken
 from docmill.pipeline import Steps
 from docmill.ports import Original, PageJournal, Ref
 from docmill.schemas.types import Receipt
+from docmill.understanding.router import GateRouter
 
 DEFAULT = Policy()
 CALL = Usage(input_tokens=10, output_tokens=1, model="small", cost=Decimal("0.01"))
@@ -80,12 +82,16 @@ class Offline:
         if self.failure is not None and not self._model_errors:
             raise self.failure
         error = self._model_errors.pop(0) if self._model_errors else None
-        reason = f"rules; asked small model: it failed ({error.code})" if error else "rules"
+        steps = [StepTaken(kind="read", by="rules")]
+        if error:
+            steps.append(
+                StepTaken(kind="failed", by="small model", note=f"({error.code})", fields=("number",))
+            )
         return Extraction(
             document_type=schema.name,
             data=Receipt(),
             evidence={},
-            reason=reason,
+            steps=tuple(steps),
             usage=CALL if error else Usage(),
             model_error=error,
         )
@@ -116,7 +122,7 @@ class Run:
             converter=self.converter,
             classifier=offline,
             extractor=offline,
-            gate=offline,
+            router=GateRouter(offline),
             exporter=RecordExporter(records),
         )
         known = records.open(keep=lambda record: record["status"] != "failed")
@@ -332,7 +338,12 @@ async def test_a_reader_that_fails_leaves_a_record_without_hash(
     records.open(keep=lambda _: True)
     offline = Offline()
     steps = Steps(
-        MemoryReader({}, tmp_path), run.converter, offline, offline, offline, RecordExporter(records)
+        MemoryReader({}, tmp_path),
+        run.converter,
+        offline,
+        offline,
+        GateRouter(offline),
+        RecordExporter(records),
     )
 
     report = await Runner(steps, records).run([Ref("gone", "gone")])
@@ -368,7 +379,7 @@ async def test_a_model_that_fails_to_the_last_leaves_what_rules_found_and_the_re
     assert delays == [5, 60]
     assert run.records["a"]["attempts"] == 3
     assert run.records["a"]["usage"]["cost"] == "0.03"
-    assert run.records["a"]["reason"] == "rules; asked small model: it failed (server_error)"
+    assert run.records["a"]["reason"] == "rules; asked small model for number: it failed (server_error)"
     assert run.records["a"]["error"] is None
 
 

@@ -22,6 +22,7 @@ from docmill.reading.convert import LocalConverter
 from docmill.reading.engines.engine import Sight
 from docmill.schemas.types import Invoice
 from docmill.service.processing.process import Stages
+from docmill.understanding.router import GateRouter
 from docmill.workers.pool import Pool
 from faults.control import stop_at
 
@@ -189,6 +190,6 @@ def obedient_stages(control: str | Path, pool: Pool) -> Stages:
         converter=ObedientConverter(str(control), pool),
         classifier=NamingClassifier(),
         extractor=SigningExtractor(os.getpid()),
-        gate=ContentGate(),
+        router=GateRouter(ContentGate()),
         unpacker=PaperUnpacker(),
     )

@@ -9,6 +9,7 @@ import pytest
 
 from docmill.model.document import Document
 from docmill.model.result import Evidence, Extraction, Failure, Schema, Verdict
+from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original
 from docmill.schemas.types import Invoice
 from docmill.service.app import Service
@@ -50,7 +51,7 @@ class Rules:
                 path: Evidence(page=1, box=None, text=text, match="exact", confidence=0.99)
                 for path, text in found.items()
             },
-            reason="rules",
+            steps=(StepTaken(kind="read", by="rules"),),
         )
 
 
@@ -86,10 +87,11 @@ async def test_documents_that_need_a_model_whose_key_is_refused_wait_and_others_
             "understanding": Chosen(small=ChosenModel(model="tiny")),
         }
     )
-    extractor = Understanding(settings).extractor(Rules("needy.pdf"), Numbered())
+    router = Understanding(settings).router(Numbered())
+    stages = replace(script.stages(), extractor=Rules("needy.pdf"), router=router)
     stop = asyncio.Event()
     needy = await upload(b"needy", file_name="needy.pdf")
-    worker = asyncio.create_task(run_worker(service, replace(script.stages(), extractor=extractor), stop))
+    worker = asyncio.create_task(run_worker(service, stages, stop))
     try:
         waiting = await eyes.when(needy, lambda document: document.error_code is not None)
         others = [await upload(f"{number}".encode()) for number in range(5)]

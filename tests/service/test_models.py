@@ -24,10 +24,10 @@ from docmill.service.config.fingerprint import pipeline_fingerprint
 from docmill.service.config.settings import ChosenModel, Limits, Llm, Settings
 from docmill.service.config.settings import Understanding as Chosen
 from docmill.service.models import Understanding
-from docmill.testing.understanding import FakeClassifier, FakeExtractor, FakeGate
+from docmill.testing.understanding import FakeClassifier, FakeGate
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.llm.classifier import LlmClassifier
-from docmill.understanding.router import Router
+from docmill.understanding.router import GateRouter
 from docmill.wiring import offline_steps, reading_pool
 from docmill.workers.pool import Pool
 from llm_server import Server, serving, spoken
@@ -61,10 +61,10 @@ def settings(
 
 
 async def test_without_models_only_the_rules_are_asked() -> None:
-    first, classifier = FakeExtractor(), FakeClassifier()
+    classifier = FakeClassifier()
     understanding = Understanding(Settings())
 
-    assert understanding.extractor(first, FakeGate()) is first
+    assert understanding.router(FakeGate()).readers == ()
     assert understanding.classifier(classifier) is classifier
     assert not understanding.asks_models
 
@@ -74,7 +74,8 @@ async def test_models_come_after_the_rules() -> None:
 
     found = stages(Pool(1), ReadingOptions(), (), chosen)
 
-    assert isinstance(found.extractor, Router)
+    assert isinstance(found.router, GateRouter)
+    assert [reader.name for reader in found.router.readers] == ["second look", "small model", "large model"]
     assert isinstance(found.classifier, LlmClassifier)
 
 
@@ -145,7 +146,6 @@ async def test_a_run_asks_the_models_that_its_settings_name(server: Server, tmp_
         result = await process(Ref("invoice.txt", "invoice.txt"), understood, MemoryJournal())
 
     assert without.settings is not None
-    assert isinstance(understood.extractor, Router)
     assert result.extraction is not None
     assert result.verdict is not None
     assert "asked small model: own for number" in result.extraction.reason
@@ -173,10 +173,10 @@ async def test_one_call_has_the_limit_of_the_settings_and_what_rules_found_survi
     settings = Settings(
         llm=Llm(base_url=server.url("openai")), understanding=chosen, limits=Limits(ai_s=0.05)
     )
-    first = Extraction(document_type="invoice", data=Invoice(number="R-1"), evidence={}, reason="rules")
-    extractor = Understanding(settings).extractor(FakeExtractor(first), RuleGate())
+    first = Extraction(document_type="invoice", data=Invoice(number="R-1"), evidence={})
+    router = Understanding(settings).router(RuleGate())
 
-    found = await extractor.extract(make_document(PAGE), REGISTRY["invoice"])
+    found, _ = await router.judge(first, make_document(PAGE), REGISTRY["invoice"])
 
     assert found.data == first.data
     assert "it failed (timeout): 'small model' did not answer within 0.05 s" in found.reason

@@ -10,6 +10,7 @@ import httpx
 from docmill.errors import RateLimitedError, ServerError
 from docmill.model.document import Document
 from docmill.model.result import Extraction, Failure
+from docmill.model.steps_taken import StepTaken
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
 from docmill.service.app import Service
@@ -48,7 +49,7 @@ async def test_what_rules_found_is_shown_while_a_document_waits_for_a_model(
     assert waiting.structured_data["number"] == "7"
     ingestion = await eyes.ingestion(accepted)
     assert (ingestion.status, ingestion.attempt_count, ingestion.failed_step) == ("in-progress", 1, "extract")
-    assert ingestion.extraction_reason == "rules; asked small model: it failed (rate_limited)"
+    assert ingestion.extraction_reason == "rules; asked small model for number: it failed (rate_limited)"
     assert ingestion.evidence is not None
     async with service.database.tenant(service.default_tenant_id) as conn:
         standing = await reviews.standing(conn, accepted.document_id)
@@ -123,7 +124,7 @@ async def test_after_the_last_attempt_what_rules_found_counts_and_the_reason_nam
     assert ready.structured_data["number"] == "7"
     ingestion = await eyes.ingestion(accepted)
     assert (ingestion.status, ingestion.attempt_count) == ("completed", 3)
-    assert ingestion.extraction_reason == "rules; asked small model: it failed (rate_limited)"
+    assert ingestion.extraction_reason == "rules; asked small model for number: it failed (rate_limited)"
 
 
 async def test_a_title_of_the_rules_stays_while_the_model_that_classifies_is_waited_for(
@@ -188,6 +189,7 @@ Harbour Ltd                       Invoice R-1
                      VAT 20 %       4.00
                      Total         24.00 EUR
 """
+RULES = StepTaken(kind="read", by="rules")
 READ = Invoice.model_validate(
     {
         "number": None,
@@ -206,7 +208,7 @@ async def test_a_provider_that_answers_badly_is_asked_again_over_http_and_every_
     script.document = make_document(PAGE)
     schema = REGISTRY["invoice"]
     evidence = located(script.document, READ, schema)
-    rules = Extraction(document_type="invoice", data=READ, evidence=evidence, reason="rules")
+    rules = Extraction(document_type="invoice", data=READ, evidence=evidence, steps=(RULES,))
     accepted, stop = await upload(), asyncio.Event()
     async with serving() as server:
         server.replies = [*[spoken("openai", "no JSON")] * 2, spoken("openai", {"number": "R-1"})]
@@ -214,8 +216,8 @@ async def test_a_provider_that_answers_badly_is_asked_again_over_http_and_every_
         understanding = Understanding(Settings(llm=Llm(base_url=server.url("openai")), understanding=chosen))
         stages = replace(
             script.stages(),
-            extractor=understanding.extractor(FakeExtractor(rules), RuleGate()),
-            gate=RuleGate(),
+            extractor=FakeExtractor(rules),
+            router=understanding.router(RuleGate()),
         )
         working = asyncio.create_task(run_worker(service, stages, stop))
         try:

@@ -20,14 +20,15 @@ from docmill.errors import (
 )
 from docmill.model.document import Document, Usage
 from docmill.model.result import Evidence, Extraction, Failure, Schema
-from docmill.ports import Original
+from docmill.model.steps_taken import StepTaken
+from docmill.ports import Judged, Original
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
-from docmill.testing.understanding import FakeExtractor
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.llm.meter import Meter
 from docmill.understanding.locate.evidence import located
-from docmill.understanding.router import Router
+from docmill.understanding.model_answers import ModelReader
+from docmill.understanding.router import GateRouter
 
 Typeset = Callable[..., Document]
 
@@ -115,7 +116,11 @@ def extraction(
         {path: evidence[path].model_copy(update={"confidence": one}) for path, one in (sure or {}).items()}
     )
     return Extraction(
-        document_type="invoice", data=model, evidence=evidence, reason=reason, failures=failures
+        document_type="invoice",
+        data=model,
+        evidence=evidence,
+        steps=(StepTaken(kind="read", by=reason),),
+        failures=failures,
     )
 
 
@@ -127,8 +132,15 @@ def document(typeset: Typeset) -> Document:
 async def routed(
     document: Document, first: Extraction, *models: Model, budget: str = "1", limit_s: float | None = None
 ) -> Extraction:
-    router = Router(FakeExtractor(first), models, RuleGate(), budget=Decimal(budget), limit_s=limit_s)
-    return await router.extract(document, INVOICE)
+    return (await judged(document, first, *models, budget=budget, limit_s=limit_s)).extraction
+
+
+async def judged(
+    document: Document, first: Extraction, *models: Model, budget: str = "1", limit_s: float | None = None
+) -> Judged:
+    readers = [ModelReader(model) for model in models]
+    router = GateRouter(RuleGate(), readers, budget=Decimal(budget), limit_s=limit_s)
+    return await router.judge(first, document, INVOICE)
 
 
 async def test_what_is_believed_costs_nothing(document: Document) -> None:
@@ -382,7 +394,7 @@ async def test_a_schema_of_the_users_own_is_filled_in_wherever_it_lacks_somethin
 
     def said(data: dict[str, Any]) -> Extraction:
         car = Car.model_validate(data)
-        return Extraction(document_type="car", data=car, evidence=located(document, car, schema), reason="x")
+        return Extraction(document_type="car", data=car, evidence=located(document, car, schema))
 
     class Seer(Model):
         async def ask(
@@ -399,9 +411,54 @@ async def test_a_schema_of_the_users_own_is_filled_in_wherever_it_lacks_somethin
             return said({"owner": {"name": "Ann Lee"}} if len(self.asked) > 1 else {"plate": "LX 71"})
 
     seer = Seer("model")
-    router = Router(FakeExtractor(said({})), [seer, seer], RuleGate())
+    router = GateRouter(RuleGate(), [ModelReader(seer), ModelReader(seer)])
 
-    found = await router.extract(document, schema)
+    found, _ = await router.judge(said({}), document, schema)
 
     assert found.data == Car(plate="LX 71", owner=Owner(name="Ann Lee"))
     assert seer.asked == [("plate", "owner.name"), ("owner.name",)]
+
+
+async def test_the_verdict_is_that_of_what_was_taken_in_the_end(document: Document) -> None:
+    first = extraction(document, {**WHOLE, "number": None})
+    suspicion = Failure(check="injection", message="Orders.")
+
+    before = await judged(document, first)
+    mended = await judged(document, first, Model("small model", {"number": "R-1"}))
+    suspected = await judged(document, first, Model("small model", {}, failures=(suspicion,)))
+
+    assert [failure.fields for failure in before.verdict.failures] == [("number",)]
+    assert mended.verdict.passed
+    for one in (before, mended, suspected):
+        assert one.verdict == RuleGate().judge(document, one.extraction, INVOICE)
+
+
+async def test_the_steps_say_who_was_asked_for_what(document: Document) -> None:
+    first = extraction(document, {**WHOLE, "number": None})
+
+    found = await routed(
+        document,
+        first,
+        Model("small model", error=NetworkError("gone")),
+        Model("large model", {"number": "R-1"}),
+    )
+
+    assert [(step.kind, step.by, step.fields, step.mended) for step in found.steps] == [
+        ("read", "rules", (), ()),
+        ("failed", "small model", ("number",), ()),
+        ("asked", "large model: m", ("number",), ("number",)),
+    ]
+
+
+async def test_a_reader_that_needs_no_model_says_so_only_until_one_is_asked(document: Document) -> None:
+    read = StepTaken(kind="read", by="rules", note="no embedded data", without_model="no model needed")
+    whole, part = (
+        extraction(document, data).model_copy(update={"steps": (read,)})
+        for data in (WHOLE, {**WHOLE, "number": None})
+    )
+
+    alone = await routed(document, whole, Model("small model"))
+    asked = await routed(document, part, Model("small model", {"number": "R-1"}))
+
+    assert alone.reason == "rules: no embedded data and no model needed"
+    assert asked.reason == "rules: no embedded data; asked small model: m for number: number mended"

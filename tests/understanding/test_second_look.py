@@ -11,13 +11,13 @@ import pytest
 
 from docmill.model.document import Box, Document, Words
 from docmill.model.result import Evidence, Extraction
+from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
-from docmill.testing.understanding import FakeExtractor
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.locate.evidence import located
-from docmill.understanding.router import Router
+from docmill.understanding.router import GateRouter
 from docmill.understanding.second_look import MOST, SecondLook
 
 Typeset = Callable[..., Document]
@@ -85,31 +85,31 @@ def _read(document: Document, **changes: float) -> Extraction:
         document_type="invoice",
         data=data,
         evidence={path: one.model_copy(update={"confidence": sure[path]}) for path, one in evidence.items()},
-        reason="rules",
+        steps=(StepTaken(kind="read", by="rules"),),
     )
 
 
 async def test_what_both_looks_read_alike_is_believed_more(document: Document) -> None:
-    looked = await SecondLook(Pages({}, document)).looked(
+    reread = await SecondLook(Pages({}, document)).reread(
         document, _read(document), ["seller.name", "number"], original=ORIGINAL
     )
 
-    assert looked.alike == ["seller.name", "number"]
-    assert looked.extraction.evidence["seller.name"].confidence > 0.95
-    assert looked.extraction.evidence["net_total"].confidence == 0.95
+    assert reread.alike == ["seller.name", "number"]
+    assert reread.extraction.evidence["seller.name"].confidence > 0.95
+    assert reread.extraction.evidence["net_total"].confidence == 0.95
 
 
 async def test_what_reads_otherwise_is_believed_less(document: Document) -> None:
     pages = Pages({"Harbour Ltd": "Harbeur Ltd", "24.60": "24.00"}, document)
 
-    looked = await SecondLook(pages).looked(
+    reread = await SecondLook(pages).reread(
         document, _read(document), ["seller.name", "gross_total"], original=ORIGINAL
     )
 
-    assert looked.unlike == ["seller.name", "gross_total"]
-    assert looked.extraction.evidence["seller.name"].confidence < 0.95
-    assert looked.extraction.data == _read(document).data
-    amount, proof = looked.others["gross_total"]
+    assert reread.unlike == ["seller.name", "gross_total"]
+    assert reread.extraction.evidence["seller.name"].confidence < 0.95
+    assert reread.extraction.data == _read(document).data
+    amount, proof = reread.others["gross_total"]
     assert amount == Decimal("24.00")
     assert (proof.match, proof.text, proof.reason) == (
         "normalised",
@@ -121,31 +121,31 @@ async def test_what_reads_otherwise_is_believed_less(document: Document) -> None
 async def test_a_sign_and_the_decimal_mark_are_no_difference(document: Document) -> None:
     pages = Pages({"24.60": "-24,60"}, document)
 
-    looked = await SecondLook(pages).looked(document, _read(document), ["gross_total"], original=ORIGINAL)
+    reread = await SecondLook(pages).reread(document, _read(document), ["gross_total"], original=ORIGINAL)
 
-    assert looked.alike == ["gross_total"]
+    assert reread.alike == ["gross_total"]
 
 
 @pytest.mark.parametrize("again", ["24.00 25.00", "no amount"])
 async def test_where_it_reads_no_one_amount_there_is_no_other(document: Document, again: str) -> None:
-    looked = await SecondLook(Pages({"24.60": again}, document)).looked(
+    reread = await SecondLook(Pages({"24.60": again}, document)).reread(
         document, _read(document), ["gross_total"], original=ORIGINAL
     )
 
-    assert looked.unlike == ["gross_total"]
-    assert looked.others == {}
+    assert reread.unlike == ["gross_total"]
+    assert reread.others == {}
 
 
 async def test_what_came_with_the_file_is_not_looked_at(typeset: Typeset) -> None:
     document = typeset(PAGE)
     pages = Pages({}, document)
 
-    looked = await SecondLook(pages).looked(
+    reread = await SecondLook(pages).reread(
         document, _read(document), ["seller.name", "due_date"], original=ORIGINAL
     )
 
     assert pages.asked == 0
-    assert looked.extraction == _read(document)
+    assert reread.extraction == _read(document)
 
 
 async def test_what_cannot_be_read_again_stays_as_it_is(document: Document) -> None:
@@ -153,12 +153,12 @@ async def test_what_cannot_be_read_again_stays_as_it_is(document: Document) -> N
     found = _read(document)
     found = found.model_copy(update={"evidence": {**found.evidence, "number": nowhere}})
 
-    looked = await SecondLook(Pages({"Harbour Ltd": "-"}, document)).looked(
+    reread = await SecondLook(Pages({"Harbour Ltd": "-"}, document)).reread(
         document, found, ["seller.name", "number"], original=ORIGINAL
     )
 
-    assert looked.extraction == found
-    assert looked.alike == looked.unlike == []
+    assert reread.extraction == found
+    assert reread.alike == reread.unlike == []
 
 
 async def test_a_place_without_a_value_is_not_looked_at(document: Document) -> None:
@@ -167,10 +167,10 @@ async def test_a_place_without_a_value_is_not_looked_at(document: Document) -> N
         update={"evidence": {**found.evidence, "order_number": found.evidence["number"]}}
     )
 
-    looked = await SecondLook(pages).looked(document, found, ["order_number"], original=ORIGINAL)
+    reread = await SecondLook(pages).reread(document, found, ["order_number"], original=ORIGINAL)
 
     assert pages.asked == 0
-    assert looked.extraction == found
+    assert reread.extraction == found
 
 
 async def test_only_so_many_places_are_looked_at(document: Document) -> None:
@@ -182,9 +182,9 @@ async def test_only_so_many_places_are_looked_at(document: Document) -> None:
         update={"data": Invoice.model_validate({**READ, "lines": lines}), "evidence": evidence}
     )
 
-    looked = await SecondLook(pages).looked(document, found, many, original=ORIGINAL)
+    reread = await SecondLook(pages).reread(document, found, many, original=ORIGINAL)
 
-    assert pages.asked == len(looked.alike) == MOST
+    assert pages.asked == len(reread.alike) == MOST
 
 
 async def test_who_waits_too_long_goes_without(document: Document) -> None:
@@ -196,17 +196,17 @@ async def test_who_waits_too_long_goes_without(document: Document) -> None:
             await asyncio.Event().wait()
             raise AssertionError
 
-    looked = await SecondLook(Busy({}, document), limit_s=0.01).looked(
+    reread = await SecondLook(Busy({}, document), limit_s=0.01).reread(
         document, _read(document), ["number"], original=ORIGINAL
     )
 
-    assert looked.extraction == _read(document)
+    assert reread.extraction == _read(document)
 
 
 async def _routed(document: Document, again: dict[str, str], **sure: float) -> Extraction:
-    first = FakeExtractor(_read(document, **sure))
-    router = Router(first, (), RuleGate(), second_look=SecondLook(Pages(again, document)))
-    return await router.extract(document, INVOICE, ORIGINAL)
+    first = _read(document, **sure)
+    router = GateRouter(RuleGate(), [SecondLook(Pages(again, document))])
+    return (await router.judge(first, document, INVOICE, ORIGINAL)).extraction
 
 
 async def test_the_amount_with_which_sums_add_up_is_taken(document: Document) -> None:

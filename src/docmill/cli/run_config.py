@@ -12,6 +12,8 @@ from docmill.reading.engines.engine import PageReader
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.page_source import PageSource
 from docmill.service.config.sources import are_given
+from docmill.understanding.gate import RuleGate
+from docmill.understanding.second_look import SecondLook
 from docmill.understanding.user_schemas.learned import model_in
 from docmill.wiring import LIMITS, READING
 from docmill.workers.pool import Pool
@@ -50,13 +52,14 @@ class Means:
             steps = replace(steps, schemas=self.settings.own.by_type)
         from docmill.service.models import Understanding  # noqa: PLC0415  only the service's extra brings it
 
-        understanding = Understanding(self.settings, PageSource(pool, self.reading))
+        pages = PageSource(pool, self.reading)
+        understanding = Understanding(self.settings, pages)
         if not understanding.asks_models:
             return steps
         return replace(
             steps,
             classifier=understanding.classifier(steps.classifier),
-            extractor=understanding.extractor(steps.extractor, steps.gate),
+            router=understanding.router(RuleGate(), SecondLook(pages)),
         )
 
 

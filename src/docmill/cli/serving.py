@@ -29,7 +29,6 @@ from docmill.service.processing.process import Stages
 from docmill.service.worker import run_worker
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.pooled import PooledClassifier, PooledExtractor, PooledLessons
-from docmill.understanding.router import Router
 from docmill.understanding.second_look import SecondLook
 from docmill.understanding.types.retelling import FieldNamer
 from docmill.web.app import create_app
@@ -195,13 +194,12 @@ def stages(
     """
     pages = PageSource(pool, options)
     models = LearnedModels(settings.own.models())
-    understanding, gate = Understanding(settings, pages, tracer), RuleGate()
-    offline = Router(PooledExtractor(pool, models), (), gate, second_look=SecondLook(pages))
+    understanding = Understanding(settings, pages, tracer)
     return Stages(
         LocalConverter(pool, options, readers),
         understanding.classifier(PooledClassifier(pool)),
-        understanding.extractor(offline, gate),
-        gate,
+        PooledExtractor(pool, models),
+        understanding.router(RuleGate(), SecondLook(pages)),
         PooledUnpacker(pool, options),
         PooledLessons(pool, models),
         settings.own.by_type,

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, InstanceOf, SerializeAsAny
 
 from docmill.errors import DocmillError, SetupError, TransientError
 from docmill.model.document import Box, Document, Record, Usage
+from docmill.model.steps_taken import StepTaken, sentence
 
 DocumentType = Literal["invoice", "receipt", "purchase_order", "delivery_note", "bank_statement", "other"]
 
@@ -93,21 +94,30 @@ class Extraction(Record):
     """The fields of a document and where each was read.
 
     document_type: the name of the schema that `data` has. evidence: field path (`seller.name`,
-    `lines[0].net_amount`) to its evidence; every value that is not null has one. reason: why this extractor
-    was chosen. failures: what the extractor itself found wrong, a rule of the document's own standard, say;
-    the gate hands them on. model_error: of a model that failed and can be asked later for what is still
-    doubted; None where nothing is.
+    `lines[0].net_amount`) to its evidence; every value that is not null has one. steps: who read the fields,
+    in their order, and what came of it. failures: what the extractor itself found wrong, a rule of the
+    document's own standard, say; the gate hands them on. model_error: of a model that failed and can be asked
+    later for what is still doubted; None where nothing is.
     """
 
     document_type: str
     data: SerializeAsAny[BaseModel]
     evidence: dict[str, Evidence]
     usage: Usage = Usage()
-    reason: str = ""
+    steps: tuple[StepTaken, ...] = ()
     failures: tuple[Failure, ...] = ()
     model_error: InstanceOf[TransientError] | InstanceOf[SetupError] | None = Field(
         default=None, exclude=True
     )
+
+    @property
+    def reason(self) -> str:
+        """The steps in one sentence, for a person."""
+        return sentence(self.steps)
+
+    def with_step(self, step: StepTaken) -> "Extraction":
+        """The same after another step."""
+        return self.model_copy(update={"steps": (*self.steps, step)})
 
 
 class Verdict(Record):

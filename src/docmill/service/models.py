@@ -5,13 +5,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from docmill.errors import MisconfiguredError
-from docmill.ports import Classifier, Extractor, Gate
+from docmill.ports import Classifier, Gate
 from docmill.resilience.breaker import Breaker
 from docmill.resilience.time_limits import Slots
 from docmill.service.config.settings import ChosenModel, Settings
 from docmill.service.observe.tracing import NO_TRACER, Tracer, asking, traced_calls
 from docmill.service.protocol.pause import guarded_part
-from docmill.understanding.router import Router
+from docmill.understanding.model_answers import ModelReader
+from docmill.understanding.ports import SecondReader
+from docmill.understanding.router import GateRouter
 
 if TYPE_CHECKING:
     from docmill.understanding.llm.asking import Asker
@@ -40,10 +42,10 @@ class Understanding:
         """Whether any model is set up."""
         return bool(self._askers)
 
-    def extractor(self, first: Extractor, gate: Gate) -> Extractor:
-        """Who reads fields."""
+    def router(self, gate: Gate, *free: SecondReader) -> GateRouter:
+        """Who reads doubted fields again: `free`, then the models."""
         if not self._askers:
-            return first
+            return GateRouter(gate, free)
         from docmill.understanding.llm.extractor import LlmExtractor  # noqa: PLC0415 - loads the library
 
         settings = self._settings
@@ -51,8 +53,12 @@ class Understanding:
             LlmExtractor(asker, budget=settings.llm.budget_usd, name=f"{name} model", pictures=self._pictures)
             for name, asker in self._askers.items()
         ]
-        limit_s = settings.limits.ai_all_s
-        return Router(first, models, gate, budget=settings.llm.budget_usd, limit_s=limit_s)
+        return GateRouter(
+            gate,
+            [*free, *map(ModelReader, models)],
+            budget=settings.llm.budget_usd,
+            limit_s=settings.limits.ai_all_s,
+        )
 
     def classifier(self, otherwise: Classifier) -> Classifier:
         """Who says what documents are."""

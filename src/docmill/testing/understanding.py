@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from docmill.model.document import Document
 from docmill.model.result import Classification, Extraction, Schema, Verdict
+from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original
 from docmill.schemas.filling import filled
 
@@ -34,7 +35,10 @@ class FakeExtractor:
         if self.extraction is not None:
             return self.extraction
         return Extraction(
-            document_type=schema.name, data=filled(schema.fields, {}), evidence={}, reason="fake"
+            document_type=schema.name,
+            data=filled(schema.fields, {}),
+            evidence={},
+            steps=(StepTaken(kind="read", by="fake"),),
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from docmill.model.codec import loads
 from docmill.model.document import Box, Document, Usage
 from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema
+from docmill.model.steps_taken import StepTaken
 from docmill.ports import Extractor, Original
 from docmill.schemas.filling import filled
 from docmill.schemas.registry import REGISTRY
@@ -108,7 +109,7 @@ def _extraction(text: str, schema: Schema) -> Extraction:
         data=filled(schema.fields, content["data"]),
         evidence={path: Evidence.model_validate(proof) for path, proof in content["evidence"].items()},
         usage=Usage.model_validate(content["usage"]),
-        reason=content["reason"],
+        steps=tuple(StepTaken.model_validate(step) for step in content["steps"]),
         failures=tuple(Failure.model_validate(failure) for failure in content["failures"]),
     )
 

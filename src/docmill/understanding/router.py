@@ -1,182 +1,131 @@
-"""Who reads a document's fields: first who costs nothing, then models, only what is not believed."""
+"""Judging an extraction, and having doubted fields read again: first for free, then by models."""
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import combinations
-from typing import Any, NamedTuple, Protocol, cast
 
 from docmill.errors import DocumentError, SetupError, TimeLimitError, TransientError
-from docmill.model.document import Document, letters_and_digits
-from docmill.model.result import Evidence, Extraction, Failure, Schema, Verdict
-from docmill.ports import Extractor, Gate, Original
+from docmill.model.document import Document
+from docmill.model.result import Extraction, Schema, Verdict
+from docmill.model.steps_taken import StepTaken
+from docmill.ports import Gate, Judged, Original
 from docmill.resilience.time_limits import inner_limit
-from docmill.schemas.filling import filled
-from docmill.understanding.judging import judged
+from docmill.understanding.gate import judge_off_loop
 from docmill.understanding.llm.meter import Meter
-from docmill.understanding.locate.evidence import values
-from docmill.understanding.second_look import Other, SecondLook
+from docmill.understanding.ports import Question, SecondReader
 
 log = logging.getLogger(__name__)
 
-_NOT_NEEDED = " and no model needed"
-"""What the first says behind its reason; not so once one is asked."""
-_LISTED = 6
-"""So many fields are named in a reason."""
 _INDEX = re.compile(r"\[\d+\].*")
 
 
-class AskedModel(Protocol):
-    """Reads some fields only, on another's account. name: in reasons."""
+class GateRouter:
+    """`Router` that asks one second reader after the other until the gate believes the extraction.
 
-    @property
-    def name(self) -> str: ...  # noqa: D102
-
-    async def ask(
-        self,
-        document: Document,
-        schema: Schema,
-        original: Original | None = None,
-        *,
-        meter: Meter,
-        only: Sequence[str] = (),
-    ) -> Extraction:
-        """The values at these paths; what they cost is added to the meter. Raises as `Extractor.extract`."""
-        ...
-
-
-class Router:
-    """`Extractor` that asks one after the other until the gate believes what it has.
-
-    first: asked always, for everything; XML and rules cost nothing. second_look: then, at the places of
-    the fields of which a check failed. models: asked in this order for those that still fail, as long as
-    the budget lasts; what they say takes a field's place if it stands on the page, and is kept if the gate
-    then objects to less. limit_s: for all models together; it ends before the limits of step and document.
+    readers: those that cost nothing are asked before the others, else in this order; those that cost money as
+    long as the budget lasts. What they read is taken if the gate then objects to less. limit_s: for all paid
+    ones together; it ends before the limits of step and document.
     """
 
     def __init__(
         self,
-        first: Extractor,
-        models: Sequence[AskedModel],
         gate: Gate,
+        readers: Sequence[SecondReader] = (),
         *,
-        second_look: SecondLook | None = None,
         budget: Decimal | None = None,
         limit_s: float | None = None,
     ) -> None:
-        self._first = first
-        self._models = tuple(models)
+        self.readers = tuple(readers)
         self._gate = gate
-        self._second_look = second_look
         self._budget = budget
         self._limit_s = limit_s
 
-    async def extract(
-        self, document: Document, schema: Schema, original: Original | None = None
-    ) -> Extraction:
-        """See `Extractor.extract`. Its reason tells who was asked for what, and what came of it.
+    async def judge(
+        self, first: Extraction, document: Document, schema: Schema, original: Original | None = None
+    ) -> Judged:
+        """See `Router.judge`. The steps tell who was asked for what, and what came of it.
 
         A model that fails leaves what there is to the next; `model_error` says that it can be asked later
         for what is still doubted in the end, perhaps only once somebody has mended the setup.
         """
-        first = await self._first.extract(document, schema, original)
-        state = _State(first, await judged(self._gate, document, first, schema), [first.reason])
-        if self._second_look is not None and original is not None and state.doubted:
-            await self._looked_again(self._second_look, state, document, schema, original=original)
-        meter = Meter(self._budget, document.usage)
+        state = _State(first, await judge_off_loop(self._gate, document, first, schema))
+        question = Question(document, schema, original, Meter(self._budget, document.usage))
+        for reader in self.readers:
+            if state.doubted and not reader.is_paid:
+                await self._ask(reader, state, question)
         limit = inner_limit(self._limit_s)
         limit_s = limit.left_s or 0
         try:
             async with limit:
-                for model in self._models:
-                    if not await self._improved(state, model, document, schema, original, meter=meter):
-                        break
+                await self._ask_models(state, question)
         except TimeoutError:
-            given_up = f"given up after {round(limit_s, 2):g} s"
-            state.story.append(given_up)
-            state.errors.append(TimeLimitError(f"the models were {given_up}"))
-        return state.best.model_copy(
+            given_up = f"after {round(limit_s, 2):g} s"
+            state.steps.append(StepTaken(kind="given_up", note=given_up))
+            state.errors.append(TimeLimitError(f"the models were given up {given_up}"))
+        meter = question.meter
+        extraction = state.best.model_copy(
             update={
                 "usage": first.usage.plus(meter.usage),
-                "reason": "; ".join(filter(None, state.story)),
-                "model_error": None if meter.is_spent else state.model_error,
+                "steps": (*first.steps, *state.steps),
+                "model_error": (None if meter.is_spent else state.model_error) or first.model_error,
             }
         )
+        return Judged(extraction, state.verdict)
 
-    async def _looked_again(
-        self,
-        second_look: SecondLook,
-        state: "_State",
-        document: Document,
-        schema: Schema,
-        *,
-        original: Original,
-    ) -> None:
-        """The same values believed more or less, or amounts read otherwise with which sums add up."""
+    async def _ask_models(self, state: "_State", question: Question) -> None:
+        for reader in (reader for reader in self.readers if reader.is_paid):
+            doubted = state.doubted
+            if not doubted:
+                return
+            if question.meter.is_spent:
+                note = f"the budget of ${self._budget} is spent"
+                state.steps.append(StepTaken(kind="not_asked", by=reader.name, note=note))
+                return
+            try:
+                await self._ask(reader, state, question)
+            except (TransientError, DocumentError, SetupError) as error:
+                if not isinstance(error, DocumentError):
+                    state.errors.append(error)
+                log.warning(
+                    "a model read no fields: %s",
+                    error.message,
+                    extra={"code": error.code, "model": reader.name},
+                )
+                note = f"({error.code}): {error.message}"
+                state.steps.append(StepTaken(kind="failed", by=reader.name, note=note, fields=doubted))
+
+    async def _ask(self, reader: SecondReader, state: "_State", question: Question) -> None:
+        """Ask for what is doubted, and take what the gate doubts less, or as much of which more was found."""
+        document, schema = question.document, question.schema
         before = state.doubted
-        looked = await second_look.looked(document, state.best, before, original=original)
-        if not looked.alike and not looked.unlike:
+        found = await reader.read_again(state.best, before, question)
+        if found is None:
             return
-        state.best = looked.extraction
-        state.verdict = await judged(self._gate, document, state.best, schema)
-        for paths in _choices(looked.others):
-            other = _with_amounts(state.best, {path: looked.others[path] for path in paths}, schema)
-            verdict = await judged(self._gate, document, other, schema)
-            if len(_State(other, verdict).doubted) < len(state.doubted):
-                state.best, state.verdict = other, verdict
+        if found.best is not state.best:
+            state.best = found.best
+            state.verdict = await judge_off_loop(self._gate, document, state.best, schema)
+        is_better = False
+        for other in found.alternatives:
+            tried = _State(other, await judge_off_loop(self._gate, document, other, schema))
+            if (len(tried.doubted), -len(other.evidence)) < (len(state.doubted), -len(state.best.evidence)):
+                state.best, state.verdict, is_better = tried.best, tried.verdict, True
                 break
-        mended = [path for path in before if path not in state.doubted]
-        told = f"{_named(mended)} mended" if mended else "nothing better"
-        state.story.append(f"looked again at {_named((*looked.alike, *looked.unlike))}: {told}")
-
-    async def _improved(
-        self,
-        state: "_State",
-        model: AskedModel,
-        document: Document,
-        schema: Schema,
-        original: Original | None,
-        *,
-        meter: Meter,
-    ) -> bool:
-        """Whether it is worth while to ask another after this model."""
-        wanted = state.doubted
-        if not wanted:
-            return False
-        if meter.is_spent:
-            state.story.append(f"{model.name} not asked: the budget of ${self._budget} is spent")
-            return False
-        state.story[0] = state.story[0].replace(_NOT_NEEDED, "")
-        try:
-            found = await model.ask(document, schema, original, meter=meter, only=wanted)
-        except (TransientError, DocumentError, SetupError) as error:
-            if not isinstance(error, DocumentError):
-                state.errors.append(error)
-            log.warning(
-                "a model read no fields: %s", error.message, extra={"code": error.code, "model": model.name}
-            )
-            state.story.append(
-                f"asked {model.name} for {_named(wanted)}: it failed ({error.code}): {error.message}"
-            )
-            return True
-        merged = _merged(state.best, found, wanted, schema)
-        verdict = await judged(self._gate, document, merged, schema)
-        state.consider(merged, verdict, found, asked=wanted)
-        return True
+        mended = tuple(path for path in before if path not in state.doubted)
+        state.steps.append(found.step.model_copy(update={"mended": mended, "is_better": is_better}))
 
 
 @dataclass
 class _State:
-    """The best so far, what the gate says of it, and how it came about.
+    """The best extraction so far, its verdict, and how it came about.
 
     errors: of models that failed and can be asked later.
     """
 
     best: Extraction
     verdict: Verdict
-    story: list[str] = field(default_factory=list[str])
+    steps: list[StepTaken] = field(default_factory=list[StepTaken])
     errors: list[TransientError | SetupError] = field(default_factory=list[TransientError | SetupError])
 
     @property
@@ -192,117 +141,3 @@ class _State:
         if not self.doubted:
             return None
         return next((error for error in self.errors if error.attempted), next(iter(self.errors), None))
-
-    def consider(
-        self, merged: Extraction, verdict: Verdict, found: Extraction, *, asked: Sequence[str]
-    ) -> None:
-        """Take the merged values if fewer fields fail, or as many of which more have a value."""
-        before, other = self.doubted, _State(merged, verdict)
-        mended = [path for path in before if path not in other.doubted]
-        if (len(other.doubted), -len(merged.evidence)) < (len(before), -len(self.best.evidence)):
-            self.best, self.verdict = merged, verdict
-            told = f"{_named(mended)} mended" if mended else "something found, not yet believed"
-        else:
-            self.best = self.best.model_copy(update={"failures": merged.failures})
-            told = "nothing better"
-        self.story.append(f"asked {found.reason} for {_named(asked)}: {told}")
-
-
-def _choices(paths: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """Which of the amounts to take: one of them first, then more together."""
-    every = tuple(paths)
-    for count in range(1, len(every) + 1):
-        yield from combinations(every, count)
-
-
-def _with_amounts(best: Extraction, others: Mapping[str, Other], schema: Schema) -> Extraction:
-    data, evidence = best.data.model_dump(), dict(best.evidence)
-    for path, (amount, proof) in others.items():
-        _put(data, path, amount)
-        evidence[path] = proof
-    return best.model_copy(update={"data": filled(schema.fields, data), "evidence": evidence})
-
-
-class _Values(NamedTuple):
-    """Values and where they stand."""
-
-    data: dict[str, Any]
-    evidence: dict[str, Evidence]
-
-
-def _merged(best: Extraction, found: Extraction, wanted: Sequence[str], schema: Schema) -> Extraction:
-    """The best with what was found for the fields that were asked for, as far as it stands on the page."""
-    kept = _Values(best.data.model_dump(), dict(best.evidence))
-    new = found.data.model_dump()
-    for path in wanted:
-        if "[]" in path:
-            _replace_list(kept, path.partition("[]")[0], new, found.evidence)
-        else:
-            _replace(kept, path, new, found.evidence)
-    return best.model_copy(
-        update={
-            "data": filled(schema.fields, kept.data),
-            "evidence": kept.evidence,
-            "failures": _together(best.failures, found.failures),
-        }
-    )
-
-
-def _replace(kept: _Values, path: str, new: Mapping[str, Any], evidence: Mapping[str, Evidence]) -> None:
-    value, proof = _at(new, path), evidence.get(path)
-    if value is None or proof is None or proof.match == "none":
-        return
-    old, known = _at(kept.data, path), kept.evidence.get(path)
-    if known is not None and _same(old, value):
-        # Two ways to the same value: what remains doubtful is how well it was recognised.
-        if proof.confidence > known.confidence:
-            kept.evidence[path] = proof
-        return
-    _put(kept.data, path, value)
-    kept.evidence[path] = proof
-
-
-def _replace_list(kept: _Values, path: str, new: Mapping[str, Any], evidence: Mapping[str, Evidence]) -> None:
-    """All items at once: those of two readers cannot be told apart."""
-    items = _at(new, path)
-    if not items or any(evidence[one].match == "none" for one, _ in values(items, path) if one in evidence):
-        return
-    _put(kept.data, path, items)
-    for one in [one for one in kept.evidence if one.startswith(f"{path}[")]:
-        del kept.evidence[one]
-    kept.evidence.update({one: proof for one, proof in evidence.items() if one.startswith(f"{path}[")})
-
-
-def _at(data: Mapping[str, Any], path: str) -> object:
-    node: object = data
-    for name in path.split("."):
-        if not isinstance(node, Mapping):
-            return None
-        node = cast("Mapping[str, object]", node).get(name)
-    return node
-
-
-def _put(data: dict[str, Any], path: str, value: object) -> None:
-    *owners, leaf = path.split(".")
-    for name in owners:
-        inner = data.get(name)
-        data[name] = dict(cast("Mapping[str, Any]", inner)) if isinstance(inner, Mapping) else {}
-        data = data[name]
-    data[leaf] = value
-
-
-def _same(one: object, other: object) -> bool:
-    if isinstance(one, str) and isinstance(other, str):
-        return letters_and_digits(one) == letters_and_digits(other)
-    return one == other
-
-
-def _together(first: Sequence[Failure], second: Sequence[Failure]) -> tuple[Failure, ...]:
-    return tuple(dict.fromkeys((*first, *second)))
-
-
-def _named(paths: Sequence[str]) -> str:
-    """Fields as a person calls them."""
-    names = [path.replace("[]", "").replace("_", " ").replace(".", " ") for path in paths]
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more

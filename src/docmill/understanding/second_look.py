@@ -6,17 +6,20 @@ second look may have read the one that does.
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import islice
-from typing import Protocol
+from itertools import combinations, islice
 
-from docmill.model.document import Box, Document, Words, letters_and_digits
-from docmill.model.result import Evidence, Extraction
+from docmill.model.document import Document, Words, letters_and_digits
+from docmill.model.result import Evidence, Extraction, Schema
+from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original
 from docmill.resilience.time_limits import inner_limit
+from docmill.schemas.filling import filled
 from docmill.understanding.locate.evidence import values
+from docmill.understanding.model_answers import put
+from docmill.understanding.ports import PageRereader, Question, SecondReading
 from docmill.understanding.text.money import Mark, WrittenAmount, find_amounts
 
 MOST = 8
@@ -31,25 +34,15 @@ _CENTS = -2
 """The exponent of an amount with two decimals."""
 
 
-class Rereading(Protocol):
-    """Reads a part of a page once more."""
-
-    async def reread(
-        self, original: Original, document: Document, page_number: int, *, region: Box
-    ) -> Words | None:
-        """The words in the region as another look gives them; None where that cannot be done."""
-        ...
-
-
 Other = tuple[Decimal, Evidence]
 """An amount as the second look reads it, and where."""
 
 
 @dataclass(slots=True)
-class Looked:
-    """What a second look tells: `extraction`, texts believed more or less; other amounts, by path.
+class Reread:
+    """What a second look tells. extraction: its texts are believed more or less.
 
-    alike, unlike: the paths whose text it read the same, and not the same.
+    alike, unlike: the paths whose text it read the same, and not the same. others: amounts it read instead.
     """
 
     extraction: Extraction
@@ -59,15 +52,38 @@ class Looked:
 
 
 class SecondLook:
-    """Looks again at the places of doubted values on recognised pages. limit_s: for all of a document."""
+    """`SecondReader` of the places of doubted values on recognised pages. limit_s: for all of a document."""
 
-    def __init__(self, pages: Rereading, *, limit_s: float = LIMIT_S) -> None:
+    name = "second look"
+    is_paid = False
+
+    def __init__(self, pages: PageRereader, *, limit_s: float = LIMIT_S) -> None:
         self._pages = pages
         self._limit_s = limit_s
 
-    async def looked(
+    async def read_again(
+        self, best: Extraction, doubted: Sequence[str], question: Question
+    ) -> SecondReading | None:
+        """See `SecondReader.read_again`: values believed more or less, or amounts with which sums add up."""
+        if question.original is None:
+            return None
+        reread = await self.reread(question.document, best, doubted, original=question.original)
+        looked_at = (*reread.alike, *reread.unlike)
+        if not looked_at:
+            return None
+        others = reread.others
+        return SecondReading(
+            reread.extraction,
+            (
+                _with_amounts(reread.extraction, {path: others[path] for path in paths}, question.schema)
+                for paths in _choices(tuple(others))
+            ),
+            StepTaken(kind="looked_again", fields=looked_at),
+        )
+
+    async def reread(
         self, document: Document, found: Extraction, doubted: Sequence[str], *, original: Original
-    ) -> Looked:
+    ) -> Reread:
         """What it says of the values at these paths. original: of the document. Raises nothing."""
         data, evidence = dict(values(found.data)), dict(found.evidence)
         seen = (path for path in doubted if path in data and _is_recognised(document, found, path))
@@ -78,26 +94,40 @@ class SecondLook:
                     *(self._again(document, known, original) for known in places.values())
                 )
         except TimeoutError:
-            return Looked(found)
-        looked = Looked(found)
+            return Reread(found)
+        reread = Reread(found)
         for (path, known), words in zip(places.items(), read, strict=True):
             if words is None:
                 continue
             is_alike = _is_alike(data[path], known, words)
-            (looked.alike if is_alike else looked.unlike).append(path)
+            (reread.alike if is_alike else reread.unlike).append(path)
             if not is_alike and isinstance(data[path], Decimal) and (other := _other(known, words)):
-                looked.others[path] = other
+                reread.others[path] = other
             if not isinstance(data[path], Decimal):
                 confidence = _believed(known.confidence, alike=is_alike)
                 evidence[path] = known.model_copy(update={"confidence": confidence})
-        looked.extraction = found.model_copy(update={"evidence": evidence})
-        return looked
+        reread.extraction = found.model_copy(update={"evidence": evidence})
+        return reread
 
     async def _again(self, document: Document, known: Evidence, original: Original) -> Words | None:
         if known.page is None or known.box is None:
             return None
         words = await self._pages.reread(original, document, known.page, region=known.box)
         return words if words is not None and words.texts else None
+
+
+def _choices(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Which of the amounts to take: one of them first, then more together."""
+    for count in range(1, len(paths) + 1):
+        yield from combinations(paths, count)
+
+
+def _with_amounts(best: Extraction, others: Mapping[str, Other], schema: Schema) -> Extraction:
+    data, evidence = best.data.model_dump(), dict(best.evidence)
+    for path, (amount, proof) in others.items():
+        put(data, path, amount)
+        evidence[path] = proof
+    return best.model_copy(update={"data": filled(schema.fields, data), "evidence": evidence})
 
 
 def _is_recognised(document: Document, found: Extraction, path: str) -> bool:

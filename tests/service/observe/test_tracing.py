@@ -129,8 +129,8 @@ async def test_upload_queue_worker_steps_and_model_calls_are_one_trace(
             understanding=Chosen(small=ChosenModel(model="own")),
             data_dir=service.settings.data_dir,
         )
-        extractor = Understanding(asked, tracer=tracer).extractor(FakeExtractor(), RuleGate())
-        stages, stop = replace(script.stages(), extractor=extractor, gate=RuleGate()), asyncio.Event()
+        router = Understanding(asked, tracer=tracer).router(RuleGate())
+        stages, stop = replace(script.stages(), extractor=FakeExtractor(), router=router), asyncio.Event()
         accepted = await sent(service)
         working = asyncio.create_task(run_worker(service, stages, stop))
         await eyes.when(accepted, lambda document: document.state != "processing")

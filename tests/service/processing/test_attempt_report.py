@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from docmill.errors import CorruptError, ServerError
 from docmill.model.document import Document, Usage
 from docmill.model.result import Classification, Extraction, Failure, Result, Verdict
+from docmill.model.steps_taken import StepTaken
 from docmill.schemas.types import Invoice
 from docmill.service.observe.metrics import Metrics
 from docmill.service.processing.attempt_report import Report, Reports
@@ -76,12 +77,16 @@ def test_what_a_failed_attempt_has_cost_is_counted(caplog: pytest.LogCaptureFixt
 def test_an_attempt_tells_why_the_values_are_those_of_who_read_them(caplog: pytest.LogCaptureFixture) -> None:
     result = found(Verdict())
     assert result.extraction is not None
-    extraction = result.extraction.model_copy(update={"reason": "rules; asked small model for number"})
+    steps = (
+        StepTaken(kind="read", by="rules"),
+        StepTaken(kind="asked", by="small model", fields=("number",), mended=("number",)),
+    )
+    extraction = result.extraction.model_copy(update={"steps": steps})
 
     with Reports(Metrics()).attempt(1) as report:
         report.result, report.outcome = replace(result, extraction=extraction), "completed"
 
-    assert told(caplog)["reason"] == "rules; asked small model for number"
+    assert told(caplog)["reason"] == "rules; asked small model for number: number mended"
 
 
 def test_an_attempt_that_failed_names_code_and_step(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from docmill.model.document import Document
 from docmill.model.result import Classification, Failure, Schema
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.constraints.extractor import REASON, RuleExtractor
+from docmill.understanding.constraints.extractor import STEP, RuleExtractor
 from docmill.understanding.einvoice.extractor import EInvoiceClassifier, EInvoiceExtractor
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.types.classifier import RuleClassifier
@@ -140,7 +140,7 @@ async def test_without_xml_the_other_is_asked(carrying: Carrying) -> None:
     extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
 
     assert classification.document_type == "invoice"
-    assert extraction.reason == REASON
+    assert extraction.steps == (STEP,)
 
 
 async def test_unreadable_xml_is_said_to_be_so_and_the_page_read(carrying: Carrying) -> None:
@@ -148,7 +148,7 @@ async def test_unreadable_xml_is_said_to_be_so_and_the_page_read(carrying: Carry
 
     extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
 
-    assert extraction.reason == REASON
+    assert extraction.steps == (STEP,)
     assert [failure.check for failure in RuleGate().judge(document, extraction, INVOICE).failures] == [
         "xml_unreadable"
     ]
@@ -168,7 +168,7 @@ async def test_xml_of_another_type_than_is_wanted_is_left(sample: Sample, carryi
 
     extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
 
-    assert extraction.reason == REASON
+    assert extraction.steps == (STEP,)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ async def test_a_schema_of_the_users_own_is_the_others_matter(sample: Sample, ca
         carrying(PAGE, sample("cii")), Schema("invoice", Mine)
     )
 
-    assert extraction.reason == REASON
+    assert extraction.steps == (STEP,)
 
 
 async def test_a_date_of_issue_that_the_page_does_not_show_is_told(

@@ -19,6 +19,7 @@ from docmill.ports import Original, PageJournal, Ref
 from docmill.testing.understanding import FakeClassifier, FakeExtractor, FakeGate
 from docmill.understanding.llm.asking import Asker
 from docmill.understanding.llm.classifier import LlmClassifier
+from docmill.understanding.router import GateRouter
 from llm_server import Reply, Server, spoken
 
 Typeset = Callable[..., Document]
@@ -174,7 +175,7 @@ async def test_a_model_that_would_outlast_the_step_is_given_up_before_and_the_ti
         converter=Converting(),
         classifier=LlmClassifier(asker_of(), FakeClassifier(RULES), limit_s=600),
         extractor=FakeExtractor(),
-        gate=FakeGate(),
+        router=GateRouter(FakeGate()),
         exporter=MemoryExporter(),
         limits=TimeLimits(classify_s=0.2),
     )

@@ -14,7 +14,7 @@ from docmill.errors import CorruptError, DocmillError, room_in
 from docmill.model.document import Document
 from docmill.model.result import Evidence, Extraction, Result, Schema, Verdict
 from docmill.pipeline import PartLimits, Steps, TimeLimits, process
-from docmill.ports import Classifier, Converter, Extractor, Findings, Gate, Namer, Original, Ref, Unpacker
+from docmill.ports import Classifier, Converter, Extractor, Findings, Namer, Original, Ref, Router, Unpacker
 from docmill.resilience.breaker import Breaker
 from docmill.schemas.registry import REGISTRY
 from docmill.service.config.fingerprint import Fingerprint
@@ -54,7 +54,7 @@ class Stages:
     converter: Converter
     classifier: Classifier
     extractor: Extractor
-    gate: Gate
+    router: Router
     unpacker: Unpacker | None = None
     lessons: LessonMaker | None = None
     schemas: Mapping[str, Schema] = field(default_factory=lambda: REGISTRY)
@@ -103,7 +103,7 @@ class Workshop:
                 converter=stages.converter,
                 classifier=stages.classifier,
                 extractor=stages.extractor,
-                gate=stages.gate,
+                router=stages.router,
                 namer=stages.namer,
                 exporter=LeaseExporter(lease, fingerprint, journal),
                 fingerprint=fingerprint,

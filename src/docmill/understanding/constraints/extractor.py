@@ -2,6 +2,7 @@
 
 from docmill.model.document import Document
 from docmill.model.result import DocumentType, Extraction, Schema, known_type
+from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original
 from docmill.schemas.filling import filled
 from docmill.understanding.constraints.bookings import bookings
@@ -22,7 +23,7 @@ from docmill.understanding.tables.till_items import till_items
 _WITH_ITEMS: frozenset[DocumentType] = frozenset({"invoice", "purchase_order", "delivery_note"})
 _WITH_TERMS: frozenset[DocumentType] = frozenset({"invoice", "purchase_order"})
 _PAID: frozenset[DocumentType] = frozenset({"invoice", "purchase_order", "receipt"})
-REASON = "rules: no embedded data and no model needed"
+STEP = StepTaken(kind="read", by="rules", note="no embedded data", without_model="no model needed")
 
 
 class RuleExtractor:
@@ -36,10 +37,10 @@ class RuleExtractor:
         kind = known_type(schema.name)
         if kind == "other" or not document.pages:
             return Extraction(
-                document_type=schema.name, data=filled(schema.fields, {}), evidence={}, reason=REASON
+                document_type=schema.name, data=filled(schema.fields, {}), evidence={}, steps=(STEP,)
             )
         candidates = candidates_of(document)
-        return extraction(schema, every_finding(candidates, kind), candidates.layout, reason=REASON)
+        return extraction(schema, every_finding(candidates, kind), candidates.layout, step=STEP)
 
 
 @once

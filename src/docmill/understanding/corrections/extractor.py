@@ -2,6 +2,7 @@
 
 from docmill.model.document import Document
 from docmill.model.result import Extraction, Schema
+from docmill.model.steps_taken import StepTaken
 from docmill.ports import Extractor, Original
 from docmill.understanding.corrections.anchors import with_anchors
 from docmill.understanding.corrections.precedents import Precedents, loads
@@ -30,22 +31,11 @@ class TaughtExtractor:
 def heeded(document: Document, schema: Schema, read: Extraction, precedents: Precedents) -> Extraction:
     """What was read, put right by what people said of earlier documents."""
     found = without_cleared(document, schema, read, precedents.documents)
-    left_out = len(read.evidence) - len(found.evidence)
+    cleared = tuple(path for path in read.evidence if path not in found.evidence)
     found = with_anchors(document, schema, found, precedents)
     found = with_layout(document, schema, found, precedents.documents)
     found = with_memory(document, schema, found, memory_of(precedents.documents))
-    return found.model_copy(update={"reason": _told(found, left_out)})
-
-
-def _told(found: Extraction, left_out: int) -> str:
-    told = [found.reason]
-    count = sum(bool(proof.reason) for proof in found.evidence.values())
-    if count:
-        told.append(f"{_values(count)} as people confirmed before")
-    if left_out:
-        told.append(f"{_values(left_out)} left out where people cleared them before")
-    return "; ".join(told)
-
-
-def _values(count: int) -> str:
-    return f"{count} {'value' if count == 1 else 'values'}"
+    confirmed = tuple(path for path, proof in found.evidence.items() if proof.reason)
+    if confirmed:
+        found = found.with_step(StepTaken(kind="confirmed", fields=confirmed))
+    return found.with_step(StepTaken(kind="cleared", fields=cleared)) if cleared else found

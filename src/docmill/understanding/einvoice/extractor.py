@@ -2,6 +2,7 @@
 
 from docmill.model.document import Document
 from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema
+from docmill.model.steps_taken import StepTaken
 from docmill.ports import Classifier, Extractor, Original
 from docmill.understanding.einvoice.carried import carried, is_bare
 from docmill.understanding.einvoice.crosscheck import mismatches
@@ -66,7 +67,7 @@ def extraction(document: Document, invoice: EInvoice) -> Extraction:
         document_type=invoice.kind.document_type,
         data=invoice.data,
         evidence=evidence,
-        reason=f"{'' if is_bare(document) else 'embedded '}{invoice.name} XML",
+        steps=(StepTaken(kind="read", by=f"{'' if is_bare(document) else 'embedded '}{invoice.name} XML"),),
         failures=(*invoice.failures, *differences),
     )
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from docmill.model.document import Box
 from docmill.model.result import Evidence, Extraction, MatchKind, Schema
+from docmill.model.steps_taken import StepTaken
 from docmill.schemas.filling import filled
 from docmill.understanding.fields.candidates import Candidate
 from docmill.understanding.page.layout import Layout, Segment
@@ -85,7 +86,7 @@ def best(scored: Iterable[tuple[Candidate[Any], float]], *, null: float) -> Find
     return found(ranking[0][0], share)
 
 
-def extraction(schema: Schema, findings: Findings, layout: Layout, *, reason: str) -> Extraction:
+def extraction(schema: Schema, findings: Findings, layout: Layout, *, step: StepTaken) -> Extraction:
     """The findings as the schema, leaving out what it has no field for."""
     fields = schema.fields
     data: dict[str, Any] = {}
@@ -102,7 +103,7 @@ def extraction(schema: Schema, findings: Findings, layout: Layout, *, reason: st
         else:
             (data.setdefault(owner, {}) if owner else data)[name] = finding.value
         evidence[path] = evidence_of(finding, layout)
-    return Extraction(document_type=schema.name, data=filled(fields, data), evidence=evidence, reason=reason)
+    return Extraction(document_type=schema.name, data=filled(fields, data), evidence=evidence, steps=(step,))
 
 
 def _ordered(path: str) -> tuple[str, int, str]:

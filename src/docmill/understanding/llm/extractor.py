@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from docmill.errors import ContextTooLongError, DocmillError, first_of
 from docmill.model.document import Document
 from docmill.model.result import Evidence, Extraction, Schema
+from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original
 from docmill.schemas.filling import filled
 from docmill.understanding.llm.asking import Asker, Question
@@ -77,11 +78,15 @@ class LlmExtractor:
             data=data,
             evidence=evidence,
             usage=meter.usage,
-            reason=self._reason(sum(answer.is_whole for answer in answers), len(parts)),
+            steps=(
+                StepTaken(
+                    kind="read", by=self._described(sum(answer.is_whole for answer in answers), len(parts))
+                ),
+            ),
             failures=orders(document),
         )
 
-    def _reason(self, answered: int, parts: int) -> str:
+    def _described(self, answered: int, parts: int) -> str:
         if answered == parts:
             return f"{self.name}: {self._asker.name}"
         return (

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 from docmill.model.document import Document
 from docmill.model.result import Extraction, Schema
+from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original
 from docmill.understanding.constraints.extractor import RuleExtractor, listed_findings, ruled_findings
 from docmill.understanding.constraints.totals import totals
@@ -15,7 +16,11 @@ from docmill.understanding.fields.findings import Finding, Findings, extraction
 from docmill.understanding.receipts.answers import answers
 from docmill.understanding.receipts.model import PATHS, Model, shipped
 
-REASON = "learned: offline, from labelled receipts; the rules for its other fields"
+STEP = StepTaken(
+    kind="read",
+    by="learned",
+    note="offline, from labelled receipts; the rules for its other fields",
+)
 TOTAL = PATHS["total"]
 _PARTS = ("net_total", "tax_total", "amount_due")
 """What was chosen to go with the rules' total, and is chosen anew where that is another."""
@@ -37,7 +42,7 @@ class LearnedExtractor:
             return await self._rules.extract(document, schema, original)
         candidates = candidates_of(document)
         read = learned_findings(candidates, self._model) if self._model else shipped_findings(candidates)
-        found = extraction(schema, read, candidates.layout, reason=REASON)
+        found = extraction(schema, read, candidates.layout, step=STEP)
         return with_memory(document, schema, found, self._memory) if self._memory else found
 
 

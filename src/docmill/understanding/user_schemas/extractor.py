@@ -9,6 +9,7 @@ from typing import Any
 
 from docmill.model.document import Document
 from docmill.model.result import Evidence, Extraction, Schema
+from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
@@ -24,7 +25,9 @@ from docmill.understanding.user_schemas.scoring import Scored, scored
 
 _KEPT = 2
 """Layouts, as many as `candidates_of` keeps documents."""
-REASON = "labels and layout: no embedded data and no model needed"
+STEP = StepTaken(
+    kind="read", by="labels and layout", note="no embedded data", without_model="no model needed"
+)
 
 
 class OwnExtractor:
@@ -40,7 +43,7 @@ class OwnExtractor:
         del original
         if not document.pages:
             return Extraction(
-                document_type=schema.name, data=filled(schema.fields, {}), evidence={}, reason=REASON
+                document_type=schema.name, data=filled(schema.fields, {}), evidence={}, steps=(STEP,)
             )
         meanings = meanings_of(outline(schema))
         layout = layout_of(document)
@@ -56,7 +59,7 @@ class OwnExtractor:
             document_type=schema.name,
             data=filled(schema.fields, _as_lists(data)),
             evidence=evidence,
-            reason=REASON,
+            steps=(STEP,),
         )
 
 
