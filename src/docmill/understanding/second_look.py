@@ -27,7 +27,7 @@ MOST = 8
 LIMIT_S = 20.0
 """How long to wait for them: what has been read must not be lost because all processes are busy."""
 ALIKE, UNLIKE = 0.25, -1.65
-"""By how much the log-odds of a text change; those of amounts do not: docs/explanation/understanding.md."""
+"""By how much the log-odds of a text change; those of amounts do not: bench/results/reading.md."""
 _CLIP = 1e-4
 _MARKS: tuple[Mark, Mark] = (".", ",")
 _CENTS = -2
