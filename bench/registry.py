@@ -102,6 +102,7 @@ BENCHMARKS = (
         "run_records", "bench.accuracy.run_records", 1, data=True, arguments="sroie or adbuy, out.jsonl"
     ),
     Benchmark("undeclared_encodings", "bench.accuracy.undeclared_encodings", 1),
+    Benchmark("reader_libraries", "bench.accuracy.reader_libraries", 2, data=True),
     Benchmark("page_quality", "bench.fit.page_quality", 1, data=True, arguments="FOLDER"),
     Benchmark("character_sequences", "bench.fit.character_sequences", 1, data=True),
     Benchmark("cluster", "bench.cluster", 5),

@@ -99,11 +99,6 @@ def shown(number: float, code: str, *, from_1904: bool = False) -> str:
     return _number(abs(number) if index else number, section)
 
 
-def is_date(code: str) -> bool:
-    """Whether a number of this format is a day or a time."""
-    return _sections(code[:255])[0].kind == "date"
-
-
 def general(number: float) -> str:
     """A number without a format: whole ones without decimals, others with what can be relied on."""
     if number == int(number) and abs(number) < 1e15:  # noqa: PLR2004 - digits that a float holds
