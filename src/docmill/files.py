@@ -1,12 +1,33 @@
-"""Names of files that come from outside."""
+"""Content hashes and pieces of files, and names of files that come from outside."""
 
+import asyncio
+import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 
 _LONGEST_NAME = 180
 _LONGEST_FOLDERS = 300
 _UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+
+CHUNK_BYTES = 1 << 20
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 hash of a file's content, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+async def chunks(path: Path) -> AsyncIterator[bytes]:
+    """A file's content in pieces of `CHUNK_BYTES`, each read in a thread."""
+    file = await asyncio.to_thread(path.open, "rb")
+    try:
+        while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
+            yield chunk
+    finally:
+        await asyncio.to_thread(file.close)
 
 
 def clean_name(name: str) -> str:

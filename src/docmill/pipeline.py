@@ -41,6 +41,7 @@ from docmill.ports import (
     Teacher,
     Unpacker,
 )
+from docmill.resilience.off_loop import STORED_BYTES, off_loop
 from docmill.resilience.spending import Spending
 from docmill.resilience.time_limits import TimeLimit
 from docmill.schemas.registry import REGISTRY
@@ -228,7 +229,7 @@ async def _transcription(original: Original, attempt: _Attempt) -> Document:
         # Before the transcription, which says that it is there.
         await keep("preprocessed", document.preprocessed_pdf)
         document = replace(document, preprocessed_pdf=None)
-    await keep("transcription", await codec.pack(document))
+    await keep("transcription", await off_loop(codec.dumps, document, size=document.word_count))
     if pages.has_entries:
         await pages.clear()
     return document
@@ -240,7 +241,7 @@ async def _stored_document(stored: bytes) -> Document | None:
     Raises ServerError, which is no attempt, for that of a later release: its workers go on with it.
     """
     try:
-        return await codec.unpack(stored)
+        return await off_loop(codec.loads, stored, size=len(stored) / STORED_BYTES)
     except codec.NewerFormatError as error:
         raise ServerError(
             "the document was read by a newer release of docmill, whose workers go on with it; start one, or "

@@ -1,7 +1,6 @@
 """Originals in a folder."""
 
 import asyncio
-import hashlib
 import os
 from collections import deque
 from collections.abc import Generator, Iterator
@@ -9,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from docmill.errors import CorruptError, MisconfiguredError, ServerError, TooLargeError
+from docmill.files import digest
 from docmill.ports import Original, Ref
 from docmill.reading.files.junk_files import is_litter
 
@@ -116,14 +116,14 @@ class FolderReader:
         return Original(path=path, name=ref.name, content_hash=await asyncio.to_thread(self._hash, path, ref))
 
     def _hash(self, path: Path, ref: Ref) -> str:
-        with _translated(ref), path.open("rb") as file:
+        with _translated(ref):
             size = path.stat().st_size
             if size > self._max_bytes:
                 raise TooLargeError(
                     f"{ref.name!r} has {size / 1e6:.0f} MB; the limit is {self._max_bytes / 1e6:.0f} MB"
                     " (--max-mb or limits.file_mb raises it)"
                 )
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            return digest(path)
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Parts of a run's documents: laid aside until the run takes them up as documents of their own."""
 
 import asyncio
-import hashlib
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -9,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from docmill.errors import ServerError, TooLargeError
+from docmill.files import digest
 from docmill.model.document import Part
 from docmill.pipeline import PartLimits
 from docmill.ports import Original, PartFile, Ref
@@ -76,11 +76,7 @@ class PartReader:
 
     async def read(self, ref: Ref) -> Original:
         """See `Reader.read`."""
-        return Original(self._path, ref.name, await asyncio.to_thread(self._hash))
-
-    def _hash(self) -> str:
-        with self._path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return Original(self._path, ref.name, await asyncio.to_thread(digest, self._path))
 
 
 def part_source(whole: str, part: Part) -> str:

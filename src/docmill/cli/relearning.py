@@ -9,13 +9,13 @@ from typing import Any, cast
 from docmill.cli.console import FAILED, counted, put, stdout
 from docmill.cli.vault import existing_service, load_settings
 from docmill.errors import CorruptError, MisconfiguredError
-from docmill.model import codec
 from docmill.model.result import Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.review.corrections import MOST_LESSONS
 from docmill.service.review.review import value_at
+from docmill.service.storage.transcriptions import NewerTranscriptionError, load_transcription
 from docmill.service.store import reviews
 from docmill.service.store.reviews import ReviewedRow
 from docmill.understanding.corrections.lessons import flat, lesson
@@ -104,8 +104,8 @@ async def _examples(settings: Settings, schema: Schema, types: Sequence[str]) ->
 async def _example(service: Service, row: ReviewedRow, schema: Schema) -> Example | None:
     """The document with what is known of it; None if its text is gone or cannot be read."""
     try:
-        document = await codec.unpack(await service.blobs.get(row.transcription_file_path))
-    except (CorruptError, ValueError):
+        document = await load_transcription(service.blobs, row.transcription_file_path)
+    except (CorruptError, NewerTranscriptionError):
         return None
     said: Mapping[str, object] = {path: value_at(row.data, path) for path in row.paths if "[" not in path}
     # Where nothing is left to look at, the values that nobody spoke of have passed, too.

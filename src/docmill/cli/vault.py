@@ -16,6 +16,7 @@ from rich.text import Text
 from docmill.cli.addresses import address_of
 from docmill.cli.console import FAILED, MARKS, shown, stderr, stdout
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
+from docmill.files import chunks
 from docmill.ports import Depth
 from docmill.reading.files.junk_files import is_litter
 from docmill.reading.unpack import PooledUnlocker
@@ -34,7 +35,6 @@ from docmill.workers.pool import Pool
 
 UNFINISHED = ("processing", "stale")
 
-_CHUNK_BYTES = 1 << 20
 _CANDIDATES = 10
 
 
@@ -118,9 +118,8 @@ def _note(accepted: Accepted) -> str:
 async def file_chunks(file: Path) -> AsyncIterator[bytes]:
     """A file's bytes in pieces. Raises MisconfiguredError if it cannot be read."""
     try:
-        with await asyncio.to_thread(file.open, "rb") as stream:
-            while chunk := await asyncio.to_thread(stream.read, _CHUNK_BYTES):
-                yield chunk
+        async for chunk in chunks(file):
+            yield chunk
     except OSError as error:
         raise MisconfiguredError(f"cannot read {str(file)!r}: {error.strerror}") from error
 

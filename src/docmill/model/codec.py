@@ -1,6 +1,5 @@
 """A document as bytes: compact JSON under Zstandard, small enough to keep for every ingestion."""
 
-import asyncio
 import json
 import threading
 from base64 import b64decode, b64encode
@@ -17,7 +16,6 @@ from docmill.model.document import Box, Cell, Document, Embedded, Page, Part, Ta
 FORMAT = 2
 """What is written. Format 1 had no tables; it is still read."""
 READ_FORMATS = (1, 2)
-_LARGE_BYTES = 50_000
 
 
 class NewerFormatError(ValueError):
@@ -26,20 +24,6 @@ class NewerFormatError(ValueError):
 
 _SCALE = 100_000
 """Boxes are stored as integers of 1/100,000 of the page: 3 µm on A4, and half the size of decimals."""
-
-
-async def pack(document: Document) -> bytes:
-    """See `dumps`; a large document does not stop the event loop."""
-    if document.is_large:
-        return await asyncio.to_thread(dumps, document)
-    return dumps(document)
-
-
-async def unpack(data: bytes) -> Document:
-    """See `loads`; a large document does not stop the event loop."""
-    if len(data) > _LARGE_BYTES:
-        return await asyncio.to_thread(loads, data)
-    return loads(data)
 
 
 def dumps(document: Document) -> bytes:

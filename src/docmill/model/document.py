@@ -23,9 +23,6 @@ PageSource = Literal["text", "ocr", "none"]
 """The types that docmill knows; a user's own schemas have other names."""
 
 
-_LARGE_WORDS = 5000
-
-
 class Box(NamedTuple):
     """A rectangle in fractions of the page as displayed, origin top left."""
 
@@ -279,9 +276,9 @@ class Document:
         return bool(self.parts) and (not self.pages or any(part.kind == "section" for part in self.parts))
 
     @property
-    def is_large(self) -> bool:
-        """Whether work on all its words takes long enough (about 10 ms) to belong into a thread."""
-        return sum(len(page.words) for page in self.pages) > _LARGE_WORDS
+    def word_count(self) -> int:
+        """The number of words on all its pages."""
+        return sum(len(page.words) for page in self.pages)
 
     @cached_property
     def text(self) -> str:

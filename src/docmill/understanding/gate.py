@@ -1,6 +1,5 @@
 """The rules by which an extraction is believed or shown to a person."""
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -13,6 +12,7 @@ from pydantic import ValidationError
 from docmill.model.document import Box, Document, Page, letters_and_digits
 from docmill.model.result import Evidence, Extraction, Failure, Schema, Verdict
 from docmill.ports import Gate
+from docmill.resilience.off_loop import VALUE, off_loop
 from docmill.schemas.types import Receipt
 from docmill.understanding import itemised
 from docmill.understanding.locate.evidence import values
@@ -31,9 +31,6 @@ THRESHOLD = 0.5
 RECOGNISED_THRESHOLDS = {"seller.name": 0.9, "gross_total": 0.85}
 """The same on recognised pages, where a misread letter is silent. Measured: bench/RESULTS.md."""
 
-_MANY_VALUES = 300
-"""More are judged in a thread: they take longer than 10 ms."""
-
 _CAPITALS = {"bic": "BIC", "iban": "IBAN", "vat": "VAT"}
 _CURRENCIES = frozenset(list_currencies())
 
@@ -50,9 +47,8 @@ class RuleGate:
 
 async def judge_off_loop(gate: Gate, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
     """See `Gate.judge`; in a thread where it takes so long that the event loop would be held up."""
-    if document.is_large or len(extraction.evidence) > _MANY_VALUES:
-        return await asyncio.to_thread(gate.judge, document, extraction, schema)
-    return gate.judge(document, extraction, schema)
+    size = document.word_count + VALUE * len(extraction.evidence)
+    return await off_loop(gate.judge, document, extraction, schema, size=size)
 
 
 Values = dict[str, Any]

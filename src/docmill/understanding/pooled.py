@@ -11,14 +11,13 @@ from docmill.model.document import Box, Document, Usage
 from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.ports import Extractor, Original
+from docmill.resilience.off_loop import RESULT_CHARACTERS, off_loop
 from docmill.schemas.filling import filled
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import portable, unpacked
 from docmill.workers.pool import Pool
 
 LIMIT_S = 60.0
-_LARGE = 200_000
-"""Characters of an answer that takes so long to check (more than 10 ms) that it belongs into a thread."""
 
 
 class PooledClassifier:
@@ -58,9 +57,7 @@ class PooledExtractor:
             schema.learned,
             limit_s=LIMIT_S,
         )
-        if len(text) > _LARGE:
-            return await asyncio.to_thread(_extraction, text, schema)
-        return _extraction(text, schema)
+        return await off_loop(_extraction, text, schema, size=len(text) / RESULT_CHARACTERS)
 
 
 class PooledLessons:

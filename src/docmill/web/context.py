@@ -13,7 +13,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from docmill.errors import CorruptError, EncryptedError
-from docmill.model import codec
 from docmill.model.document import Document
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
@@ -27,6 +26,7 @@ from docmill.service.intake.passwords import (
 )
 from docmill.service.observe.metrics import Metrics
 from docmill.service.review.reviews import Reviewed
+from docmill.service.storage.transcriptions import NewerTranscriptionError, load_transcription
 from docmill.service.store import documents, ingestions, parts
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
@@ -90,9 +90,8 @@ class Vault:
         for ingestion in _that_read(history):
             assert ingestion.transcription_file_path  # they have one
             try:
-                data = await self.service.blobs.get(ingestion.transcription_file_path)
-                return await asyncio.to_thread(codec.loads, data)
-            except (CorruptError, ValueError) as error:
+                return await load_transcription(self.service.blobs, ingestion.transcription_file_path)
+            except (CorruptError, NewerTranscriptionError) as error:
                 log.warning(
                     "a transcription cannot be read",
                     extra={"ingestion_id": str(ingestion.id), "reason": type(error).__name__},

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from docmill.files import digest
 from docmill.schemas.registry import REGISTRY
 from docmill.service.config.settings import Settings
 
@@ -60,7 +61,7 @@ def pipeline_fingerprint(settings: Settings) -> str:
         "settings": settings.model_dump(mode="json", include=read_by),
     }
     if settings.schemas:
-        learned = {name: _digest(path) for name, path in settings.own.models().items()}
+        learned = {name: _digest_or_empty(path) for name, path in settings.own.models().items()}
         parts["own"] = [settings.model_dump(mode="json", include={"schemas": True}), learned]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -74,9 +75,9 @@ def stamp(path: Path) -> Stamp | None:
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def _digest(path: Path) -> str:
-    """Of what was learned; empty if it cannot be read, which its reader will say."""
+def _digest_or_empty(path: Path) -> str:
+    """The hash of a model file; empty if it cannot be read, which is reported where the model is used."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return digest(path)
     except OSError:
         return ""

@@ -1,12 +1,12 @@
 """What a document holds, on its way to be documents of the same vault."""
 
 import asyncio
-import hashlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from docmill.errors import DocumentError, TooLargeError, room_in
+from docmill.files import chunks, digest
 from docmill.model.document import Part
 from docmill.pipeline import PartLimits
 from docmill.ports import PartFile, Ref
@@ -18,8 +18,6 @@ from docmill.service.store import parts as store
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Database
 from docmill.service.store.parts import Root
-
-_CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +71,12 @@ class VaultReceiver:
             return part
         if not has_room:
             return replace(part, problem=self.limits.too_many)
-        if before is not None and before == await asyncio.to_thread(_hash, path):
+        if before is not None and before == await asyncio.to_thread(digest, path):
             return part
         try:
             async with guarded_part(self.writes):
                 await self.intake.accept_part(
-                    _chunks(path), claim=self.claim, root=root, position=position, part=part
+                    chunks(path), claim=self.claim, root=root, position=position, part=part
                 )
         except DocumentError as error:
             return replace(part, problem=error.message)
@@ -93,17 +91,3 @@ class VaultReceiver:
                 if part.problem is not None:
                     await store.link(conn, self.claim, position, part, child_id=None, root=root)
             await store.unlink_after(conn, self.claim, len(taken))
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-async def _chunks(path: Path) -> AsyncIterator[bytes]:
-    file = await asyncio.to_thread(path.open, "rb")
-    try:
-        while chunk := await asyncio.to_thread(file.read, _CHUNK_BYTES):
-            yield chunk
-    finally:
-        await asyncio.to_thread(file.close)

@@ -1,6 +1,5 @@
 """Files protected by a password: what is read is a copy without it, which lies beside the original."""
 
-import asyncio
 import hashlib
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -48,12 +47,7 @@ def unlocking(blobs: Blobs, unlocker: Unlocker, password: str) -> Unlock:
     async def unlock(key: str) -> bytes | None:
         with tempfile.TemporaryDirectory(prefix="docmill-unlock-") as folder:
             path = Path(folder) / "original"
-            file = await asyncio.to_thread(path.open, "wb")
-            try:
-                async for chunk in blobs.stream(key):
-                    await asyncio.to_thread(file.write, chunk)
-            finally:
-                await asyncio.to_thread(file.close)
+            await blobs.download(key, path)
             return await unlocker.unlock(path, password)
 
     return unlock

@@ -1,7 +1,5 @@
 """One claimed ingestion through the pipeline: where its file, its journal and its result are kept."""
 
-import asyncio
-import hashlib
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +14,7 @@ from docmill.model.result import Evidence, Extraction, Result, Schema, Verdict
 from docmill.pipeline import PartLimits, Steps, TimeLimits, process
 from docmill.ports import Classifier, Converter, Extractor, Findings, Namer, Original, Ref, Router, Unpacker
 from docmill.resilience.breaker import Breaker
+from docmill.resilience.off_loop import VALUE, off_loop
 from docmill.schemas.registry import REGISTRY
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.intake.accept import Intake
@@ -36,8 +35,6 @@ from docmill.workers.fair_semaphore import on_account_of, telling_of_turns
 
 log = logging.getLogger(__name__)
 
-_MANY_VALUES = 500
-"""To make JSON of more takes so long (more than 10 ms) that it belongs into a thread."""
 _PACKED = ".json.zst"
 _NONE_REPLACED: Mapping[str, str] = {}
 
@@ -170,24 +167,12 @@ class BlobReader:
         """See `Reader.read`. Raises ServerError if the work folder is full, too."""
         path = self._folder / "original"
         with room_in("the work folder"):  # not within the breaker: that is not the file store's failure
-            content_hash = await self._copy(ref.key, path)
+            async with guarded_part(self._breaker):
+                content_hash = await self._blobs.download(ref.key, path)
         if content_hash != ref.key.rpartition("/")[2]:
             raise CorruptError(f"the stored file {ref.key!r} has been changed; upload it again")
         _, _, content_hash, *_ = ref.key.split("/")  # a readable copy goes by the hash of its original
         return Original(path, ref.name, content_hash)
-
-    async def _copy(self, key: str, path: Path) -> str:
-        """Copy a stored file to `path`; the hash of its content."""
-        digest = hashlib.sha256()
-        file = await asyncio.to_thread(path.open, "wb")
-        try:
-            async with guarded_part(self._breaker):
-                async for chunk in self._blobs.stream(key):
-                    digest.update(chunk)
-                    await asyncio.to_thread(file.write, chunk)
-        finally:
-            await asyncio.to_thread(file.close)
-        return digest.hexdigest()
 
 
 class BlobJournal:
@@ -270,12 +255,8 @@ class LeaseObserver(StepObserver):
 
     async def record(self, findings: Findings) -> None:
         """See `Observer.record`."""
-        arguments = (findings, self._key)
-        large = (findings.document is not None and findings.document.is_large) or (
-            findings.extraction is not None and len(findings.extraction.evidence) > _MANY_VALUES
-        )
-        found = await asyncio.to_thread(_stored, *arguments) if large else _stored(*arguments)
-        await self._lease.record(found)
+        size = _size(findings.document, findings.extraction)
+        await self._lease.record(await off_loop(_stored, findings, self._key, size=size))
 
 
 def _stored(findings: Findings, key: Callable[[str], str]) -> StoredFindings:
@@ -313,6 +294,11 @@ def _provisional(extraction: Extraction, verdict: Verdict | None) -> StoredFindi
     )
 
 
+def _size(document: Document | None, extraction: Extraction | None) -> int:
+    """What is to be stored of them, in words."""
+    return (document.word_count if document else 0) + VALUE * len(extraction.evidence if extraction else ())
+
+
 def _dumped(evidence: Mapping[str, Evidence]) -> dict[str, Any]:
     return {path: proof.model_dump(mode="json") for path, proof in evidence.items()}
 
@@ -328,10 +314,8 @@ class LeaseExporter:
     async def export(self, ref: Ref, result: Result) -> None:
         """See `Exporter.export`. Raises ClaimLostError if another worker holds the claim."""
         del ref
-        arguments = (result, self._key, self._fingerprint)
-        large = result.document is not None and result.document.is_large
-        outcome = await asyncio.to_thread(_outcome, *arguments) if large else _outcome(*arguments)
-        await self._lease.finish(outcome)
+        size = _size(result.document, result.extraction)
+        await self._lease.finish(await off_loop(_outcome, result, self._key, self._fingerprint, size=size))
 
 
 def _text(document: Document) -> str:

@@ -1,29 +1,27 @@
 """A person's word on a document's values: taken in, weighed against the checks, kept."""
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
-from docmill.errors import ChangedError, CorruptError, ServerError
-from docmill.model import codec
+from docmill.errors import ChangedError, CorruptError
 from docmill.model.document import Document
 from docmill.model.result import Failure, Schema
 from docmill.ports import Gate
+from docmill.resilience.off_loop import off_loop
 from docmill.schemas.registry import REGISTRY
 from docmill.service.events.feed import EventFeed
 from docmill.service.review.review import Case, Wish, evidence_of, failures_in
 from docmill.service.storage.blobs import Blobs
+from docmill.service.storage.transcriptions import load_transcription
 from docmill.service.store import documents, reviewed_documents, reviews
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.reviews import CurrentReview, NewReview, ReviewRow, Standing
 from docmill.service.store.tags import DEFAULT_USER_ID
 
 log = logging.getLogger(__name__)
-
-Value = TypeVar("Value")
 
 Said = Callable[[Case], list[NewReview]]
 """The reviews that a case gets."""
@@ -142,6 +140,7 @@ class Reviews:
         if standing is None or standing.machine is None:
             return False
         document = await self._document(standing)
+        size = document.word_count if document else 0
         async with self._database.tenant(tenant_id) as conn:
             if not await documents.lock(conn, document_id):
                 return False
@@ -150,7 +149,7 @@ class Reviews:
                 raise ChangedError(
                     "The document was processed again meanwhile. Look at its values as they are now."
                 )
-            taken = await _off_loop(said, case)
+            taken = await off_loop(said, case, size=size)
             if taken:
                 await reviews.add(
                     conn,
@@ -161,7 +160,7 @@ class Reviews:
                     reviews=taken,
                 )
                 case = await self._case(conn, document_id, document)
-            failures, accepted = await _off_loop(Case.judged, case)
+            failures, accepted = await off_loop(Case.judged, case, size=size)
             await reviews.settle(
                 conn,
                 document_id,
@@ -182,22 +181,7 @@ class Reviews:
         if standing.transcription_file_path is None:
             return None
         try:
-            data = await self._blobs.get(standing.transcription_file_path)
+            return await load_transcription(self._blobs, standing.transcription_file_path)
         except CorruptError:
-            return None
-        try:
-            return await codec.unpack(data)
-        except codec.NewerFormatError as error:
-            raise ServerError(
-                "the document was read by a newer release of docmill; update this one, then try again"
-            ) from error
-        except ValueError:
             log.warning("a transcription cannot be read", extra={"ingestion_id": str(standing.ingestion_id)})
             return None
-
-
-async def _off_loop(work: Callable[[Case], Value], case: Case) -> Value:
-    """What `work` makes of the case; for a large document in a thread."""
-    if case.document is not None and case.document.is_large:
-        return await asyncio.to_thread(work, case)
-    return work(case)

@@ -180,6 +180,18 @@ class Blobs:
             async for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
                 yield bytes(chunk)
 
+    async def download(self, key: str, path: Path) -> str:
+        """Copy a file to `path` on this machine; the SHA-256 hash of its content. Raises as `stream` does."""
+        digest = hashlib.sha256()
+        file = await asyncio.to_thread(path.open, "wb")
+        try:
+            async for chunk in self.stream(key):
+                digest.update(chunk)
+                await asyncio.to_thread(file.write, chunk)
+        finally:
+            await asyncio.to_thread(file.close)
+        return digest.hexdigest()
+
     async def size(self, key: str) -> int:
         """How many bytes a file has. Raises CorruptError if there is none."""
         with _translated(key):

@@ -1,6 +1,5 @@
 """Values as PostgreSQL takes them: text without NUL, rows as the jsonb of one parameter."""
 
-import asyncio
 import json
 import re
 from typing import Any, TypeVar
@@ -8,6 +7,8 @@ from typing import Any, TypeVar
 from psycopg.types.json import Jsonb
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, to_json
+
+from docmill.resilience.off_loop import TEXT_CHARACTERS, off_loop
 
 Text = TypeVar("Text", str, str | None)
 
@@ -21,13 +22,8 @@ def storable(text: Text) -> Text:
 
 async def dumped(rows: list[dict[str, Any]]) -> Jsonb:
     """`rows` for a jsonb parameter; what is not JSON (decimals) as text."""
-    if sum(len(row.get("text") or "") for row in rows) > _LONG:
-        return await asyncio.to_thread(_dumped, rows)
-    return _dumped(rows)
-
-
-_LONG = 1_000_000
-"""Characters whose dump would stop the event loop for longer than others may wait."""
+    characters = sum(len(row.get("text") or "") for row in rows)
+    return await off_loop(_dumped, rows, size=characters / TEXT_CHARACTERS)
 
 
 def _dumped(rows: list[dict[str, Any]]) -> Jsonb:
