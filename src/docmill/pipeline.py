@@ -15,6 +15,7 @@ from docmill.errors import (
     ServerError,
     SetupError,
     TimeLimitError,
+    TooLargeError,
     TransientError,
     UnsupportedFileTypeError,
 )
@@ -91,13 +92,24 @@ class PartLimits:
 
     @property
     def too_deep(self) -> str:
-        """Why a document is not unpacked."""
+        """The problem of a document that is not unpacked."""
         return f"it stands {self.depth} deep in other files; unpack it and give what it holds"
 
     @property
     def too_many(self) -> str:
-        """Why a part is not taken."""
+        """The problem of a part that is not taken."""
         return f"more than {self.in_all} files came with one; unpack it and give it by itself"
+
+    def check_depth(self, depth: int) -> None:
+        """Raise TooLargeError for a document that stands in `depth` others and may not be unpacked."""
+        if depth >= self.depth:
+            raise TooLargeError(self.too_deep)
+
+    def admit(self, files: Sequence[PartFile], *, taken: int) -> list[PartFile]:
+        """The parts; those beyond the limit have a problem instead of a file. taken: how many came before."""
+        room = max(0, self.in_all - taken)
+        left_out = (replace(file.part, problem=file.part.problem or self.too_many) for file in files[room:])
+        return [*files[:room], *(PartFile(part, None) for part in left_out)]
 
 
 @dataclass(frozen=True, slots=True)

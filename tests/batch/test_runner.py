@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from docmill.batch import runner as runner_module
 from docmill.batch.in_memory import MemoryReader
 from docmill.batch.records import RecordExporter, RecordFile
 from docmill.batch.runner import Delay, Done, Policy, Report, Runner
@@ -29,6 +28,7 @@ from docmill.model.result import Classification, Extraction, Failure, Result, Sc
 from docmill.model.steps_taken import StepTaken
 from docmill.pipeline import Steps
 from docmill.ports import Original, PageJournal, Ref
+from docmill.resilience import attempts
 from docmill.schemas.types import Receipt
 from docmill.understanding.router import GateRouter
 
@@ -164,7 +164,7 @@ def delays(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         waited.append(retry_delay_s(error, attempt=attempt, jitter=0))
         return 0
 
-    monkeypatch.setattr(runner_module, "retry_delay_s", delay)
+    monkeypatch.setattr(attempts, "retry_delay_s", delay)
     return waited
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from docmill.batch import runner
 from docmill.cli.console import FAILED
 from docmill.cli.run import Options, run_folder
 from docmill.errors import MisconfiguredError
+from docmill.resilience import attempts
 
 DOCMILL = Path(sys.executable).with_name("docmill")
 MOUNT = "/usr/bin/mount"
@@ -67,7 +67,7 @@ def test_a_run_stops_on_a_full_disk_and_the_next_one_completes_it(
     def at_once(*_: object, **__: object) -> float:
         return 0
 
-    monkeypatch.setattr(runner, "retry_delay_s", at_once)
+    monkeypatch.setattr(attempts, "retry_delay_s", at_once)
     out = disk / "out.jsonl"
 
     with pytest.raises(MisconfiguredError, match=r"No space left on device\. What was written is whole"):
@@ -90,7 +90,7 @@ def test_a_disk_that_has_room_again_in_time_loses_and_doubles_nothing(
         subprocess.run([MOUNT, "-o", "remount,size=1m", disk], check=True)
         return 0
 
-    monkeypatch.setattr(runner, "retry_delay_s", enlarge)
+    monkeypatch.setattr(attempts, "retry_delay_s", enlarge)
     out = disk / "out.jsonl"
 
     assert run_folder(options(folder, out)) == 0

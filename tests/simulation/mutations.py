@@ -3,13 +3,12 @@
 from collections.abc import Generator
 
 from docmill.errors import DocmillError, ServerError
+from docmill.resilience.attempts import GiveUp, Retry
 from docmill.service.protocol.claim_rules import (
     ClaimLostError,
     Delete,
-    GiveUp,
     GiveUpCrashed,
     Obstacle,
-    Retry,
     Settlement,
     TurnedAway,
     Wait,

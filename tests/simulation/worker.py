@@ -6,15 +6,14 @@ from functools import partial
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from docmill.errors import DocmillError, ServerError, SetupError, TransientError
+from docmill.resilience.attempts import GiveUp, Retry
 from docmill.service.protocol import claim_rules
 from docmill.service.protocol.claim_rules import (
     ClaimLostError,
     Delete,
-    GiveUp,
     GiveUpCrashed,
     Isolate,
     Leave,
-    Retry,
     Settlement,
     TurnedAway,
     Wait,

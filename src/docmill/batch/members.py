@@ -4,10 +4,10 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from docmill.errors import ServerError, TooLargeError
+from docmill.errors import ServerError
 from docmill.files import digest
 from docmill.model.document import Part
 from docmill.pipeline import PartLimits
@@ -39,8 +39,7 @@ class PartsAside:
     async def folder(self, ref: Ref) -> Path:
         """See `PartsReceiver.folder`."""
         del ref
-        if self._depth >= self._family.limits.depth:
-            raise TooLargeError(self._family.limits.too_deep)
+        self._family.limits.check_depth(self._depth)
         await self.remove()
         try:
             self._folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="docmill-parts-"))
@@ -53,12 +52,7 @@ class PartsAside:
         del ref
         family = self._family
         family.taken -= len(self.files)
-        room = max(0, family.limits.in_all - family.taken)
-        left_out = [
-            PartFile(replace(file.part, problem=file.part.problem or family.limits.too_many), None)
-            for file in parts[room:]
-        ]
-        self.files = [*parts[:room], *left_out]
+        self.files = family.limits.admit(parts, taken=family.taken)
         family.taken += len(self.files)
         return self.parts
 

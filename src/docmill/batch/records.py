@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from docmill.batch.appending import AppendOnlyFile
 from docmill.batch.members import part_source
-from docmill.errors import DocmillError, MisconfiguredError, ServerError
+from docmill.errors import DocmillError, MisconfiguredError, ServerError, UnsupportedFileTypeError
 from docmill.model.document import Part, Usage
 from docmill.model.result import Result
 from docmill.ports import Ref
@@ -28,11 +28,10 @@ _BEGINNING = b'{"source": '
 def result_record(ref: Ref, result: Result) -> Record:
     """The record of a document that went through the pipeline."""
     extraction, verdict = result.extraction, result.verdict
-    believed = verdict is None or verdict.passed
     return {
         "source": ref.key,
         "content_hash": result.content_hash,
-        "status": "completed" if believed else "needs_review",
+        "status": result.status,
         "document_type": result.classification.document_type,
         "data": extraction and extraction.data.model_dump(mode="json"),
         "evidence": {path: proof.model_dump(mode="json") for path, proof in extraction.evidence.items()}
@@ -41,7 +40,7 @@ def result_record(ref: Ref, result: Result) -> Record:
         "reason": extraction and extraction.reason,
         "verdict": verdict and {"passed": verdict.passed, **verdict.model_dump(mode="json")},
         "error": result.refusal
-        and {"code": "unsupported_file_type", "step": "transcribe", "message": result.refusal},
+        and {"code": UnsupportedFileTypeError.code, "step": "transcribe", "message": result.refusal},
         "attempts": result.attempt,
         "usage": result.usage and result.usage.model_dump(mode="json"),
         "timings_s": _rounded(result.timings_s),

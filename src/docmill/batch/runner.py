@@ -14,18 +14,18 @@ from docmill.batch.members import Family, PartReader, PartsAside, part_ref
 from docmill.batch.records import Known, Record, RecordFile, failure_record
 from docmill.errors import (
     DocmillError,
-    InternalError,
     MisconfiguredError,
     ServerError,
     SetupError,
     TimeLimitError,
     TransientError,
+    UnsupportedFileTypeError,
     first_of,
-    retry_delay_s,
 )
 from docmill.model.result import Result
 from docmill.pipeline import PartLimits, Steps, process
 from docmill.ports import Exporter, Original, Reader, Ref
+from docmill.resilience.attempts import AfterFailure, GiveUp, Retry, after_failure, internal_error
 from docmill.resilience.spending import Spending
 from docmill.workers.fair_semaphore import on_account_of
 
@@ -55,7 +55,7 @@ class Delay:
     """A document waits before its next attempt. error: of the attempt before it."""
 
     ref: Ref
-    error: TransientError
+    error: DocmillError
     seconds: float
 
 
@@ -183,10 +183,8 @@ class Runner:
                 error = await self._attempt(ref, steps, journal, exporter, spending=spending, attempt=attempt)
                 if error is None:
                     return
-                tries = exporter.tries or attempt
-                if not isinstance(error, TransientError) or (
-                    error.attempted and tries >= self._policy.max_attempts
-                ):
+                follows = self._after_failure(error, attempt=exporter.tries or attempt)
+                if isinstance(follows, GiveUp):
                     if exporter.result is not None and isinstance(error, ServerError | TimeLimitError):
                         raise _unwritable(error) from error
                     record = failure_record(
@@ -199,14 +197,22 @@ class Runner:
                     )
                     await self._failed(ref, error, record)
                     return
-                await self._wait(ref, error, attempt=tries)
-                attempt += error.attempted
+                await self._wait(ref, follows)
+                attempt += follows.counts
         finally:
             self._slots.release()
 
-    async def _wait(self, ref: Ref, error: TransientError, *, attempt: int) -> None:
+    def _after_failure(self, error: DocmillError, *, attempt: int) -> AfterFailure:
+        return after_failure(
+            error,
+            attempt=attempt,
+            max_attempts=self._policy.max_attempts,
+            jitter=random.random(),  # noqa: S311  spreads load, guards nothing
+        )
+
+    async def _wait(self, ref: Ref, retry: Retry) -> None:
         """Let the time until the next attempt pass, without the slot."""
-        delay = Delay(ref, error, retry_delay_s(error, attempt=attempt, jitter=random.random()))  # noqa: S311
+        delay = Delay(ref, retry.error, retry.delay_s)
         async with self._may_wait:
             self._slots.release()
             self._change_waiting(+1)
@@ -251,11 +257,7 @@ class Runner:
             return error
         except Exception as error:
             log.exception("fault in docmill", extra={"source": ref.key})
-            internal = InternalError(
-                f"docmill failed on {ref.name!r} with {type(error).__name__}; see the log"
-            )
-            internal.__cause__ = error
-            return internal
+            return internal_error(error, repr(ref.name))
         # Beyond the errors of the document: nothing that goes wrong from here on may give it a second record.
         if exporter.result is not None:
             self._succeeded(ref, exporter.result)
@@ -272,16 +274,15 @@ class Runner:
 
     def _succeeded(self, ref: Ref, result: Result) -> None:
         if result.refusal:
-            self._report.by_error["unsupported_file_type"] += 1
+            self._report.by_error[UnsupportedFileTypeError.code] += 1
             self._done(Done(ref, "not_read", result.refusal, result.attempt))
             return
-        believed = result.verdict is None or result.verdict.passed
         parts = result.document.parts if result.document else ()
         self._report.pages += len(result.document.pages) if result.document else 0
         self._done(
             Done(
                 ref,
-                "completed" if believed else "needs_review",
+                result.status,
                 result.classification.title or ref.name,
                 result.attempt,
                 tuple(f"{part.name}: {part.problem}" for part in parts if part.problem),
@@ -295,9 +296,10 @@ class Runner:
                 await asyncio.to_thread(self._records.write, record)
                 break
             except ServerError as unwritten:
-                if attempt >= self._policy.max_attempts:
+                follows = self._after_failure(unwritten, attempt=attempt)
+                if isinstance(follows, GiveUp):
                     raise _unwritable(unwritten) from unwritten
-                await self._wait(ref, unwritten, attempt=attempt)
+                await self._wait(ref, follows)
                 attempt += 1
         self._report.by_error[error.code] += 1
         self._done(Done(ref, "failed", error.message, record["attempts"]))

@@ -152,6 +152,14 @@ class Result:
     spent: Usage | None = None
 
     @property
+    def status(self) -> Literal["completed", "needs_review"]:
+        """The status for records, logs and metrics: `needs_review` if the gate found something to look at.
+
+        The view `document_state` of the database says the same of stored results.
+        """
+        return "completed" if self.verdict is None or self.verdict.passed else "needs_review"
+
+    @property
     def usage(self) -> Usage | None:
         """What reading, classifying and extracting cost together; None where nothing was read."""
         if self.document is None or self.spent is not None:

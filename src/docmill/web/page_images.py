@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from docmill.errors import CorruptError, EncryptedError, TooLargeError, UnsupportedFileTypeError
 from docmill.reading.files import file_types
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store.documents import DocumentRow
@@ -29,7 +30,9 @@ _ENDINGS = frozenset(
         "tsv txt webp xls xlsm xlsx xml",
     )
 )
-_UNREADABLE = frozenset({"corrupt", "encrypted", "too_large", "unsupported_file_type"})
+_UNREADABLE = frozenset(
+    error.code for error in (CorruptError, EncryptedError, TooLargeError, UnsupportedFileTypeError)
+)
 _A4_RATIO = 842 / 595
 _UNKNOWN = "application/octet-stream"
 

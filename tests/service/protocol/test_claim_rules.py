@@ -10,15 +10,14 @@ from docmill.errors import (
     RateLimitedError,
     ServerError,
 )
+from docmill.resilience.attempts import GiveUp, Retry
 from docmill.service.protocol.claim_rules import (
     ClaimLostError,
     Delete,
-    GiveUp,
     GiveUpCrashed,
     Isolate,
     Leave,
     Obstacle,
-    Retry,
     Settlement,
     TurnedAway,
     Wait,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from docmill.errors import DocumentError, TooLargeError, room_in
+from docmill.errors import DocumentError, room_in
 from docmill.files import chunks, digest
 from docmill.model.document import Part
 from docmill.pipeline import PartLimits
@@ -37,8 +37,7 @@ class VaultReceiver:
     async def folder(self, ref: Ref) -> Path:
         """See `PartsReceiver.folder`."""
         del ref
-        if (await self._root()).depth >= self.limits.depth:
-            raise TooLargeError(self.limits.too_deep)
+        self.limits.check_depth((await self._root()).depth)
         folder = self.place / "parts"
         with room_in("the work folder"):
             await asyncio.to_thread(folder.mkdir)
@@ -50,10 +49,10 @@ class VaultReceiver:
         root = await self._root()
         async with self.database.tenant(self.claim.tenant_id) as conn:
             before = await store.taken_before(conn, self.claim.document_id, root.ingestion_id)
-            room = self.limits.in_all - await store.count_of_root(conn, root.ingestion_id) + len(before)
+            others = await store.count_of_root(conn, root.ingestion_id) - len(before)
         taken = [
-            await self._taken(position, file, root, has_room=position <= room, before=before.get(position))
-            for position, file in enumerate(parts, 1)
+            await self._taken(position, file, root, before=before.get(position))
+            for position, file in enumerate(self.limits.admit(parts, taken=others), 1)
         ]
         await self._settle(taken, root)
         return taken
@@ -62,15 +61,11 @@ class VaultReceiver:
         async with self.database.tenant(self.claim.tenant_id) as conn:
             return await store.root_of(conn, self.claim.ingestion_id)
 
-    async def _taken(
-        self, position: int, file: PartFile, root: Root, *, has_room: bool, before: str | None
-    ) -> Part:
+    async def _taken(self, position: int, file: PartFile, root: Root, *, before: str | None) -> Part:
         """The part once it is stored, or with what keeps it from that."""
         part, path = file.part, file.path
         if path is None:
             return part
-        if not has_room:
-            return replace(part, problem=self.limits.too_many)
         if before is not None and before == await asyncio.to_thread(digest, path):
             return part
         try:

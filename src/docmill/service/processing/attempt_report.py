@@ -37,8 +37,7 @@ class Report:
         stored = self.outcome == "completed" or (self.outcome is None and self.result is not None)
         if not stored:
             return self.outcome or "unsettled"
-        verdict = self.result.verdict if self.result else None
-        return "completed" if verdict is None or verdict.passed else "needs_review"
+        return self.result.status if self.result else "completed"
 
 
 class Reports:

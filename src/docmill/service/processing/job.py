@@ -13,9 +13,10 @@ from uuid import UUID
 import stamina
 from structlog.contextvars import bind_contextvars
 
-from docmill.errors import CrashedError, DocmillError, InternalError
+from docmill.errors import CrashedError, DocmillError
 from docmill.model.result import Result
 from docmill.ports import Message, Queue
+from docmill.resilience.attempts import GiveUp, Retry, internal_error
 from docmill.resilience.spending import Spending
 from docmill.service.concurrency.batches import Batches
 from docmill.service.concurrency.tasks import BrokenWorkerError, ended, see_through
@@ -29,11 +30,9 @@ from docmill.service.processing.lease import Lease
 from docmill.service.protocol.claim_rules import (
     ClaimLostError,
     Delete,
-    GiveUp,
     GiveUpCrashed,
     Isolate,
     Leave,
-    Retry,
     Wait,
     settlement,
     turned_away,
@@ -349,8 +348,4 @@ async def _outcome(work: Awaitable[Value]) -> Value | DocmillError | ClaimLostEr
         return error
     except Exception as error:
         log.exception("a fault in docmill")
-        internal = InternalError(
-            f"docmill failed on this document ({type(error).__name__}); it is in the log"
-        )
-        internal.__cause__ = error
-        return internal
+        return internal_error(error)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from docmill.errors import CorruptError, DocmillError, room_in
+from docmill.errors import CorruptError, DocmillError, UnsupportedFileTypeError, room_in
 from docmill.model.document import Document
 from docmill.model.result import Evidence, Extraction, Result, Schema, Verdict
 from docmill.pipeline import PartLimits, Steps, TimeLimits, process
@@ -348,6 +348,6 @@ def _outcome(result: Result, key: Callable[[str], str], fingerprint: str) -> Out
         reason=extraction.reason if extraction else None,
         cost=usage.cost if usage else None,
         pipeline_fingerprint=fingerprint,
-        error_code="unsupported_file_type" if result.refusal else None,
+        error_code=UnsupportedFileTypeError.code if result.refusal else None,
         error_message=result.refusal,
     )

@@ -8,7 +8,8 @@ docs/explanation/protocol.md explains them.
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from docmill.errors import DocmillError, SetupError, TransientError, retry_delay_s
+from docmill.errors import DocmillError
+from docmill.resilience.attempts import GiveUp, Retry, after_failure
 
 _MOMENT_S = 1.0
 """Nothing stands in the way, so somebody is just changing the row. Who does that may be stopped in the middle
@@ -95,25 +96,6 @@ class GiveUpCrashed:
 @dataclass(frozen=True, slots=True)
 class Leave:
     """Do nothing at all: the ingestion and its message are somebody else's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """Give up the claim, then give the message back, both due after `delay_s`.
-
-    counts: whether this was an attempt.
-    """
-
-    error: DocmillError
-    delay_s: float
-    counts: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class GiveUp:
-    """Fail the ingestion; a person must look. Then delete the message."""
-
-    error: DocmillError
 
 
 TurnedAway: TypeAlias = Delete | Wait | Isolate | GiveUpCrashed
@@ -223,19 +205,6 @@ def settlement(
         case ClaimLostError():
             return Leave()
         case _:
-            return decide(outcome, attempt=attempt, max_attempts=max_attempts, pause_s=pause_s, jitter=jitter)
-
-
-def decide(
-    error: DocmillError, *, attempt: int, max_attempts: int, pause_s: float | None, jitter: float
-) -> Retry | GiveUp:
-    """What follows from `error`, by its class alone. pause_s: see `settlement`. jitter: in [0, 1)."""
-    match error:
-        case SetupError() if pause_s is not None:
-            return Retry(error, pause_s, counts=False)
-        case TransientError(attempted=False):
-            return Retry(error, retry_delay_s(error, attempt=attempt, jitter=jitter), counts=False)
-        case TransientError() | SetupError() if attempt < max_attempts:
-            return Retry(error, retry_delay_s(error, attempt=attempt, jitter=jitter))
-        case _:
-            return GiveUp(error)
+            return after_failure(
+                outcome, attempt=attempt, max_attempts=max_attempts, jitter=jitter, pause_s=pause_s
+            )

@@ -1,0 +1,52 @@
+"""The retry policy: what follows from a failed attempt, for a run and for the service alike."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from docmill.errors import DocmillError, InternalError, SetupError, TransientError, retry_delay_s
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Try the document again after `delay_s`. counts: whether the failure was an attempt."""
+
+    error: DocmillError
+    delay_s: float
+    counts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The document has failed; a person must look at it."""
+
+    error: DocmillError
+
+
+AfterFailure: TypeAlias = Retry | GiveUp
+
+
+def after_failure(
+    error: DocmillError, *, attempt: int, max_attempts: int, jitter: float, pause_s: float | None = None
+) -> AfterFailure:
+    """The consequence of an error, by its class alone.
+
+    attempt: the number of the failed one, from 1. jitter: in [0, 1), see `retry_delay_s`. pause_s: how long a
+    document with a setup error waits for the installation to be mended; None if the error is the document's
+    own and counts.
+    """
+    match error:
+        case SetupError() if pause_s is not None:
+            return Retry(error, pause_s, counts=False)
+        case TransientError(attempted=False):
+            return Retry(error, retry_delay_s(error, attempt=attempt, jitter=jitter), counts=False)
+        case TransientError() | SetupError() if attempt < max_attempts:
+            return Retry(error, retry_delay_s(error, attempt=attempt, jitter=jitter))
+        case _:
+            return GiveUp(error)
+
+
+def internal_error(fault: Exception, document: str = "this document") -> InternalError:
+    """The error of a document whose processing ended by a fault in docmill, to be raised or stored."""
+    error = InternalError(f"docmill failed on {document} ({type(fault).__name__}); it is in the log")
+    error.__cause__ = fault
+    return error
