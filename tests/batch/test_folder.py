@@ -136,6 +136,7 @@ async def test_the_systems_errors_become_ours(
     def fail(*_: object) -> None:
         raise raised(1, "no")
 
+    (tmp_path / "a.txt").write_bytes(b"abc")
     monkeypatch.setattr(
         Path, "open", fail
     )  # root may read everything, so the system cannot be made to refuse

@@ -55,7 +55,7 @@ class Delay:
     """A document waits before its next attempt. error: of the attempt before it."""
 
     ref: Ref
-    error: DocmillError
+    error: TransientError | SetupError
     seconds: float
 
 

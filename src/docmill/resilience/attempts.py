@@ -10,7 +10,7 @@ from docmill.errors import DocmillError, InternalError, SetupError, TransientErr
 class Retry:
     """Try the document again after `delay_s`. counts: whether the failure was an attempt."""
 
-    error: DocmillError
+    error: TransientError | SetupError
     delay_s: float
     counts: bool = True
 
