@@ -28,7 +28,9 @@ from docmill.ports import Original
 from docmill.reading.child.render import LocalRenderer
 from docmill.reading.convert import LocalConverter
 from docmill.reading.unpack import PooledUnpacker
+from docmill.workers import child
 from docmill.workers.pool import Pool
+from docmill.workers.scratch import PREFIX as SCRATCH_PREFIX
 
 FOLDERS = ("hostile", "formats", "mail", "office", "scans")
 ATTEMPTS = 3
@@ -56,7 +58,7 @@ CALLS = ",".join(("network", "execve", "clone", "clone3", "fork", "vfork", *_CHA
 _STARTS = re.compile(r"\b(?:clone3?|v?fork)\b.* = (\d+)$")
 _WRITES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC")
 _PATH = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_HARMLESS = ("/dev/", "docmill-desk-")
+_HARMLESS = ("/dev/", SCRATCH_PREFIX)
 
 
 @dataclass(slots=True)
@@ -102,7 +104,7 @@ async def measure(pool: Pool, path: Path) -> Outcome:
             await asyncio.sleep(SAMPLE_S)
 
     watching = asyncio.create_task(watch())
-    with tempfile.TemporaryDirectory(prefix="docmill-desk-of-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix=f"{SCRATCH_PREFIX}of-bench-") as folder:
         started = time.perf_counter()
         kind = await attempt(pool, Original(path, path.name, "0" * 64), Path(folder))
         seconds = time.perf_counter() - started
@@ -140,7 +142,7 @@ def trespasses(log: Path) -> Iterator[tuple[str, str]]:
         process, _, call = line.partition(" ")
         if MARK in line:
             path = line.partition(MARK)[2].partition('"')[0]
-        elif "docmill.workers.child" in call and "execve(" in call:
+        elif child.__name__ in call and "execve(" in call:
             children.add(process)
         elif process in children:
             if started := _STARTS.search(call):
