@@ -5,7 +5,6 @@ looked for in the words that were read, as the answer of a perfect model would b
 `box` tell what truly stands at a place: it is right if the value and the lines there share their letters.
 """
 
-import json
 import re
 import tempfile
 import time
@@ -18,10 +17,8 @@ from rapidfuzz import fuzz
 
 from bench.accuracy.born_digital_samples import read
 from bench.arguments import argument_parser
-from bench.data.order_documents import documents as orders
-from bench.data.order_documents import labels
-from bench.data.receipt_documents import documents as receipts
-from bench.data.shared import DATA, load_scorer
+from bench.data import orders, receipts
+from bench.data.shared import load_scorer
 from docmill.demo import generate, load_truth
 from docmill.model.document import Document, Page, letters_and_digits
 from docmill.model.result import Evidence, Schema
@@ -30,7 +27,6 @@ from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.locate.evidence import located, values
 
 Case = tuple[str, Document, Schema, Any]
-AD_FIELDS = ("contract_num", "advertiser", "gross_amount", "flight_from", "flight_to")
 
 
 def sample_cases() -> Iterator[Case]:
@@ -43,8 +39,9 @@ def sample_cases() -> Iterator[Case]:
 
 def receipt_cases() -> Iterator[Case]:
     score = load_scorer()
-    for name, document in receipts():
-        key = json.loads((DATA / f"sroie/key/{name}.json").read_text())
+    labels = receipts.keys()
+    for name, document in receipts.documents():
+        key = labels[name]
         data = {
             "seller": {"name": key.get("company"), "address": key.get("address")},
             "issue_date": score.s2_date(key.get("date", "")),
@@ -54,12 +51,12 @@ def receipt_cases() -> Iterator[Case]:
 
 
 def order_cases(cache: Path) -> Iterator[Case]:
-    properties = {name: {"type": "string"} for name in AD_FIELDS}
+    properties = {name: {"type": "string"} for name in orders.FIELDS}
     schema = schema_of({"type": "object", "title": "ad_buy", "properties": properties})
-    truth = {entry["id"]: entry["gold"] for entry in labels()}
-    for name, document in orders(cache):
+    truth = {entry["id"]: entry["gold"] for entry in orders.labels()}
+    for name, document in orders.documents(cache):
         if name in truth:
-            yield name, document, schema, {field: truth[name].get(field) or None for field in AD_FIELDS}
+            yield name, document, schema, {field: truth[name].get(field) or None for field in orders.FIELDS}
 
 
 def is_right(name: str, page: Page, evidence: Evidence) -> bool | None:
@@ -67,7 +64,7 @@ def is_right(name: str, page: Page, evidence: Evidence) -> bool | None:
     assert evidence.box is not None
     x0, y0, x1, y1 = evidence.box
     there: list[str] = []
-    for line in (DATA / f"sroie/box/{name}.csv").read_text(encoding="utf-8").splitlines():
+    for line in (receipts.SROIE / f"box/{name}.csv").read_text(encoding="utf-8").splitlines():
         *corners, text = line.split(",", 8)
         if len(corners) < 8:
             continue
@@ -89,7 +86,7 @@ def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("--errors", action="store_true", help="list what was not found, or is wrong")
     parser.add_argument("--only", choices=("samples", "receipts", "orders"))
-    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "docmill-bench-orders")
+    parser.add_argument("--cache", type=Path, default=orders.CACHE)
     arguments = parser.parse_args()
     sets = {
         "samples": sample_cases,

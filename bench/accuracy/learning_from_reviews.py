@@ -1,11 +1,11 @@
-"""What one, three and five reviewed documents of a layout teach about the others, as workers hear it.
+"""Measure what 1, 3 and 5 reviewed documents of a layout teach about the others, as workers apply it.
 
 python -m bench learning_from_reviews samples  # made-up papers, each in several versions, born digital
 python -m bench learning_from_reviews orders [--cache FOLDER] [--seeds 5]  # ../shared/data/adbuy, own schema
 
-samples: every made-up letter and receipt with other numbers, dates and amounts; a person says all header
-fields of the first ones. orders: names and one-line descriptions only; the layouts of
-`orders_own_schema`.
+samples: every made-up letter and receipt with other numbers, dates and amounts; a person gives all header
+fields of the first ones. A value that follows from others and is in no truth is not counted. orders: names
+and one-line descriptions only; the layouts are those of `orders_own_schema`.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import BaseModel
 
-from bench.accuracy.orders_own_schema import FIELDS, SMALL, case, clusters, own_schema, right
+from bench.accuracy.orders_own_schema import FIELDS, SMALL, case, clusters, own_schema
 from bench.arguments import argument_parser
-from bench.data.order_documents import documents, labels
+from bench.data.orders import CACHE, documents, is_right, labels
 from bench.data.shared import load_scorer
 from docmill.demo.catalogue import plans
 from docmill.demo.layouts.families import draw
@@ -138,7 +138,11 @@ def _sample(
         precedents = taught(schema, shown[:count][::-1])
         for document, truth, read, _ in papers[max(TAUGHT) :]:
             found = heeded(document, schema, read, precedents)
-            given = header(found.data)
+            given = {
+                path: value
+                for path, value in header(found.data).items()
+                if path in truth or found.evidence[path].match != "computed"
+            }
             outcomes = Counter(_outcome(truth.get(path), given.get(path)) for path in {*truth, *given})
             counts[count].update(outcomes)
             counts[count]["papers"] += 1
@@ -208,8 +212,8 @@ def _read_again(
     after = heeded(one.document, schema, one.read, precedents).data.model_dump()
     for field in FIELDS:
         wanted = one.truth.get(field)
-        good = right(field, before[field], wanted, score)
-        yield one.document.content_hash, field, good, right(field, after[field], wanted, score)
+        good = is_right(field, before[field], wanted, score)
+        yield one.document.content_hash, field, good, is_right(field, after[field], wanted, score)
 
 
 def _tell(count: int, outcomes: Sequence[tuple[str, str, bool, bool]], seeds: int) -> None:
@@ -249,7 +253,7 @@ def _order(
     before = read.data.model_dump()
     values: dict[str, object] = {}
     for field in FIELDS:
-        if right(field, before[field], truth.get(field), score):
+        if is_right(field, before[field], truth.get(field), score):
             values[field] = before[field]
         elif truth.get(field):
             values[field] = _typed(field, str(truth[field]), score)
@@ -274,7 +278,7 @@ def _typed(field: str, printed: str, score: Any) -> str:
 def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("what", choices=("samples", "orders"))
-    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "docmill-bench-orders")
+    parser.add_argument("--cache", type=Path, default=CACHE)
     parser.add_argument("--seeds", type=int, default=5)
     arguments = parser.parse_args()
     if arguments.what == "samples":

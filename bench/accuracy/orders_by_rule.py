@@ -4,15 +4,13 @@ Usage: python -m bench orders_by_rule [--errors FIELD]
 """
 
 import asyncio
-import tempfile
 import time
 from collections import Counter
 from datetime import date
 from pathlib import Path
-from types import ModuleType
 
 from bench.arguments import argument_parser
-from bench.data.order_documents import documents, labels
+from bench.data.orders import CACHE, FIELDS, documents, is_right, labels
 from bench.data.shared import load_scorer
 from docmill.model.result import Classification, Extraction
 from docmill.schemas.registry import REGISTRY
@@ -20,8 +18,6 @@ from docmill.schemas.types import Invoice, PurchaseOrder
 from docmill.understanding.constraints.extractor import RuleExtractor
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.types.classifier import LearnedClassifier
-
-FIELDS = ("contract_num", "advertiser", "gross_amount", "flight_from", "flight_to")
 
 
 def answers(extraction: Extraction) -> dict[str, str | None]:
@@ -42,20 +38,10 @@ def _american(day: date | None) -> str | None:
     return None if day is None else day.strftime("%m/%d/%Y")
 
 
-def right(field: str, answer: str | None, truth: str, score: ModuleType) -> bool:
-    if not answer or not truth:
-        return False
-    if field == "gross_amount":
-        return score.s2_total(answer) == score.s2_total(truth)
-    if field.startswith("flight"):
-        return score.s2_date(answer, dayfirst=False) == score.s2_date(truth, dayfirst=False)
-    return score.s2_text(answer) == score.s2_text(truth)
-
-
 def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("--errors", choices=FIELDS, help="list the wrong answers of one field")
-    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "docmill-bench-orders")
+    parser.add_argument("--cache", type=Path, default=CACHE)
     arguments = parser.parse_args()
     score = load_scorer()
     loaded = dict(documents(arguments.cache))
@@ -84,7 +70,7 @@ def main() -> None:
         for field in FIELDS:
             gold = entry["gold"].get(field) or ""
             known[field] += bool(gold)
-            good = right(field, given.get(field), gold, score)
+            good = is_right(field, given.get(field), gold, score)
             hits[field] += good
             if field == arguments.errors and not good:
                 print(name[:8], classification.document_type, "|", gold, "|", given.get(field))

@@ -8,7 +8,6 @@ Usage: python -m bench orders_own_schema [--cache FOLDER]
 
 import asyncio
 import re
-import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.arguments import argument_parser
-from bench.data.order_documents import documents, labels
+from bench.data.orders import CACHE, documents, is_right, labels
 from bench.data.shared import load_scorer
 from docmill.model.document import Document
 from docmill.model.result import Schema
@@ -71,17 +70,6 @@ def own_schema(aliases: Mapping[str, tuple[str, ...]]) -> Schema:
     return schema_of({"title": "adbuy", "type": "object", "properties": properties}, labels=aliases)
 
 
-def right(field: str, value: object, truth: str | None, score: Any) -> bool:
-    """By S2: text on letters and digits, amounts to the cent, dates as dates (month first)."""
-    if value is None or not truth:
-        return False
-    if field == "gross_amount":
-        return score.s2_total(str(value)) == score.s2_total(truth)
-    if field.startswith("flight"):
-        return score.s2_date(str(value), dayfirst=False) == score.s2_date(truth, dayfirst=False)
-    return score.s2_text(value) == score.s2_text(truth)
-
-
 def extracted(loaded: Mapping[str, Document], schema: Schema, truth: Mapping[str, Any], score: Any) -> Hits:
     """What the extractor as it is gives, with nothing learned."""
     hits: Hits = {field: [] for field in FIELDS}
@@ -91,7 +79,7 @@ def extracted(loaded: Mapping[str, Document], schema: Schema, truth: Mapping[str
         data = asyncio.run(OwnExtractor().extract(document, schema)).data.model_dump()
         seconds.append(time.process_time() - started)
         for field in FIELDS:
-            hits[field].append(right(field, data[field], truth[name].get(field), score))
+            hits[field].append(is_right(field, data[field], truth[name].get(field), score))
     median, slow = np.quantile(seconds, [0.5, 0.95]) * 1000
     print(f"CPU time per document: median {median:.0f} ms, 95th percentile {slow:.0f} ms")
     return hits
@@ -106,7 +94,7 @@ def case(document: Document, schema: Schema, truth: Mapping[str, Any], score: An
         best = np.sort(np.argsort(-field.scores, kind="stable")[: len(taught.lessons[path].rows)])
         leading: list[int] = best.tolist()
         values = [field.candidates[index].value for index in leading]
-        good[path] = np.array([right(path, value, truth.get(path), score) for value in values], np.bool_)
+        good[path] = np.array([is_right(path, value, truth.get(path), score) for value in values], np.bool_)
     words = document.pages[0].words.texts
     found = next((match[1] for word in words if (match := STATION.match(word))), document.content_hash)
     return Case(taught, good, found)
@@ -194,7 +182,7 @@ def show(
 
 def main() -> None:
     parser = argument_parser(__doc__)
-    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "docmill-bench-orders")
+    parser.add_argument("--cache", type=Path, default=CACHE)
     arguments = parser.parse_args()
     score = load_scorer()
     loaded = dict(documents(arguments.cache))

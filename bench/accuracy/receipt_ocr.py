@@ -24,13 +24,12 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from bench.arguments import argument_parser
-from bench.data.shared import DATA
+from bench.data.receipts import SROIE
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
 from docmill.reading.ocr.rapid import rapid_engine
 from docmill.reading.ocr.recognition import read_picture
 
-SROIE = DATA / "sroie"
 LABELS = ("company", "date", "address", "total")
 RECEIPT_INCHES = 3.15
 """The width of most receipts."""

@@ -4,14 +4,13 @@ Usage: python -m bench receipts_by_rule [--errors FIELD]
 """
 
 import asyncio
-import json
 import time
 from collections import Counter
 from types import ModuleType
 
 from bench.arguments import argument_parser
-from bench.data.receipt_documents import documents
-from bench.data.shared import DATA, load_scorer
+from bench.data.receipts import PATHS, documents, keys, names_with_pictures
+from bench.data.shared import load_scorer
 from docmill.model.document import Document
 from docmill.model.result import Classification, Extraction
 from docmill.schemas.registry import REGISTRY
@@ -23,7 +22,6 @@ from docmill.understanding.types.classifier import LearnedClassifier
 Truth = dict[str, dict[str, str]]
 RARE = 2
 """Receipts of one vendor, at most, for it to count as rare."""
-PATHS = {"company": "seller.name", "date": "issue_date", "address": "seller.address", "total": "gross_total"}
 
 
 def answers(extraction: Extraction) -> dict[str, str | None]:
@@ -121,9 +119,9 @@ def main() -> None:
     parser.add_argument("--errors", choices=PATHS, help="list the wrong answers of one field")
     arguments = parser.parse_args()
     score = load_scorer()
-    keys = {path.stem: json.loads(path.read_text()) for path in sorted((DATA / "sroie/key").glob("*.json"))}
-    loaded = {name: document for name, document in documents() if name in keys}
-    truth = {name: keys[name] for name in loaded}
+    labels = keys()
+    loaded = {name: document for name, document in documents() if name in labels}
+    truth = {name: labels[name] for name in loaded}
     started = time.perf_counter()
     known = asyncio.run(run(loaded, classify=False))
     print(f"{len(loaded)} receipts, {(time.perf_counter() - started) / len(loaded) * 1000:.1f} ms each")
@@ -134,9 +132,8 @@ def main() -> None:
             if not score.hit(arguments.errors, answer, fields.get(arguments.errors) or "", "S2"):
                 print(name, "|", fields.get(arguments.errors), "|", answer)
         return
-    images = {path.stem for path in (DATA / "sroie/img").iterdir()}
     score.show("all", score.score(given, truth, sorted(truth)))
-    score.show("with images", score.score(given, truth, sorted(set(truth) & images)))
+    score.show("with images", score.score(given, truth, sorted(set(truth) & set(names_with_pictures()))))
     score.show("vendors with one or two", score.score(given, truth, rare(truth, score)))
     classified = asyncio.run(run(loaded, classify=True))
     types = Counter(classification.document_type for classification, _ in classified.values())

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from bench.arguments import argument_parser
-from bench.data.receipt_readings import PATHS, examples, keys
+from bench.data.receipts import PATHS, examples, keys
 from bench.data.shared import ROOT, load_scorer
 from docmill.model.steps_taken import StepTaken
 from docmill.schemas.registry import REGISTRY

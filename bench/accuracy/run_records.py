@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.arguments import argument_parser
-from bench.data.shared import DATA, load_scorer
+from bench.data import orders, receipts
+from bench.data.shared import load_scorer
 
 Records = dict[str, dict[str, Any]]
 
@@ -41,8 +42,9 @@ def _counted(values: list[Any]) -> str:
 def score_receipts(records: Records) -> None:
     """S0 to S3 and doc4 for company, date, address and total: of all, and of those that passed the gate."""
     scorer = load_scorer()
-    ids = sorted(path.stem for path in (DATA / "sroie/img").iterdir())
-    gold = {key: json.loads((DATA / f"sroie/key/{key}.json").read_text()) for key in ids}
+    ids = receipts.names_with_pictures()
+    labels = receipts.keys()
+    gold = {key: labels[key] for key in ids}
     predicted = {key: receipt_prediction(records.get(key)) for key in ids}
     scorer.show(f"all ({len(ids)})", scorer.score(predicted, gold, ids))
     passed = [key for key in ids if key in records and records[key]["status"] == "completed"]
@@ -64,13 +66,12 @@ def receipt_prediction(record: dict[str, Any] | None) -> dict[str, str | None]:
 def score_orders(records: Records) -> None:
     """S2 accuracy per field, with the 95 % interval."""
     scorer = load_scorer()
-    labels = json.loads((DATA / "adbuy/labels.json").read_text())
     hits: dict[str, list[bool]] = {}
-    for label in labels:
+    for label in orders.labels():
         predicted = order_prediction(records.get(label["id"]))
         for field, truth in label["gold"].items():
             if truth:
-                hits.setdefault(field, []).append(order_hit(scorer, field, predicted[field], truth))
+                hits.setdefault(field, []).append(orders.is_right(field, predicted[field], truth, scorer))
     for field, results in hits.items():
         low, high = scorer.wilson(sum(results), len(results))
         print(f"{field:14} {sum(results) / len(results):.3f}  n={len(results)}  95 % {low:.3f}-{high:.3f}")
@@ -88,16 +89,6 @@ def order_prediction(record: dict[str, Any] | None) -> dict[str, str | None]:
         "flight_from": data.get("period_start"),
         "flight_to": data.get("period_end"),
     }
-
-
-def order_hit(scorer: Any, field: str, predicted: str | None, truth: str) -> bool:
-    if predicted is None:
-        return False
-    if field == "gross_amount":
-        return scorer.s2_total(predicted) == scorer.s2_total(truth)
-    if field.startswith("flight"):
-        return scorer.s2_date(predicted, False) == (scorer.s2_date(truth, False) or truth)
-    return scorer.s2_text(predicted) == scorer.s2_text(truth)
 
 
 if __name__ == "__main__":

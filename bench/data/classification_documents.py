@@ -9,14 +9,12 @@ read are no part of it.
 import asyncio
 import csv
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.data.receipt_documents import documents as receipts
-from bench.data.receipt_readings import keys
+from bench.data import orders, receipts
 from bench.data.shared import DATA
 from docmill.demo import generate
 from docmill.errors import CorruptError, DocmillError
@@ -26,7 +24,6 @@ from docmill.ports import Original
 from docmill.reading.child import tasks
 from docmill.reading.convert import LocalConverter
 from docmill.reading.files.options import ReadingOptions
-from docmill.training.folds import vendors
 from docmill.wiring import reading_pool
 from docmill.workers.pool import Pool
 
@@ -64,19 +61,16 @@ def load(cache: Path, *, kept_only: bool = False) -> list[Labelled]:
 
 
 def _receipts() -> Iterator[Labelled]:
-    labels = keys()
-    vendor = vendors(
-        {name: key.get("company") or "" for name, key in labels.items()},
-        {name: key.get("address") or "" for name, key in labels.items()},
-    )
-    for name, document in receipts():
+    labels = receipts.keys()
+    vendor = receipts.vendor_groups(labels)
+    for name, document in receipts.documents():
         if name in labels:
             yield Labelled(f"sroie/ocr/{name}.json", document, "receipt", f"vendor {vendor[name]}", "sroie")
 
 
 def _rows() -> list[_Row]:
     """One for each file but the receipts'."""
-    types = {f"adbuy/pdf/{one['id']}.pdf": one["doc_class"] for one in _adbuy()}
+    types = {f"adbuy/pdf/{one['id']}.pdf": one["doc_class"] for one in orders.labels()}
     of_class = {"order": "purchase_order", "invoice": "invoice"}
     rows: dict[str, _Row] = {}
     with TYPES.open(encoding="utf-8", newline="") as file:
@@ -90,10 +84,6 @@ def _rows() -> list[_Row]:
                     kind = of_class.get(types.get(path) or "", "-")
                 rows[path] = _Row(path, kind, line["source"] or path)
     return list(rows.values())
-
-
-def _adbuy() -> list[dict[str, str | None]]:
-    return json.loads((DATA / "adbuy/labels.json").read_text(encoding="utf-8"))
 
 
 async def _read(rows: Sequence[_Row], cache: Path) -> list[Labelled]:

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.accuracy.receipt_ocr import SROIE, Read, matches
+from bench.accuracy.receipt_ocr import Read, matches
 from bench.arguments import argument_parser
+from bench.data.receipts import SROIE
 from docmill.model.document import Words
 from docmill.reading.text.quality import WEIGHTS, features
 

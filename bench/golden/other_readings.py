@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench.data.classification_documents import text_layers
-from bench.data.receipt_documents import documents
+from bench.data.receipts import documents
 from bench.golden.readings import Reading
 from docmill import DocmillError, Document
 from docmill.model import codec

@@ -1,7 +1,8 @@
-"""The broadcasters' orders and invoices of ../shared/data/adbuy as documents, kept in a cache once read."""
+"""The broadcasters' orders and invoices of ../shared/data/adbuy: documents, labels, right answers."""
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,28 @@ from docmill.reading.child import tasks
 from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
 
+FIELDS = ("contract_num", "advertiser", "gross_amount", "flight_from", "flight_to")
+CACHE = Path(tempfile.gettempdir()) / "docmill-bench-orders"
+"""The folder of what was read, unless another is told."""
+
 
 def labels() -> list[dict[str, Any]]:
     return json.loads((DATA / "adbuy/labels.json").read_text())
 
 
+def is_right(field: str, answer: object, truth: str | None, score: Any) -> bool:
+    """Compare by S2: texts by letters and digits, amounts by cents, days with the month first."""
+    if answer is None or not truth:
+        return False
+    if field == "gross_amount":
+        return score.s2_total(str(answer)) == score.s2_total(truth)
+    if field.startswith("flight"):
+        return score.s2_date(str(answer), dayfirst=False) == score.s2_date(truth, dayfirst=False)
+    return score.s2_text(str(answer)) == score.s2_text(truth)
+
+
 def documents(cache: Path) -> Iterator[tuple[str, Document]]:
-    """Every document by its name."""
+    """Every document by its name. What `cache` does not hold is read."""
     cache.mkdir(parents=True, exist_ok=True)
     for path in sorted((DATA / "adbuy/pdf").glob("*.pdf")):
         stored = cache / f"{path.stem}.transcription"

@@ -1,4 +1,4 @@
-"""The receipts of ../shared/data/sroie as labelled examples: as RapidOCR reads them, and as we do."""
+"""The receipts of ../shared/data/sroie: labels, documents of the kept readings, and labelled examples."""
 
 import json
 from collections.abc import Iterator
@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from bench.data.receipt_documents import documents
 from bench.data.shared import DATA
 from docmill.model import codec
-from docmill.model.document import Document
+from docmill.model.document import Document, Page
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
+from docmill.reading.ocr.page import Recognised, page_words
+from docmill.reading.text.quality import page_quality
 from docmill.training.folds import vendors
 from docmill.training.receipts import Example
 
@@ -23,6 +24,7 @@ PATHS = {
     "date": "issue_date",
     "total": "gross_total",
 }
+"""The path of each label's field."""
 
 
 def keys() -> dict[str, dict[str, str]]:
@@ -30,13 +32,31 @@ def keys() -> dict[str, dict[str, str]]:
     return {path.stem: json.loads(path.read_text()) for path in sorted((SROIE / "key").glob("*.json"))}
 
 
-def examples(readings: Path | None) -> Iterator[tuple[str, Example]]:
-    """Each receipt with the name of its reader; `readings` is where ours are kept, missing ones are read."""
-    labels = keys()
-    vendor = vendors(
-        {name: key.get("company") or "" for name, key in labels.items()},
-        {name: key.get("address") or "" for name, key in labels.items()},
+def names_with_pictures() -> list[str]:
+    return sorted(path.stem for path in (SROIE / "img").iterdir())
+
+
+def documents() -> Iterator[tuple[str, Document]]:
+    """Every receipt by its name, as RapidOCR read it."""
+    for path in sorted((SROIE / "ocr").glob("*.json")):
+        yield path.stem, _document(path.stem, json.loads(path.read_text())["lines"])
+
+
+def _document(name: str, lines: list[tuple[list[list[float]], str, float]]) -> Document:
+    corners = np.array([line[0] for line in lines], np.float32).reshape(-1, 4, 2)
+    width, height = (corners.reshape(-1, 2).max(axis=0) + 1).tolist() if lines else (1.0, 1.0)
+    read = Recognised([line[1] for line in lines], corners, np.array([line[2] for line in lines], np.float32))
+    words = page_words(read, width_px=round(width), height_px=round(height))
+    page = Page(
+        number=1, width_pt=width, height_pt=height, words=words, source="ocr", quality=page_quality(words)
     )
+    return Document(content_hash=name.rjust(64, "0"), media_type="image/jpeg", pages=[page])
+
+
+def examples(readings: Path | None) -> Iterator[tuple[str, Example]]:
+    """Each receipt with the name of its reader; `readings` keeps ours, missing ones are made."""
+    labels = keys()
+    vendor = vendor_groups(labels)
     truth = {
         name: {path: key.get(field) or "" for field, path in PATHS.items()} for name, key in labels.items()
     }
@@ -46,6 +66,14 @@ def examples(readings: Path | None) -> Iterator[tuple[str, Example]]:
     if readings is not None:
         for path in sorted((SROIE / "img").iterdir()):
             yield "docmill", Example(path.stem, vendor[path.stem], _read(path, readings), truth[path.stem])
+
+
+def vendor_groups(labels: dict[str, dict[str, str]]) -> dict[str, str]:
+    """The vendor of each receipt; nearly identical names or addresses are one vendor."""
+    return vendors(
+        {name: key.get("company") or "" for name, key in labels.items()},
+        {name: key.get("address") or "" for name, key in labels.items()},
+    )
 
 
 def _read(path: Path, readings: Path) -> Document:
