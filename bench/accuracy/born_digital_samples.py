@@ -13,11 +13,11 @@ from pathlib import Path
 from bench.arguments import argument_parser
 from docmill.demo import Sample, load_truth
 from docmill.model.document import Document, letters_and_digits
+from docmill.model.paths import leaves
 from docmill.reading.child import tasks
 from docmill.reading.files.options import ReadingOptions
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.locate.evidence import values as leaves
 from docmill.understanding.receipts.extractor import LearnedExtractor
 from docmill.understanding.types.classifier import LearnedClassifier
 from docmill.understanding.vocabulary.labels import METHODS

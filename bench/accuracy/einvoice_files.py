@@ -36,6 +36,7 @@ from bench.data.einvoice_xpaths import elements, expected
 from bench.data.shared import DATA, load_scorer
 from docmill.evaluation.assignment import best_pairs
 from docmill.model.document import Document, Embedded, Page
+from docmill.model.paths import leaves
 from docmill.model.result import Failure
 from docmill.reading.child import tasks
 from docmill.reading.files.options import ReadingOptions
@@ -45,7 +46,6 @@ from docmill.understanding.constraints.extractor import RuleExtractor
 from docmill.understanding.einvoice.extractor import EInvoiceClassifier, EInvoiceExtractor
 from docmill.understanding.einvoice.reading import einvoice
 from docmill.understanding.einvoice.tree import UnreadableError
-from docmill.understanding.locate.evidence import values as leaves
 from docmill.understanding.types.classifier import LearnedClassifier
 
 CORPUS = DATA / "einvoice/zugferd-corpus"

@@ -21,10 +21,11 @@ from bench.data import orders, receipts
 from bench.data.shared import load_scorer
 from docmill.demo import generate, load_truth
 from docmill.model.document import Document, Page, letters_and_digits
+from docmill.model.paths import leaves
 from docmill.model.result import Evidence, Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import schema_of
-from docmill.understanding.locate.evidence import located, values
+from docmill.understanding.locate.evidence import located
 
 Case = tuple[str, Document, Schema, Any]
 
@@ -105,7 +106,7 @@ def measure(which: str, cases: Iterator[Case], *, errors: bool) -> None:
         started = time.perf_counter()
         found = located(document, data, schema)
         seconds, documents = seconds + time.perf_counter() - started, documents + 1
-        said = dict(values(data))
+        said = dict(leaves(data))
         for path, evidence in found.items():
             field = re.sub(r"\[\d+\]", "[]", path)
             outcome = evidence.match

@@ -33,6 +33,7 @@ from docmill.demo.layouts.families import draw
 from docmill.demo.letter import Letter
 from docmill.demo.plan import Plan
 from docmill.model.document import Document, letters_and_digits
+from docmill.model.paths import leaves
 from docmill.model.result import Extraction, Schema
 from docmill.reading.child import tasks
 from docmill.reading.files.options import ReadingOptions
@@ -42,7 +43,6 @@ from docmill.understanding.corrections.extractor import heeded
 from docmill.understanding.corrections.from_reviews import Said, Shown, anchors, precedent
 from docmill.understanding.corrections.precedents import Precedents
 from docmill.understanding.locate.evidence import located
-from docmill.understanding.locate.evidence import values as leaves
 from docmill.understanding.receipts.extractor import LearnedExtractor
 from docmill.understanding.user_schemas.extractor import OwnExtractor
 

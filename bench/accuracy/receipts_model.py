@@ -21,6 +21,7 @@ import numpy as np
 from bench.arguments import argument_parser
 from bench.data.receipts import PATHS, examples, keys
 from bench.data.shared import ROOT, load_scorer
+from docmill.model.paths import leaves
 from docmill.model.steps_taken import StepTaken
 from docmill.schemas.registry import REGISTRY
 from docmill.training.calibrating import calibrated
@@ -30,7 +31,6 @@ from docmill.understanding.corrections.memory import Memory, marks
 from docmill.understanding.corrections.recall import with_memory
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import Finding, extraction
-from docmill.understanding.locate.evidence import values as leaves
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.receipts.extractor import learned_findings
 from docmill.understanding.receipts.model import FILE, Model

@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pytest
 
+from docmill.model.paths import leaves
 from docmill.schemas.registry import REGISTRY
 from docmill.training.held_out import HeldOut, held_out, is_right, shippable
 from docmill.training.receipts import Example, Prepared, prepared, weighed
-from docmill.understanding.locate.evidence import values as leaves
 from docmill.understanding.receipts.extractor import LearnedExtractor
 from docmill.understanding.receipts.model import PATHS, Model, loads
 

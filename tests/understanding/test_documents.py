@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 
 from docmill.model.document import Document
+from docmill.model.paths import leaves
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.extractor import RuleExtractor
-from docmill.understanding.locate.evidence import values as leaves
 from docmill.understanding.types.classifier import RuleClassifier
 
 Typeset = Callable[..., Document]

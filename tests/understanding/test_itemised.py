@@ -4,10 +4,10 @@ from decimal import Decimal
 import pytest
 
 from docmill.model.document import Document, Embedded
+from docmill.model.paths import leaves
 from docmill.schemas.fields import Line
 from docmill.schemas.types import Invoice
 from docmill.understanding.itemised import failures
-from docmill.understanding.locate.evidence import values as leaves
 
 Typeset = Callable[..., Document]
 

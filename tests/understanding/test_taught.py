@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from docmill.model.document import Box, Document
+from docmill.model.paths import leaves
 from docmill.model.result import Extraction, Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import schema_of
@@ -15,7 +16,6 @@ from docmill.understanding.corrections.extractor import TaughtExtractor
 from docmill.understanding.corrections.from_reviews import Said, Shown, anchors, precedent
 from docmill.understanding.corrections.precedents import Precedent, anchors_text, dumps
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.locate.evidence import values as leaves
 from docmill.understanding.receipts.extractor import LearnedExtractor
 from docmill.understanding.user_schemas.extractor import OwnExtractor
 

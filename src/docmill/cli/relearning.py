@@ -9,12 +9,12 @@ from typing import Any, cast
 from docmill.cli.console import FAILED, counted, put, stdout
 from docmill.cli.vault import existing_service, load_settings
 from docmill.errors import CorruptError, MisconfiguredError
+from docmill.model.paths import value_at
 from docmill.model.result import Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.review.corrections import MOST_LESSONS
-from docmill.service.review.review import value_at
 from docmill.service.storage.transcriptions import NewerTranscriptionError, load_transcription
 from docmill.service.store import reviews
 from docmill.service.store.reviews import ReviewedRow

@@ -2,11 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from rich.markup import escape
@@ -17,6 +17,7 @@ from docmill.cli.addresses import address_of
 from docmill.cli.console import FAILED, MARKS, shown, stderr, stdout
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.files import chunks
+from docmill.model.paths import leaves
 from docmill.ports import Depth
 from docmill.reading.files.junk_files import is_litter
 from docmill.reading.unpack import PooledUnlocker
@@ -195,7 +196,7 @@ def _fields_table(data: dict[str, Any], evidence: dict[str, Any], said: Mapping[
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("field", "value", "read as", "page", "sure"):
         table.add_column(column)
-    for path, value in _leaves(data):
+    for path, value in leaves(data):
         review = said.get(path)
         is_own = (
             review is not None and review.action == "correct"
@@ -215,18 +216,6 @@ def _sure(proof: Mapping[str, Any], review: CurrentReview | None) -> str:
     if review is not None:
         return "corrected" if review.action == "correct" else "confirmed"
     return f"{proof['confidence']:.0%}" if "confidence" in proof else ""
-
-
-def _leaves(data: object, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value that is not null, with its field path."""
-    if isinstance(data, dict):
-        for key, value in cast("dict[str, Any]", data).items():
-            yield from _leaves(value, f"{path}.{key}" if path else key)
-    elif isinstance(data, list):
-        for index, value in enumerate(cast("list[Any]", data)):
-            yield from _leaves(value, f"{path}[{index}]")
-    elif data is not None:
-        yield path, data
 
 
 def status(settings: Settings) -> int:

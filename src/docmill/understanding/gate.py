@@ -1,6 +1,6 @@
 """The rules by which an extraction is believed or shown to a person."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -10,12 +10,12 @@ from babel.numbers import list_currencies
 from pydantic import ValidationError
 
 from docmill.model.document import Box, Document, Page, letters_and_digits
+from docmill.model.paths import leaves, path_of
 from docmill.model.result import Evidence, Extraction, Failure, Schema, Verdict
 from docmill.ports import Gate
 from docmill.resilience.off_loop import VALUE, off_loop
 from docmill.schemas.types import Receipt
 from docmill.understanding import itemised
-from docmill.understanding.locate.evidence import values
 from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
 
 CENT = Decimal("0.01")
@@ -40,7 +40,7 @@ class RuleGate:
 
     def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
         """See `Gate.judge`."""
-        case = _Case(document, extraction, schema, dict(values(extraction.data)))
+        case = _Case(document, extraction, schema, dict(leaves(extraction.data)))
         found = (failure for check in _CHECKS for failure in check(case))
         return Verdict(failures=(*extraction.failures, *found))
 
@@ -74,7 +74,7 @@ def _schema(case: _Case) -> Iterator[Failure]:
             case.extraction.data.model_dump(warnings=False), by_alias=True, by_name=True
         )
     except ValidationError as error:
-        paths = (_path(detail["loc"]) for detail in error.errors())
+        paths = (path_of(detail["loc"]) for detail in error.errors())
         bad = tuple(path for path in paths if path in case.values or path not in case.schema.critical)
         if bad:
             yield Failure(
@@ -82,10 +82,6 @@ def _schema(case: _Case) -> Iterator[Failure]:
             )
     except Exception:  # noqa: BLE001 - a user's rule may raise anything, over a null above all
         yield Failure(check="schema", message="A rule of the schema itself fails on these values.")
-
-
-def _path(steps: Sequence[int | str]) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
 
 
 def _critical(case: _Case) -> Iterator[Failure]:

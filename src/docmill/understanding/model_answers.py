@@ -1,13 +1,12 @@
 """What a model answers for doubted fields, merged with what is known of the others."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from docmill.model.document import letters_and_digits
+from docmill.model.paths import is_same_value, leaves, set_value, value_at
 from docmill.model.result import Evidence, Extraction, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.schemas.filling import filled
-from docmill.understanding.locate.evidence import values
 from docmill.understanding.ports import FieldModel, Question, SecondReading
 
 
@@ -56,52 +55,27 @@ def merge(best: Extraction, found: Extraction, wanted: Sequence[str], schema: Sc
 
 
 def _replace(kept: _Values, path: str, new: Mapping[str, Any], evidence: Mapping[str, Evidence]) -> None:
-    value, proof = _at(new, path), evidence.get(path)
+    value, proof = value_at(new, path), evidence.get(path)
     if value is None or proof is None or proof.match == "none":
         return
-    old, known = _at(kept.data, path), kept.evidence.get(path)
-    if known is not None and _is_same(old, value):
+    old, known = value_at(kept.data, path), kept.evidence.get(path)
+    if known is not None and is_same_value(old, value):
         # Two ways to the same value: what remains doubtful is how well it was recognised.
         if proof.confidence > known.confidence:
             kept.evidence[path] = proof
         return
-    put(kept.data, path, value)
+    set_value(kept.data, path, value)
     kept.evidence[path] = proof
 
 
 def _replace_list(kept: _Values, path: str, new: Mapping[str, Any], evidence: Mapping[str, Evidence]) -> None:
     """Replace all items at once: those of two readers cannot be told apart."""
-    items = _at(new, path)
+    items = value_at(new, path)
     if not items or any(
-        evidence[inner].match == "none" for inner, _ in values(items, path) if inner in evidence
+        evidence[inner].match == "none" for inner, _ in leaves(items, path) if inner in evidence
     ):
         return
-    put(kept.data, path, items)
+    set_value(kept.data, path, items)
     for inner in [inner for inner in kept.evidence if inner.startswith(f"{path}[")]:
         del kept.evidence[inner]
     kept.evidence.update({inner: proof for inner, proof in evidence.items() if inner.startswith(f"{path}[")})
-
-
-def _at(data: Mapping[str, Any], path: str) -> object:
-    node: object = data
-    for name in path.split("."):
-        if not isinstance(node, Mapping):
-            return None
-        node = cast("Mapping[str, object]", node).get(name)
-    return node
-
-
-def put(data: dict[str, Any], path: str, value: object) -> None:
-    """Set the value at a path such as `seller.name`."""
-    *owners, leaf = path.split(".")
-    for name in owners:
-        inner = data.get(name)
-        data[name] = dict(cast("Mapping[str, Any]", inner)) if isinstance(inner, Mapping) else {}
-        data = data[name]
-    data[leaf] = value
-
-
-def _is_same(one: object, other: object) -> bool:
-    if isinstance(one, str) and isinstance(other, str):
-        return letters_and_digits(one) == letters_and_digits(other)
-    return one == other

@@ -12,13 +12,12 @@ from decimal import Decimal
 from itertools import combinations, islice
 
 from docmill.model.document import Document, Words, letters_and_digits
+from docmill.model.paths import leaves, set_value
 from docmill.model.result import Evidence, Extraction, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original
 from docmill.resilience.time_limits import inner_limit
 from docmill.schemas.filling import filled
-from docmill.understanding.locate.evidence import values
-from docmill.understanding.model_answers import put
 from docmill.understanding.ports import PageRereader, Question, SecondReading
 from docmill.understanding.text.money import Mark, WrittenAmount, find_amounts
 
@@ -85,7 +84,7 @@ class SecondLook:
         self, document: Document, found: Extraction, doubted: Sequence[str], *, original: Original
     ) -> Reread:
         """What it says of the values at these paths. original: of the document. Raises nothing."""
-        data, evidence = dict(values(found.data)), dict(found.evidence)
+        data, evidence = dict(leaves(found.data)), dict(found.evidence)
         seen = (path for path in doubted if path in data and _is_recognised(document, found, path))
         places = {path: evidence[path] for path in islice(seen, MOST)}
         try:
@@ -125,7 +124,7 @@ def _choices(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
 def _with_amounts(best: Extraction, others: Mapping[str, Other], schema: Schema) -> Extraction:
     data, evidence = best.data.model_dump(), dict(best.evidence)
     for path, (amount, proof) in others.items():
-        put(data, path, amount)
+        set_value(data, path, amount)
         evidence[path] = proof
     return best.model_copy(update={"data": filled(schema.fields, data), "evidence": evidence})
 

@@ -10,10 +10,11 @@ import pytest
 from pydantic import BaseModel
 
 from docmill.model.document import Document
+from docmill.model.paths import leaves
 from docmill.model.result import Evidence, Extraction, Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.locate.evidence import located, values
+from docmill.understanding.locate.evidence import located
 
 Typeset = Callable[..., Document]
 
@@ -443,7 +444,7 @@ def test_every_page_is_searched_and_the_page_is_told(typeset: Typeset) -> None:
 
 
 def test_null_is_no_value_and_lists_are_counted() -> None:
-    assert dict(values({"a": None, "b": [{"c": 1}, None, {"c": 2}]})) == {"b[0].c": 1, "b[2].c": 2}
+    assert dict(leaves({"a": None, "b": [{"c": 1}, None, {"c": 2}]})) == {"b[0].c": 1, "b[2].c": 2}
 
 
 def test_an_empty_document_shows_nothing(typeset: Typeset) -> None:

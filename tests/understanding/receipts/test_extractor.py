@@ -6,10 +6,10 @@ from importlib import resources
 import pytest
 
 from docmill.model.document import Document, Page, Words
+from docmill.model.paths import leaves
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, Receipt
 from docmill.understanding.corrections.memory import Memory, identifiers
-from docmill.understanding.locate.evidence import values as leaves
 from docmill.understanding.receipts.extractor import LearnedExtractor
 from docmill.understanding.receipts.model import FILE, shipped
 

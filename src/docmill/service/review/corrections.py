@@ -17,10 +17,10 @@ from uuid import UUID
 
 from docmill.errors import CorruptError, DocmillError
 from docmill.model.document import Document
+from docmill.model.paths import value_at
 from docmill.model.result import Schema
 from docmill.schemas.user_schemas import portable
 from docmill.service.review.correction_index import Lesson, Shelf
-from docmill.service.review.review import value_at
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store import reviewed_documents as store
 from docmill.service.store import reviews

@@ -2,22 +2,24 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel, JsonValue
 from pydantic import ValidationError as ModelError
 
 from docmill.errors import ChangedError, ValidationError
 from docmill.model.document import Box, Document, letters_and_digits
+from docmill.model.paths import leaves, path_of, set_value, value_at
 from docmill.model.result import Evidence, Extraction, Failure, Schema
 from docmill.ports import Gate
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
 from docmill.service.review.typed_values import sent, typed
 from docmill.service.store.reviews import WHOLE, Action, CurrentReview, NewReview, Standing
-from docmill.understanding.locate.evidence import located, values
+from docmill.understanding.locate.evidence import located
 
 _INDEX = re.compile(r"\[(0|[1-9][0-9]{0,3})\]")
 """In one form only: what is said of `[01]` would not be said of `[1]`."""
@@ -83,7 +85,7 @@ class Case:
     def confirmed(self) -> list[NewReview]:
         """A confirmation of everything that nobody has spoken of, and of the checks that failed."""
         failures, _ = self.judged()
-        paths = [path for path, _ in values(self.standing.data)]
+        paths = [path for path, _ in leaves(self.standing.data)]
         paths += [path for failure in failures for path in failure.fields if self._leaf(path)]
         wishes = [Wish(path, "confirm") for path in dict.fromkeys(paths) if path not in self.current]
         if any(not failure.fields for failure in failures):
@@ -197,7 +199,7 @@ class Case:
     def _has_room(self, path: str) -> bool:
         """Whether the lists on the way have the row, or can have it as their next one."""
         for match in _INDEX.finditer(path):
-            rows = value_at(self.standing.data, path[: match.start()])
+            rows: JsonValue = value_at(self.standing.data, path[: match.start()])
             if int(match[1]) > (len(rows) if isinstance(rows, list) else 0):
                 return False
         return True
@@ -207,15 +209,15 @@ class Case:
         try:
             self.schema.fields.model_validate(self._data_with(corrected), by_alias=True, by_name=True)
         except ModelError as error:
-            found = {_path(detail["loc"]): detail["msg"] for detail in error.errors()}
+            found = {path_of(detail["loc"]): detail["msg"] for detail in error.errors()}
             return {path: f"{found[path]}." for path in corrected if path in found}
         return {}
 
     def _data_with(self, corrected: Mapping[str, JsonValue]) -> dict[str, Any]:
-        data: JsonValue = self.standing.data
+        data: dict[str, Any] = deepcopy(self.standing.data or {})
         for path, value in corrected.items():
-            data = _with_value(data, _steps(path), value)
-        return cast("dict[str, Any]", data)
+            set_value(data, path, value)
+        return data
 
     def _placed(self, said: list[NewReview], corrected: Mapping[str, JsonValue]) -> list[NewReview]:
         """The reviews with where their values stand: where the person pointed, else where we find them."""
@@ -247,19 +249,6 @@ def shown(value: JsonValue) -> str:
     return "" if value is None else str(value)
 
 
-def value_at(data: JsonValue, path: str) -> JsonValue:
-    """What stands at the path; None where nothing does."""
-    found = data
-    for step in _steps(path):
-        if isinstance(found, dict):
-            found = found.get(str(step))
-        elif isinstance(found, list) and isinstance(step, int) and step < len(found):
-            found = found[step]
-        else:
-            return None
-    return found
-
-
 def evidence_of(evidence: Mapping[str, Any] | None, current: Iterable[CurrentReview]) -> dict[str, Any]:
     """The evidence of what was read, as far as it still tells of the values, and that of what people said."""
     found = dict(evidence or {})
@@ -285,24 +274,3 @@ def _pointed(document: Document, number: int, box: Box, value: str) -> Evidence:
     return Evidence(
         page=number, box=box, text=text or None, match="exact" if same else "normalised", confidence=1.0
     )
-
-
-def _steps(path: str) -> list[str | int]:
-    return [int(step) if step.isdecimal() else step for step in re.split(r"[.\[]", path.replace("]", ""))]
-
-
-def _path(steps: Sequence[str | int]) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
-
-
-def _with_value(data: JsonValue, steps: Sequence[str | int], value: JsonValue) -> JsonValue:
-    """The data with another value, as the database makes it."""
-    if not steps:
-        return value
-    step, rest = steps[0], steps[1:]
-    if isinstance(step, int):
-        rows = list(data) if isinstance(data, list) else []
-        rows += [{} if rest else None] * (step + 1 - len(rows))
-        return [*rows[:step], _with_value(rows[step], rest, value), *rows[step + 1 :]]
-    members = data if isinstance(data, dict) else {}
-    return {**members, step: _with_value(members.get(step), rest, value)}

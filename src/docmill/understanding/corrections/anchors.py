@@ -2,13 +2,13 @@
 
 from typing import NamedTuple
 
-from docmill.model.document import Document, letters_and_digits
+from docmill.model.document import Document
+from docmill.model.paths import is_same_value, leaves
 from docmill.model.result import Evidence, Extraction, Schema
 from docmill.schemas.outline import outline
 from docmill.understanding.corrections.precedents import Precedents
 from docmill.understanding.corrections.values import with_values
 from docmill.understanding.fields.findings import Finding, evidence_of
-from docmill.understanding.locate.evidence import values
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.user_schemas.extractor import findings, layout_of, meanings_of, written
 from docmill.understanding.user_schemas.features import signature
@@ -29,7 +29,7 @@ def with_anchors(document: Document, schema: Schema, read: Extraction, precedent
         return read
     meanings = {path: one for path, one in meanings_of(outline(schema)).items() if path in known.weights}
     layout = layout_of(document)
-    before = dict(values(read.data))
+    before = dict(leaves(read.data))
     found = {
         path: _anchored(finding, meanings[path], layout, precedents.sources.get(path, ""))
         for path, finding in findings(layout, meanings, precedents.model).items()
@@ -44,16 +44,12 @@ def with_anchors(document: Document, schema: Schema, read: Extraction, precedent
 
 def _is_as_good(one: Anchored, before: object, proof: Evidence | None) -> bool:
     """Whether the same was read already, and is believed as much."""
-    return proof is not None and _same(one.value, before) and proof.confidence >= one.evidence.confidence
+    return (
+        proof is not None and is_same_value(one.value, before) and proof.confidence >= one.evidence.confidence
+    )
 
 
 def _anchored(finding: Finding, meaning: Meaning, layout: Layout, source: str) -> Anchored:
     proof = evidence_of(finding, layout)
     reason = f"where you said it stands on {source}" if source else "where you said it stands"
     return Anchored(written(finding, meaning), proof.model_copy(update={"reason": reason}))
-
-
-def _same(one: object, other: object) -> bool:
-    if isinstance(one, str) and isinstance(other, str):
-        return letters_and_digits(one) == letters_and_digits(other)
-    return one == other

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from docmill.model.document import Box, Document, letters_and_digits
+from docmill.model.paths import leaves
 from docmill.model.result import Extraction, Schema
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
@@ -13,7 +14,6 @@ from docmill.understanding.corrections.logistic import fitted
 from docmill.understanding.corrections.memory import marks
 from docmill.understanding.corrections.precedents import Known, Precedent
 from docmill.understanding.corrections.recall import of_counterparty
-from docmill.understanding.locate.evidence import values
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.user_schemas.extractor import meanings_of, untaught
@@ -37,7 +37,7 @@ class Said:
 
 def precedent(document: Document, said: Said, read: Extraction) -> Precedent:
     """What the document is to those that come after it. read: with nothing learned."""
-    before = {path: _text(value) for path, value in values(read.data)}
+    before = {path: _text(value) for path, value in leaves(read.data)}
     known: dict[str, Known] = {}
     for path, value in said.values.items():
         text = None if value is None else _text(value)

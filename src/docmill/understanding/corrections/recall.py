@@ -12,12 +12,12 @@ from typing import NamedTuple
 from rapidfuzz import fuzz
 
 from docmill.model.document import Box, Document, Page, letters_and_digits
+from docmill.model.paths import leaves
 from docmill.model.result import Evidence, Extraction, Schema
 from docmill.schemas.outline import outline
 from docmill.understanding.corrections.memory import NAME, Confirmed, Memory, marks, nearest
 from docmill.understanding.corrections.precedents import Known, Precedent
 from docmill.understanding.corrections.values import with_values, without_values
-from docmill.understanding.locate.evidence import values
 from docmill.understanding.locate.sheets import Sheets, Sighting
 from docmill.understanding.locate.texts import ALIKE, texts
 from docmill.understanding.user_schemas.features import signature
@@ -133,7 +133,7 @@ def _stands_at(proof: Evidence, known: Known) -> bool:
 
 def _texts_of(schema: Schema, read: Extraction) -> dict[str, str | None]:
     """The texts that the schema asks for, by path, with what was read of each; none of lists."""
-    there = dict(values(read.data))
+    there = dict(leaves(read.data))
     return {
         one.path: str(there[one.path]) if one.path in there else None
         for one in outline(schema)

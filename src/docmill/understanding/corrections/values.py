@@ -1,8 +1,9 @@
 """Values put into what was read, by their paths."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Protocol
 
+from docmill.model.paths import set_value
 from docmill.model.result import Evidence, Extraction, Schema
 from docmill.schemas.filling import filled
 
@@ -22,7 +23,7 @@ def with_values(read: Extraction, schema: Schema, found: Mapping[str, Found]) ->
         return read
     data = read.data.model_dump()
     for path, one in found.items():
-        _put(data, path, one.value)
+        set_value(data, path, one.value)
     evidence = {**read.evidence, **{path: one.evidence for path, one in found.items()}}
     return read.model_copy(update={"data": filled(schema.fields, data), "evidence": evidence})
 
@@ -33,15 +34,6 @@ def without_values(read: Extraction, schema: Schema, paths: Sequence[str]) -> Ex
         return read
     data = read.data.model_dump()
     for path in paths:
-        _put(data, path, None)
+        set_value(data, path, None)
     evidence = {path: proof for path, proof in read.evidence.items() if path not in paths}
     return read.model_copy(update={"data": filled(schema.fields, data), "evidence": evidence})
-
-
-def _put(data: dict[str, Any], path: str, value: object) -> None:
-    *owners, leaf = path.split(".")
-    for name in owners:
-        inner = data.get(name)
-        data[name] = dict(cast("Mapping[str, Any]", inner)) if isinstance(inner, Mapping) else {}
-        data = data[name]
-    data[leaf] = value

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from docmill.model.document import Document, Embedded
+from docmill.model.paths import leaves
 from docmill.model.result import Failure
 from docmill.understanding.einvoice.reading import EInvoice, einvoice
 from docmill.understanding.einvoice.tree import UnreadableError
-from docmill.understanding.locate.evidence import values
 
 UNREADABLE = "xml_unreadable"
 CONTRADICTION = "xml_contradicts"
@@ -41,10 +41,10 @@ def carried(document: Document) -> Carried:
 
 def _contradictions(first: Embedded, invoice: EInvoice, others: Sequence[Embedded]) -> Iterator[Failure]:
     """Other e-invoices in the same document that say something else. What is none is left alone."""
-    said = dict(values(invoice.data))
+    said = dict(leaves(invoice.data))
     for other in others:
         try:
-            also = dict(values(einvoice(other.content).data))
+            also = dict(leaves(einvoice(other.content).data))
         except UnreadableError:
             continue
         paths = [path for path in {**said, **also} if said.get(path) != also.get(path)]

@@ -1,6 +1,7 @@
 """`Extractor` and `Classifier` for documents that bring their data along."""
 
 from docmill.model.document import Document
+from docmill.model.paths import leaves
 from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.ports import Classifier, Extractor, Original
@@ -9,7 +10,6 @@ from docmill.understanding.einvoice.crosscheck import mismatches
 from docmill.understanding.einvoice.places import EMBEDDED, Places
 from docmill.understanding.einvoice.printed import Printed
 from docmill.understanding.einvoice.reading import EInvoice
-from docmill.understanding.locate.evidence import values
 from docmill.understanding.types.tags import chosen, said
 
 _CREDIT_NOTES = frozenset({"81", "83", "261", "262", "296", "308", "381", "396", "420", "458", "532"})
@@ -55,7 +55,7 @@ class EInvoiceClassifier:
 
 def extraction(document: Document, invoice: EInvoice) -> Extraction:
     """What the XML says, where the pages show it, and what is wrong with it."""
-    said = dict(values(invoice.data))
+    said = dict(leaves(invoice.data))
     evidence: dict[str, Evidence] = dict.fromkeys(said, EMBEDDED)
     differences: tuple[Failure, ...] = ()
     if not is_bare(document):

@@ -1,6 +1,7 @@
 """Where the pages show what an XML says."""
 
-from docmill.model.document import Document, Place, letters_and_digits
+from docmill.model.document import Document, Place
+from docmill.model.paths import is_same_value
 from docmill.model.result import Evidence
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.extractor import ruled_findings
@@ -42,14 +43,8 @@ class Places:
 
     def _ruled(self, path: str, value: object) -> Place | None:
         finding = self.shown.get(path)
-        if finding is None or len(finding.spans) != 1 or not _same(finding.value, value):
+        if finding is None or len(finding.spans) != 1 or not is_same_value(finding.value, value):
             return None
         (span,) = finding.spans
         page = self._layout.sheet(span.segment).page
         return page.place(*span.segment.words(span.start, span.stop))
-
-
-def _same(one: object, other: object) -> bool:
-    if isinstance(one, str) and isinstance(other, str):
-        return letters_and_digits(one) == letters_and_digits(other)
-    return one == other

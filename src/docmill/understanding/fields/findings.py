@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from docmill.model.document import Box
+from docmill.model.paths import set_value
 from docmill.model.result import Evidence, Extraction, MatchKind, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.schemas.filling import filled
@@ -88,22 +89,16 @@ def best(scored: Iterable[tuple[Candidate[Any], float]], *, null: float) -> Find
 
 def extraction(schema: Schema, findings: Findings, layout: Layout, *, step: StepTaken) -> Extraction:
     """The findings as the schema, leaving out what it has no field for."""
-    fields = schema.fields
     data: dict[str, Any] = {}
     evidence: dict[str, Evidence] = {}
     for path, finding in sorted(findings.items(), key=lambda pair: _ordered(pair[0])):
-        owner, _, name = path.rpartition(".")
-        owner, bracket, index = owner.partition("[")
-        if (owner or name) not in fields.model_fields:
+        if re.split(r"[.\[]", path)[0] not in schema.fields.model_fields:
             continue
-        if bracket:
-            rows = data.setdefault(owner, [])
-            rows.extend({} for _ in range(len(rows), int(index[:-1]) + 1))
-            rows[-1][name] = finding.value
-        else:
-            (data.setdefault(owner, {}) if owner else data)[name] = finding.value
+        set_value(data, path, finding.value)
         evidence[path] = evidence_of(finding, layout)
-    return Extraction(document_type=schema.name, data=filled(fields, data), evidence=evidence, steps=(step,))
+    return Extraction(
+        document_type=schema.name, data=filled(schema.fields, data), evidence=evidence, steps=(step,)
+    )
 
 
 def _ordered(path: str) -> tuple[str, int, str]:

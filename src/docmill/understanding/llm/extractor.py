@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from docmill.errors import ContextTooLongError, DocmillError, first_of
 from docmill.model.document import Document
+from docmill.model.paths import leaves
 from docmill.model.result import Evidence, Extraction, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original
@@ -18,7 +19,7 @@ from docmill.understanding.llm.form import asked, tidied
 from docmill.understanding.llm.injection import orders
 from docmill.understanding.llm.meter import Meter
 from docmill.understanding.llm.windows import CHARACTERS, Pictures, Window, fenced, pictured, windows
-from docmill.understanding.locate.evidence import located, values
+from docmill.understanding.locate.evidence import located
 
 INSTRUCTIONS = """\
 You read documents for a bookkeeper and answer with one JSON object of the given schema. Take each value \
@@ -168,7 +169,7 @@ def _merged(
     worth: dict[tuple[str, str], float] = {}
     if len(answers) > 1:
         for answer in answers:
-            said = dict(values(answer))
+            said = dict(leaves(answer))
             for path, evidence in located(document, filled(schema.fields, answer), schema).items():
                 key = (path, str(said.get(path)))
                 worth[key] = max(worth.get(key, 0.0), evidence.confidence)

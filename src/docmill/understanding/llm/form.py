@@ -1,11 +1,11 @@
 """What a model is asked for: a schema's values as plain JSON Schema that every provider understands."""
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Any, cast
 
+from docmill.model.paths import without_indices
 from docmill.model.result import Schema
 from docmill.schemas.outline import FieldOutline, Kind, outline
 from docmill.understanding.text.dates import find_dates
@@ -23,7 +23,6 @@ _WRITTEN: Mapping[Kind, str] = {
     "integer": "A whole number.",
 }
 _NOTHING = frozenset(("", "null", "none", "n/a", "-", "unknown", "not found", "not available"))
-_INDEX = re.compile(r"\[\d+\]")
 
 # No references, no formats, no lists of types, no patterns: each of these is unknown to one provider or
 # another. Every object is closed and names all its values, as strict modes demand; null says it is absent.
@@ -31,7 +30,7 @@ _INDEX = re.compile(r"\[\d+\]")
 
 def asked(schema: Schema, only: Collection[str] = ()) -> dict[str, Any]:
     """The JSON Schema of the schema's values. only: the paths to ask for; of a list, all its values."""
-    wanted = {_INDEX.sub("[]", path) for path in only}
+    wanted = {without_indices(path) for path in only}
     lists = {path.partition("[]")[0] for path in wanted if "[]" in path}
     root: dict[str, Any] = _object()
     for leaf in outline(schema):

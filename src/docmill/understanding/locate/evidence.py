@@ -7,16 +7,17 @@ or in too many places to tell, has the match `none`, and the gate shows it to a 
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel
 
 from docmill.model.document import Document
+from docmill.model.paths import leaves
 from docmill.model.result import Evidence, Schema
 from docmill.understanding.locate.computed import computed
 from docmill.understanding.locate.dates import dates, times
@@ -48,25 +49,7 @@ def located(document: Document, data: BaseModel | Mapping[str, Any], schema: Sch
 
     data: of any model, or as JSON with the same names.
     """
-    return _Search(document, schema).evidence(dict(values(data)))
-
-
-def values(data: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """The path and value of everything that is not null: `seller.name`, `lines[0].net_amount`.
-
-    Not of what a model says by itself: a default of a user's schema is no value that was read.
-    """
-    if isinstance(data, BaseModel):
-        given = data.model_fields_set
-        data = {name: getattr(data, name) for name in type(data).model_fields if name in given}
-    if isinstance(data, Mapping):
-        for name, value in cast("Mapping[str, object]", data).items():
-            yield from values(value, f"{path}.{name}" if path else name)
-    elif isinstance(data, list | tuple | set | frozenset):
-        for index, value in enumerate(cast("Sequence[object]", data)):
-            yield from values(value, f"{path}[{index}]")
-    elif data is not None:
-        yield path, data
+    return _Search(document, schema).evidence(dict(leaves(data)))
 
 
 @dataclass(frozen=True, slots=True)

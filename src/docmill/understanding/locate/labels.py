@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from docmill.model.document import Box
+from docmill.model.paths import without_indices
 from docmill.model.result import Schema, known_type
 from docmill.understanding.fields import weights
 from docmill.understanding.fields.weights import Weights
@@ -65,7 +66,7 @@ class Labels:
         return own + self._known(path, contexts)
 
     def _phrases(self, path: str) -> list[list[str]]:
-        general = re.sub(r"\[\d+\]", "[]", path)
+        general = without_indices(path)
         return [_words(label) for label in self._schema.labels.get(general, ())]
 
     def _names(self, path: str) -> list[str]:

@@ -4,10 +4,10 @@ from datetime import date
 from decimal import Decimal
 
 from docmill.model.document import Document
+from docmill.model.paths import leaves
 from docmill.model.result import Classification, DocumentType, Extraction, known_type
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.fields.findings import Finding
-from docmill.understanding.locate.evidence import values
 from docmill.understanding.types.summary import DAYS, counterparty, named, summary_of
 from docmill.understanding.types.tags import LONGEST, chosen, one_line
 
@@ -32,7 +32,7 @@ class FieldNamer:
             return classification  # a schema of the user's own has other fields
         found = {
             path: Finding(value, (), _confidence(extraction, path))
-            for path, value in values(extraction.data)
+            for path, value in leaves(extraction.data)
             if isinstance(value, str | date | Decimal)
         }
         party = counterparty(kind, found)

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from docmill.model.document import letters_and_digits
+from docmill.model.paths import comparison_key
 from docmill.understanding.fields.findings import Span
 from docmill.understanding.page.conventions import Conventions, decided
 from docmill.understanding.page.layout import Layout, Segment
@@ -79,7 +80,8 @@ class Candidate:
     @property
     def key(self) -> Value:
         """What makes two candidates the same value."""
-        return letters_and_digits(self.value) if isinstance(self.value, str) else self.value
+        key: Value = comparison_key(self.value)
+        return key
 
 
 _MAIL = re.compile(r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+")

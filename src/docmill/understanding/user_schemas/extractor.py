@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from docmill.model.document import Document
+from docmill.model.paths import set_value
 from docmill.model.result import Evidence, Extraction, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original
@@ -50,14 +51,14 @@ class OwnExtractor:
         data: dict[str, Any] = {}
         evidence: dict[str, Evidence] = {}
         for path, finding in findings(layout, meanings, self._model).items():
-            _put(data, path, written(finding, meanings[path]))
+            set_value(data, path.replace("[]", "[0]"), written(finding, meanings[path]))
             evidence[path.replace("[]", "[0]")] = evidence_of(finding, layout)
         for path, value, proof in rows_of(document, meanings):
-            _put(data, path, value)
+            set_value(data, path, value)
             evidence[path] = proof
         return Extraction(
             document_type=schema.name,
-            data=filled(schema.fields, _as_lists(data)),
+            data=filled(schema.fields, data),
             evidence=evidence,
             steps=(STEP,),
         )
@@ -142,21 +143,3 @@ def written(finding: Finding, meaning: Meaning) -> object:
     if meaning.kind == "datetime" and isinstance(value, date):
         return f"{value.isoformat()}T00:00:00"
     return value
-
-
-def _put(data: dict[str, Any], path: str, value: object) -> None:
-    """Set the value at a path such as `seller.name` or `lines[0].text`."""
-    *owners, name = path.replace("[]", "[0]").replace("[", ".[").split(".")
-    for owner in owners:
-        data = data.setdefault(owner, {})
-    data[name] = value
-
-
-def _as_lists(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """The data with every `{"[0]": …}` as a list."""
-    if not isinstance(value, dict):
-        return value
-    members: dict[str, Any] = {key: _as_lists(member) for key, member in value.items()}  # pyright: ignore[reportUnknownVariableType]
-    if members and all(key.startswith("[") for key in members):
-        return list(members.values())
-    return members

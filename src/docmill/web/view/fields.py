@@ -1,11 +1,12 @@
 """What was read, each value with how sure we are and where it stands on the page."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
+from docmill.model.paths import leaves
 from docmill.model.result import Evidence, Failure, MatchKind, Schema
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
@@ -149,7 +150,7 @@ def reading(
 
     schema: what was to be read; where that is not what docmill reads of this type, in its order.
     """
-    values = dict(_flat(data or {}))
+    values = {path: str(value) for path, value in leaves(data or {})}
     places = {path: Evidence.model_validate(item) for path, item in (evidence or {}).items()}
     problems = _problems(failures)
     critical = schema.critical if schema else _critical(document_type)
@@ -240,16 +241,3 @@ def _table(name: str, data: dict[str, Any], field: Callable[[str], Field]) -> Ta
             for index, row in enumerate(rows)
         ],
     )
-
-
-def _flat(data: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Every value that is not null, under its path."""
-    for key, value in data.items():
-        path = f"{prefix}{key}"
-        if isinstance(value, dict):
-            yield from _flat(cast("dict[str, Any]", value), f"{path}.")
-        elif isinstance(value, list):
-            for index, row in enumerate(cast("list[dict[str, Any]]", value)):
-                yield from _flat(row, f"{path}[{index}].")
-        elif value is not None:
-            yield path, str(value)
