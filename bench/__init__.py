@@ -1,1 +1,1 @@
-"""Every number we claim, each a command: `python -m bench` lists them."""
+"""The benchmarks: each figure that we claim is a command, and `python -m bench` lists them."""

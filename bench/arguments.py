@@ -1,4 +1,4 @@
-"""The command line of every benchmark."""
+"""The command line that all benchmarks share."""
 
 import argparse
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def argument_parser(explanation: str | None) -> argparse.ArgumentParser:
-    """A parser whose help shows the module's docstring as it is written."""
+    """Return a parser whose help shows the module's docstring as it is written."""
     path = Path(sys.argv[0])
     name = path.parent.name if path.stem == "__main__" else path.stem
     return argparse.ArgumentParser(

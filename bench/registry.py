@@ -113,7 +113,7 @@ BY_NAME = {benchmark.name: benchmark for benchmark in BENCHMARKS}
 
 @cache
 def newest_figures() -> dict[str, Figure]:
-    """The table of RESULTS.md by benchmark."""
+    """Read the table of RESULTS.md: its row by benchmark."""
     figures: dict[str, Figure] = {}
     for line in RESULTS.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]

@@ -1,1 +1,1 @@
-"""Accuracy against truth that is known; most of it lies in ../shared/data, beside the repository."""
+"""Accuracy, measured against labels; most of them lie in ../shared/data, beside the repository."""

@@ -1,4 +1,4 @@
-"""Fields and lists of the born-digital samples against their truth.
+"""Measure fields and lists of the generated born-digital samples against their truth.
 
 Usage: python -m bench born_digital_samples FOLDER [--errors]. FOLDER is where `docmill.demo.generate`
 wrote. Text is compared by letters and digits, dates and amounts as values. What follows from other values and
@@ -24,7 +24,7 @@ from docmill.understanding.vocabulary.labels import METHODS
 
 
 def truths(sample: Sample) -> dict[str, object]:
-    """Truth of a sample as docmill gives it: as printed, and a means of payment as its UNTDID 4461 code."""
+    """Return the true values by path; a means of payment by its UNTDID 4461 code, as docmill gives it."""
     found = dict(leaves(sample.truth))
     printed = found.get("payment.method")
     if isinstance(printed, str):

@@ -1,4 +1,4 @@
-"""How often the type of a document is found: rules alone, what was learned alone, and both.
+"""Measure how often a document gets the right type: by rules alone, by the model alone, and by both.
 
 Five folds: what comes from one vendor, one program or one layout (`source` of classification_types.csv, and
 whatever has mostly the same words) is never in training and test. A type less likely than a half counts as
@@ -42,7 +42,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 class Case(NamedTuple):
-    """A labelled document, ready to be asked about. ruled: what the rules say."""
+    """A labelled document with its features. ruled: the type that the rules give."""
 
     path: str
     collection: str
@@ -63,7 +63,7 @@ def case(one: Labelled) -> Case | None:
 
 
 def sources(cases: Sequence[Case]) -> list[str]:
-    """Of each the source; what has mostly the same words has the same one. Receipts go by vendors alone."""
+    """Return each document's source: the vendor of a receipt; one for others with mostly the same words."""
     parent: dict[str, str] = {one.example.source: one.example.source for one in cases}
 
     def root(name: str) -> str:
@@ -84,12 +84,12 @@ def sources(cases: Sequence[Case]) -> list[str]:
 
 
 def told(found: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The likeliest type of each row of shares, `other` where none is likely."""
+    """Return the most probable type of each row, or `other` where none reaches the threshold."""
     return np.where(found.max(axis=1) >= SURE, found.argmax(axis=1), OTHER)
 
 
 def f1s(truth: NDArray[np.int64], said: NDArray[np.int64]) -> list[float]:
-    """By type; of those types that occur."""
+    """Return the F1 of each type that occurs."""
     result: list[float] = []
     for kind in range(len(DOCUMENT_TYPES)):
         right = int(((truth == kind) & (said == kind)).sum())
@@ -100,7 +100,7 @@ def f1s(truth: NDArray[np.int64], said: NDArray[np.int64]) -> list[float]:
 
 
 def interval(truth: NDArray[np.int64], said: NDArray[np.int64], groups: Sequence[str]) -> tuple[float, float]:
-    """Of macro-F1, by drawing sources."""
+    """Return the 95 % interval of macro-F1, by drawing sources."""
     by_group: dict[str, list[int]] = defaultdict(list)
     for index, group in enumerate(groups):
         by_group[group].append(index)
@@ -124,7 +124,7 @@ def show(name: str, truth: NDArray[np.int64], said: NDArray[np.int64], groups: S
 
 
 def show_each(truth: NDArray[np.int64], said: NDArray[np.int64], groups: Sequence[str]) -> None:
-    """Every type, and what was taken for which."""
+    """Print the figures of every type and the confusions between types."""
     for index, kind in enumerate(DOCUMENT_TYPES):
         own = truth == index
         if not own.any():
@@ -160,7 +160,7 @@ def show_confidence(found: NDArray[np.float64], truth: NDArray[np.int64]) -> Non
 
 
 def columns(*, words: bool) -> NDArray[np.bool_]:
-    """Which signs a model may look at: without `words`, none of the rules' phrases."""
+    """Return the features that a model may use; without `words`, none of the rules' phrases."""
     ruled = tuple(f"{kind} " for kind in DOCUMENT_TYPES)
     return np.array(
         [words or not (name.startswith(ruled) or name in {"lead", "order_of_words"}) for name in SIGNS]
@@ -177,7 +177,7 @@ def prepared_cases(cache: Path, *, fresh: bool, kept_only: bool) -> list[Case]:
 
 
 def collections_unseen(cases: Sequence[Case], invented: Sequence[Example]) -> None:
-    """Each collection by a model that has seen none of it."""
+    """Measure each collection by a model that was trained on the others."""
     names = sorted({one.collection for one in cases})
     examples = [one.example for one in cases]
     scores = held_out(examples, [names.index(one.collection) for one in cases], invented)

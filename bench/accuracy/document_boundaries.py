@@ -1,4 +1,4 @@
-"""Boundaries found in random concatenations of real documents, and documents that must stay whole.
+"""Measure the boundaries found in joined documents, and the documents that stay whole as they must.
 
 Usage: python -m bench document_boundaries [--develop] [--errors] [--cache FOLDER]. The PDFs of
 ../shared/data/adbuy and of the ZUGFeRD corpus are put one after the other as transcriptions. Rules are made
@@ -28,7 +28,7 @@ EMPTY_SHARE = 0.2
 
 
 def documents(cache: Path, *, develop: bool) -> Iterator[tuple[str, Document]]:
-    """One half of the documents, each content once."""
+    """Yield one half of the documents, each content once."""
     cache.mkdir(parents=True, exist_ok=True)
     seen: set[str] = set()
     paths = [*DATA.glob("adbuy/pdf/*.pdf"), *DATA.glob("einvoice/zugferd-corpus/**/*.pdf")]
@@ -51,7 +51,7 @@ def documents(cache: Path, *, develop: bool) -> Iterator[tuple[str, Document]]:
 
 
 def joined(parts: Iterable[Document], draw: random.Random) -> tuple[Document, set[int]]:
-    """The parts as one document, and the page numbers on which all but the first begin."""
+    """Join the parts to one document; return it with the pages where the second and later parts begin."""
     pages: list[Page] = []
     starts: set[int] = set()
     for part in parts:

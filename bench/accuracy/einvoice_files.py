@@ -1,4 +1,4 @@
-"""E-invoices: the XML path, wrong files, altered copies, and what the page alone gives.
+"""Measure e-invoices: terms of the XML, wrong files, altered copies, and fields read from the page alone.
 
 python -m bench einvoice_files                      # all but the visual path
 python -m bench einvoice_files --visual --every 10  # also every tenth PDF through OCR, its XML taken away
@@ -93,7 +93,7 @@ def shown(path: Path) -> str:
 
 
 def same(said: str | None, got: object) -> bool:
-    """Whether a value is what the text of its term says."""
+    """Tell whether a value equals the text of its term."""
     if said is None or got is None:
         is_month = said is not None and len(said) == len("201412") and said.isdigit()  # valid, but no date
         return got is None and (said is None or is_month)
@@ -149,7 +149,7 @@ def score_pairs() -> None:
 
 
 def born_digital(path: Path) -> Document | None:
-    """The document by its text layer; None if a page of it must be recognised."""
+    """Read the document by its text layer; None if a page needs recognition."""
     opened = tasks.open_original(path, OPTIONS)
     pages = [page for page in opened.pages if page is not None]
     if len(pages) < len(opened.pages):
@@ -178,7 +178,7 @@ def score_flags(documents: Mapping[Path, Document]) -> None:
 
 
 def alterations(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Copies of an XML with one term changed, and one with all its amounts tripled."""
+    """Yield copies of an XML with one term changed, and one with all amounts tripled."""
     said = expected(content) or {}
     for path in (*AMOUNTS, "number", "issue_date", "due_date", *OTHER):
         text = said.get(path)
@@ -228,7 +228,7 @@ def score_altered(documents: Mapping[Path, Document]) -> None:
 
 
 def seen(path: Path, dpi: int, cache: Path) -> Document:
-    """The document as OCR sees its pages, drawn at `dpi`; without its XML. Kept in `cache`."""
+    """Recognise the document's pages, drawn at `dpi`, without its XML; results are kept in `cache`."""
     kept = cache / f"{path.stem}-{dpi}.pickle"
     if kept.exists():
         return pickle.loads(kept.read_bytes())  # noqa: S301 - written below
@@ -254,7 +254,7 @@ def _drawn(document: Any, number: int, dpi: int) -> bytes:
 
 
 def spread(paths: Sequence[Path], count: int) -> list[Path]:
-    """`count` of the files, one of each folder in turn; the same for the same files."""
+    """Choose `count` files, one of each folder in turn; always the same ones for the same files."""
     folders: dict[Path, list[Path]] = {}
     for path in paths:
         folders.setdefault(path.parent, []).append(path)
@@ -265,7 +265,7 @@ def spread(paths: Sequence[Path], count: int) -> list[Path]:
 
 
 def score_pages(documents: Mapping[Path, Document], pages: Callable[[Path], Document], title: str) -> None:
-    """What the rules make of the pages alone, against what the XML says."""
+    """Compare the fields that rules read from the pages alone with those of the XML."""
     score = load_scorer()
     fields: Counter[tuple[str, str]] = Counter()
     cells: Counter[str] = Counter()

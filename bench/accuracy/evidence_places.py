@@ -1,4 +1,4 @@
-"""How many true values are found on the pages, and how many of the places are right where that is known.
+"""Measure how many true values are located on the pages, and how many of the labelled places are right.
 
 Usage: python -m bench evidence_places [--errors] [--only SET]. Nothing is extracted: the truth itself is
 looked for in the words that were read, as the answer of a perfect model would be. For receipts the lines of
@@ -61,7 +61,7 @@ def order_cases(cache: Path) -> Iterator[Case]:
 
 
 def is_right(name: str, page: Page, evidence: Evidence) -> bool | None:
-    """Whether the true lines at a receipt's place say what was read there; None if none is at it."""
+    """Tell whether the labelled lines at a place have the text that was read; None without such a line."""
     assert evidence.box is not None
     x0, y0, x1, y1 = evidence.box
     there: list[str] = []

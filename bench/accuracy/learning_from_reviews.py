@@ -54,7 +54,7 @@ CORRECTED = (1, 3, 5)
 
 
 def versions(plan: Plan, folder: Path) -> Iterator[tuple[Document, BaseModel]]:
-    """The paper with other numbers, dates and amounts, and what is true of it."""
+    """Yield versions of a paper with other numbers, dates and amounts, each with its true fields."""
     paper = plan.paper
     assert isinstance(paper, Letter)
     draw_lots = random.Random(plan.name)
@@ -99,7 +99,7 @@ def same(one: object, other: object) -> bool:
 
 
 def taught(schema: Schema, shown: Sequence[Shown]) -> Precedents:
-    """What these documents, the latest first, teach."""
+    """Build the corrections from reviewed documents, the latest first."""
     if not shown:
         return Precedents()
     model, sources = anchors(schema, shown)
@@ -172,7 +172,7 @@ def _shown(
 
 
 class Paper(NamedTuple):
-    """An order as it is read with nothing learned, what is true of it, and what a person says of it."""
+    """An order: its extraction without corrections, its truth, and its review by a person."""
 
     document: Document
     truth: Mapping[str, Any]
@@ -207,7 +207,7 @@ def orders(cache: Path, seeds: int) -> None:
 def _read_again(
     one: Paper, schema: Schema, precedents: Precedents, score: Any
 ) -> Iterator[tuple[str, str, bool, bool]]:
-    """Document, field, and whether it is right untaught and taught."""
+    """Yield for each field: document, field, right without corrections, right with them."""
     before = one.read.data.model_dump()
     after = heeded(one.document, schema, one.read, precedents).data.model_dump()
     for field in FIELDS:
@@ -235,7 +235,7 @@ def _tell(count: int, outcomes: Sequence[tuple[str, str, bool, bool]], seeds: in
 
 
 def _gained(outcomes: Sequence[tuple[str, str, bool, bool]]) -> tuple[float, float]:
-    """The interval of what is gained, by drawing documents with all that was asked of each."""
+    """Return the 95 % interval of the gain, by drawing documents with all their fields."""
     gains: dict[str, list[int]] = defaultdict(list)
     for name, _, before, after in outcomes:
         gains[name].append(after - before)
@@ -249,7 +249,7 @@ def _gained(outcomes: Sequence[tuple[str, str, bool, bool]]) -> tuple[float, flo
 def _order(
     document: Document, schema: Schema, truth: Mapping[str, Any], read: Extraction, score: Any
 ) -> Shown:
-    """What a person says of an order: every field, as data."""
+    """Build the review of an order in which a person gives every field."""
     before = read.data.model_dump()
     values: dict[str, object] = {}
     for field in FIELDS:

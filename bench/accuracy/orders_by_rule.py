@@ -1,4 +1,4 @@
-"""Accuracy on the orders and invoices of ../shared/data/adbuy, by the S2 rules of ../shared/eval.
+"""Measure the rules' accuracy on the orders and invoices of ../shared/data/adbuy, by S2 of ../shared/eval.
 
 Usage: python -m bench orders_by_rule [--errors FIELD]
 """
@@ -21,7 +21,7 @@ from docmill.understanding.types.classifier import LearnedClassifier
 
 
 def answers(extraction: Extraction) -> dict[str, str | None]:
-    """The five fields as the truth names them; an order's contract number comes before its own."""
+    """Return the five fields by the labels' names; an order's contract number comes before its own number."""
     data = extraction.data
     if not isinstance(data, Invoice | PurchaseOrder):
         return {}

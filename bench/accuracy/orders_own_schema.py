@@ -1,4 +1,4 @@
-"""A user's own schema on the broadcasters' orders of ../shared/data/adbuy: S2 accuracy, untaught and taught.
+"""Measure a user's own schema on the orders of ../shared/data/adbuy: S2 accuracy, untrained and trained.
 
 Names and one-line descriptions only; splits by station, by layout, and within a layout after corrections.
 Layouts are pages with mostly the same words (average linkage at a cosine of 0.4), found without the truth.
@@ -56,7 +56,7 @@ Hits = dict[str, list[bool]]
 
 
 class Case(NamedTuple):
-    """A document, ready to be scored. right: which of each lesson's candidates are, by S2's rules."""
+    """A document, ready to be scored. right: a mask of each field's candidates that are right by S2."""
 
     taught: Taught
     right: Mapping[str, NDArray[np.bool_]]
@@ -71,7 +71,7 @@ def own_schema(aliases: Mapping[str, tuple[str, ...]]) -> Schema:
 
 
 def extracted(loaded: Mapping[str, Document], schema: Schema, truth: Mapping[str, Any], score: Any) -> Hits:
-    """What the extractor as it is gives, with nothing learned."""
+    """Measure the extractor as it is, with nothing learned."""
     hits: Hits = {field: [] for field in FIELDS}
     seconds: list[float] = []
     for name, document in loaded.items():
@@ -101,7 +101,7 @@ def case(document: Document, schema: Schema, truth: Mapping[str, Any], score: An
 
 
 def told(one: Case, weights: Mapping[str, Weights]) -> dict[str, bool]:
-    """Whether the best candidate of each field is right."""
+    """Tell for each field whether its best candidate is right."""
     hits: dict[str, bool] = {}
     for path, lesson in one.taught.lessons.items():
         best = lesson.best(weights.get(path, Weights.none()))
@@ -110,7 +110,7 @@ def told(one: Case, weights: Mapping[str, Weights]) -> dict[str, bool]:
 
 
 def clusters(cases: Sequence[Case]) -> list[list[int]]:
-    """Documents by layout: average linkage on the cosine of the first pages' words."""
+    """Group documents by layout: average linkage on the cosine of the first pages' words."""
     vocabulary = sorted({word for one in cases for word in one.taught.words})
     marks = np.array([[word in one.taught.words for word in vocabulary] for one in cases], np.float64)
     marks /= np.linalg.norm(marks, axis=1, keepdims=True) + 1e-9
@@ -129,7 +129,7 @@ def clusters(cases: Sequence[Case]) -> list[list[int]]:
 
 
 def across(cases: Sequence[Case], folds: Sequence[Sequence[int]], seed: int) -> Hits:
-    """Each fold by a model of 70 documents of the others, as `docmill learn` makes it."""
+    """Measure each fold by a model fitted to 70 documents of the others, as `docmill learn` does."""
     hits: Hits = {field: [] for field in FIELDS}
     for fold in folds:
         rest = [index for index in range(len(cases)) if index not in set(fold)]
@@ -142,7 +142,7 @@ def across(cases: Sequence[Case], folds: Sequence[Sequence[int]], seed: int) -> 
 
 
 def after(cases: Sequence[Case], layouts: Sequence[Sequence[int]], count: int) -> Hits:
-    """The rest of each layout after `count` corrected documents of it, with nothing else learned."""
+    """Measure the rest of each layout after `count` corrected documents of it, with nothing else learned."""
     hits: Hits = {field: [] for field in FIELDS}
     for seed in range(SEEDS):
         rng = np.random.default_rng(100 + seed)
@@ -171,7 +171,7 @@ def by_station(cases: Sequence[Case], seed: int) -> list[list[int]]:
 def show(
     name: str, hits: Hits, documents_n: int, wilson: Callable[[float, float], tuple[float, float]]
 ) -> None:
-    """The mean of the fields' accuracies. The interval takes documents, not repeated trials, for its n."""
+    """Print the mean of the fields' accuracies. The interval counts documents, not repeated trials."""
     shares = {field: float(np.mean(found)) for field, found in hits.items()}
     mean = float(np.mean(list(shares.values())))
     n = documents_n * len(FIELDS)

@@ -1,4 +1,4 @@
-"""Recognition of receipts: word F1, labels contained in the text, and what degraded copies lose.
+"""Measure the recognition of receipts: word F1, labels contained in the text, and losses on degraded copies.
 
 python -m bench receipt_ocr                       # every receipt as it is
 python -m bench receipt_ocr --every 7 --degraded  # a subset, and copies of it that were made worse
@@ -37,7 +37,7 @@ Pixels = NDArray[np.uint8]
 
 
 class Read(TypedDict):
-    """What was read of one picture."""
+    """The words read on one picture."""
 
     words: list[str]
     confidences: list[float]
@@ -99,7 +99,7 @@ def scanned(dpi: int) -> Callable[[Pixels], Pixels]:
 
 
 def shaded(pixels: Pixels) -> Pixels:
-    """Dark towards the right and the bottom, a little blurred and noisy: a bad photograph."""
+    """Return a bad photograph: darker towards the right and the bottom, blurred and noisy."""
     height, width = pixels.shape[:2]
     light = np.linspace(1, 0.2, width)[None, :] * np.linspace(1, 0.6, height)[:, None]
     return noisy(15)(blurred(1.5)((pixels * light[..., None]).astype(np.uint8)))
@@ -187,14 +187,14 @@ def truth(name: str) -> list[str]:
 
 
 def matches(words: Sequence[str], name: str) -> tuple[int, int]:
-    """Words right, and words in reading and truth together."""
+    """Count the right words, and the words of reading and truth together."""
     wanted = Counter(truth(name))
     given = Counter(word.lower() for word in words)
     return (given & wanted).total(), given.total() + wanted.total()
 
 
 def show(what: str, found: list[Read], names: list[str]) -> float:
-    """Prints and returns word F1 in percent."""
+    """Print and return word F1 in percent."""
     right, all_words = (
         sum(column) for column in zip(*map(matches, (one["words"] for one in found), names), strict=True)
     )

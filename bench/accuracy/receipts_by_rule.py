@@ -1,4 +1,4 @@
-"""Accuracy on the receipts of ../shared/data/sroie, by the definitions of ../shared/eval.
+"""Measure the rules' accuracy on the receipts of ../shared/data/sroie, by the scores of ../shared/eval.
 
 Usage: python -m bench receipts_by_rule [--errors FIELD]
 """
@@ -25,7 +25,7 @@ RARE = 2
 
 
 def answers(extraction: Extraction) -> dict[str, str | None]:
-    """The four fields as the truth writes them."""
+    """Return the four fields in the form of the labels."""
     data = extraction.data
     if not isinstance(data, Receipt):
         return {}
@@ -94,7 +94,7 @@ def report_gate(
 
 
 def coverage(results: dict[str, tuple[Classification, Extraction]], truth: Truth, score: ModuleType) -> None:
-    """Per field: the share answered at the lowest confidence from which 99 and 95 % are right."""
+    """Print for each field the share answered from the lowest confidence with 99, 95 and 90 % right."""
     for field, path in PATHS.items():
         ranking: list[tuple[float, bool]] = []
         for name, (_, extraction) in results.items():

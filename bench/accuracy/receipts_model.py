@@ -1,4 +1,4 @@
-"""What the receipts' learned model reaches, cross-validated by vendor, with memory, and its confidence.
+"""Measure the receipts' model: cross-validated by vendor, with confirmed vendors, and its confidence.
 
 python -m bench receipts_model                    # RapidOCR's readings of ../shared/data/sroie
 python -m bench receipts_model --readings FOLDER  # and our own of its pictures, kept there
@@ -42,7 +42,7 @@ SURE = 0.99
 
 
 def given(one: HeldOut, memory: Memory | None = None) -> dict[str, str]:
-    """The answers as the truth writes them."""
+    """Return the answers in the form of the labels."""
     document = one.document.example.document
     found = {path: Finding(answer.value, answer.spans, 1) for path, answer in one.answers.items()}
     read = extraction(REGISTRY["receipt"], found, Layout(document), step=StepTaken(kind="read", by=""))
@@ -57,7 +57,7 @@ def given(one: HeldOut, memory: Memory | None = None) -> dict[str, str]:
 
 
 def intervals(score: Any, said: Given, truth: Given, groups: Mapping[str, str]) -> str:
-    """Of S2 F1 and doc4, by drawing vendors."""
+    """Return the 95 % intervals of S2 F1 and doc4, by drawing vendors."""
     by_group: dict[str, list[str]] = defaultdict(list)
     for name in said:
         by_group[groups[name]].append(name)
@@ -80,7 +80,7 @@ def intervals(score: Any, said: Given, truth: Given, groups: Mapping[str, str]) 
 
 
 def _hits(score: Any, said: Mapping[str, str], truth: Mapping[str, str]) -> tuple[int, int, bool]:
-    """Right answers, answers and labels together, and whether all are right."""
+    """Return the right answers, the answers and labels together, and whether all are right."""
     right = sum(
         bool(truth.get(field)) and bool(said.get(field)) and score.hit(field, said[field], truth[field], "S2")
         for field in PATHS
@@ -101,7 +101,7 @@ def show(name: str, score: Any, said: Given, truth: Given, groups: Mapping[str, 
 
 
 def confirmed_before(found: Sequence[HeldOut]) -> dict[int, Memory]:
-    """For each fold the memory of everything in the others, as if people had confirmed it."""
+    """Return for each fold a memory of all documents of the others, as if people had confirmed them."""
     memories = {fold: Memory() for fold in range(FOLDS)}
     for one in found:
         example = one.document.example
@@ -112,7 +112,7 @@ def confirmed_before(found: Sequence[HeldOut]) -> dict[int, Memory]:
 
 
 def later(found: Sequence[HeldOut]) -> dict[str, dict[str, str]]:
-    """The second and later receipts of each vendor, those before having been confirmed."""
+    """Return the answers for the second and later receipts of each vendor, the earlier ones confirmed."""
     memory = Memory()
     seen: set[str] = set()
     said: Given = {}
@@ -126,7 +126,7 @@ def later(found: Sequence[HeldOut]) -> dict[str, dict[str, str]]:
 
 
 def report_confidence(found: Sequence[HeldOut], judged: Callable[[HeldOut], bool] = lambda _: True) -> None:
-    """Per field: calibration by the other folds, and the threshold of the other folds carried over.
+    """Print for each field calibration and coverage, with curve and threshold of the other folds.
 
     judged: the readings that are judged, and that thresholds come from; curves come from all, as those that
     are shipped.
@@ -162,7 +162,7 @@ def _show_confidence(path: str, belief: np.ndarray, right: np.ndarray, fold: np.
 
 
 def _threshold(belief: np.ndarray, right: np.ndarray) -> float:
-    """The lowest confidence from which `SURE` are right."""
+    """Return the lowest confidence from which the share `SURE` is right."""
     order = np.argsort(-belief, kind="stable")
     precision = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
     last = np.append(belief[order][:-1] != belief[order][1:], True)
@@ -180,7 +180,7 @@ def _ece(belief: np.ndarray, right: np.ndarray) -> float:
 
 
 def speed(documents: Sequence[Prepared], model: Model) -> None:
-    """Time of one document after reading, rules included, in CPU time."""
+    """Print the CPU time of one document after reading, rules included."""
     some = [one.example.document for one in documents[::5]]
     learned_findings(candidates_of(some[0]), model)
     started = time.process_time()

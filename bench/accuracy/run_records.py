@@ -1,4 +1,4 @@
-"""Accuracy of a finished `docmill run` against the truth, by the shared scorer.
+"""Measure the accuracy of a finished `docmill run` by the shared scorer.
 
 python -m bench run_records sroie out.jsonl
 python -m bench run_records adbuy out.jsonl
@@ -40,7 +40,7 @@ def _counted(values: list[Any]) -> str:
 
 
 def score_receipts(records: Records) -> None:
-    """S0 to S3 and doc4 for company, date, address and total: of all, and of those that passed the gate."""
+    """Print S0 to S3 and doc4 of company, date, address, total: for all, and those that passed the gate."""
     scorer = load_scorer()
     ids = receipts.names_with_pictures()
     labels = receipts.keys()
@@ -64,7 +64,7 @@ def receipt_prediction(record: dict[str, Any] | None) -> dict[str, str | None]:
 
 
 def score_orders(records: Records) -> None:
-    """S2 accuracy per field, with the 95 % interval."""
+    """Print the S2 accuracy of each field with its 95 % interval."""
     scorer = load_scorer()
     hits: dict[str, list[bool]] = {}
     for label in orders.labels():

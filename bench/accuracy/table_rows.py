@@ -1,4 +1,4 @@
-"""Line items of born-digital documents that stand in one row of one table, and tables where none are.
+"""Measure how many line items stand in one row of one table, and how many tables have none.
 
 Usage: python -m bench table_rows [--errors] [--samples FOLDER]. The truth is the XML inside the PDFs of the
 ZUGFeRD corpus and of Order-X, and, with --samples, what `docmill.demo.generate` wrote. An item is found
@@ -63,7 +63,7 @@ def holds(row: list[str], item: Item) -> bool:
 
 
 def _values(text: str) -> set[Decimal]:
-    """What a number may mean: 1.200 is twelve hundred to some."""
+    """Return the possible values of a number: 1.200 may be twelve hundred."""
     digits = "".join(sign for sign in text if sign.isdigit() or sign in ".,")
     head, sign, tail = digits.rpartition("," if digits.rfind(",") > digits.rfind(".") else ".")
     whole = head.replace(".", "").replace(",", "")
@@ -77,7 +77,7 @@ def _values(text: str) -> set[Decimal]:
 
 
 def printed(found: list[Page], item: Item) -> bool:
-    """Whether the item stands on the paper at all."""
+    """Tell whether the item is printed on the paper at all."""
     text = letters_and_digits(" ".join(page.text for page in found))
     return letters_and_digits(item.name)[:12] in text
 

@@ -1,1 +1,1 @@
-"""Web servers and workers as real processes on one machine, one of which is killed: is anything lost?"""
+"""Web servers and workers as real processes, one of which is killed, to show that nothing is lost."""

@@ -79,7 +79,7 @@ async def _run(folder: Path, options: Namespace) -> int:
 
 
 async def _aws(folder: Path, stack: AsyncExitStack) -> dict[str, str]:
-    """Settings for SQS and S3 as an emulator has them."""
+    """Start an emulator of SQS and S3 and return the settings for it."""
     await asyncio.to_thread(subprocess.run, [ROOT / "scripts" / "emulators"], check=True)
     emulator = Emulator(folder)
     stack.push_async_callback(emulator.stop)
@@ -95,7 +95,7 @@ async def _aws(folder: Path, stack: AsyncExitStack) -> dict[str, str]:
 
 
 async def _tried(cluster: Cluster, folder: Path, count: int) -> list[str]:
-    """Everything once through the cluster; what went wrong, in words."""
+    """Send everything through the cluster once; return the faults in words."""
     papers = await asyncio.to_thread(write_papers, folder, count)
     unique = len({paper.content_hash for paper in papers})
     console.print(f"{len(papers)} files, {unique} different ones")
@@ -120,7 +120,7 @@ async def _tried(cluster: Cluster, folder: Path, count: int) -> list[str]:
 async def _upload(
     client: httpx.AsyncClient, papers: Sequence[Paper], webs: Sequence[Member], account: Account
 ) -> None:
-    """All papers, a few at a time, by turns to each web server."""
+    """Upload all papers, a few at a time, to the web servers in turn."""
     left = iter(list(zip(papers, cycle(webs), strict=False)))
 
     async def send() -> None:
@@ -137,7 +137,7 @@ async def _upload(
 
 
 async def _follow(client: httpx.AsyncClient, web: Member, account: Account) -> None:
-    """Note what ends, as a browser would hear of it."""
+    """Record the documents that end, from the live events that a browser gets."""
     stream = client.stream("GET", f"{web.address}api/v1/events", params={"after": 0})
     async with stream as answer:
         async for line in answer.aiter_lines():

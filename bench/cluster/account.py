@@ -1,4 +1,4 @@
-"""What was promised and what became of it."""
+"""The record of accepted uploads and its comparison with the vault at the end."""
 
 import asyncio
 import hashlib
@@ -16,7 +16,7 @@ _AT_ONCE = 8
 
 @dataclass
 class Account:
-    """accepted: document to the hash of its content; ends: how often each document was said to have ended."""
+    """accepted: content hash by document; ends: how many end events each document had."""
 
     accepted: dict[str, str] = field(default_factory=dict[str, str])
     answers: Counter[str] = field(default_factory=Counter[str])
@@ -43,7 +43,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Findings:
-    """What the vault says in the end. faults: every promise that was not kept, in words."""
+    """The state of the vault at the end. faults: every broken promise, in words."""
 
     states: Counter[str]
     attempts: Counter[int]
@@ -51,7 +51,7 @@ class Findings:
 
 
 async def examine(address: str, papers: Sequence[Paper], account: Account) -> Findings:
-    """Ask for every document, its file and its history, and compare them with what was promised."""
+    """Fetch every document with its file and history, and compare them with the accepted uploads."""
     states: Counter[str] = Counter()
     attempts: Counter[int] = Counter()
     faults: list[str] = []
@@ -87,7 +87,7 @@ async def examine(address: str, papers: Sequence[Paper], account: Account) -> Fi
 
 
 async def _listed(client: httpx.AsyncClient) -> set[str]:
-    """Every document that the vault has."""
+    """Fetch every document of the vault."""
     found: set[str] = set()
     address: str | None = "/api/v1/documents?limit=200"
     while address:

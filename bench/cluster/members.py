@@ -33,7 +33,7 @@ class Member:
     killed: bool = False
 
     async def until_ready(self) -> None:
-        """Wait for the line that says so."""
+        """Wait for its line that says that it is ready."""
         assert self.process.stdout is not None
         line = (await asyncio.wait_for(self.process.stdout.readline(), PATIENCE_S)).decode()
         if "http://" not in line:
@@ -41,7 +41,7 @@ class Member:
         self.address = "http://" + line.partition("http://")[2].strip()
 
     async def jobs_in_flight(self, client: httpx.AsyncClient) -> int:
-        """How many documents it works on now, as its metrics say."""
+        """Return how many documents it processes now, by its metrics."""
         text = (await client.get(f"{self.address}metrics")).text
         return round(
             sum(
@@ -53,7 +53,7 @@ class Member:
         )
 
     def attempts(self) -> Counter[str]:
-        """How its attempts ended, as its log says."""
+        """Count the ends of its attempts by kind, from its log."""
         lines = (json.loads(line) for line in self.log_file.read_text().splitlines())
         return Counter(line["status"] for line in lines if line["event"] == "attempt ended")
 
@@ -64,7 +64,7 @@ class Member:
         await self.process.wait()
 
     async def stop(self) -> int:
-        """Ask it to end; its exit code."""
+        """Ask it to end; return its exit code."""
         if self.process.returncode is None:
             self.process.send_signal(signal.SIGTERM)
         return await asyncio.wait_for(self.process.wait(), PATIENCE_S)
@@ -96,7 +96,7 @@ class Cluster:
         return member
 
     async def stop(self) -> list[str]:
-        """End what runs; the names of those that did not end well."""
+        """Stop what runs; return the names of those that did not end well."""
         codes = await asyncio.gather(*(member.stop() for member in self.members))
         ended = zip(self.members, codes, strict=True)
         return [f"{member.name} ended with {code}" for member, code in ended if code and not member.killed]

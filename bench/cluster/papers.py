@@ -1,4 +1,4 @@
-"""What is uploaded: the sample papers, many small invoices, damaged files, and some of it twice."""
+"""The files to upload: samples, many small invoices, damaged files, and some of them twice."""
 
 import hashlib
 import shutil

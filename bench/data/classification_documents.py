@@ -53,7 +53,7 @@ class _Row(NamedTuple):
 
 
 def load(cache: Path, *, kept_only: bool = False) -> list[Labelled]:
-    """All of them; what is not in `cache` is read first, which takes an hour if nothing is, or left out."""
+    """Load all documents. Those not in `cache` are left out, or read first, which takes an hour for all."""
     cache.mkdir(parents=True, exist_ok=True)
     rows = [row for row in _rows() if not kept_only or _place(DATA / row.path, cache).exists()]
     found = [*_receipts(), *asyncio.run(_read(rows, cache)), *samples(cache)]
@@ -69,7 +69,7 @@ def _receipts() -> Iterator[Labelled]:
 
 
 def _rows() -> list[_Row]:
-    """One for each file but the receipts'."""
+    """List a row for each file but the receipts."""
     types = {f"adbuy/pdf/{one['id']}.pdf": one["doc_class"] for one in orders.labels()}
     of_class = {"order": "purchase_order", "invoice": "invoice"}
     rows: dict[str, _Row] = {}
@@ -103,7 +103,7 @@ def _place(path: Path, cache: Path) -> Path:
 
 
 async def _kept(path: Path, cache: Path, pool: Pool) -> Document | None:
-    """As read before or now; None for what cannot be read."""
+    """Return the kept reading, or read the file now; None for a file that cannot be read."""
     kept = _place(path, cache)
     if not kept.exists():
         try:
@@ -127,7 +127,7 @@ async def _converted(path: Path, content_hash: str, pool: Pool) -> Document:
 
 
 def text_layers(path: Path, content_hash: str, options: ReadingOptions) -> Document:
-    """Without recognition, which takes its time on pictures of hundreds of pages."""
+    """Read the text layers only: recognition takes long on pictures of hundreds of pages."""
     opened = tasks.open_original(path, options)
     pages = [page for page in opened.pages[:MOST_PAGES] if page is not None and len(page.words)]
     if not pages:
@@ -136,7 +136,7 @@ def text_layers(path: Path, content_hash: str, options: ReadingOptions) -> Docum
 
 
 def samples(cache: Path) -> list[Labelled]:
-    """Those of `docmill.demo`, by layout."""
+    """Load the samples of `docmill.demo`; their source is their layout."""
     folder = cache / "samples"
     made = generate(folder)
     rows = {sample.path: _Row("", sample.document_type, f"samples {sample.layout}") for sample in made}

@@ -1,4 +1,4 @@
-"""The terms of e-invoices by XPath, written apart from docmill's own tables, to hold those against.
+"""XPaths of the terms of e-invoices, written apart from docmill's own tables to check those.
 
 Each path gives the text of the term in a file of that syntax. Where a syntax has the term in two places, the
 first path that finds a text counts.
@@ -231,7 +231,7 @@ DESPATCH: Paths = {
 
 
 def paths_of(root: Any) -> Paths | None:
-    """The table for a file, by its root; None for a syntax that has none here."""
+    """Return the table for a file by its root; None for a syntax without one."""
     name = etree.QName(root).localname
     customization = " ".join(root.xpath("/*/cbc:CustomizationID/text()", namespaces=_NAMES))
     if name == "Invoice" and "en16931" in customization:
@@ -250,7 +250,7 @@ def paths_of(root: Any) -> Paths | None:
 
 
 def expected(content: bytes) -> dict[str, str | None] | None:
-    """What the file says for each path of its table, lines by index; None if it has no table."""
+    """Return the file's text for each path of its table, lines by index; None without a table."""
     root: Any = etree.fromstring(content.lstrip(b"\xef\xbb\xbf \t\r\n"))
     paths = paths_of(root)
     return None if paths is None else dict(_said(root, paths))
@@ -277,7 +277,7 @@ def _text(element: Any, places: Sequence[str]) -> str | None:
 
 
 def elements(root: Any, path: str) -> list[Any]:
-    """The elements of a header term."""
+    """Return the elements of a header term."""
     paths = paths_of(root)
     return [
         found

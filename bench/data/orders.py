@@ -35,7 +35,7 @@ def is_right(field: str, answer: object, truth: str | None, score: Any) -> bool:
 
 
 def documents(cache: Path) -> Iterator[tuple[str, Document]]:
-    """Every document by its name. What `cache` does not hold is read."""
+    """Yield every document by its name; those not in `cache` are read."""
     cache.mkdir(parents=True, exist_ok=True)
     for path in sorted((DATA / "adbuy/pdf").glob("*.pdf")):
         stored = cache / f"{path.stem}.transcription"
@@ -45,7 +45,7 @@ def documents(cache: Path) -> Iterator[tuple[str, Document]]:
 
 
 def _read(path: Path) -> Document:
-    """The pages by their text layers; others are recognised, which takes seconds each."""
+    """Read the pages by their text layers; others are recognised, which takes seconds each."""
     options = ReadingOptions()
     opened = tasks.open_original(path, options)
     pages = [page or _recognised(path, number, options) for number, page in enumerate(opened.pages, 1)]

@@ -28,7 +28,7 @@ PATHS = {
 
 
 def keys() -> dict[str, dict[str, str]]:
-    """The labels by receipt."""
+    """Load the labels of each receipt."""
     return {path.stem: json.loads(path.read_text()) for path in sorted((SROIE / "key").glob("*.json"))}
 
 
@@ -37,7 +37,7 @@ def names_with_pictures() -> list[str]:
 
 
 def documents() -> Iterator[tuple[str, Document]]:
-    """Every receipt by its name, as RapidOCR read it."""
+    """Yield every receipt by its name, as RapidOCR read it."""
     for path in sorted((SROIE / "ocr").glob("*.json")):
         yield path.stem, _document(path.stem, json.loads(path.read_text())["lines"])
 
@@ -54,7 +54,7 @@ def _document(name: str, lines: list[tuple[list[list[float]], str, float]]) -> D
 
 
 def examples(readings: Path | None) -> Iterator[tuple[str, Example]]:
-    """Each receipt with the name of its reader; `readings` keeps ours, missing ones are made."""
+    """Yield each receipt with the name of its reader. `readings` keeps ours; missing ones are made."""
     labels = keys()
     vendor = vendor_groups(labels)
     truth = {
@@ -69,7 +69,7 @@ def examples(readings: Path | None) -> Iterator[tuple[str, Example]]:
 
 
 def vendor_groups(labels: dict[str, dict[str, str]]) -> dict[str, str]:
-    """The vendor of each receipt; nearly identical names or addresses are one vendor."""
+    """Return the vendor of each receipt; nearly identical names or addresses are one vendor."""
     return vendors(
         {name: key.get("company") or "" for name, key in labels.items()},
         {name: key.get("address") or "" for name, key in labels.items()},

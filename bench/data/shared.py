@@ -10,7 +10,7 @@ DATA = SHARED / "data"
 
 
 def load_scorer() -> Any:
-    """`score.py` as a module. Raises SystemExit where the shared data is absent."""
+    """Load `score.py` as a module. Raises SystemExit where the shared data is absent."""
     path = SHARED / "eval/score.py"
     if not path.exists():
         raise SystemExit(f"{path} is not here: the real documents are not part of docmill")

@@ -1,1 +1,1 @@
-"""Fits of constants that src holds."""
+"""Commands that fit constants of src."""

@@ -57,7 +57,7 @@ def text_of(path: Path) -> str:
 
 
 def share(counts: Counter[str], before: str, kind: str) -> float:
-    """How often that kind follows what is before."""
+    """Return the smoothed probability of a class after the classes before it."""
     shorter = share(counts, before[1:], kind) if before else 1 / len(KINDS)
     seen = sum(counts[before + one] for one in KINDS)
     return (counts[before + kind] + SMOOTHING * shorter) / (seen + SMOOTHING)

@@ -1,4 +1,4 @@
-"""Reads the words of PDFs with pdfplumber, run in an environment of its own. Prints pages and seconds."""
+"""Read the words of PDFs with pdfplumber, in an environment of its own, and print pages and seconds."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""Runs in an environment of its own: pgqueuer's jobs per second.
+"""Print pgqueuer's jobs per second; runs in an environment of its own.
 
 Arguments: database URL, number of jobs, and `rows` if each job shall claim and complete an ingestion.
 """

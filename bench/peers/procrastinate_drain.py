@@ -1,4 +1,4 @@
-"""Runs in an environment of its own: procrastinate's jobs per second.
+"""Print procrastinate's jobs per second; runs in an environment of its own.
 
 Arguments: database URL, number of jobs.
 """

@@ -1,1 +1,1 @@
-"""Time and memory: each of these may need a quiet machine."""
+"""Measurements of time and memory; most need a quiet machine."""

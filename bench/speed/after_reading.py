@@ -1,4 +1,4 @@
-"""What a document costs once it is read, offline: its type, its fields, its verdict, by kind of document.
+"""Measure the CPU time of a document after reading, offline: type, fields and verdict, by kind of document.
 
 Usage: python -m bench after_reading --receipts FOLDER --orders FOLDER --invoices FOLDER [--every 4]
 
@@ -34,7 +34,7 @@ from docmill.understanding.user_schemas.extractor import OwnExtractor
 
 
 class Cost(NamedTuple):
-    """CPU seconds of the steps."""
+    """CPU seconds of each step."""
 
     classify: float
     extract: float
@@ -42,7 +42,7 @@ class Cost(NamedTuple):
 
 
 def cost(document: Document, own: Schema | None) -> Cost:
-    """One document through the three steps, as the pool's children take it."""
+    """Take one document through the three steps, as the pool's children do."""
     at = [time.process_time()]
     said = asyncio.run(EInvoiceClassifier(LearnedClassifier()).classify(document))
     at.append(time.process_time())

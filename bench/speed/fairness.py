@@ -1,4 +1,4 @@
-"""How long a document of one page takes while others keep every process busy, with and without fair turns.
+"""Measure the time of a one-page document while others keep every process busy, with and without fair turns.
 
 Pages are stood for by tasks that sleep: what is measured is who waits for whom.
 """
@@ -21,7 +21,7 @@ Load = Callable[[Pool, bool], Awaitable[None]]
 
 
 async def read(pool: Pool, tenant: str, document: str, pages: int, *, fair: bool) -> None:
-    """A document, as many pages at a time as there are processes."""
+    """Read a document, as many pages at a time as there are processes."""
     account = on_account_of(tenant, document) if fair else contextlib.nullcontext()
     ahead = asyncio.Semaphore(pool.workers)
 
@@ -51,7 +51,7 @@ LOADS: dict[str, Load] = {
 
 
 async def latencies(load: Load, *, fair: bool) -> list[float]:
-    """Seconds of one-page documents, one after the other, under the load."""
+    """Return the seconds of one-page documents, one after the other, under the load."""
     found: list[float] = []
     async with Pool(WORKERS) as pool:
         await read(pool, "warm", "warm", WORKERS, fair=fair)

@@ -1,4 +1,4 @@
-"""Malformed, malicious and merely odd files: each must end in a result or a refusal, in time and in memory.
+"""Read malformed, malicious and odd files: each must end in a result or a refusal, in time and in memory.
 
 Forbidden: an unhandled exception, more than 30 s in all attempts, more than 1.5 GB of parent and children, a
 queue that is stuck afterwards, a file opened for writing outside the work folder, a try at the network. The
@@ -73,7 +73,7 @@ class Outcome:
 
 
 async def attempt(pool: Pool, original: Original, folder: Path) -> str:
-    """What became of the file: `result`, `partial`, the code of a refusal."""
+    """Return the outcome of the file: `result`, `partial`, or the code of a refusal."""
     for number in range(1, ATTEMPTS + 1):
         try:
             document = await LocalConverter(pool).convert(original)
@@ -120,7 +120,7 @@ async def measure(pool: Pool, path: Path) -> Outcome:
 
 
 def resident_bytes() -> int:
-    """The memory of this process and its children."""
+    """Return the memory of this process and its children."""
     children = list[str]()
     for task in Path("/proc/self/task").iterdir():
         children += (task / "children").read_text().split()
@@ -135,7 +135,7 @@ def _resident(pid: str) -> int:
 
 
 def trespasses(log: Path) -> Iterator[tuple[str, str]]:
-    """File and call for every call that no reader may make, out of what strace saw of the children."""
+    """Yield file and call of every forbidden system call of the children, from the log of strace."""
     path = ""
     children: set[str] = set()
     for line in log.read_text(errors="replace").splitlines():
@@ -162,7 +162,7 @@ def is_trespass(call: str) -> bool:
 
 
 def mark(path: Path) -> None:
-    """A call that strace sees."""
+    """Make a system call that names the file in the log of strace."""
     with contextlib.suppress(OSError):
         Path(f"{MARK}{path}").touch()
 
@@ -185,7 +185,7 @@ def keep(outcome: Outcome, results: Path) -> None:
 
 
 def run(files: list[Path], results: Path) -> None:
-    """Read in a process under strace."""
+    """Read the files in a process under strace."""
     if not files:
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -68,7 +68,7 @@ def _process(command: str, settings: Settings, *arguments: str) -> Generator[psu
 
 
 def _seconds(process: psutil.Process) -> float:
-    """What a process and its children have computed so far."""
+    """Return the CPU seconds of a process and its children."""
     return sum(sum(each.cpu_times()[:2]) for each in (process, *process.children(recursive=True)))
 
 
@@ -85,7 +85,7 @@ async def _until_ready(url: str) -> None:
 
 
 async def _waits(service: Service, address: str) -> list[float]:
-    """Seconds from an ingestion's creation to its claim."""
+    """Upload documents one by one; return the seconds from each ingestion's creation to its claim."""
     async with httpx.AsyncClient(base_url=address) as client:
         for number in range(UPLOADS):
             # Of no known type: it is done at once, and the worker is idle again when the next one comes.

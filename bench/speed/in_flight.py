@@ -53,7 +53,7 @@ async def measure(in_flight: int, measured_s: int) -> None:
 
 
 async def _lags(seconds: float) -> list[float]:
-    """By how much each tick came late."""
+    """Return by how many seconds each tick of the event loop came late."""
     lags: list[float] = []
     end = time.perf_counter() + seconds
     while (now := time.perf_counter()) < end:

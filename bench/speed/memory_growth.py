@@ -1,4 +1,4 @@
-"""Memory over many documents: how much more parent and children hold at the end than near the start."""
+"""Measure how much more memory parent and children hold after many documents than after few."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ QUICK_S = 1.5
 
 
 def found(folder: Path) -> list[Path]:
-    """Small documents of every kind: our own samples, and real ones where the shared data is."""
+    """List small documents of every kind: the samples, and real ones where the shared data is."""
     generate(folder)
     places = [folder / "documents", DATA / "office", DATA / "mail", DATA / "formats"]
     paths = sorted(path for place in places for path in place.rglob("*") if path.is_file())
@@ -43,7 +43,7 @@ async def read(converter: LocalConverter, path: Path) -> float:
 
 
 async def run(count: int, folder: Path, workers: int) -> list[tuple[int, int]]:
-    """Documents read, and bytes held then."""
+    """Read `count` documents; return the bytes held after each twentieth of them."""
     curve: list[tuple[int, int]] = []
     async with Pool(workers) as pool:
         converter = LocalConverter(pool)

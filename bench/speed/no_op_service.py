@@ -1,4 +1,4 @@
-"""A service whose steps do nothing, so that what is left is the protocol: for benchmarks of the worker."""
+"""A service whose steps do nothing, so that benchmarks of the worker measure its protocol alone."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -77,7 +77,7 @@ class NoOp:
 
 @asynccontextmanager
 async def service_on(folder: Path, **worker: Any) -> AsyncGenerator[Service]:
-    """A service on an embedded PostgreSQL of its own with the durability it always has."""
+    """Open a service on an embedded PostgreSQL of its own with its default durability."""
     settings = Settings(data_dir=folder)
     settings = settings.model_copy(update={"worker": settings.worker.model_copy(update=worker)})
     async with open_service(settings) as service:

@@ -1,4 +1,4 @@
-"""Pages per second of PDFs with a text layer: reading in this process against bare PDFium and pdfplumber.
+"""Measure the pages per second of PDFs with a text layer, beside bare PDFium and pdfplumber.
 
 Bare PDFium loads the page, extracts its text and asks for every character's box; reading also finds words,
 lines and reading order, form values, and pictures that hold text. Both read the same files from disk in the
@@ -33,7 +33,7 @@ MOST_LONG = 1.2
 
 
 def born_digital() -> list[Path]:
-    """The PDFs of which every page has a text layer, and none is a picture with old OCR under it."""
+    """List the PDFs of which every page has a text layer that is not old OCR of a picture."""
     every = sorted([*(DATA / "adbuy" / "pdf").glob("*.pdf"), *(DATA / "einvoice").rglob("*.pdf")])
     return [path for path in every if all(page and page.words.texts for page in read(path))]
 
@@ -61,7 +61,7 @@ def reading(path: Path) -> int:
 
 
 def long_document(files: list[Path], folder: Path) -> Path:
-    """One PDF made of the pages of many."""
+    """Make one PDF of the pages of many."""
     path = folder / "long.pdf"
     with pikepdf.new() as made:
         for file in files:
@@ -74,7 +74,7 @@ def long_document(files: list[Path], folder: Path) -> Path:
 
 
 def whole(path: Path) -> int:
-    """Every page, in as many steps as the service takes."""
+    """Read every page, in as many steps as the service does; return their number."""
     opened = open_original(path, OPTIONS)
     for first in range(OPTIONS.pages_per_task + 1, opened.page_count + 1, OPTIONS.pages_per_task):
         read_text(path, first, min(first + OPTIONS.pages_per_task - 1, opened.page_count), OPTIONS)
@@ -88,7 +88,7 @@ def seconds_of(path: Path) -> float:
 
 
 def linearity(files: list[Path]) -> float:
-    """Seconds of the whole document over four times those of its quarters."""
+    """Return the seconds of a long document, divided by those of its four quarters."""
     with tempfile.TemporaryDirectory() as folder:
         path = long_document(files, Path(folder))
         quarters: list[Path] = []
@@ -103,7 +103,7 @@ def linearity(files: list[Path]) -> float:
 
 
 def pdfplumber(files: list[Path]) -> float:
-    """Pages per second."""
+    """Return the pages per second of pdfplumber, run in an environment of its own."""
     subprocess.run([ROOT / "scripts" / "emulators", "peers"], check=True)
     python = ROOT / ".emulators" / "peers" / "bin" / "python"
     script = ROOT / "bench" / "peers" / "pdfplumber_words.py"

@@ -1,4 +1,4 @@
-"""What it costs a document to be read with 1,000 reviewed documents in the vault: on a database of its own.
+"""Measure the cost of corrections for a document in a vault with 1,000 reviewed documents.
 
 Usage: python -m bench review_lookup [--documents 1000] [--vendors 40]
 
@@ -43,7 +43,7 @@ ROWS = 40
 
 
 def document(vendor: int, number: int) -> Document:
-    """A receipt of a vendor."""
+    """Make a receipt of a vendor."""
     words = random.Random(vendor)
     goods = [f"{''.join(words.choices('abcdefghiklmnorstu', k=7))}" for _ in range(4 * ROWS)]
     rows = [f"Vendor {goods[0]} Limited", f"({100000 + vendor}-X)", "12 High Street", f"Receipt {number:06}"]
@@ -65,7 +65,7 @@ def document(vendor: int, number: int) -> Document:
 
 
 async def review(service: Service, vendor: int, number: int) -> UUID:
-    """A document of which a person has said four values."""
+    """Store a document that a person has reviewed, with four values."""
     tenant_id, document_id, ingestion_id = service.default_tenant_id, new_id(), new_id()
     path = f"transcriptions/{document_id}"
     read = document(vendor, number)

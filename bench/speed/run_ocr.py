@@ -1,4 +1,4 @@
-"""Pictures a minute through `docmill run`, beside OCRmyPDF and bare RapidOCR on both cores.
+"""Measure the pictures per minute of `docmill run`, beside OCRmyPDF and bare RapidOCR.
 
 Each has as many processes, and its time holds everything from the start of the first to the last result,
 loading of models included. They take turns, there and back, so that a slow spell of the machine does not
@@ -100,7 +100,7 @@ def run_docmill(folder: Path, processes: int) -> float:
 
 
 def run_ocrmypdf(folder: Path, processes: int) -> float:
-    """As many commands at a time as processes, each with one worker."""
+    """Run as many commands at a time as processes, each with one worker."""
     with tempfile.TemporaryDirectory() as out, ThreadPool(processes) as pool:
         started = time.perf_counter()
         pool.map(partial(_ocrmypdf, jobs=1, out=Path(out)), sorted(folder.iterdir()), chunksize=1)
@@ -110,7 +110,7 @@ def run_ocrmypdf(folder: Path, processes: int) -> float:
 
 
 def run_ocrmypdf_once(folder: Path, processes: int) -> float:
-    """One command with as many workers. Making the PDF does not count."""
+    """Run one command with as many workers; making the PDF is not timed."""
     with tempfile.TemporaryDirectory() as out:
         whole = Path(out) / "whole.pdf"
         pages = [Image.open(path) for path in sorted(folder.iterdir())]

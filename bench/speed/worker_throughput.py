@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def docmill(folder: Path, count: int) -> float:
-    """Documents per second."""
+    """Return the documents per second of docmill."""
     return asyncio.run(_drained(folder, count))
 
 
@@ -94,7 +94,7 @@ async def _until_empty(service: Service) -> None:
 
 
 def _server_seconds(folder: Path) -> float:
-    """What the server's processes have computed so far."""
+    """Return the CPU seconds of the server's processes."""
     total = 0.0
     for process in psutil.process_iter():
         try:
@@ -106,7 +106,7 @@ def _server_seconds(folder: Path) -> float:
 
 
 def peer(folder: Path, name: str, count: int, *arguments: str) -> float:
-    """Jobs per second."""
+    """Return the jobs per second of another queue."""
     if arguments:
         asyncio.run(_filled(folder, count))
     server = EmbeddedPostgres(folder / "postgres")
