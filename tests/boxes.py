@@ -8,9 +8,9 @@ from typing import Any
 
 from docmill.model.document import Document, Part
 from docmill.model.result import Classification, Extraction, Schema, Verdict
+from docmill.pipeline import Steps
 from docmill.ports import Original, PageJournal, PartFile
 from docmill.schemas.types import Receipt
-from docmill.service.processing.process import Stages
 from docmill.understanding.router import GateRouter
 
 Content = str | dict[str, Any]
@@ -31,8 +31,8 @@ class Boxes:
         self.running = self.most_running = 0
         self._blank = blank
 
-    def stages(self) -> Stages:
-        return Stages(converter=self, classifier=self, extractor=self, router=GateRouter(self), unpacker=self)
+    def steps(self) -> Steps:
+        return Steps(converter=self, classifier=self, extractor=self, router=GateRouter(self), unpacker=self)
 
     async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
         del pages

@@ -10,11 +10,11 @@ from docmill.errors import TransientError
 from docmill.model.document import Document, Usage
 from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, Verdict
 from docmill.model.steps_taken import StepTaken
+from docmill.pipeline import Steps
 from docmill.ports import Original, PageJournal
 from docmill.schemas.types import Invoice
 from docmill.service.app import Service
 from docmill.service.intake.accept import Accepted
-from docmill.service.processing.process import Stages
 from docmill.service.store import dead_letters, documents, ingestions
 from docmill.service.store.claims import Outcome
 from docmill.service.store.dead_letters import DeadLetterRow
@@ -69,8 +69,8 @@ class Script:
     model_errors: list[TransientError] = field(default_factory=list[TransientError])
     classify_error: Exception | None = None
 
-    def stages(self) -> Stages:
-        return Stages(
+    def steps(self) -> Steps:
+        return Steps(
             converter=_Converter(self),
             classifier=_Classifier(self),
             extractor=_Extractor(self),

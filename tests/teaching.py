@@ -6,11 +6,12 @@ import numpy as np
 
 from docmill.model.document import Document, Page, Words
 from docmill.model.result import Classification, Schema
+from docmill.pipeline import Steps
 from docmill.ports import Original, PageJournal
 from docmill.schemas.registry import REGISTRY
-from docmill.service.processing.process import Stages
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.pooled import PooledExtractor, PooledLessons
+from docmill.understanding.pooled import PooledExtractor
+from docmill.understanding.router import GateRouter
 from docmill.workers.pool import Pool
 
 _WIDTH, _HEIGHT = 60, 40
@@ -62,18 +63,17 @@ class Types:
         return Classification(document_type=self._type, title="A paper", confidence=1)
 
 
-def stages(
+def steps(
     pool: Pool,
     document_type: str,
     schemas: Mapping[str, Schema] = REGISTRY,
     models: Mapping[str, str] | None = None,
-) -> Stages:
+) -> Steps:
     """What such a worker does."""
-    return Stages(
+    return Steps(
         TextPages(),
         Types(document_type),
         PooledExtractor(pool, models),
-        RuleGate(),
-        lessons=PooledLessons(pool, models),
+        GateRouter(RuleGate()),
         schemas=schemas,
     )

@@ -25,8 +25,8 @@ from docmill.errors import (
 from docmill.model import codec
 from docmill.model.document import Document, Part, Usage
 from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, Verdict
-from docmill.pipeline import Steps, TimeLimits, process
-from docmill.ports import Findings, Original, PageJournal, PartFile, Ref
+from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
+from docmill.ports import Findings, Journal, Original, PageJournal, PartFile, Ref
 from docmill.resilience.spending import Spending
 from docmill.schemas.types import Receipt
 from docmill.testing.understanding import FakeClassifier
@@ -34,6 +34,7 @@ from docmill.understanding.llm.meter import Meter
 from docmill.understanding.model_answers import ModelReader
 from docmill.understanding.router import GateRouter
 
+MakeIO = Callable[..., DocumentIO]
 REF = Ref(key="a.pdf", name="a.pdf")
 FREE, PAID = Usage(), Usage(input_tokens=9)
 CALL = Usage(input_tokens=100, output_tokens=10, model="small", cost=Decimal("0.01"))
@@ -106,15 +107,26 @@ class Judging:
 
 
 @pytest.fixture
-def steps(tmp_path: Path, make_document: Callable[..., Document]) -> Steps:
+def steps(make_document: Callable[..., Document]) -> Steps:
     return Steps(
-        reader=MemoryReader({"a.pdf": b"%PDF"}, tmp_path),
         converter=Converting(make_document("Total   12.50")),
         classifier=Classifying(),
         extractor=Extracting(),
         router=GateRouter(Judging()),
-        exporter=MemoryExporter(),
     )
+
+
+@pytest.fixture
+def io(tmp_path: Path) -> MakeIO:
+    """From a file in memory into memory, with the given parts instead."""
+
+    def make(journal: Journal | None = None, **parts: object) -> DocumentIO:
+        usual = DocumentIO(
+            MemoryReader({"a.pdf": b"%PDF"}, tmp_path), MemoryExporter(), journal or MemoryJournal()
+        )
+        return replace(usual, **parts)  # pyright: ignore[reportArgumentType]
+
+    return make
 
 
 class Naming:
@@ -125,16 +137,16 @@ class Naming:
         return classification.model_copy(update={"title": f"{extraction.document_type}, named"})
 
 
-async def test_a_document_is_named_by_its_fields(steps: Steps) -> None:
-    result = await process(REF, replace(steps, namer=Naming()), MemoryJournal())
+async def test_a_document_is_named_by_its_fields(io: MakeIO, steps: Steps) -> None:
+    result = await process(REF, replace(steps, namer=Naming()), io())
 
     assert result.classification.title == f"{result.classification.document_type}, named"
 
 
-async def test_a_document_goes_from_its_source_to_its_export(steps: Steps) -> None:
+async def test_a_document_goes_from_its_source_to_its_export(io: MakeIO, steps: Steps) -> None:
     exporter = MemoryExporter()
 
-    result = await process(REF, replace(steps, exporter=exporter), MemoryJournal())
+    result = await process(REF, steps, io(exporter=exporter))
 
     assert exporter.results["a.pdf"] is result
     assert result.extraction is not None
@@ -144,19 +156,21 @@ async def test_a_document_goes_from_its_source_to_its_export(steps: Steps) -> No
     assert {"read", "transcribe", "classify", "extract"} <= set(result.timings_s)
 
 
-async def test_a_retry_reuses_the_transcription(steps: Steps, make_document: Callable[..., Document]) -> None:
+async def test_a_retry_reuses_the_transcription(
+    io: MakeIO, steps: Steps, make_document: Callable[..., Document]
+) -> None:
     converter, journal = Converting(make_document("Total   12.50")), MemoryJournal()
     steps = replace(steps, converter=converter)
 
-    await process(REF, steps, journal)
-    await process(REF, steps, journal)
+    await process(REF, steps, io(journal))
+    await process(REF, steps, io(journal))
 
     assert converter.calls == 1
     assert codec.loads(await journal.get("transcription") or b"").text == "Total   12.50"
 
 
 async def test_an_unreadable_transcription_is_made_anew(
-    steps: Steps, make_document: Callable[..., Document]
+    io: MakeIO, steps: Steps, make_document: Callable[..., Document]
 ) -> None:
     document = replace(make_document("Total   12.50"), preprocessed_pdf=b"%PDF pictures")
     converter, journal = Converting(document), MemoryJournal()
@@ -164,8 +178,8 @@ async def test_an_unreadable_transcription_is_made_anew(
     await journal.put("preprocessed", b"torn, too")
     steps = replace(steps, converter=converter)
 
-    await process(REF, steps, journal)
-    await process(REF, steps, journal, attempt=2)
+    await process(REF, steps, io(journal))
+    await process(REF, steps, io(journal), attempt=2)
 
     assert converter.calls == 1
     assert codec.loads(await journal.get("transcription") or b"").text == "Total   12.50"
@@ -173,14 +187,14 @@ async def test_an_unreadable_transcription_is_made_anew(
 
 
 async def test_a_transcription_of_a_newer_release_waits_for_it_and_is_no_attempt(
-    steps: Steps, make_document: Callable[..., Document]
+    io: MakeIO, steps: Steps, make_document: Callable[..., Document]
 ) -> None:
     converter, journal = Converting(make_document("Total   12.50")), MemoryJournal()
     newer = zstandard.compress(b'{"format": 99}')
     await journal.put("transcription", newer)
 
     with pytest.raises(ServerError, match="newer release") as caught:
-        await process(REF, replace(steps, converter=converter), journal)
+        await process(REF, replace(steps, converter=converter), io(journal))
 
     assert not caught.value.attempted
     assert converter.calls == 0
@@ -188,7 +202,7 @@ async def test_a_transcription_of_a_newer_release_waits_for_it_and_is_no_attempt
 
 
 async def test_preprocessed_pictures_are_kept_before_the_transcription_that_speaks_of_them(
-    steps: Steps, make_document: Callable[..., Document]
+    io: MakeIO, steps: Steps, make_document: Callable[..., Document]
 ) -> None:
     class Noting(MemoryJournal):
         def __init__(self) -> None:
@@ -202,8 +216,8 @@ async def test_preprocessed_pictures_are_kept_before_the_transcription_that_spea
     document = replace(make_document("Total   12.50"), preprocessed_pdf=b"%PDF pictures")
     journal = Noting()
 
-    result = await process(REF, replace(steps, converter=Converting(document)), journal)
-    await process(REF, replace(steps, converter=Converting(document)), journal)
+    result = await process(REF, replace(steps, converter=Converting(document)), io(journal))
+    await process(REF, replace(steps, converter=Converting(document)), io(journal))
 
     assert journal.put_so_far == ["preprocessed", "transcription"]
     assert await journal.get("preprocessed") == b"%PDF pictures"
@@ -231,10 +245,10 @@ class Hearing:
         self.found.append(findings)
 
 
-async def test_the_observer_hears_the_start_and_end_of_each_step_in_order(steps: Steps) -> None:
+async def test_the_observer_hears_the_start_and_end_of_each_step_in_order(io: MakeIO, steps: Steps) -> None:
     observer = Hearing()
 
-    await process(REF, steps, MemoryJournal(), observer)
+    await process(REF, steps, io(observer=observer))
 
     assert observer.steps == ["read", "transcribe", "classify", "extract", "export"]
     assert observer.ended == [(step, None) for step in observer.steps]
@@ -244,33 +258,35 @@ async def test_the_observer_hears_the_start_and_end_of_each_step_in_order(steps:
     assert classified.classification == Classification(document_type="receipt", title="Receipt", confidence=1)
 
 
-async def test_the_observer_hears_which_error_ended_a_step(steps: Steps) -> None:
+async def test_the_observer_hears_which_error_ended_a_step(io: MakeIO, steps: Steps) -> None:
     away, late = Hearing(), Hearing()
     error = NetworkError("away")
 
-    await process(REF, replace(steps, classifier=Classifying(error=error)), MemoryJournal(), away)
+    await process(REF, replace(steps, classifier=Classifying(error=error)), io(observer=away))
     await process(
-        REF, replace(steps, classifier=Endless(), limits=TimeLimits(classify_s=0.01)), MemoryJournal(), late
+        REF, replace(steps, classifier=Endless(), limits=TimeLimits(classify_s=0.01)), io(observer=late)
     )
 
     assert dict(away.ended)["classify"] is error
     assert isinstance(dict(late.ended)["classify"], TimeLimitError)
 
 
-async def test_a_failed_classification_leaves_the_document_without_title(steps: Steps) -> None:
+async def test_a_failed_classification_leaves_the_document_without_title(io: MakeIO, steps: Steps) -> None:
     failing = replace(steps, classifier=Classifying(error=NetworkError("away")))
 
-    result = await process(REF, failing, MemoryJournal())
+    result = await process(REF, failing, io())
 
     assert result.classification == Classification()
     assert result.extraction is not None
 
 
-async def test_a_classifier_that_never_answers_is_cancelled_and_the_document_is_of_use(steps: Steps) -> None:
+async def test_a_classifier_that_never_answers_is_cancelled_and_the_document_is_of_use(
+    io: MakeIO, steps: Steps
+) -> None:
     classifier = Endless()
 
     result = await process(
-        REF, replace(steps, classifier=classifier, limits=TimeLimits(classify_s=0.01)), MemoryJournal()
+        REF, replace(steps, classifier=classifier, limits=TimeLimits(classify_s=0.01)), io()
     )
 
     assert classifier.cancelled
@@ -280,16 +296,16 @@ async def test_a_classifier_that_never_answers_is_cancelled_and_the_document_is_
 
 @pytest.mark.parametrize(("confidence", "title"), [(0.5, "a.pdf"), (0.49, None)])
 async def test_a_document_that_says_no_title_is_called_by_its_file_if_its_kind_is_sure(
-    steps: Steps, confidence: float, title: str | None
+    io: MakeIO, steps: Steps, confidence: float, title: str | None
 ) -> None:
     untitled = FakeClassifier(Classification(confidence=confidence))
 
-    result = await process(REF, replace(steps, classifier=untitled), MemoryJournal())
+    result = await process(REF, replace(steps, classifier=untitled), io())
 
     assert result.classification.title == title
 
 
-async def test_a_classifier_is_told_the_tags_in_use(steps: Steps) -> None:
+async def test_a_classifier_is_told_the_tags_in_use(io: MakeIO, steps: Steps) -> None:
     async def tags() -> list[str]:
         return ["Rent", "Paper"]
 
@@ -298,35 +314,35 @@ async def test_a_classifier_is_told_the_tags_in_use(steps: Steps) -> None:
             del original
             return Classification(title="Lease", tags=document.tags_in_use)
 
-    result = await process(REF, replace(steps, classifier=Tagging(), tags=tags), MemoryJournal())
+    result = await process(REF, replace(steps, classifier=Tagging()), io(tags=tags))
 
     assert result.classification.tags == ("Rent", "Paper")
 
 
-async def test_a_document_whose_classifier_was_not_asked_waits_for_it(steps: Steps) -> None:
+async def test_a_document_whose_classifier_was_not_asked_waits_for_it(io: MakeIO, steps: Steps) -> None:
     waiting = replace(steps, classifier=Classifying(error=NetworkError("left alone", attempted=False)))
 
     with pytest.raises(NetworkError) as caught:
-        await process(REF, waiting, MemoryJournal())
+        await process(REF, waiting, io())
 
     assert caught.value.step == "classify"
 
 
-async def test_a_setup_that_cannot_classify_is_for_a_person_to_mend(steps: Steps) -> None:
+async def test_a_setup_that_cannot_classify_is_for_a_person_to_mend(io: MakeIO, steps: Steps) -> None:
     failing = replace(steps, classifier=Classifying(error=UnauthorizedError("no key")))
 
     with pytest.raises(UnauthorizedError):
-        await process(REF, failing, MemoryJournal())
+        await process(REF, failing, io())
 
 
 async def test_an_unsupported_type_is_completed_under_its_file_name(
-    steps: Steps, make_document: Callable[..., Document]
+    io: MakeIO, steps: Steps, make_document: Callable[..., Document]
 ) -> None:
     refusal = UnsupportedFileTypeError("cannot read films", media_type="video/mp4")
     exporter = MemoryExporter()
-    steps = replace(steps, converter=Converting(make_document("x"), error=refusal), exporter=exporter)
+    steps = replace(steps, converter=Converting(make_document("x"), error=refusal))
 
-    result = await process(REF, steps, MemoryJournal())
+    result = await process(REF, steps, io(exporter=exporter))
 
     assert (result.classification.title, result.media_type) == ("a.pdf", "video/mp4")
     assert result.refusal == "cannot read films"
@@ -334,37 +350,37 @@ async def test_an_unsupported_type_is_completed_under_its_file_name(
 
 
 async def test_an_error_says_which_step_it_came_from(
-    steps: Steps, make_document: Callable[..., Document]
+    io: MakeIO, steps: Steps, make_document: Callable[..., Document]
 ) -> None:
     steps = replace(steps, converter=Converting(make_document("x"), error=ServerError("full")))
 
     with pytest.raises(ServerError) as caught:
-        await process(REF, steps, MemoryJournal())
+        await process(REF, steps, io())
 
     assert caught.value.step == "transcribe"
 
 
-async def test_a_missing_original_is_an_error_of_the_read_step(steps: Steps) -> None:
+async def test_a_missing_original_is_an_error_of_the_read_step(io: MakeIO, steps: Steps) -> None:
     with pytest.raises(CorruptError, match="gone") as caught:
-        await process(Ref("b.pdf", "b.pdf"), steps, MemoryJournal())
+        await process(Ref("b.pdf", "b.pdf"), steps, io())
 
     assert caught.value.step == "read"
 
 
-async def test_a_step_over_its_limit_is_cancelled(steps: Steps) -> None:
+async def test_a_step_over_its_limit_is_cancelled(io: MakeIO, steps: Steps) -> None:
     steps = replace(steps, extractor=Extracting(endless=True), limits=TimeLimits(extract_s=0.01))
 
     with pytest.raises(TimeLimitError, match=r"'extract' took longer than 0\.01 s") as caught:
-        await process(REF, steps, MemoryJournal())
+        await process(REF, steps, io())
 
     assert caught.value.step == "extract"
 
 
-async def test_the_limit_of_the_whole_document_holds_too(steps: Steps) -> None:
+async def test_the_limit_of_the_whole_document_holds_too(io: MakeIO, steps: Steps) -> None:
     steps = replace(steps, extractor=Extracting(endless=True), limits=TimeLimits(document_s=0.05))
 
     with pytest.raises(TimeLimitError) as caught:
-        await process(REF, steps, MemoryJournal())
+        await process(REF, steps, io())
 
     assert caught.value.step == "process"
 
@@ -387,10 +403,12 @@ class Silent:
 
 
 @pytest.mark.parametrize("limits", [TimeLimits(extract_s=0.5), TimeLimits(document_s=0.5)])
-async def test_what_rules_found_survives_a_model_that_never_answers(steps: Steps, limits: TimeLimits) -> None:
+async def test_what_rules_found_survives_a_model_that_never_answers(
+    io: MakeIO, steps: Steps, limits: TimeLimits
+) -> None:
     router = GateRouter(Judging(), [ModelReader(Silent())], limit_s=600)
 
-    result = await process(REF, replace(steps, router=router, limits=limits), MemoryJournal())
+    result = await process(REF, replace(steps, router=router, limits=limits), io())
 
     assert result.extraction is not None
     assert "gross_total" in result.extraction.evidence
@@ -425,14 +443,16 @@ class Telling:
         return self._found
 
 
-async def test_what_a_model_may_say_later_is_not_exported_before_the_last_attempt(steps: Steps) -> None:
+async def test_what_a_model_may_say_later_is_not_exported_before_the_last_attempt(
+    io: MakeIO, steps: Steps
+) -> None:
     exporter = MemoryExporter()
-    steps = replace(steps, exporter=exporter, extractor=Wanting(ServerError("down")))
+    steps = replace(steps, extractor=Wanting(ServerError("down")))
 
     with pytest.raises(ServerError, match="down") as caught:
-        await process(REF, steps, MemoryJournal(), attempt=2, max_attempts=3)
+        await process(REF, steps, io(exporter=exporter), attempt=2, max_attempts=3)
     nothing = dict(exporter.results)
-    result = await process(REF, steps, MemoryJournal(), attempt=3, max_attempts=3)
+    result = await process(REF, steps, io(exporter=exporter), attempt=3, max_attempts=3)
 
     assert caught.value.step == "extract"
     assert nothing == {}
@@ -440,13 +460,14 @@ async def test_what_a_model_may_say_later_is_not_exported_before_the_last_attemp
 
 
 async def test_a_title_that_a_model_may_say_later_is_waited_for_too_and_the_reason_says_it(
+    io: MakeIO,
     steps: Steps,
 ) -> None:
     steps = replace(steps, classifier=Telling(RateLimitedError("slow", retry_after_s=7)))
 
     with pytest.raises(RateLimitedError) as caught:
-        await process(REF, steps, MemoryJournal(), attempt=1, max_attempts=2)
-    result = await process(REF, steps, MemoryJournal(), attempt=2, max_attempts=2)
+        await process(REF, steps, io(), attempt=1, max_attempts=2)
+    result = await process(REF, steps, io(), attempt=2, max_attempts=2)
 
     assert (caught.value.step, caught.value.retry_after_s) == ("classify", 7)
     assert result.classification.title == "Receipt"
@@ -454,47 +475,48 @@ async def test_a_title_that_a_model_may_say_later_is_waited_for_too_and_the_reas
     assert result.extraction.reason == "no model said what it is: it failed (rate_limited): slow"
 
 
-async def test_a_model_that_refuses_the_document_is_not_waited_for(steps: Steps) -> None:
+async def test_a_model_that_refuses_the_document_is_not_waited_for(io: MakeIO, steps: Steps) -> None:
     steps = replace(steps, classifier=Telling(AiContentBlockedError("not this")))
 
-    result = await process(REF, steps, MemoryJournal(), max_attempts=3)
+    result = await process(REF, steps, io(), max_attempts=3)
 
     assert result.extraction is not None
     assert result.extraction.reason == "no model said what it is: it failed (ai_content_blocked): not this"
 
 
-async def test_a_document_waits_as_long_as_nobody_could_be_asked(steps: Steps) -> None:
+async def test_a_document_waits_as_long_as_nobody_could_be_asked(io: MakeIO, steps: Steps) -> None:
     left_alone = ServerError("left alone", retry_after_s=30, attempted=False)
     steps = replace(steps, extractor=Wanting(left_alone))
 
     with pytest.raises(ServerError) as caught:
-        await process(REF, steps, MemoryJournal(), attempt=3, max_attempts=3)
+        await process(REF, steps, io(), attempt=3, max_attempts=3)
 
     assert not caught.value.attempted
 
 
 @pytest.mark.parametrize("usage", [FREE, PAID])
 async def test_a_document_waits_for_a_person_who_must_mend_a_model_and_shows_what_rules_found(
-    steps: Steps, usage: Usage
+    io: MakeIO, steps: Steps, usage: Usage
 ) -> None:
     observer = Hearing()
     steps = replace(steps, extractor=Wanting(UnauthorizedError("no key"), usage=usage))
 
     with pytest.raises(UnauthorizedError) as caught:
-        await process(REF, steps, MemoryJournal(), observer, attempt=3, max_attempts=3)
+        await process(REF, steps, io(observer=observer), attempt=3, max_attempts=3)
 
     assert caught.value.step == "extract"
     assert observer.found[-1].extraction is not None
 
 
 async def test_a_document_waits_for_a_person_who_must_mend_the_model_that_says_what_it_is(
+    io: MakeIO,
     steps: Steps,
 ) -> None:
     observer = Hearing()
     steps = replace(steps, classifier=Telling(UnauthorizedError("no key"), usage=FREE))
 
     with pytest.raises(UnauthorizedError) as caught:
-        await process(REF, steps, MemoryJournal(), observer, attempt=3, max_attempts=3)
+        await process(REF, steps, io(observer=observer), attempt=3, max_attempts=3)
 
     assert caught.value.step == "classify"
     assert observer.found[-1].classification is not None
@@ -502,6 +524,7 @@ async def test_a_document_waits_for_a_person_who_must_mend_the_model_that_says_w
 
 
 async def test_what_there_is_counts_where_a_model_refuses_one_document_alone_at_its_last_attempt(
+    io: MakeIO,
     steps: Steps,
 ) -> None:
     alone = UnauthorizedError("403")
@@ -509,43 +532,43 @@ async def test_what_there_is_counts_where_a_model_refuses_one_document_alone_at_
     steps = replace(steps, extractor=Wanting(alone))
 
     with pytest.raises(UnauthorizedError):
-        await process(REF, steps, MemoryJournal(), attempt=2, max_attempts=3)
-    result = await process(REF, steps, MemoryJournal(), attempt=3, max_attempts=3)
+        await process(REF, steps, io(), attempt=2, max_attempts=3)
+    result = await process(REF, steps, io(), attempt=3, max_attempts=3)
 
     assert result.extraction is not None
     assert "gross_total" in result.extraction.evidence
 
 
-async def test_an_attempt_in_which_another_model_was_paid_counts(steps: Steps) -> None:
+async def test_an_attempt_in_which_another_model_was_paid_counts(io: MakeIO, steps: Steps) -> None:
     left_alone = ServerError("left alone", retry_after_s=30, attempted=False)
     steps = replace(steps, extractor=Wanting(left_alone, usage=PAID))
 
     with pytest.raises(ServerError, match="left alone") as caught:
-        await process(REF, steps, MemoryJournal(), attempt=1, max_attempts=2)
-    result = await process(REF, steps, MemoryJournal(), attempt=2, max_attempts=2)
+        await process(REF, steps, io(), attempt=1, max_attempts=2)
+    result = await process(REF, steps, io(), attempt=2, max_attempts=2)
 
     assert caught.value.attempted
     assert caught.value.retry_after_s == 30
     assert result.extraction is not None
 
 
-async def test_what_a_model_said_a_document_is_is_not_asked_again(steps: Steps) -> None:
+async def test_what_a_model_said_a_document_is_is_not_asked_again(io: MakeIO, steps: Steps) -> None:
     classifier, journal = Telling(), MemoryJournal()
     failing = replace(steps, classifier=classifier, extractor=Wanting(ServerError("down")))
 
     with pytest.raises(ServerError):
-        await process(REF, failing, journal, attempt=1, max_attempts=2)
-    result = await process(REF, failing, journal, attempt=2, max_attempts=2)
+        await process(REF, failing, io(journal), attempt=1, max_attempts=2)
+    result = await process(REF, failing, io(journal), attempt=2, max_attempts=2)
 
     assert classifier.calls == 1
     assert result.classification.title == "Receipt"
 
 
-async def test_a_stored_classification_that_cannot_be_read_is_made_anew(steps: Steps) -> None:
+async def test_a_stored_classification_that_cannot_be_read_is_made_anew(io: MakeIO, steps: Steps) -> None:
     classifier, journal = Telling(), MemoryJournal()
     await journal.put("classification", b"half a fi")
 
-    await process(REF, replace(steps, classifier=classifier), journal, attempt=2, max_attempts=2)
+    await process(REF, replace(steps, classifier=classifier), io(journal), attempt=2, max_attempts=2)
 
     assert classifier.calls == 1
 
@@ -567,15 +590,15 @@ class Paying:
         return found.model_copy(update={"usage": meter.usage})
 
 
-async def test_what_failed_attempts_have_cost_counts_with_the_document(steps: Steps) -> None:
+async def test_what_failed_attempts_have_cost_counts_with_the_document(io: MakeIO, steps: Steps) -> None:
     journal, totals = MemoryJournal(), list[Usage]()
     spending = Spending(changed=totals.append)
 
     failing = replace(steps, extractor=Paying(ServerError("down")))
     with pytest.raises(ServerError):
-        await process(REF, failing, journal, spending=spending)
+        await process(REF, failing, io(journal), spending=spending)
     later = Spending(spending.total, changed=totals.append)
-    result = await process(REF, replace(steps, extractor=Paying()), journal, attempt=2, spending=later)
+    result = await process(REF, replace(steps, extractor=Paying()), io(journal), attempt=2, spending=later)
 
     assert totals == [CALL, CALL.plus(CALL)]
     assert result.usage == later.total == CALL.plus(CALL)
@@ -583,18 +606,20 @@ async def test_what_failed_attempts_have_cost_counts_with_the_document(steps: St
 
 
 async def test_what_a_step_says_of_its_own_cost_counts_once_and_reading_is_paid_once(
-    steps: Steps, make_document: Callable[..., Document]
+    io: MakeIO, steps: Steps, make_document: Callable[..., Document]
 ) -> None:
     read = replace(make_document("Total   12.50"), usage=CALL)
     journal, spending = MemoryJournal(), Spending()
     steps = replace(steps, converter=Converting(read), classifier=Telling(usage=CALL))
 
     with pytest.raises(ServerError):
-        await process(REF, replace(steps, extractor=Paying(ServerError("down"))), journal, spending=spending)
+        await process(
+            REF, replace(steps, extractor=Paying(ServerError("down"))), io(journal), spending=spending
+        )
     result = await process(
-        REF, replace(steps, extractor=Paying()), journal, attempt=2, spending=Spending(spending.total)
+        REF, replace(steps, extractor=Paying()), io(journal), attempt=2, spending=Spending(spending.total)
     )
-    uncounted = await process(REF, replace(steps, extractor=Extracting()), journal, attempt=3)
+    uncounted = await process(REF, replace(steps, extractor=Extracting()), io(journal), attempt=3)
 
     assert spending.total.cost == 3 * CALL.cost
     assert result.usage
@@ -614,12 +639,12 @@ async def test_a_budget_is_that_of_the_document_and_not_of_the_attempt() -> None
 
 
 async def test_a_time_out_that_is_not_ours_passes_through(
-    steps: Steps, make_document: Callable[..., Document]
+    io: MakeIO, steps: Steps, make_document: Callable[..., Document]
 ) -> None:
     steps = replace(steps, converter=Converting(make_document("x"), error=TimeoutError()))
 
     with pytest.raises(TimeoutError):
-        await process(REF, steps, MemoryJournal())
+        await process(REF, steps, io())
 
 
 class Unpacking:
@@ -657,15 +682,15 @@ ATTACHED = (Part("a.pdf", "attachment"), Part("b.pdf", "attachment"))
 
 
 async def test_parts_are_taken_out_and_handed_on(
-    steps: Steps, tmp_path: Path, make_document: Callable[..., Document]
+    io: MakeIO, steps: Steps, tmp_path: Path, make_document: Callable[..., Document]
 ) -> None:
     mail = replace(make_document("Total   12.50"), parts=ATTACHED)
     receiver = Receiving(tmp_path)
 
     result = await process(
         REF,
-        replace(steps, converter=Converting(mail), unpacker=Unpacking(), receiver=receiver),
-        MemoryJournal(),
+        replace(steps, converter=Converting(mail), unpacker=Unpacking()),
+        io(receiver=receiver),
     )
 
     assert receiver.received == {"a.pdf": "a.pdf", "b.pdf": "b.pdf"}
@@ -675,15 +700,15 @@ async def test_parts_are_taken_out_and_handed_on(
 
 
 async def test_parts_that_cannot_be_taken_out_say_why_and_do_not_stop_the_whole(
-    steps: Steps, tmp_path: Path, make_document: Callable[..., Document]
+    io: MakeIO, steps: Steps, tmp_path: Path, make_document: Callable[..., Document]
 ) -> None:
     mail = replace(make_document("Total   12.50"), parts=ATTACHED)
     receiver = Receiving(tmp_path, error=TooLargeError("nested too deep"))
 
     result = await process(
         REF,
-        replace(steps, converter=Converting(mail), unpacker=Unpacking(), receiver=receiver),
-        MemoryJournal(),
+        replace(steps, converter=Converting(mail), unpacker=Unpacking()),
+        io(receiver=receiver),
     )
 
     assert receiver.received == {"a.pdf": None, "b.pdf": None}
@@ -694,14 +719,14 @@ async def test_parts_that_cannot_be_taken_out_say_why_and_do_not_stop_the_whole(
 
 @pytest.mark.parametrize("count", [2, 12])
 async def test_what_only_holds_others_is_named_and_not_extracted(
-    steps: Steps, make_document: Callable[..., Document], count: int
+    io: MakeIO, steps: Steps, make_document: Callable[..., Document], count: int
 ) -> None:
     names = [f"{number}.pdf" for number in range(count)]
     archive = Document("0" * 64, "application/zip", [], parts=tuple(Part(name, "member") for name in names))
     scan = replace(make_document("x"), parts=tuple(Part(name, "section", 1, 1) for name in names))
 
     for document in (archive, scan):
-        result = await process(REF, replace(steps, converter=Converting(document)), MemoryJournal())
+        result = await process(REF, replace(steps, converter=Converting(document)), io())
 
         assert result.classification.title == "a.pdf"
         assert result.classification.document_type == "other"

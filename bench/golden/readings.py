@@ -17,14 +17,15 @@ from typing import Any, NamedTuple
 from bench.golden.records import Record, error_record
 from docmill import (
     DocmillError,
+    DocumentIO,
     Original,
     Ref,
     Result,
     Schema,
     Steps,
-    offline_steps,
     process,
     reading_pool,
+    steps_for,
 )
 
 STEP = "transcription"
@@ -156,9 +157,13 @@ def _without_original(call: Callable[..., Any]) -> Callable[..., Any]:
 @asynccontextmanager
 async def _steps(jobs: int, schema: Schema | None = None) -> AsyncGenerator[Steps]:
     async with reading_pool(jobs) as pool:
-        nothing = Reader(Path("/dev/null"), "")
-        steps = offline_steps(pool, reader=nothing, exporter=Nowhere(), schema=schema)
-        yield replace(steps, classifier=Unseeing(steps.classifier), extractor=Unseeing(steps.extractor))
+        steps = steps_for(pool, schema=schema)
+        yield replace(
+            steps,
+            classifier=Unseeing(steps.classifier),
+            extractor=Unseeing(steps.extractor),
+            router=Unseeing(steps.router),
+        )
 
 
 async def read_files(files: Mapping[str, Path], jobs: int, done: Callable[[list[Reading]], None]) -> None:
@@ -180,9 +185,9 @@ async def _read(source: str, path: Path, name: str, steps: Steps) -> list[Readin
     journal = Journal()
     with TemporaryDirectory(prefix="docmill-golden-") as folder:
         parts = Parts(Path(folder))
-        its = replace(steps, reader=Reader(path, content_hash), receiver=parts)
+        io = DocumentIO(Reader(path, content_hash), Nowhere(), journal, receiver=parts)
         try:
-            await process(Ref(source, name), its, journal)
+            await process(Ref(source, name), steps, io)
         except DocmillError as error:
             if STEP in journal.kept:
                 raise
@@ -218,9 +223,9 @@ async def understood(
 
 async def _understood(reading: Reading, steps: Steps) -> Record:
     reader = Reader(Path("/dev/null"), reading.content_hash)
-    its = replace(steps, reader=reader, unpacker=None)
+    io = DocumentIO(reader, Nowhere(), Journal(reading.transcription))
     try:
-        result = await process(Ref(reading.source, reading.name), its, Journal(reading.transcription))
+        result = await process(Ref(reading.source, reading.name), replace(steps, unpacker=None), io)
     except DocmillError as error:
         return error_record(reading.source, error)
     return result_record(reading.source, result)

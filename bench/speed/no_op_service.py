@@ -9,7 +9,7 @@ from typing import Any
 
 from docmill.model.document import Document, Page, Words
 from docmill.model.result import Classification, Extraction, Result, Schema, Verdict
-from docmill.pipeline import Steps, process
+from docmill.pipeline import DocumentIO, Steps, process
 from docmill.ports import Judged, Original, PageJournal, Ref
 from docmill.schemas.types import Other
 from docmill.service.app import Service, open_service
@@ -69,10 +69,9 @@ class NoOp:
 
     async def attempt(self, lease: Lease) -> Result:
         """Process the lease's document by the pipeline that all documents take."""
-        steps = Steps(self, self, self, self, self, LeaseExporter(lease, "no-op"))
-        return await process(
-            Ref(lease.claim.file_path, lease.claim.file_name), steps, self, LeaseObserver(lease)
-        )
+        steps = Steps(self, self, self, self)
+        io = DocumentIO(self, LeaseExporter(lease, "no-op"), self, observer=LeaseObserver(lease))
+        return await process(Ref(lease.claim.file_path, lease.claim.file_name), steps, io)
 
 
 @asynccontextmanager

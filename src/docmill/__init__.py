@@ -4,17 +4,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from docmill.api import Extracted, aextract, extract
+    from docmill.api import Extracted, aextract, aprocess_file, extract, process_file
     from docmill.errors import DocmillError, DocumentError, SetupError, TransientError
     from docmill.model.document import Box, Cell, Document, Page, Table, Words
     from docmill.model.result import Classification, Evidence, Extraction, Failure, Result, Schema, Verdict
-    from docmill.pipeline import Steps, TimeLimits, process
+    from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
     from docmill.ports import Original, Ref
-    from docmill.wiring import aprocess_file, offline_steps, process_file, reading_pool
+    from docmill.wiring import reading_pool, steps_for
 
 _HOME = {
     "docmill.errors": ("DocmillError", "DocumentError", "SetupError", "TransientError"),
-    "docmill.api": ("Extracted", "aextract", "extract"),
+    "docmill.api": ("Extracted", "aextract", "aprocess_file", "extract", "process_file"),
     "docmill.model.document": ("Box", "Cell", "Document", "Page", "Table", "Words"),
     "docmill.model.result": (
         "Classification",
@@ -25,8 +25,8 @@ _HOME = {
         "Schema",
         "Verdict",
     ),
-    "docmill.wiring": ("aprocess_file", "offline_steps", "process_file", "reading_pool"),
-    "docmill.pipeline": ("Steps", "TimeLimits", "process"),
+    "docmill.wiring": ("reading_pool", "steps_for"),
+    "docmill.pipeline": ("DocumentIO", "Steps", "TimeLimits", "process"),
     "docmill.ports": ("Original", "Ref"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
@@ -38,6 +38,7 @@ __all__ = [
     "DocmillError",
     "Document",
     "DocumentError",
+    "DocumentIO",
     "Evidence",
     "Extracted",
     "Extraction",
@@ -57,10 +58,10 @@ __all__ = [
     "aextract",
     "aprocess_file",
     "extract",
-    "offline_steps",
     "process",
     "process_file",
     "reading_pool",
+    "steps_for",
 ]
 
 

@@ -1,23 +1,27 @@
-"""A user's own schema, read from one file: the shortest way to typed data."""
+"""docmill for programs: read one file, by its own type or by a schema of yours."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from pydantic import BaseModel
 
+from docmill.batch.folder import FolderReader
 from docmill.batch.in_memory import MemoryExporter, MemoryJournal
-from docmill.errors import UnsupportedFileTypeError
+from docmill.errors import MisconfiguredError, UnsupportedFileTypeError
 from docmill.model.result import Evidence, Result, Schema, Verdict
-from docmill.pipeline import process
+from docmill.pipeline import DocumentIO, process
 from docmill.ports import Ref
-from docmill.reading.files.options import ReadingOptions
 from docmill.schemas.user_schemas import schema_of, words_of
 from docmill.understanding.user_schemas.learned import model_in
-from docmill.wiring import READING, offline_steps, reader_of, reading_pool, waited_for
+from docmill.wiring import NOTHING_LEARNED, READING, reading_pool, steps_for
 
 Model = TypeVar("Model", bound=BaseModel)
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -34,8 +38,37 @@ class Extracted(Generic[Model]):
     result: Result
 
 
+def _synchronous(
+    function: Callable[_Given, Coroutine[Any, Any, _Found]],
+) -> Callable[_Given, _Found]:
+    """The coroutine function as one that waits. Within a running event loop it raises MisconfiguredError."""
+
+    @wraps(function)
+    def wait(*args: _Given.args, **options: _Given.kwargs) -> _Found:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(function(*args, **options))
+        raise MisconfiguredError(
+            "an event loop is running here, as in a notebook; "
+            f"write: await docmill.{getattr(function, '__name__', 'process')}(…)"
+        )
+
+    wait.__name__ = wait.__qualname__ = wait.__name__.removeprefix("a")
+    return wait
+
+
+async def aprocess_file(path: Path | str, *, passwords: Sequence[str] = ()) -> Result:
+    """One file through all steps, in a child process, with nothing but this machine.
+
+    passwords: to try if the file is protected. For many files, keep a pool: see `reading_pool`, `steps_for`
+    and `process`. Raises DocmillError.
+    """
+    return await _process(Path(path), passwords)
+
+
 @overload
-def extract(
+async def aextract(
     source: Path | str,
     schema: type[Model],
     *,
@@ -46,7 +79,7 @@ def extract(
 
 
 @overload
-def extract(
+async def aextract(
     source: Path | str,
     schema: Mapping[str, Any] | Schema | str,
     *,
@@ -56,7 +89,7 @@ def extract(
 ) -> Extracted[BaseModel]: ...
 
 
-def extract(
+async def aextract(
     source: Path | str,
     schema: type[BaseModel] | Mapping[str, Any] | Schema | str,
     *,
@@ -72,45 +105,9 @@ def extract(
     Raises DocmillError; MisconfiguredError if the schema is none, UnsupportedFileTypeError for a file that
     cannot be read or that only holds others.
     """
-    call = aextract(source, cast("Any", schema), labels=labels, model=model, passwords=passwords)
-    return waited_for(call, instead="aextract")
-
-
-@overload
-async def aextract(
-    source: Path | str,
-    schema: type[Model],
-    *,
-    labels: Mapping[str, Sequence[str]] | None = None,
-    model: Path | str | None = None,
-    passwords: Sequence[str] = (),
-) -> Extracted[Model]: ...
-
-
-@overload
-async def aextract(
-    source: Path | str,
-    schema: Mapping[str, Any] | Schema | str,
-    *,
-    labels: Mapping[str, Sequence[str]] | None = None,
-    model: Path | str | None = None,
-    passwords: Sequence[str] = (),
-) -> Extracted[BaseModel]: ...
-
-
-async def aextract(
-    source: Path | str,
-    schema: type[BaseModel] | Mapping[str, Any] | Schema | str,
-    *,
-    labels: Mapping[str, Sequence[str]] | None = None,
-    model: Path | str | None = None,
-    passwords: Sequence[str] = (),
-) -> Extracted[Any]:
-    """`extract` for code within an event loop, such as a notebook."""
     wanted = schema_of(schema, labels={path: words_of(words) for path, words in (labels or {}).items()})
-    learned = None if model is None else model_in(Path(model))
-    reading = replace(READING, passwords=tuple(passwords))
-    result = await _processed(Path(source), wanted, reading, learned)
+    learned = NOTHING_LEARNED if model is None else {wanted.name: model_in(Path(model))}
+    result = await _process(Path(source), passwords, wanted, learned)
     if result.extraction is None:
         reason = result.refusal or f"{str(source)!r} holds several documents; take out the one to read"
         raise UnsupportedFileTypeError(reason, media_type=result.media_type)
@@ -118,11 +115,29 @@ async def aextract(
     return Extracted(cast("Any", found.data), found.evidence, result.verdict or Verdict(), result)
 
 
-async def _processed(path: Path, schema: Schema, reading: ReadingOptions, model: str | None) -> Result:
-    reader = reader_of(path)
-    models = {} if model is None else {schema.name: model}
+process_file = _synchronous(aprocess_file)
+extract = _synchronous(aextract)
+
+
+async def _process(
+    path: Path,
+    passwords: Sequence[str],
+    schema: Schema | None = None,
+    learned: Mapping[str, str] = NOTHING_LEARNED,
+) -> Result:
+    io = DocumentIO(_reader_of(path), MemoryExporter(), MemoryJournal())
     async with reading_pool(1) as pool:
-        steps = offline_steps(
-            pool, reader=reader, exporter=MemoryExporter(), reading=reading, schema=schema, models=models
+        steps = steps_for(
+            pool, reading=replace(READING, passwords=tuple(passwords)), schema=schema, learned=learned
         )
-        return await process(Ref(path.name, path.name), steps, MemoryJournal())
+        return await process(Ref(path.name, path.name), steps, io)
+
+
+def _reader_of(path: Path) -> FolderReader:
+    if path.is_dir():
+        raise MisconfiguredError(
+            f"{str(path)!r} is a folder; give one file, or use `docmill run` for all of it"
+        )
+    if not path.exists():
+        raise MisconfiguredError(f"there is no file {str(path)!r}; give one that exists")
+    return FolderReader(path)

@@ -114,40 +114,52 @@ class PartLimits:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Who does what. Without a receiver, parts are named and not taken out.
+    """What is done with every document, and by what. Without an unpacker, parts are named and not taken out.
 
     schemas: by document type. schema: the one to read whatever the document is; None for that of its type.
-    tags: asked for those in use where the documents belong, the most used first.
-    teacher: who is heard before fields are read. namer: who makes title and fields say the same.
-    fingerprint: of everything that results depend on besides the file.
+    namer: makes the title and the fields say the same. fingerprint: of everything that results depend on
+    besides the file. reads_in_turns: whether the converter first of all waits for its turn in a pool; until
+    then work on the document has not begun.
     """
 
-    reader: Reader
     converter: Converter
     classifier: Classifier
     extractor: Extractor
     router: Router
-    exporter: Exporter
     limits: TimeLimits = TimeLimits()
     unpacker: Unpacker | None = None
-    receiver: PartsReceiver | None = None
     schemas: Mapping[str, Schema] = field(default_factory=lambda: REGISTRY)
     schema: Schema | None = None
-    tags: Callable[[], Awaitable[Sequence[str]]] | None = None
-    teacher: Teacher | None = None
     namer: Namer | None = None
     fingerprint: str = ""
+    reads_in_turns: bool = False
 
     def schema_for(self, classification: Classification) -> Schema:
         """What is to be read from a document of this kind."""
         return self.schema or self.schemas.get(classification.document_type) or self.schemas["other"]
 
 
+@dataclass(frozen=True, slots=True)
+class DocumentIO:
+    """Where one document comes from, where its results go, and what is known where it belongs.
+
+    journal: keeps finished steps for the next attempt. receiver: takes its parts. observer: hears how far it
+    is. tags: asked for those in use, the most used first. teacher: heard before fields are read.
+    """
+
+    reader: Reader
+    exporter: Exporter
+    journal: Journal
+    receiver: PartsReceiver | None = None
+    observer: Observer | None = None
+    tags: Callable[[], Awaitable[Sequence[str]]] | None = None
+    teacher: Teacher | None = None
+
+
 async def process(
     ref: Ref,
     steps: Steps,
-    journal: Journal,
-    observer: Observer | None = None,
+    io: DocumentIO,
     *,
     attempt: int = 1,
     max_attempts: int = 1,
@@ -161,13 +173,13 @@ async def process(
     spends is counted there. Raises what the steps raise, with the error's `step` set, such an error of a
     model, too; TimeLimitError when a limit is reached. An unsupported type is a result, not an error.
     """
-    clock = _Clock(observer)
+    clock = _Clock(io.observer)
     with (spending or Spending()).counting() as counted:
         async with _Limited("process", steps.limits.document_s) as limit:
             pages = JournalOfPages(
-                journal, steps.fingerprint, limit, page_s=steps.limits.page_s, observer=observer
+                io.journal, steps.fingerprint, limit, page_s=steps.limits.page_s, observer=io.observer
             )
-            found = await _found(ref, _Attempt(steps, journal, pages, clock, attempt, counted))
+            found = await _found(ref, _Attempt(steps, io, pages, clock, attempt, counted))
             result = replace(found, timings_s=clock.timings_s, attempt=attempt)
             error = _retry_error(result)
             if error is not None and (attempt < max_attempts or _costs_no_attempt(error)):
@@ -180,7 +192,7 @@ async def process(
                 )
                 raise error
             async with clock.step("export", steps.limits.export_s):
-                await steps.exporter.export(ref, result)
+                await io.exporter.export(ref, result)
     return result
 
 
@@ -189,7 +201,7 @@ class _Attempt:
     """What every step of an attempt works with. number: from 1."""
 
     steps: Steps
-    journal: Journal
+    io: DocumentIO
     pages: JournalOfPages
     clock: "_Clock"
     number: int
@@ -198,9 +210,9 @@ class _Attempt:
 
 async def _found(ref: Ref, attempt: _Attempt) -> Result:
     """What there is to be found out about a document."""
-    steps, clock = attempt.steps, attempt.clock
+    steps, io, clock = attempt.steps, attempt.io, attempt.clock
     async with clock.step("read", steps.limits.read_s):
-        original = await steps.reader.read(ref)
+        original = await io.reader.read(ref)
     try:
         async with clock.step("transcribe"):
             document = await _transcription(original, attempt)
@@ -210,9 +222,9 @@ async def _found(ref: Ref, attempt: _Attempt) -> Result:
         await clock.record(Findings(media_type=error.media_type))
         raise
     await clock.record(Findings(media_type=document.media_type, document=document))
-    if document.parts and steps.unpacker and steps.receiver:
+    if document.parts and steps.unpacker and io.receiver:
         async with clock.step("unpack", steps.limits.unpack_s):
-            parts = await _received(ref, original, document, steps.unpacker, steps.receiver)
+            parts = await _received(ref, original, document, steps.unpacker, io.receiver)
         document = replace(document, parts=tuple(parts))
     result = (
         _collection(ref, original, document)
@@ -223,7 +235,7 @@ async def _found(ref: Ref, attempt: _Attempt) -> Result:
 
 
 async def _transcription(original: Original, attempt: _Attempt) -> Document:
-    journal, pages, spending = attempt.journal, attempt.pages, attempt.spending
+    journal, pages, spending = attempt.io.journal, attempt.pages, attempt.spending
     stored = await journal.get("transcription")
     document = None if stored is None else await _stored_document(stored)
     if document is not None:
@@ -282,7 +294,7 @@ async def _received(
 
 
 async def _understood(ref: Ref, original: Original, document: Document, attempt: _Attempt) -> Result:
-    steps, clock = attempt.steps, attempt.clock
+    steps, io, clock = attempt.steps, attempt.io, attempt.clock
     classification = await _classification(document, original, attempt)
     if classification != Classification():
         await clock.record(Findings(classification=classification))
@@ -291,7 +303,7 @@ async def _understood(ref: Ref, original: Original, document: Document, attempt:
     if classification.usage.cost:  # of the same budget
         asked = replace(document, usage=document.usage.plus(classification.usage))
     async with clock.step("extract", steps.limits.extract_s):
-        taught = await steps.teacher.taught(document, schema) if steps.teacher else schema
+        taught = await io.teacher.taught(document, schema) if io.teacher else schema
         before = attempt.spending.attempt
         first = await steps.extractor.extract(asked, taught, original)
         extraction, verdict = await steps.router.judge(first, asked, schema, original)
@@ -363,18 +375,18 @@ async def _classification(document: Document, original: Original, attempt: _Atte
 
     What a model said in an earlier attempt is not asked again.
     """
-    steps, journal = attempt.steps, attempt.journal
+    steps, io = attempt.steps, attempt.io
     try:
         async with attempt.clock.step("classify", steps.limits.classify_s):
-            if attempt.number > 1 and (stored := await _stored_classification(journal)) is not None:
+            if attempt.number > 1 and (stored := await _stored_classification(io.journal)) is not None:
                 return stored
-            if steps.tags is not None:
-                document = replace(document, tags_in_use=tuple(await steps.tags()))
+            if io.tags is not None:
+                document = replace(document, tags_in_use=tuple(await io.tags()))
             before = attempt.spending.attempt
             found = await steps.classifier.classify(document, original)
             attempt.spending.count_reported(found.usage, since=before)
             if found.model_error is None and not found.usage.is_nothing:
-                await journal.put("classification", zstandard.compress(found.model_dump_json().encode()))
+                await io.journal.put("classification", zstandard.compress(found.model_dump_json().encode()))
             return found
     except (TransientError, DocumentError) as error:
         if isinstance(error, TransientError) and not error.attempted:

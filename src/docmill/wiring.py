@@ -1,35 +1,78 @@
-"""The pipeline that needs nothing but this machine: no network, no key, no server."""
+"""The steps of docmill, put together: the same for the library, for runs over folders and for the vault."""
 
-import asyncio
 import os
-from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
-from docmill.batch.folder import FolderReader
-from docmill.batch.in_memory import MemoryExporter, MemoryJournal
-from docmill.errors import MisconfiguredError
-from docmill.model.result import Result, Schema
-from docmill.pipeline import Steps, TimeLimits, process
-from docmill.ports import Exporter, Reader, Ref
+from docmill.model.result import Schema
+from docmill.pipeline import Steps, TimeLimits
+from docmill.ports import Classifier, Gate
 from docmill.reading.convert import LocalConverter
 from docmill.reading.engines.engine import PageReader
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.page_source import PageSource
 from docmill.reading.unpack import PooledUnpacker
+from docmill.schemas.registry import REGISTRY
 from docmill.understanding.gate import RuleGate
+from docmill.understanding.model_answers import ModelReader
 from docmill.understanding.pooled import PooledClassifier, PooledExtractor
+from docmill.understanding.ports import SecondReader
 from docmill.understanding.router import GateRouter
 from docmill.understanding.second_look import SecondLook
 from docmill.understanding.types.retelling import FieldNamer
 from docmill.workers.pool import Pool
 
-Found = TypeVar("Found")
+if TYPE_CHECKING:
+    from docmill.understanding.llm.asking import Asker
+    from docmill.understanding.llm.windows import Pictures
 
 READING = ReadingOptions()
 LIMITS = TimeLimits()
-NO_MODELS: Mapping[str, str] = {}
+NOTHING_LEARNED: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModels:
+    """Language models that may be asked.
+
+    for_fields: by what they are called in reasons, in the order in which they are asked for doubted fields.
+    for_types: says what documents are; None for the rules. budget: US dollars for a document; None for no
+    limit. limit_s: for all models of one step together.
+    """
+
+    for_fields: "Mapping[str, Asker]"
+    for_types: "Asker | None" = None
+    budget: Decimal | None = None
+    limit_s: float | None = None
+
+    def classifier(self, otherwise: Classifier, pictures: "Pictures | None" = None) -> Classifier:
+        """The model that says what documents are, or `otherwise`."""
+        if self.for_types is None:
+            return otherwise
+        from docmill.understanding.llm.classifier import LlmClassifier  # noqa: PLC0415 - loads the library
+
+        return LlmClassifier(
+            self.for_types, otherwise, pictures=pictures, budget=self.budget, limit_s=self.limit_s
+        )
+
+    def router(
+        self, gate: Gate, readers: Sequence[SecondReader] = (), pictures: "Pictures | None" = None
+    ) -> GateRouter:
+        """What asks `readers` for doubted fields, then the models."""
+        if not self.for_fields:
+            return GateRouter(gate, readers)
+        from docmill.understanding.llm.extractor import LlmExtractor  # noqa: PLC0415 - loads the library
+
+        models = [
+            ModelReader(LlmExtractor(asker, budget=self.budget, name=name, pictures=pictures))
+            for name, asker in self.for_fields.items()
+        ]
+        return GateRouter(gate, [*readers, *models], budget=self.budget, limit_s=self.limit_s)
+
+
+NO_LANGUAGE_MODELS = LanguageModels({})
 
 
 def reading_pool(workers: int | None = None) -> Pool:
@@ -37,75 +80,33 @@ def reading_pool(workers: int | None = None) -> Pool:
     return Pool(workers or os.cpu_count() or 1)
 
 
-def offline_steps(
+def steps_for(
     pool: Pool,
     *,
-    reader: Reader,
-    exporter: Exporter,
     reading: ReadingOptions = READING,
     limits: TimeLimits = LIMITS,
-    readers: Sequence[PageReader] = (),
+    engines: Sequence[PageReader] = (),
+    schemas: Mapping[str, Schema] = REGISTRY,
     schema: Schema | None = None,
-    models: Mapping[str, str] = NO_MODELS,
+    learned: Mapping[str, str] = NOTHING_LEARNED,
+    models: LanguageModels = NO_LANGUAGE_MODELS,
 ) -> Steps:
-    """Steps that read in `pool` and understand by rule. readers: see `LocalConverter`.
+    """Steps that read and understand in `pool`, and ask language models only where some are given.
 
-    schema: the one to read whatever a document is. models: what was learned, by the names of schemas, as
-    `model_in` of understanding.user_schemas.learned has it.
+    engines: of recognition, see `LocalConverter`. schemas: by document type. schema: the one to read whatever
+    a document is. learned: by the names of schemas, as `model_in` of understanding.user_schemas.learned has
+    it.
     """
+    pages = PageSource(pool, reading)
     return Steps(
-        reader=reader,
-        converter=LocalConverter(pool, reading, readers),
-        classifier=PooledClassifier(pool),
-        extractor=PooledExtractor(pool, models),
-        router=GateRouter(RuleGate(), [SecondLook(PageSource(pool, reading))]),
-        exporter=exporter,
+        converter=LocalConverter(pool, reading, engines),
+        classifier=models.classifier(PooledClassifier(pool), pages),
+        extractor=PooledExtractor(pool, learned),
+        router=models.router(RuleGate(), [SecondLook(pages)], pages),
         limits=limits,
         unpacker=PooledUnpacker(pool, reading),
+        schemas=schemas,
         schema=schema,
         namer=FieldNamer(),
+        reads_in_turns=True,
     )
-
-
-def waited_for(call: Coroutine[Any, Any, Found], *, instead: str) -> Found:
-    """What the call gives, from code that is not asynchronous.
-
-    Raises MisconfiguredError within a running event loop, and names what to use `instead`.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(call)
-    call.close()
-    raise MisconfiguredError(
-        f"an event loop is running here, as in a notebook; write: await docmill.{instead}(…)"
-    )
-
-
-def reader_of(path: Path) -> FolderReader:
-    """What reads this one file. Raises MisconfiguredError if there is none."""
-    if path.is_dir():
-        raise MisconfiguredError(
-            f"{str(path)!r} is a folder; give one file, or use `docmill run` for all of it"
-        )
-    if not path.exists():
-        raise MisconfiguredError(f"there is no file {str(path)!r}; give one that exists")
-    return FolderReader(path)
-
-
-def process_file(path: Path | str, *, passwords: Sequence[str] = ()) -> Result:
-    """One file through the pipeline, in a child process, with nothing but this machine.
-
-    passwords: to try if the file is protected. For many files, keep a pool: see `reading_pool`,
-    `offline_steps` and `process`. Raises DocmillError.
-    """
-    return waited_for(aprocess_file(path, passwords=passwords), instead="aprocess_file")
-
-
-async def aprocess_file(path: Path | str, *, passwords: Sequence[str] = ()) -> Result:
-    """`process_file` for code within an event loop, such as a notebook."""
-    path, reading = Path(path), replace(READING, passwords=tuple(passwords))
-    reader = reader_of(path)
-    async with reading_pool(1) as pool:
-        steps = offline_steps(pool, reader=reader, exporter=MemoryExporter(), reading=reading)
-        return await process(Ref(path.name, path.name), steps, MemoryJournal())

@@ -43,15 +43,20 @@ class Run:
         known = records.open(keep=lambda record: not (retry_failed and record["status"] == "failed"))
         boxes = self.boxes
         steps = Steps(
-            reader=FolderReader(self.folder),
             converter=boxes,
             classifier=boxes,
             extractor=boxes,
             router=GateRouter(boxes),
-            exporter=RecordExporter(records),
             unpacker=boxes,
         )
-        runner = Runner(steps, records, policy=policy, on_done=self._on_done, on_found=self._on_found)
+        runner = Runner(
+            steps,
+            FolderReader(self.folder),
+            records,
+            policy=policy,
+            on_done=self._on_done,
+            on_found=self._on_found,
+        )
         try:
             return await runner.run(FolderLister(self.folder).list(), known=known)
         finally:

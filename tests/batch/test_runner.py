@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from docmill.batch.in_memory import MemoryReader
-from docmill.batch.records import RecordExporter, RecordFile
+from docmill.batch.records import RecordFile
 from docmill.batch.runner import Delay, Done, Policy, Report, Runner
 from docmill.errors import (
     CorruptError,
@@ -118,17 +118,16 @@ class Run:
         offline = self.offline
         records = RecordFile(self.path)
         steps = Steps(
-            reader=MemoryReader({name: name.encode() for name in names}, self._folder),
             converter=self.converter,
             classifier=offline,
             extractor=offline,
             router=GateRouter(offline),
-            exporter=RecordExporter(records),
         )
         known = records.open(keep=lambda record: record["status"] != "failed")
         try:
             runner = Runner(
                 steps,
+                MemoryReader({name: name.encode() for name in names}, self._folder),
                 records,
                 policy=policy,
                 on_done=self.done.append,
@@ -338,15 +337,13 @@ async def test_a_reader_that_fails_leaves_a_record_without_hash(
     records.open(keep=lambda _: True)
     offline = Offline()
     steps = Steps(
-        MemoryReader({}, tmp_path),
         run.converter,
         offline,
         offline,
         GateRouter(offline),
-        RecordExporter(records),
     )
 
-    report = await Runner(steps, records).run([Ref("gone", "gone")])
+    report = await Runner(steps, MemoryReader({}, tmp_path), records).run([Ref("gone", "gone")])
     records.close()
 
     assert report.by_error == {"corrupt": 1}

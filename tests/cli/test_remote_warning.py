@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from docmill.cli.remote_warning import tell_leaving
-from docmill.cli.run_config import means_of
+from docmill.cli.run_config import run_config
 
 AWAY = """
 [ocr]
@@ -44,7 +44,7 @@ Told = Callable[..., str]
 @pytest.fixture
 def told(capsys: pytest.CaptureFixture[str]) -> Told:
     def tell(config: Path | None = None) -> str:
-        tell_leaving(means_of(config, max_bytes=None, time_limit_s=None, passwords=()).settings, config)
+        tell_leaving(run_config(config, max_bytes=None, time_limit_s=None, passwords=()).settings, config)
         return capsys.readouterr().err
 
     return tell

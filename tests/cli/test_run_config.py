@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from docmill.cli.run_config import Means, means_of
+from docmill.cli.run_config import RunConfig, run_config
+from docmill.reading.convert import DEFAULT_ENGINE, LocalConverter
 from docmill.workers.pool import Pool
 
 
@@ -11,17 +12,24 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def means(
+def configured(
     config: Path | None = None, max_bytes: int | None = None, time_limit_s: float | None = None
-) -> Means:
-    return means_of(config, max_bytes=max_bytes, time_limit_s=time_limit_s, passwords=("open sesame",))
+) -> RunConfig:
+    return run_config(config, max_bytes=max_bytes, time_limit_s=time_limit_s, passwords=("open sesame",))
+
+
+async def engines(config: RunConfig) -> list[str]:
+    """Who recognises pages, in their order."""
+    async with config.steps(Pool(1)) as steps:
+        assert isinstance(steps.converter, LocalConverter)
+        return [reader.name for reader in steps.converter._readers]  # pyright: ignore[reportPrivateUsage]
 
 
 def test_an_empty_settings_file_changes_nothing(tmp_path: Path) -> None:
-    without = means()
+    without = configured()
     (tmp_path / "docmill.toml").touch()
 
-    found = means()
+    found = configured()
 
     assert without.settings is None
     assert found.settings is not None
@@ -46,17 +54,15 @@ async def test_the_file_in_the_current_folder_is_found(tmp_path: Path) -> None:
         """
     )
 
-    found = means()
+    found = configured()
 
     assert (found.reading.languages, found.reading.split, found.parts.depth) == (("de",), True, 2)
     assert found.reading.passwords == ("open sesame",)
-    async with found.readers(Pool(1)) as readers:
-        assert [reader.name for reader in readers] == ["tesseract", "rapidocr"]
+    assert await engines(found) == ["tesseract", "rapidocr"]
 
 
 async def test_without_settings_the_usual_engine_reads() -> None:
-    async with means().readers(Pool(1)) as readers:
-        assert list(readers) == []
+    assert await engines(configured()) == [DEFAULT_ENGINE]
 
 
 def test_a_variable_wins_over_the_file_and_the_command_line_over_both(
@@ -66,7 +72,7 @@ def test_a_variable_wins_over_the_file_and_the_command_line_over_both(
     config.write_text("[limits]\nfile_mb = 1\ndocument_s = 10\npages = 7\n")
     monkeypatch.setenv("DOCMILL_LIMITS__FILE_MB", "2")
 
-    found, told = means(config), means(config, 3_000_000, 30)
+    found, told = configured(config), configured(config, 3_000_000, 30)
 
     assert (found.max_bytes, found.reading.max_part_bytes, found.limits.document_s) == (
         2_000_000,

@@ -21,7 +21,7 @@ from faults.audit import examine, is_quiet, open_books
 from faults.control import Control
 from faults.processes import Mother, WorkerProcess
 from faults.roles import AllIsWell, Come, Finished, Heir, Inherited, Put, Settled, StartWorker
-from faults.steps import obedient_stages
+from faults.steps import obedient_steps
 from scripted import Eyes
 
 # What a worker's life is measured in; no test waits for anything but the end of a lease.
@@ -112,8 +112,8 @@ def heir(service: Service, control: Control) -> Heir:
     async def run() -> AsyncGenerator[None]:
         stop = asyncio.Event()
         async with Pool(1) as pool:
-            stages = obedient_stages(control.path, pool)
-            task = asyncio.create_task(run_worker(service, stages, stop))
+            steps = obedient_steps(control.path, pool)
+            task = asyncio.create_task(run_worker(service, steps, stop))
             try:
                 yield
             finally:

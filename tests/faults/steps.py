@@ -17,11 +17,11 @@ from PIL import Image
 from docmill.errors import CorruptError, ServerError
 from docmill.model.document import Document, Page, Part, Usage, Words
 from docmill.model.result import Classification, Evidence, Extraction, Schema, Verdict
+from docmill.pipeline import Steps
 from docmill.ports import Original, PageJournal, PartFile
 from docmill.reading.convert import LocalConverter
 from docmill.reading.engines.engine import Sight
 from docmill.schemas.types import Invoice
-from docmill.service.processing.process import Stages
 from docmill.understanding.router import GateRouter
 from docmill.workers.pool import Pool
 from faults.control import stop_at
@@ -184,9 +184,9 @@ class ContentGate:
         return Verdict(failures=())
 
 
-def obedient_stages(control: str | Path, pool: Pool) -> Stages:
-    """Stages of this process."""
-    return Stages(
+def obedient_steps(control: str | Path, pool: Pool) -> Steps:
+    """The steps of this process."""
+    return Steps(
         converter=ObedientConverter(str(control), pool),
         classifier=NamingClassifier(),
         extractor=SigningExtractor(os.getpid()),

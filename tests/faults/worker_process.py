@@ -21,17 +21,17 @@ from importlib import import_module
 from typing import Any, cast
 
 from docmill.errors import TransientError
+from docmill.pipeline import Steps
 from docmill.service import app, worker
 from docmill.service.concurrency.tasks import stop_signals
 from docmill.service.config.settings import Settings
 from docmill.service.observe.logs import configure_logs
-from docmill.service.processing.process import Stages
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store import database
 from docmill.service.store.database import Conn, Database
 from docmill.workers.pool import Pool
 from faults.control import stop_at
-from faults.steps import obedient_stages
+from faults.steps import obedient_steps
 
 CLAIMED = "after the claim"
 _SET_DEATH_SIGNAL = 1
@@ -116,7 +116,7 @@ def after_put_once(blobs: Blobs, after: Callable[[str], Awaitable[None]]) -> Non
     blobs.put_once = wrapped
 
 
-def lay_points(service: app.Service, stages: Stages, points: Points) -> None:
+def lay_points(service: app.Service, steps: Steps, points: Points) -> None:
     """Put the points around the objects of a process."""
 
     async def received(messages: list[object]) -> None:
@@ -136,7 +136,7 @@ def lay_points(service: app.Service, stages: Stages, points: Points) -> None:
     around(service.queue, "extend", before=lambda: always("before a heartbeat"))
     after_put_once(service.blobs, stored)
     around(service.intake, "accept_part", after=lambda _: always("after a part was taken in"))
-    around(stages.converter, "convert", before=lambda: always("after read"))
+    around(steps.converter, "convert", before=lambda: always("after read"))
 
 
 def hurry(factor: float) -> None:
@@ -158,9 +158,9 @@ async def work(orders: dict[str, Any]) -> None:
         app.__dict__["Database"] = ObservedDatabase
     with stop_signals() as (stop, abort):
         async with app.open_service(Settings(**orders["settings"])) as service, Pool(1) as pool:
-            stages = obedient_stages(orders["control"], pool)
-            lay_points(service, stages, points)
-            await worker.run_worker(service, stages, stop, abort)
+            steps = obedient_steps(orders["control"], pool)
+            lay_points(service, steps, points)
+            await worker.run_worker(service, steps, stop, abort)
 
 
 def main(orders: dict[str, Any], log_fd: int) -> None:

@@ -24,7 +24,7 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.model.document import Document, Page
-from docmill.pipeline import process
+from docmill.pipeline import DocumentIO, process
 from docmill.ports import Original, Ref
 from docmill.reading.child import tasks
 from docmill.reading.convert import LocalConverter
@@ -33,7 +33,7 @@ from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.kept_scans import Print
 from docmill.reading.pdf import pdf_file
 from docmill.reading.text.languages import dominant_language
-from docmill.wiring import offline_steps
+from docmill.wiring import steps_for
 from docmill.workers.pool import Pool
 from docmill.workers.replies import OutOfMemoryError
 
@@ -168,9 +168,10 @@ async def test_of_a_file_whose_seventh_page_is_broken_the_others_are_understood(
 ) -> None:
     path = with_seventh_page(BROKEN[1])
     patient = ReadingOptions(open_limit_s=60)
-    steps = offline_steps(pool, reader=FolderReader(path), exporter=MemoryExporter(), reading=patient)
+    steps = steps_for(pool, reading=patient)
+    io = DocumentIO(FolderReader(path), MemoryExporter(), MemoryJournal())
 
-    document = (await process(Ref(path.name, path.name), steps, MemoryJournal())).document
+    document = (await process(Ref(path.name, path.name), steps, io)).document
 
     assert document is not None
     assert [(page.number, page.problem) for page in document.pages if page.source == "none"] == [

@@ -13,14 +13,14 @@ from PIL import Image
 from docmill.batch.in_memory import MemoryExporter, MemoryJournal, MemoryReader
 from docmill.errors import NetworkError, ServerError, TimeLimitError
 from docmill.model.document import Document, Page, Usage
-from docmill.pipeline import Steps, TimeLimits, process
-from docmill.ports import Original, Ref
+from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
+from docmill.ports import Journal, Original, Ref
 from docmill.reading.convert import LocalConverter
 from docmill.reading.engines.engine import Sight
 from docmill.reading.images.kept_scans import Print
 from docmill.resilience import time_limits
 from docmill.resilience.time_limits import TimeLimit
-from docmill.wiring import offline_steps
+from docmill.wiring import steps_for
 from docmill.workers.pool import Pool
 
 REF = Ref("scan.tiff", "scan.tiff")
@@ -72,11 +72,12 @@ def scan(tmp_path: Path) -> bytes:
     return (tmp_path / "scan.tiff").read_bytes()
 
 
-def steps_with(engine: Engine, pool: Pool, scan: bytes, folder: Path, *, fingerprint: str = "a") -> Steps:
-    steps = offline_steps(
-        pool, reader=MemoryReader({REF.key: scan}, folder), exporter=MemoryExporter(), readers=[engine]
-    )
-    return replace(steps, fingerprint=fingerprint)
+def steps_with(engine: Engine, pool: Pool, *, fingerprint: str = "a") -> Steps:
+    return replace(steps_for(pool, engines=[engine]), fingerprint=fingerprint)
+
+
+def io_with(scan: bytes, folder: Path, journal: Journal) -> DocumentIO:
+    return DocumentIO(MemoryReader({REF.key: scan}, folder), MemoryExporter(), journal)
 
 
 def expire() -> None:
@@ -112,9 +113,9 @@ async def test_after_a_failure_only_the_rest_is_recognised(
     journal = MemoryJournal()
     first, second = Engine(words, stop_at=30, stop=fail), Engine(words)
     with pytest.raises(NetworkError):
-        await process(REF, steps_with(first, pool, scan, tmp_path), journal)
+        await process(REF, steps_with(first, pool), io_with(scan, tmp_path, journal))
 
-    result = await process(REF, steps_with(second, pool, scan, tmp_path), journal, attempt=2)
+    result = await process(REF, steps_with(second, pool), io_with(scan, tmp_path, journal), attempt=2)
 
     assert first.asked == list(range(1, 30))
     assert second.asked == list(range(25, 41))
@@ -129,9 +130,9 @@ async def test_after_a_time_limit_only_the_rest_is_recognised(
     journal = MemoryJournal()
     slow, second = Engine(words, stop_at=20, stop=expire), Engine(words)
     with pytest.raises(TimeLimitError):
-        await process(REF, steps_with(slow, pool, scan, tmp_path), journal)
+        await process(REF, steps_with(slow, pool), io_with(scan, tmp_path, journal))
 
-    await process(REF, steps_with(second, pool, scan, tmp_path), journal, attempt=2)
+    await process(REF, steps_with(second, pool), io_with(scan, tmp_path, journal), attempt=2)
 
     assert slow.asked == list(range(1, 20))
     assert second.asked == list(range(17, 41))
@@ -143,11 +144,11 @@ async def test_kept_pages_bring_their_pictures_and_what_they_cost(
     journal = MemoryJournal()
     first, second, whole = Engine(words, stop_at=17, stop=fail), Engine(words), Engine(words)
     with pytest.raises(NetworkError):
-        await process(REF, steps_with(first, pool, scan, tmp_path), journal)
+        await process(REF, steps_with(first, pool), io_with(scan, tmp_path, journal))
 
-    resumed = await process(REF, steps_with(second, pool, scan, tmp_path), journal, attempt=2)
+    resumed = await process(REF, steps_with(second, pool), io_with(scan, tmp_path, journal), attempt=2)
     at_once = MemoryJournal()
-    unbroken = await process(REF, steps_with(whole, pool, scan, tmp_path), at_once)
+    unbroken = await process(REF, steps_with(whole, pool), io_with(scan, tmp_path, at_once))
 
     assert second.asked == list(range(17, 41))
     assert resumed.document is not None
@@ -163,9 +164,9 @@ async def test_pages_recognised_by_other_settings_are_recognised_again(
     journal = MemoryJournal()
     first, second = Engine(words, stop_at=30, stop=fail), Engine(words)
     with pytest.raises(NetworkError):
-        await process(REF, steps_with(first, pool, scan, tmp_path), journal)
+        await process(REF, steps_with(first, pool), io_with(scan, tmp_path, journal))
 
-    await process(REF, steps_with(second, pool, scan, tmp_path, fingerprint="b"), journal)
+    await process(REF, steps_with(second, pool, fingerprint="b"), io_with(scan, tmp_path, journal))
 
     assert second.asked == list(range(1, 41))
     assert await journal.entries("pages") == []
@@ -185,7 +186,7 @@ async def test_kept_pages_go_when_the_transcription_is_stored(
 
     journal = Noting()
 
-    await process(REF, steps_with(Engine(words), pool, scan, tmp_path), journal)
+    await process(REF, steps_with(Engine(words), pool), io_with(scan, tmp_path, journal))
 
     kept = [f"pages/a/{first:05}" for first in (1, 9, 17, 25)]  # the last group completes the document
     assert journal.put_so_far[:4] == kept
@@ -196,10 +197,10 @@ async def test_pages_that_a_kill_left_beside_the_transcription_go_with_the_next_
     pool: Pool, scan: bytes, words: Page, tmp_path: Path
 ) -> None:
     journal, engine = MemoryJournal(), Engine(words)
-    await process(REF, steps_with(engine, pool, scan, tmp_path), journal)
+    await process(REF, steps_with(engine, pool), io_with(scan, tmp_path, journal))
     await journal.put("pages/a/00001", b"left")
 
-    await process(REF, steps_with(engine, pool, scan, tmp_path), journal)
+    await process(REF, steps_with(engine, pool), io_with(scan, tmp_path, journal))
 
     assert len(engine.asked) == 40
     assert await journal.entries("pages") == []
@@ -212,7 +213,7 @@ async def test_kept_pages_that_cannot_be_read_are_recognised_again(
     journal, engine = MemoryJournal(), Engine(words)
     await journal.put("pages/a/00001", entry)
 
-    await process(REF, steps_with(engine, pool, scan, tmp_path), journal)
+    await process(REF, steps_with(engine, pool), io_with(scan, tmp_path, journal))
 
     assert engine.asked == list(range(1, 41))
 
@@ -223,7 +224,7 @@ async def test_pages_of_a_later_release_are_recognised_again(
     journal, engine = MemoryJournal(), Engine(words)
     await journal.put("pages/a/00001", zstandard.compress(b'{"format": 2}'))
 
-    await process(REF, steps_with(engine, pool, scan, tmp_path), journal)
+    await process(REF, steps_with(engine, pool), io_with(scan, tmp_path, journal))
 
     assert engine.asked == list(range(1, 41))
 
@@ -239,9 +240,9 @@ async def test_a_page_that_could_not_be_read_is_tried_again(
     journal = MemoryJournal()
     first, second = Blind(words, stop_at=30, stop=fail), Engine(words)
     with pytest.raises(NetworkError):
-        await process(REF, steps_with(first, pool, scan, tmp_path), journal)
+        await process(REF, steps_with(first, pool), io_with(scan, tmp_path, journal))
 
-    await process(REF, steps_with(second, pool, scan, tmp_path), journal, attempt=2)
+    await process(REF, steps_with(second, pool), io_with(scan, tmp_path, journal), attempt=2)
 
     assert second.asked == [*range(1, 10), *range(25, 41)]
 
@@ -256,7 +257,9 @@ async def test_a_short_scan_writes_nothing_before_its_transcription(
     short = (tmp_path / "short.tiff").read_bytes()
 
     with pytest.raises(NetworkError):
-        await process(REF, steps_with(Engine(words, stop_at=8, stop=fail), pool, short, tmp_path), journal)
+        await process(
+            REF, steps_with(Engine(words, stop_at=8, stop=fail), pool), io_with(short, tmp_path, journal)
+        )
 
     assert await journal.entries("pages") == []
 
@@ -276,7 +279,7 @@ async def test_a_store_that_takes_no_pages_does_not_stop_the_document(
         async def entries(self, folder: str) -> list[str]:
             return [f"{folder}/00001"]
 
-    result = await process(REF, steps_with(Engine(words), pool, scan, tmp_path), Full())
+    result = await process(REF, steps_with(Engine(words), pool), io_with(scan, tmp_path, Full()))
 
     assert result.document is not None
     assert len(result.document.pages) == 40
@@ -292,9 +295,13 @@ async def test_each_page_adds_to_the_time_of_its_document(
         fail()
 
     engine = Engine(words, stop_at=5, stop=look)
-    steps = steps_with(engine, pool, scan, tmp_path)
+    steps = steps_with(engine, pool)
 
     with pytest.raises(NetworkError):
-        await process(REF, replace(steps, limits=TimeLimits(document_s=6000, page_s=100)), MemoryJournal())
+        await process(
+            REF,
+            replace(steps, limits=TimeLimits(document_s=6000, page_s=100)),
+            io_with(scan, tmp_path, MemoryJournal()),
+        )
 
     assert 6000 + 39 * 100 < left_s[0] <= 6000 + 40 * 100

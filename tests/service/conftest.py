@@ -5,11 +5,12 @@ from contextlib import asynccontextmanager
 import pytest
 
 from docmill.model.document import Document
+from docmill.pipeline import Steps
 from docmill.service.app import Service
 from docmill.service.aws.client import Session, new_session
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import Accepted
-from docmill.service.processing.process import Stages
+from docmill.service.review.corrections import LessonMaker
 from docmill.service.worker import run_worker
 from emulators import Emulator
 from scripted import Eyes, Running, Script, Upload
@@ -28,19 +29,24 @@ def settings(settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def stages(script: Script) -> Stages:
+def steps(script: Script) -> Steps:
     """What the workers of these tests do."""
-    return script.stages()
+    return script.steps()
 
 
 @pytest.fixture
-def working(service: Service, stages: Stages) -> Running:
+def lessons() -> LessonMaker | None:
+    return None
+
+
+@pytest.fixture
+def working(service: Service, steps: Steps, lessons: LessonMaker | None) -> Running:
     """Runs a worker for the length of a `with`; it is stopped as by a signal."""
 
     @asynccontextmanager
     async def run() -> AsyncGenerator[asyncio.Task[None]]:
         stop = asyncio.Event()
-        task = asyncio.create_task(run_worker(service, stages, stop))
+        task = asyncio.create_task(run_worker(service, steps, stop, lessons=lessons))
         try:
             yield task
         finally:

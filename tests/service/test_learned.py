@@ -8,18 +8,19 @@ import pytest
 
 from docmill.errors import MisconfiguredError
 from docmill.model.document import Document
+from docmill.pipeline import Steps
 from docmill.service.app import Service
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.config.settings import Settings
 from docmill.service.config.user_schemas import OwnField, OwnSchema
 from docmill.service.learned import LearnedModels
-from docmill.service.processing.process import Stages
 from docmill.understanding.corrections.fitting import learned
 from docmill.understanding.corrections.lessons import lesson
+from docmill.understanding.pooled import PooledLessons
 from docmill.understanding.user_schemas.learned import Model, dumps
 from docmill.workers.pool import Pool
 from scripted import Eyes, Running, Upload
-from teaching import stages as taught_stages
+from teaching import steps as taught_steps
 from teaching import typed_page
 
 TICKET = """
@@ -52,9 +53,14 @@ async def pool() -> Pool:
 
 
 @pytest.fixture
-def stages(pool: Pool, settings: Settings) -> Stages:
+def steps(pool: Pool, settings: Settings) -> Steps:
     models = LearnedModels(settings.own.models())
-    return taught_stages(pool, "delivery_note", settings.own.by_type, models)
+    return taught_steps(pool, "delivery_note", settings.own.by_type, models)
+
+
+@pytest.fixture
+def lessons(pool: Pool, settings: Settings) -> PooledLessons:
+    return PooledLessons(pool, LearnedModels(settings.own.models()))
 
 
 def replace(place: Path, text: str) -> None:

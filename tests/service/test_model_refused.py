@@ -15,7 +15,7 @@ from docmill.schemas.types import Invoice
 from docmill.service.app import Service
 from docmill.service.config.settings import ChosenModel, Llm
 from docmill.service.config.settings import Understanding as Chosen
-from docmill.service.models import Understanding
+from docmill.service.models import models_of
 from docmill.service.store import pauses
 from docmill.service.worker import run_worker
 from llm_server import Reply, Server, serving, spoken
@@ -87,11 +87,11 @@ async def test_documents_that_need_a_model_whose_key_is_refused_wait_and_others_
             "understanding": Chosen(small=ChosenModel(model="tiny")),
         }
     )
-    router = Understanding(settings).router(Numbered())
-    stages = replace(script.stages(), extractor=Rules("needy.pdf"), router=router)
+    router = models_of(settings).router(Numbered())
+    steps = replace(script.steps(), extractor=Rules("needy.pdf"), router=router)
     stop = asyncio.Event()
     needy = await upload(b"needy", file_name="needy.pdf")
-    worker = asyncio.create_task(run_worker(service, stages, stop))
+    worker = asyncio.create_task(run_worker(service, steps, stop))
     try:
         waiting = await eyes.when(needy, lambda document: document.error_code is not None)
         others = [await upload(f"{number}".encode()) for number in range(5)]

@@ -1,5 +1,7 @@
 """From settings to models that understand."""
 
+import asyncio
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -10,25 +12,25 @@ from pydantic import SecretStr
 
 from docmill.batch.folder import FolderReader
 from docmill.batch.in_memory import MemoryExporter, MemoryJournal
-from docmill.cli.run_config import means_of
-from docmill.cli.serving import stages
+from docmill.cli.run_config import run_config
 from docmill.errors import MisconfiguredError
 from docmill.model.document import Document
 from docmill.model.result import Extraction
-from docmill.pipeline import RULES_S, TimeLimits, process
+from docmill.pipeline import RULES_S, DocumentIO, TimeLimits, process
 from docmill.ports import Ref
-from docmill.reading.files.options import ReadingOptions
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
 from docmill.service.config.fingerprint import pipeline_fingerprint
 from docmill.service.config.settings import ChosenModel, Limits, Llm, Settings
 from docmill.service.config.settings import Understanding as Chosen
-from docmill.service.models import Understanding
+from docmill.service.models import models_of
+from docmill.service.steps import open_steps
 from docmill.testing.understanding import FakeClassifier, FakeGate
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.llm.classifier import LlmClassifier
+from docmill.understanding.pooled import PooledClassifier
 from docmill.understanding.router import GateRouter
-from docmill.wiring import offline_steps, reading_pool
+from docmill.wiring import reading_pool
 from docmill.workers.pool import Pool
 from llm_server import Server, serving, spoken
 
@@ -62,17 +64,17 @@ def settings(
 
 async def test_without_models_only_the_rules_are_asked() -> None:
     classifier = FakeClassifier()
-    understanding = Understanding(Settings())
+    models = models_of(Settings())
 
-    assert understanding.router(FakeGate()).readers == ()
-    assert understanding.classifier(classifier) is classifier
-    assert not understanding.asks_models
+    assert models.router(FakeGate()).readers == ()
+    assert models.classifier(classifier) is classifier
 
 
 async def test_models_come_after_the_rules() -> None:
     chosen = settings(small=ChosenModel(model="s"), large=ChosenModel(model="l", sees=True), classify="small")
 
-    found = stages(Pool(1), ReadingOptions(), (), chosen)
+    async with open_steps(chosen, Pool(1)) as found:
+        pass
 
     assert isinstance(found.router, GateRouter)
     assert [reader.name for reader in found.router.readers] == ["second look", "small model", "large model"]
@@ -83,7 +85,7 @@ async def test_a_model_whose_library_is_absent_says_what_to_install(monkeypatch:
     monkeypatch.setitem(sys.modules, "docmill.understanding.llm.asking", None)
 
     with pytest.raises(MisconfiguredError, match=r"pip install 'docmill\[llm\]'"):
-        Understanding(settings(small=ChosenModel(model="s")))
+        models_of(settings(small=ChosenModel(model="s")))
 
 
 def test_a_key_goes_to_nobody_but_the_address_it_is_set_with() -> None:
@@ -137,15 +139,12 @@ async def test_a_run_asks_the_models_that_its_settings_name(server: Server, tmp_
     )
     (tmp_path / "invoice.txt").write_text(PAGE)
     server.replies = [spoken("openai", {"seller": {"name": "Harbour Ltd"}, "number": "HARBOUR-X"})]
-    means = means_of(None, max_bytes=None, time_limit_s=None, passwords=())
+    config = run_config(None, max_bytes=None, time_limit_s=None, passwords=())
+    io = DocumentIO(FolderReader(tmp_path), MemoryExporter(), MemoryJournal())
 
-    async with reading_pool(1) as pool:
-        steps = offline_steps(pool, reader=FolderReader(tmp_path), exporter=MemoryExporter())
-        without = means_of(None, max_bytes=None, time_limit_s=None, passwords=())
-        understood = means.understood(steps, pool)
-        result = await process(Ref("invoice.txt", "invoice.txt"), understood, MemoryJournal())
+    async with reading_pool(1) as pool, config.steps(pool) as steps:
+        result = await process(Ref("invoice.txt", "invoice.txt"), steps, io)
 
-    assert without.settings is not None
     assert result.extraction is not None
     assert result.verdict is not None
     assert "asked small model: own for number" in result.extraction.reason
@@ -154,15 +153,27 @@ async def test_a_run_asks_the_models_that_its_settings_name(server: Server, tmp_
     assert "HARBOUR-X" in server.requests[0]
 
 
-async def test_settings_without_models_change_no_steps(tmp_path: Path) -> None:
-    (tmp_path / "docmill.toml").touch()
-    pool = Pool(1)
-    steps = offline_steps(pool, reader=FolderReader(tmp_path), exporter=MemoryExporter())
+async def test_settings_without_models_ask_nobody(tmp_path: Path) -> None:
+    for touch in (False, True):
+        if touch:
+            (tmp_path / "docmill.toml").touch()
+        config = run_config(None, max_bytes=None, time_limit_s=None, passwords=())
 
-    means = means_of(None, max_bytes=None, time_limit_s=None, passwords=())
-    assert means.understood(steps, pool) == steps
-    (tmp_path / "docmill.toml").unlink()
-    assert means_of(None, max_bytes=None, time_limit_s=None, passwords=()).understood(steps, pool) is steps
+        async with config.steps(Pool(1)) as steps:
+            assert isinstance(steps.classifier, PooledClassifier)
+            assert isinstance(steps.router, GateRouter)
+            assert [reader.name for reader in steps.router.readers] == ["second look"]
+            assert steps.schemas == REGISTRY
+
+
+async def test_a_worker_needs_nothing_of_the_command_line() -> None:
+    code = "import sys, docmill.service.worker_process; print('docmill.cli' in sys.modules)"
+
+    told = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", code], capture_output=True, check=True
+    )
+
+    assert told.stdout.strip() == b"False"
 
 
 async def test_one_call_has_the_limit_of_the_settings_and_what_rules_found_survives_it(
@@ -174,7 +185,7 @@ async def test_one_call_has_the_limit_of_the_settings_and_what_rules_found_survi
         llm=Llm(base_url=server.url("openai")), understanding=chosen, limits=Limits(ai_s=0.05)
     )
     first = Extraction(document_type="invoice", data=Invoice(number="R-1"), evidence={})
-    router = Understanding(settings).router(RuleGate())
+    router = models_of(settings).router(RuleGate())
 
     found, _ = await router.judge(first, make_document(PAGE), REGISTRY["invoice"])
 

@@ -17,7 +17,7 @@ from docmill.service.app import Service
 from docmill.service.config.settings import ChosenModel, Llm, Settings
 from docmill.service.config.settings import Understanding as Chosen
 from docmill.service.intake.accept import Accepted
-from docmill.service.models import Understanding
+from docmill.service.models import models_of
 from docmill.service.review.review import Wish
 from docmill.service.store import reviews
 from docmill.service.worker import run_worker
@@ -213,13 +213,13 @@ async def test_a_provider_that_answers_badly_is_asked_again_over_http_and_every_
     async with serving() as server:
         server.replies = [*[spoken("openai", "no JSON")] * 2, spoken("openai", {"number": "R-1"})]
         chosen = Chosen(small=ChosenModel(model="s", input_usd=Decimal(3), output_usd=Decimal(10)))
-        understanding = Understanding(Settings(llm=Llm(base_url=server.url("openai")), understanding=chosen))
-        stages = replace(
-            script.stages(),
+        models = models_of(Settings(llm=Llm(base_url=server.url("openai")), understanding=chosen))
+        steps = replace(
+            script.steps(),
             extractor=FakeExtractor(rules),
-            router=understanding.router(RuleGate()),
+            router=models.router(RuleGate()),
         )
-        working = asyncio.create_task(run_worker(service, stages, stop))
+        working = asyncio.create_task(run_worker(service, steps, stop))
         try:
             waiting = await eyes.when(accepted, lambda row: row.error_code == "bad_model_output")
             paid = (await eyes.ingestion(accepted)).cost

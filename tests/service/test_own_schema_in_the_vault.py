@@ -4,14 +4,15 @@ from uuid import UUID
 
 import pytest
 
+from docmill.pipeline import Steps
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.config.user_schemas import OwnField, OwnSchema
-from docmill.service.processing.process import Stages
 from docmill.service.review.review import Wish
+from docmill.understanding.pooled import PooledLessons
 from docmill.workers.pool import Pool
 from scripted import Eyes, Running, Upload
-from teaching import stages as taught_stages
+from teaching import steps as taught_steps
 
 TICKET = """
 Riverside Bicycles of the old town
@@ -39,8 +40,13 @@ async def pool() -> Pool:
 
 
 @pytest.fixture
-def stages(pool: Pool, settings: Settings) -> Stages:
-    return taught_stages(pool, "delivery_note", settings.own.by_type)
+def steps(pool: Pool, settings: Settings) -> Steps:
+    return taught_steps(pool, "delivery_note", settings.own.by_type)
+
+
+@pytest.fixture
+def lessons(pool: Pool) -> PooledLessons:
+    return PooledLessons(pool)
 
 
 async def test_documents_of_its_types_are_read_by_it_and_corrected(

@@ -43,13 +43,13 @@ async def test_documents_wait_for_a_provider_that_is_down_and_none_fails(
     service: Service, script: Script, upload: Upload, eyes: Eyes
 ) -> None:
     accepted = [await upload(f"{number}".encode()) for number in range(DOCUMENTS)]
-    stages = script.stages()
-    provider = Flaky(stages.extractor, failures=service.settings.worker.concurrency + PROBES)
+    steps = script.steps()
+    provider = Flaky(steps.extractor, failures=service.settings.worker.concurrency + PROBES)
     breaker = Breaker("provider", threshold=2, recovery_s=0.02, longest_s=0.1)
     stop = asyncio.Event()
 
     working = asyncio.create_task(
-        run_worker(service, replace(stages, extractor=GuardedExtractor(provider, breaker)), stop)
+        run_worker(service, replace(steps, extractor=GuardedExtractor(provider, breaker)), stop)
     )
     try:
         for each in accepted:

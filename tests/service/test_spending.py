@@ -8,10 +8,10 @@ import pytest
 from docmill.errors import ContextTooLongError, ServerError
 from docmill.model.document import Document, Usage
 from docmill.model.result import Extraction, Schema
+from docmill.pipeline import Steps
 from docmill.ports import Original
 from docmill.service.app import Service
 from docmill.service.processing.claim_writer import Ledger
-from docmill.service.processing.process import Stages
 from docmill.service.store.claims import Claim
 from docmill.understanding.llm.meter import Meter
 from scripted import NO_RESULT, Eyes, Running, Script, Upload
@@ -26,7 +26,7 @@ class Paying:
     def __init__(self, script: Script) -> None:
         self.calls = 0
         self._script = script
-        self._extractor = script.stages().extractor
+        self._extractor = script.steps().extractor
 
     async def extract(
         self, document: Document, schema: Schema, original: Original | None = None
@@ -45,8 +45,8 @@ def paying(script: Script) -> Paying:
 
 
 @pytest.fixture
-def stages(script: Script, paying: Paying) -> Stages:
-    return replace(script.stages(), extractor=paying)
+def steps(script: Script, paying: Paying) -> Steps:
+    return replace(script.steps(), extractor=paying)
 
 
 def down() -> ServerError:

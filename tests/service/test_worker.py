@@ -391,7 +391,7 @@ async def test_a_second_signal_does_not_wait_for_a_poll(service: Service, script
     queue = Slow()
     object.__setattr__(service, "queue", queue)
     stop, abort = asyncio.Event(), asyncio.Event()
-    worker = asyncio.create_task(run_worker(service, script.stages(), stop, abort))
+    worker = asyncio.create_task(run_worker(service, script.steps(), stop, abort))
     await asyncio.wait_for(queue.polled.wait(), 10)
 
     stop.set()
@@ -431,7 +431,7 @@ async def test_a_worker_that_stops_waits_for_each_of_its_polls(service: Service,
     settings = service.settings.model_copy(update={"worker": many})
     service = replace(service, queue=queue, settings=settings)
     stop = asyncio.Event()
-    worker = asyncio.create_task(run_worker(service, script.stages(), stop))
+    worker = asyncio.create_task(run_worker(service, script.steps(), stop))
     await asyncio.wait_for(queue.all_began.wait(), 10)
 
     stop.set()
@@ -476,7 +476,7 @@ async def test_a_worker_asks_for_no_more_messages_than_it_has_room_for(
     settings = service.settings.model_copy(update={"worker": roomy})
     service = replace(service, queue=queue, settings=settings)
     stop = asyncio.Event()
-    worker = asyncio.create_task(run_worker(service, script.stages(), stop))
+    worker = asyncio.create_task(run_worker(service, script.steps(), stop))
 
     await asyncio.wait_for(full.wait(), 20)
 
@@ -507,8 +507,8 @@ async def test_no_more_is_claimed_than_can_be_begun_soon(
     roomy = service.settings.worker.model_copy(update={"concurrency": 100, "batch": 5})
     service = replace(service, settings=service.settings.model_copy(update={"worker": roomy}))
     stop = asyncio.Event()
-    stages = replace(script.stages(), reads_in_turns=True)
-    worker = asyncio.create_task(run_worker(service, stages, stop))
+    steps = replace(script.steps(), reads_in_turns=True)
+    worker = asyncio.create_task(run_worker(service, steps, stop))
 
     await asyncio.wait_for(full.wait(), 20)
     left = (await service.queue.depth()).due

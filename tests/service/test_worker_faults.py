@@ -152,7 +152,7 @@ async def test_a_fault_in_the_heartbeats_ends_the_worker_which_gives_everything_
     monkeypatch.setattr(PostgresQueue, "extend", extend)
     async with asyncio.timeout(20):
         with pytest.raises(BaseExceptionGroup) as broken:
-            await run_worker(service, script.stages(), asyncio.Event())
+            await run_worker(service, script.steps(), asyncio.Event())
 
     assert broken.value.subgroup(BrokenWorkerError)
     assert gate.cancelled.is_set()
@@ -212,7 +212,7 @@ async def test_a_lost_message_cancels_the_job(
     hasty = settings.worker.model_copy(update={"heartbeat_s": 0.05})
     object.__setattr__(service, "settings", settings.model_copy(update={"worker": hasty}))
     stop = asyncio.Event()
-    worker = asyncio.create_task(run_worker(service, script.stages(), stop))
+    worker = asyncio.create_task(run_worker(service, script.steps(), stop))
     await gate.until_reached()
 
     await change(service, "DELETE FROM message")
@@ -230,7 +230,7 @@ async def test_the_heartbeat_extends_message_and_lease(
     hasty = settings.worker.model_copy(update={"heartbeat_s": 0.05})
     object.__setattr__(service, "settings", settings.model_copy(update={"worker": hasty}))
     stop = asyncio.Event()
-    worker = asyncio.create_task(run_worker(service, script.stages(), stop))
+    worker = asyncio.create_task(run_worker(service, script.steps(), stop))
     await gate.until_reached()
 
     await change(service, "UPDATE ingestion SET lease_until = now() + interval '30 s'")
@@ -259,7 +259,7 @@ async def test_a_heartbeat_names_the_step_and_is_a_sign_of_progress(
     hasty = settings.worker.model_copy(update={"heartbeat_s": 0.05})
     object.__setattr__(service, "settings", settings.model_copy(update={"worker": hasty}))
     stop = asyncio.Event()
-    worker = asyncio.create_task(run_worker(service, script.stages(), stop))
+    worker = asyncio.create_task(run_worker(service, script.steps(), stop))
     await gate.until_reached()
     await eyes.when(accepted, lambda document: document.step == "transcribe")
 
@@ -278,7 +278,7 @@ async def test_a_second_signal_gives_documents_back_at_once(
 ) -> None:
     accepted = await upload()
     stop, abort = asyncio.Event(), asyncio.Event()
-    worker = asyncio.create_task(run_worker(service, script.stages(), stop, abort))
+    worker = asyncio.create_task(run_worker(service, script.steps(), stop, abort))
     await gate.until_reached()
     before = await eyes.ingestion(accepted)
 

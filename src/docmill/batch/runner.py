@@ -6,12 +6,12 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from docmill.batch.in_memory import MemoryJournal
 from docmill.batch.members import Family, PartReader, PartsAside, part_ref
-from docmill.batch.records import Known, Record, RecordFile, failure_record
+from docmill.batch.records import Known, Record, RecordExporter, RecordFile, failure_record
 from docmill.errors import (
     DocmillError,
     MisconfiguredError,
@@ -23,7 +23,7 @@ from docmill.errors import (
     first_of,
 )
 from docmill.model.result import Result
-from docmill.pipeline import PartLimits, Steps, process
+from docmill.pipeline import DocumentIO, PartLimits, Steps, process
 from docmill.ports import Exporter, Original, Reader, Ref
 from docmill.resilience.attempts import AfterFailure, GiveUp, Retry, after_failure, internal_error
 from docmill.resilience.spending import Spending
@@ -92,7 +92,7 @@ class Policy:
 class Runner:
     """Takes every document, and every document within it, through `process()`, for one run.
 
-    It writes the records of those that fail; the others are `steps.exporter`'s to write. on_done is called in
+    reader: of the documents that are not part of another. on_done is called in
     the event loop for each document, on_found with the number of parts that turned up, on_delay when a
     document begins to wait for its next attempt, on_waiting with how many wait when that has changed. They
     must not block.
@@ -101,6 +101,7 @@ class Runner:
     def __init__(
         self,
         steps: Steps,
+        reader: Reader,
         records: RecordFile,
         *,
         policy: Policy = Policy(),
@@ -110,6 +111,8 @@ class Runner:
         on_waiting: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._steps = steps
+        self._reader = reader
+        self._exporter = RecordExporter(records)
         self._records = records
         self._policy = policy
         self._on_done = on_done
@@ -140,7 +143,7 @@ class Runner:
                         self._whole_closed.clear()
                         await self._whole_closed.wait()
                     await self._slots.acquire()
-                    tasks.create_task(self._document(ref, self._steps.reader, Family(self._policy.parts)))
+                    tasks.create_task(self._document(ref, self._reader, Family(self._policy.parts)))
         except* SetupError as errors:
             raise first_of(errors) from errors
         self._report.seconds = time.perf_counter() - started
@@ -175,12 +178,12 @@ class Runner:
     async def _alone(self, ref: Ref, source: Reader, aside: PartsAside) -> None:
         """One document without its parts. Holds a slot while it works and none while it waits."""
         reader = _RememberingReader(source)
-        exporter = _RetainingExporter(self._steps.exporter)
-        steps = replace(self._steps, reader=reader, receiver=aside, exporter=exporter)
-        journal, spending, attempt = MemoryJournal(), Spending(), 1
+        exporter = _RetainingExporter(self._exporter)
+        io = DocumentIO(reader, exporter, MemoryJournal(), receiver=aside)
+        spending, attempt = Spending(), 1
         try:
             while True:
-                error = await self._attempt(ref, steps, journal, exporter, spending=spending, attempt=attempt)
+                error = await self._attempt(ref, io, exporter, spending=spending, attempt=attempt)
                 if error is None:
                     return
                 follows = self._after_failure(error, attempt=exporter.tries or attempt)
@@ -230,8 +233,7 @@ class Runner:
     async def _attempt(
         self,
         ref: Ref,
-        steps: Steps,
-        journal: MemoryJournal,
+        io: DocumentIO,
         exporter: "_RetainingExporter",
         *,
         spending: Spending,
@@ -241,12 +243,12 @@ class Runner:
         try:
             if exporter.result is not None:
                 await exporter.export(ref, exporter.result)
-            elif known is None or (await steps.reader.read(ref)).content_hash != known.content_hash:
+            elif known is None or (await io.reader.read(ref)).content_hash != known.content_hash:
                 with on_account_of(None, ref.key):
                     await process(
                         ref,
-                        steps,
-                        journal,
+                        self._steps,
+                        io,
                         attempt=attempt,
                         max_attempts=self._policy.max_attempts,
                         spending=spending,

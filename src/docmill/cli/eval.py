@@ -13,7 +13,7 @@ from docmill.cli.console import FAILED, INTERRUPTED, put, stderr, stdout
 from docmill.cli.eval_output import error_pictures, print_comparison, print_report
 from docmill.cli.remote_warning import tell_leaving
 from docmill.cli.run import Options, progress, read_all, tell_not_followed
-from docmill.cli.run_config import means_of
+from docmill.cli.run_config import run_config
 from docmill.errors import MisconfiguredError
 from docmill.evaluation.comparison import compared
 from docmill.evaluation.html_report import page_of
@@ -111,8 +111,8 @@ def _holds_one(ref: Ref, truths: Sequence[Truth]) -> bool:
 
 def _read(question: Question, refs: Sequence[Ref], records: RecordFile) -> None:
     """Every file that has no record yet, as `docmill run` does."""
-    means = means_of(question.config, max_bytes=None, time_limit_s=None, passwords=())
-    tell_leaving(means.settings, question.config)
+    config = run_config(question.config, max_bytes=None, time_limit_s=None, passwords=())
+    tell_leaving(config.settings, question.config)
     options = Options(
         folder=question.folder,
         out=Path(),
@@ -127,7 +127,7 @@ def _read(question: Question, refs: Sequence[Ref], records: RecordFile) -> None:
     known = records.open(keep=lambda _: True)
     try:
         with progress(len(refs), quiet=True) as told:
-            asyncio.run(read_all(options, means, refs, records, known=known, told=told))
+            asyncio.run(read_all(options, config, refs, records, known=known, told=told))
     finally:
         records.close()
 
@@ -148,7 +148,7 @@ def _write(question: Question, report: Report, documents: Sequence[Judged]) -> N
         put(question.out, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
         stdout.print(f"report: {question.out}", markup=False)
     if question.html:
-        reading = means_of(question.config, max_bytes=None, time_limit_s=None, passwords=()).reading
+        reading = run_config(question.config, max_bytes=None, time_limit_s=None, passwords=()).reading
         pictures = error_pictures(question.folder, documents, jobs=question.jobs, reading=reading)
         put(question.html, page_of(report, documents, pictures))
         stdout.print(f"errors: {question.html}", markup=False)

@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 from docmill.batch.folder import FolderLister, FolderReader
-from docmill.batch.records import Known, Record, RecordExporter, RecordFile
+from docmill.batch.records import Known, Record, RecordFile
 from docmill.batch.runner import Delay, Done, Policy, Report, Runner
 from docmill.cli.console import (
     FAILED,
@@ -33,11 +33,11 @@ from docmill.cli.console import (
     stdout,
 )
 from docmill.cli.remote_warning import tell_leaving
-from docmill.cli.run_config import Means, means_of
+from docmill.cli.run_config import RunConfig, run_config
 from docmill.errors import DocmillError
 from docmill.model.result import Schema
 from docmill.ports import Ref
-from docmill.wiring import offline_steps, reading_pool
+from docmill.wiring import reading_pool
 
 _AHEAD = 2
 """Documents in flight per reading process, so that none waits for the next."""
@@ -79,15 +79,15 @@ def run_folder(options: Options) -> int:
         files = "file" if lister.passed_by == 1 else "files"
         stderr.print(f"passed by: {lister.passed_by} {files} that programs leave behind")
     tell_not_followed(lister)
-    means = means_of(
+    config = run_config(
         options.config,
         max_bytes=options.max_bytes,
         time_limit_s=options.time_limit_s,
         passwords=options.passwords,
     )
-    tell_leaving(means.settings, options.config)
+    tell_leaving(config.settings, options.config)
     if options.dry_run:
-        _tell_plan(options, refs, means)
+        _tell_plan(options, refs, config)
         return 0
     warnings = logging.StreamHandler()
     warnings.setFormatter(PlacesFormatter())
@@ -102,7 +102,7 @@ def run_folder(options: Options) -> int:
         )
     try:
         with progress(len(refs), quiet=options.quiet) as told:
-            report = asyncio.run(read_all(options, means, refs, records, known=known, told=told))
+            report = asyncio.run(read_all(options, config, refs, records, known=known, told=told))
     except KeyboardInterrupt:
         stderr.print(f"interrupted; what was done is in {options.out}: run it again to go on", markup=False)
         return INTERRUPTED
@@ -126,10 +126,10 @@ def tell_not_followed(lister: FolderLister) -> None:
         )
 
 
-def _tell_plan(options: Options, refs: Sequence[Ref], means: Means) -> None:
+def _tell_plan(options: Options, refs: Sequence[Ref], config: RunConfig) -> None:
     """Print what a run would do, after what an earlier one has done."""
     known = RecordFile(options.out).known(keep=lambda record: _keep(record, options))
-    reader = FolderReader(options.folder, max_bytes=means.max_bytes)
+    reader = FolderReader(options.folder, max_bytes=config.max_bytes)
     waiting = [ref for ref in refs if not asyncio.run(_is_done(ref, reader, known))]
     for ref in waiting:
         stdout.print(shown(ref.key), markup=False)
@@ -158,7 +158,7 @@ def _keep(record: Record, options: Options) -> bool:
 
 async def read_all(
     options: Options,
-    means: Means,
+    config: RunConfig,
     refs: Sequence[Ref],
     records: RecordFile,
     *,
@@ -166,25 +166,15 @@ async def read_all(
     told: "Told",
 ) -> Report:
     """Every document to its record."""
-    models = dict(means.models)
-    if options.schema and options.model:
-        models[options.schema.name] = options.model
-    async with reading_pool(options.jobs) as pool, means.readers(pool) as readers:
-        steps = offline_steps(
-            pool,
-            reader=FolderReader(options.folder, max_bytes=means.max_bytes),
-            exporter=RecordExporter(records),
-            reading=means.reading,
-            limits=means.limits,
-            readers=readers,
-            schema=options.schema,
-            models=models,
-        )
-        policy = Policy(concurrency=pool.workers * _AHEAD, parts=means.parts)
+    async with (
+        reading_pool(options.jobs) as pool,
+        config.steps(pool, schema=options.schema, model=options.model) as steps,
+    ):
         runner = Runner(
-            means.understood(steps, pool),
+            steps,
+            FolderReader(options.folder, max_bytes=config.max_bytes),
             records,
-            policy=policy,
+            policy=Policy(concurrency=pool.workers * _AHEAD, parts=config.parts),
             on_done=told.on_done,
             on_found=told.on_found,
             on_delay=told.on_delay,

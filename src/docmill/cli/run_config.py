@@ -1,21 +1,18 @@
 """What a run reads with: the settings of the vault where there are any, with the command line on top."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docmill.batch.folder import DEFAULT_MAX_BYTES
+from docmill.model.result import Schema
 from docmill.pipeline import PartLimits, Steps, TimeLimits
-from docmill.reading.engines.engine import PageReader
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.page_source import PageSource
 from docmill.service.config.sources import are_given
-from docmill.understanding.gate import RuleGate
-from docmill.understanding.second_look import SecondLook
 from docmill.understanding.user_schemas.learned import model_in
-from docmill.wiring import LIMITS, READING
+from docmill.wiring import LIMITS, READING, steps_for
 from docmill.workers.pool import Pool
 
 if TYPE_CHECKING:
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class RunConfig:
     """How a run reads. settings: None if nothing is set. models: what was learned of own schemas, by name."""
 
     reading: ReadingOptions = READING
@@ -34,59 +31,55 @@ class Means:
     models: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @asynccontextmanager
-    async def readers(self, pool: Pool) -> AsyncGenerator[Sequence[PageReader]]:
-        """The engines in the order in which they are asked, none for the usual one."""
+    async def steps(
+        self, pool: Pool, *, schema: Schema | None = None, model: str | None = None
+    ) -> AsyncGenerator[Steps]:
+        """The steps of the run. schema: the one to read every document by. model: what was learned of it.
+
+        Raises MisconfiguredError if the settings name what is not installed.
+        """
+        learned = dict(self.models)
+        if schema and model:
+            learned[schema.name] = model
         if self.settings is None:
-            yield ()
+            yield steps_for(pool, reading=self.reading, limits=self.limits, schema=schema, learned=learned)
             return
-        from docmill.service.engines import page_readers  # noqa: PLC0415  only the service's extra brings it
+        from docmill.service.steps import open_steps  # noqa: PLC0415  only the service's extra brings it
 
-        async with page_readers(self.settings, pool, self.reading) as readers:
-            yield readers
-
-    def understood(self, steps: Steps, pool: Pool) -> Steps:
-        """The steps with the models that the settings name. Raises MisconfiguredError if one cannot be."""
-        if self.settings is None:
-            return steps
-        if self.settings.schemas:
-            steps = replace(steps, schemas=self.settings.own.by_type)
-        from docmill.service.models import Understanding  # noqa: PLC0415  only the service's extra brings it
-
-        pages = PageSource(pool, self.reading)
-        understanding = Understanding(self.settings, pages)
-        if not understanding.asks_models:
-            return steps
-        return replace(
-            steps,
-            classifier=understanding.classifier(steps.classifier),
-            router=understanding.router(RuleGate(), SecondLook(pages)),
-        )
+        async with open_steps(
+            self.settings, pool, reading=self.reading, limits=self.limits, schema=schema, learned=learned
+        ) as steps:
+            yield steps
 
 
-def means_of(
-    config: Path | None, *, max_bytes: int | None, time_limit_s: float | None, passwords: tuple[str, ...]
-) -> Means:
+def run_config(
+    settings_file: Path | None,
+    *,
+    max_bytes: int | None,
+    time_limit_s: float | None,
+    passwords: tuple[str, ...],
+) -> RunConfig:
     """What file and environment say, and then the arguments. Raises MisconfiguredError."""
-    means = _set_by(config) if are_given(config) else Means()
-    limits = means.limits
+    config = _set_by(settings_file) if are_given(settings_file) else RunConfig()
+    limits = config.limits
     if time_limit_s is not None:
         limits = replace(limits, document_s=time_limit_s, page_s=0)
-    max_bytes = max_bytes or means.max_bytes
+    max_bytes = max_bytes or config.max_bytes
     return replace(
-        means,
-        reading=replace(means.reading, passwords=passwords, max_part_bytes=max_bytes),
+        config,
+        reading=replace(config.reading, passwords=passwords, max_part_bytes=max_bytes),
         limits=limits,
         max_bytes=max_bytes,
     )
 
 
-def _set_by(config: Path | None) -> Means:
+def _set_by(settings_file: Path | None) -> RunConfig:
     # Here, since it takes a second, and an extra that a run without settings does not need.
     from docmill.service.config.settings import Settings  # noqa: PLC0415
     from docmill.service.engines import reading_options  # noqa: PLC0415
 
-    settings = Settings.load(config)
-    return Means(
+    settings = Settings.load(settings_file)
+    return RunConfig(
         reading_options(settings),
         settings.limits.times,
         settings.limits.parts_of_upload,

@@ -1,36 +1,22 @@
 """Processes that serve: web server, worker, or both in one event loop, reading in a pool beside it."""
 
 import asyncio
-import os
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from docmill.cli.addresses import address_of, announced
 from docmill.cli.console import stderr, stdout
 from docmill.errors import DocmillError, MisconfiguredError, first_of
 from docmill.reading.child.render import LocalRenderer
-from docmill.reading.convert import LocalConverter
-from docmill.reading.engines.engine import PageReader
-from docmill.reading.files.options import ReadingOptions
-from docmill.reading.page_source import PageSource
-from docmill.reading.unpack import PooledUnlocker, PooledUnpacker
+from docmill.reading.unpack import PooledUnlocker
 from docmill.service.app import Service, open_service
 from docmill.service.concurrency.tasks import stop_signals
 from docmill.service.config.settings import Settings
-from docmill.service.engines import page_readers, reading_options
-from docmill.service.learned import LearnedModels
-from docmill.service.models import Understanding
 from docmill.service.observe.logs import configure_logs
-from docmill.service.observe.tracing import NO_TRACER, Tracer
 from docmill.service.probes import Probes
-from docmill.service.processing.process import Stages
-from docmill.service.worker import run_worker
-from docmill.understanding.gate import RuleGate
-from docmill.understanding.pooled import PooledClassifier, PooledExtractor, PooledLessons
-from docmill.understanding.second_look import SecondLook
-from docmill.understanding.types.retelling import FieldNamer
+from docmill.service.worker_process import ready_worker
 from docmill.web.app import create_app
 from docmill.web.probes import create_probe_app
 from docmill.web.security import check_host
@@ -145,14 +131,11 @@ async def _web(process: _Process) -> AsyncGenerator[str]:
 @asynccontextmanager
 async def _worker(process: _Process) -> AsyncGenerator[None]:
     """A worker during the block, which must not end before `stop`."""
-    async with Pool(pool_workers(process.settings)) as pool:
-        metrics = process.probes.metrics
-        metrics.watch_pool("reading", pool)
-        options = replace(reading_options(process.settings), keep_preprocessed=True)
-        async with page_readers(process.settings, pool, options, process.service.tracer) as readers:
-            parts = stages(pool, options, readers, process.settings, tracer=process.service.tracer)
-            async with _alongside(run_worker(process.service, parts, process.stop, process.abort, metrics)):
-                yield
+    async with (
+        ready_worker(process.service, process.probes.metrics) as work,
+        _alongside(work(process.stop, process.abort)),
+    ):
+        yield
 
 
 @asynccontextmanager
@@ -178,40 +161,6 @@ async def _alongside(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
             yield
     except* DocmillError as errors:
         raise first_of(errors) from errors
-
-
-def stages(
-    pool: Pool,
-    options: ReadingOptions,
-    readers: Sequence[PageReader],
-    settings: Settings,
-    *,
-    tracer: Tracer = NO_TRACER,
-) -> Stages:
-    """How documents are read and understood: in `pool`, by rule, and by the models that the settings name.
-
-    readers: of pages without text. Raises MisconfiguredError if a library is not installed.
-    """
-    pages = PageSource(pool, options)
-    models = LearnedModels(settings.own.models())
-    understanding = Understanding(settings, pages, tracer)
-    return Stages(
-        LocalConverter(pool, options, readers),
-        understanding.classifier(PooledClassifier(pool)),
-        PooledExtractor(pool, models),
-        understanding.router(RuleGate(), SecondLook(pages)),
-        PooledUnpacker(pool, options),
-        PooledLessons(pool, models),
-        settings.own.by_type,
-        FieldNamer(),
-        reads_in_turns=True,
-    )
-
-
-def pool_workers(settings: Settings) -> int:
-    """All cores but the reserved ones; at least half of them, and one."""
-    cores = os.cpu_count() or 1
-    return max(1, cores // 2, cores - settings.worker.reserved_cores)
 
 
 def up(settings: Settings) -> int:

@@ -1,79 +1,38 @@
-"""The models that the settings name, put together to understand documents."""
+"""The language models that the settings name."""
 
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
 from docmill.errors import MisconfiguredError
-from docmill.ports import Classifier, Gate
 from docmill.resilience.breaker import Breaker
 from docmill.resilience.time_limits import Slots
 from docmill.service.config.settings import ChosenModel, Settings
 from docmill.service.observe.tracing import NO_TRACER, Tracer, asking, traced_calls
 from docmill.service.protocol.pause import guarded_part
-from docmill.understanding.model_answers import ModelReader
-from docmill.understanding.ports import SecondReader
-from docmill.understanding.router import GateRouter
+from docmill.wiring import LanguageModels
 
 if TYPE_CHECKING:
     from docmill.understanding.llm.asking import Asker
-    from docmill.understanding.llm.windows import Pictures
 
 
-class Understanding:
-    """How the settings have documents understood: by rule, and by models where the rules do not do.
+def models_of(settings: Settings, tracer: Tracer = NO_TRACER) -> LanguageModels:
+    """The models that the settings name; none if they name none.
 
     Raises MisconfiguredError if a model is named and the library is not installed.
     """
-
-    def __init__(
-        self, settings: Settings, pictures: "Pictures | None" = None, tracer: Tracer = NO_TRACER
-    ) -> None:
-        self._settings = settings
-        self._pictures = pictures
-        chosen = settings.understanding
-        named = {"small": chosen.small, "large": chosen.large}
-        self._askers = {
-            name: _asker(name, one, settings, tracer) for name, one in named.items() if one is not None
-        }
-
-    @property
-    def asks_models(self) -> bool:
-        """Whether any model is set up."""
-        return bool(self._askers)
-
-    def router(self, gate: Gate, *free: SecondReader) -> GateRouter:
-        """Who reads doubted fields again: `free`, then the models."""
-        if not self._askers:
-            return GateRouter(gate, free)
-        from docmill.understanding.llm.extractor import LlmExtractor  # noqa: PLC0415 - loads the library
-
-        settings = self._settings
-        models = [
-            LlmExtractor(asker, budget=settings.llm.budget_usd, name=f"{name} model", pictures=self._pictures)
-            for name, asker in self._askers.items()
-        ]
-        return GateRouter(
-            gate,
-            [*free, *map(ModelReader, models)],
-            budget=settings.llm.budget_usd,
-            limit_s=settings.limits.ai_all_s,
-        )
-
-    def classifier(self, otherwise: Classifier) -> Classifier:
-        """Who says what documents are."""
-        who = self._settings.understanding.classify
-        if who == "rules":
-            return otherwise
-        from docmill.understanding.llm.classifier import LlmClassifier  # noqa: PLC0415 - loads the library
-
-        return LlmClassifier(
-            self._askers[who],
-            otherwise,
-            pictures=self._pictures,
-            budget=self._settings.llm.budget_usd,
-            limit_s=self._settings.limits.ai_all_s,
-        )
+    chosen = settings.understanding
+    askers = {
+        name: _asker(name, model, settings, tracer)
+        for name, model in (("small", chosen.small), ("large", chosen.large))
+        if model is not None
+    }
+    return LanguageModels(
+        for_fields={f"{name} model": asker for name, asker in askers.items()},
+        for_types=None if chosen.classify == "rules" else askers[chosen.classify],
+        budget=settings.llm.budget_usd,
+        limit_s=settings.limits.ai_all_s,
+    )
 
 
 def _asker(name: str, chosen: ChosenModel, settings: Settings, tracer: Tracer) -> "Asker":

@@ -7,10 +7,12 @@ import os
 import socket
 import time
 from contextlib import suppress
+from dataclasses import replace
 
 from structlog.contextvars import bound_contextvars
 
 from docmill.errors import DocmillError
+from docmill.pipeline import Steps
 from docmill.ports import Message
 from docmill.service.app import Service
 from docmill.service.concurrency.tasks import end
@@ -18,11 +20,11 @@ from docmill.service.observe.metrics import Metrics
 from docmill.service.processing.claim_writer import Ledger
 from docmill.service.processing.job import LETTING_GO_S, Attempt, Jobs
 from docmill.service.processing.pause_records import PauseRecords
-from docmill.service.processing.process import Stages, Workshop
+from docmill.service.processing.process import DocumentProcessor
 from docmill.service.processing.tags_in_use import TagsInUse
 from docmill.service.processing.work_folders import workplace
 from docmill.service.protocol.pause import Pauses
-from docmill.service.review.corrections import Lessons
+from docmill.service.review.corrections import LessonMaker, Lessons
 from docmill.service.store.database import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
 
@@ -39,40 +41,41 @@ would be kept from other workers, and be lost with this one."""
 
 async def run_worker(
     service: Service,
-    stages: Stages,
+    steps: Steps,
     stop: asyncio.Event,
     abort: asyncio.Event | None = None,
     metrics: Metrics | None = None,
+    *,
+    lessons: LessonMaker | None = None,
 ) -> None:
     """Work until `stop` is set and the running documents are done, or given back after the grace time.
 
-    abort: set to give them back at once. metrics: where to count what is done.
+    abort: set to give them back at once. metrics: where to count what is done. lessons: makes what people
+    said of documents into what helps to read others; without it, nothing is learned from them.
     """
     worker_id = fresh_worker_id()
     async with workplace(service.settings.folder / WORK_FOLDER, worker_id) as place:
-        limits = service.settings.limits
-        workshop = Workshop(
-            service.blobs,
-            service.database,
-            service.intake,
-            service.reviews,
-            stages,
-            place,
-            limits.times,
-            service.fingerprint,
-            TagsInUse(service.database),
-            limits.parts_of_upload,
-            Lessons(service.database, service.blobs, stages.lessons) if stages.lessons else None,
-            service.tracer,
+        processor = DocumentProcessor(
+            steps=replace(steps, limits=service.settings.limits.times),
+            blobs=service.blobs,
+            database=service.database,
+            intake=service.intake,
+            reviews=service.reviews,
+            place=place,
+            fingerprint=service.fingerprint,
+            tags=TagsInUse(service.database),
+            parts=service.settings.limits.parts_of_upload,
+            lessons=Lessons(service.database, service.blobs, lessons) if lessons else None,
+            tracer=service.tracer,
             max_attempts=service.settings.worker.max_attempts,
         )
         with bound_contextvars(worker_id=worker_id):
             worker = Worker(
                 service,
-                workshop.process,
+                processor.process,
                 worker_id,
                 metrics,
-                most_ahead=_AHEAD if stages.reads_in_turns else None,
+                most_ahead=_AHEAD if steps.reads_in_turns else None,
             )
             sweeping = asyncio.create_task(sweep_for_ever(service, metrics))
         try:

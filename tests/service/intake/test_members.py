@@ -12,14 +12,13 @@ import pytest
 from boxes import Boxes, Content
 from docmill.errors import CorruptError, EncryptedError, ServerError
 from docmill.model.document import Document, Part
-from docmill.pipeline import PartLimits
+from docmill.pipeline import PartLimits, Steps
 from docmill.ports import Original, PartFile, Ref
 from docmill.resilience.breaker import Breaker
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import Accepted
 from docmill.service.intake.members import VaultReceiver
-from docmill.service.processing.process import Stages
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.store import claims, documents, ingestions, parts
 from docmill.service.store.claims import Claim
@@ -51,8 +50,8 @@ def settings(settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def stages(boxes: Boxes) -> Stages:
-    return boxes.stages()
+def steps(boxes: Boxes) -> Steps:
+    return boxes.steps()
 
 
 @pytest.fixture
@@ -269,11 +268,11 @@ async def test_archives_that_hold_each_other_are_taken_in_once(
     if fails:
         boxes.whole_errors = [CorruptError("no")] * 100
         contents = b'{"x.zip": "", "": ""}', b'{"y.zip": "", "": ""}'
-    stages = replace(boxes.stages(), unpacker=Circle(*contents))
+    steps = replace(boxes.steps(), unpacker=Circle(*contents))
     stop = asyncio.Event()
     await upload(contents[0], file_name="first.zip")
 
-    working = asyncio.create_task(run_worker(service, stages, stop))
+    working = asyncio.create_task(run_worker(service, steps, stop))
     found = await sight.at_rest()
     stop.set()
     await working
@@ -288,11 +287,11 @@ async def test_an_archive_that_holds_itself_says_so(
     service: Service, boxes: Boxes, upload: Upload, sight: Sight
 ) -> None:
     content = b'{"x.zip": ""}'
-    stages = replace(boxes.stages(), unpacker=Circle(content))
+    steps = replace(boxes.steps(), unpacker=Circle(content))
     stop = asyncio.Event()
     await upload(content, file_name="first.zip")
 
-    working = asyncio.create_task(run_worker(service, stages, stop))
+    working = asyncio.create_task(run_worker(service, steps, stop))
     await sight.at_rest()
     stop.set()
     await working

@@ -31,7 +31,7 @@ from docmill.service.app import Service, open_service
 from docmill.service.config.settings import ChosenModel, Llm, Otel, Settings
 from docmill.service.config.settings import Understanding as Chosen
 from docmill.service.intake.accept import Accepted
-from docmill.service.models import Understanding
+from docmill.service.models import models_of
 from docmill.service.observe.otel import OtelTracer
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer, traced_calls
 from docmill.service.worker import run_worker
@@ -129,10 +129,10 @@ async def test_upload_queue_worker_steps_and_model_calls_are_one_trace(
             understanding=Chosen(small=ChosenModel(model="own")),
             data_dir=service.settings.data_dir,
         )
-        router = Understanding(asked, tracer=tracer).router(RuleGate())
-        stages, stop = replace(script.stages(), extractor=FakeExtractor(), router=router), asyncio.Event()
+        router = models_of(asked, tracer).router(RuleGate())
+        steps, stop = replace(script.steps(), extractor=FakeExtractor(), router=router), asyncio.Event()
         accepted = await sent(service)
-        working = asyncio.create_task(run_worker(service, stages, stop))
+        working = asyncio.create_task(run_worker(service, steps, stop))
         await eyes.when(accepted, lambda document: document.state != "processing")
         stop.set()
         await working
@@ -257,7 +257,7 @@ async def test_what_an_archive_holds_belongs_to_the_trace_of_the_whole(
         await client.post(UPLOADS, files={"file": ("a.zip", content)})
     stop = asyncio.Event()
 
-    working = asyncio.create_task(run_worker(service, boxes.stages(), stop))
+    working = asyncio.create_task(run_worker(service, boxes.steps(), stop))
     async with asyncio.timeout(20):
         async for _ in service.feed.follow(service.default_tenant_id, 0):
             if len(named(spans, "process ingestion")) == 4:
@@ -390,7 +390,7 @@ async def test_spans_go_by_otlp_to_the_receiver_that_the_settings_name_and_to_no
     async with open_service(with_endpoint(settings, receiver.address)) as service:
         await asyncio.wait_for(service.notices.listening(), 10)
         accepted = await sent(service)
-        working = asyncio.create_task(run_worker(service, script.stages(), stop))
+        working = asyncio.create_task(run_worker(service, script.steps(), stop))
         await Eyes(service).until(accepted, "ready")
         stop.set()
         await working
@@ -409,7 +409,7 @@ async def test_a_receiver_that_is_away_costs_spans_and_no_document(
     async with open_service(with_endpoint(settings, "http://127.0.0.1:9")) as service:
         await asyncio.wait_for(service.notices.listening(), 10)
         accepted = await sent(service)
-        working = asyncio.create_task(run_worker(service, script.stages(), stop))
+        working = asyncio.create_task(run_worker(service, script.steps(), stop))
         await Eyes(service).until(accepted, "ready")
         stop.set()
         await working

@@ -92,7 +92,7 @@ async def test_while_a_suspect_waits_for_the_end_of_others_nothing_is_begun_and_
     service = replace(service, settings=service.settings.model_copy(update={"worker": worker}))
     suspect = await suspected(service, upload, "suspect.pdf")
     stop = asyncio.Event()
-    running = asyncio.create_task(run_worker(service, script.stages(), stop))
+    running = asyncio.create_task(run_worker(service, script.steps(), stop))
     try:
         long = await upload(b"long", file_name="long.pdf")
         await asyncio.wait_for(room.long_came.wait(), 20)

@@ -14,7 +14,7 @@ from docmill.errors import TimeLimitError, UnauthorizedError
 from docmill.llm.answers import Price
 from docmill.model.document import Document, Usage
 from docmill.model.result import Classification
-from docmill.pipeline import Steps, TimeLimits, process
+from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
 from docmill.ports import Original, PageJournal, Ref
 from docmill.testing.understanding import FakeClassifier, FakeExtractor, FakeGate
 from docmill.understanding.llm.asking import Asker
@@ -171,16 +171,16 @@ async def test_a_model_that_would_outlast_the_step_is_given_up_before_and_the_ti
             return replace(document, content_hash=original.content_hash)
 
     steps = Steps(
-        reader=MemoryReader({"a.pdf": b"%PDF"}, tmp_path),
         converter=Converting(),
         classifier=LlmClassifier(asker_of(), FakeClassifier(RULES), limit_s=600),
         extractor=FakeExtractor(),
         router=GateRouter(FakeGate()),
-        exporter=MemoryExporter(),
         limits=TimeLimits(classify_s=0.2),
     )
 
-    result = await process(Ref("a.pdf", "a.pdf"), steps, MemoryJournal())
+    io = DocumentIO(MemoryReader({"a.pdf": b"%PDF"}, tmp_path), MemoryExporter(), MemoryJournal())
+
+    result = await process(Ref("a.pdf", "a.pdf"), steps, io)
 
     assert server.asked.is_set()
     assert result.classification.model_copy(update={"model_error": None}) == RULES

@@ -10,8 +10,9 @@ import pytest
 
 from docmill.service.app import Service
 from docmill.service.worker import run_worker
+from docmill.understanding.pooled import PooledLessons
 from docmill.workers.pool import Pool
-from teaching import stages
+from teaching import steps
 
 NAME = "Kedai Buku Maju Sdn Bhd"
 
@@ -39,7 +40,9 @@ async def process(service: Service, client: httpx.AsyncClient) -> AsyncIterator[
     """Uploads a receipt and waits until a worker is done with it; gives its id."""
     stop = asyncio.Event()
     async with Pool(1) as pool:
-        working = asyncio.create_task(run_worker(service, stages(pool, "receipt"), stop))
+        working = asyncio.create_task(
+            run_worker(service, steps(pool, "receipt"), stop, lessons=PooledLessons(pool))
+        )
 
         async def process_text(name: str, text: str) -> UUID:
             response = await client.post("/api/v1/documents", files={"file": (name, text.encode())})

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,11 @@ from uuid import UUID
 
 from docmill.errors import CorruptError, DocmillError, UnsupportedFileTypeError, room_in
 from docmill.model.document import Document
-from docmill.model.result import Evidence, Extraction, Result, Schema, Verdict
-from docmill.pipeline import PartLimits, Steps, TimeLimits, process
-from docmill.ports import Classifier, Converter, Extractor, Findings, Namer, Original, Ref, Router, Unpacker
+from docmill.model.result import Evidence, Extraction, Result, Verdict
+from docmill.pipeline import DocumentIO, PartLimits, Steps, process
+from docmill.ports import Findings, Original, Ref
 from docmill.resilience.breaker import Breaker
 from docmill.resilience.off_loop import VALUE, off_loop
-from docmill.schemas.registry import REGISTRY
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.intake.accept import Intake
 from docmill.service.intake.members import VaultReceiver
@@ -25,7 +24,7 @@ from docmill.service.processing.steps import StepObserver
 from docmill.service.processing.tags_in_use import TagsInUse
 from docmill.service.processing.work_folders import folder_for, note_begun
 from docmill.service.protocol.pause import guarded_part
-from docmill.service.review.corrections import LessonMaker, Lessons
+from docmill.service.review.corrections import Lessons
 from docmill.service.review.reviews import Reviews
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store.claims import Claim, Outcome
@@ -39,41 +38,20 @@ _PACKED = ".json.zst"
 _NONE_REPLACED: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Stages:
-    """Who reads and understands documents. Without an unpacker, what they hold is named and not taken out.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentProcessor:
+    """Processes the documents that a worker has claimed.
 
-    lessons: makes what people said of documents into what helps to read others; without it, nothing is
-    learned from them. schemas: by document type. reads_in_turns: whether the converter first of all waits for
-    its turn in a pool; until then the document has not been begun.
-    """
-
-    converter: Converter
-    classifier: Classifier
-    extractor: Extractor
-    router: Router
-    unpacker: Unpacker | None = None
-    lessons: LessonMaker | None = None
-    schemas: Mapping[str, Schema] = field(default_factory=lambda: REGISTRY)
-    namer: Namer | None = None
-    reads_in_turns: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Workshop:
-    """Where a worker's documents are processed.
-
-    place: a folder of its own; fingerprint: of the stages; lessons: what reviewed documents teach.
+    place: a folder of the worker's own. fingerprint: of the steps. lessons: what reviewed documents teach.
     max_attempts: after so many, what there is counts where a model fails that could be asked later.
     """
 
+    steps: Steps
     blobs: Blobs
     database: Database
     intake: Intake
     reviews: Reviews
-    stages: Stages
     place: Path
-    limits: TimeLimits
     fingerprint: Fingerprint
     tags: TagsInUse
     parts: PartLimits = field(default_factory=PartLimits)
@@ -89,44 +67,37 @@ class Workshop:
 
         Raises what `pipeline.process` raises, and ClaimLostError.
         """
-        claim, stages = lease.claim, self.stages
-        whose = on_account_of(claim.tenant_id, claim.document_id)
-        fingerprint = await self.fingerprint.now()
+        claim = lease.claim
+        steps = replace(self.steps, fingerprint=await self.fingerprint.now())
         journal = BlobJournal.of_claim(self.blobs, claim, self.writes)
         # Of this claim alone: an earlier one may have been lost here and not be over yet.
         async with folder_for(self.place, f"{claim.ingestion_id}-{claim.fence}") as folder:
-            steps = Steps(
-                reader=BlobReader(self.blobs, folder, self.reads),
-                converter=stages.converter,
-                classifier=stages.classifier,
-                extractor=stages.extractor,
-                router=stages.router,
-                namer=stages.namer,
-                exporter=LeaseExporter(lease, fingerprint, journal),
-                fingerprint=fingerprint,
-                limits=self.limits,
-                unpacker=stages.unpacker,
-                receiver=VaultReceiver(self.intake, self.database, claim, folder, self.parts, self.writes),
-                tags=partial(self.tags.of, claim.tenant_id),
-                schemas=stages.schemas,
-                teacher=self.lessons and self.lessons.of(claim.tenant_id, claim.document_id),
-            )
             journal.on_found = begin = Beginning(folder, lease.note_begun)
-            if not stages.reads_in_turns:
+            if not steps.reads_in_turns:
                 begin()
-            with whose, telling_of_turns(begin):
-                ref = Ref(claim.file_path, claim.file_name)
+            with on_account_of(claim.tenant_id, claim.document_id), telling_of_turns(begin):
                 result = await process(
-                    ref,
+                    Ref(claim.file_path, claim.file_name),
                     steps,
-                    journal,
-                    LeaseObserver(lease, self.tracer, journal),
+                    self._io(lease, journal, folder, steps.fingerprint),
                     attempt=claim.attempt,
                     max_attempts=self.max_attempts,
                     spending=lease.spending,
                 )
         await self._settle(claim)
         return result
+
+    def _io(self, lease: Lease, journal: "BlobJournal", folder: Path, fingerprint: str) -> DocumentIO:
+        claim = lease.claim
+        return DocumentIO(
+            reader=BlobReader(self.blobs, folder, self.reads),
+            exporter=LeaseExporter(lease, fingerprint, journal),
+            journal=journal,
+            receiver=VaultReceiver(self.intake, self.database, claim, folder, self.parts, self.writes),
+            observer=LeaseObserver(lease, self.tracer, journal),
+            tags=partial(self.tags.of, claim.tenant_id),
+            teacher=self.lessons and self.lessons.of(claim.tenant_id, claim.document_id),
+        )
 
     async def _settle(self, claim: Claim) -> None:
         """Weigh what people said of the document before. The result is stored, whatever becomes of this."""
