@@ -6,16 +6,14 @@ is in no truth, such as the amount due of an invoice that prints none, is counte
 """
 
 import asyncio
-import hashlib
 from collections import Counter
 from pathlib import Path
 
 from bench.arguments import argument_parser
+from bench.data.text_layer import text_layer
 from docmill.demo import Sample, load_truth
-from docmill.model.document import Document, letters_and_digits
+from docmill.model.document import letters_and_digits
 from docmill.model.paths import leaves
-from docmill.reading.child import tasks
-from docmill.reading.files.options import ReadingOptions
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.receipts.extractor import LearnedExtractor
@@ -32,12 +30,6 @@ def truths(sample: Sample) -> dict[str, object]:
     return found
 
 
-def read(path: Path) -> Document:
-    opened = tasks.open_original(path, ReadingOptions())
-    pages = [page for page in opened.pages if page is not None]
-    return Document(hashlib.sha256(path.read_bytes()).hexdigest(), opened.media_type, pages)
-
-
 def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("folder", type=Path)
@@ -47,7 +39,7 @@ def main() -> None:
     for sample in load_truth(arguments.folder):
         if sample.form != "born-digital":
             continue
-        document = read(sample.path)
+        document = text_layer(sample.path)
         classification = asyncio.run(LearnedClassifier().classify(document))
         counts["documents"] += 1
         counts["type right"] += classification.document_type == sample.document_type

@@ -15,10 +15,10 @@ from typing import Any
 
 from rapidfuzz import fuzz
 
-from bench.accuracy.born_digital_samples import read
 from bench.arguments import argument_parser
 from bench.data import orders, receipts
 from bench.data.shared import load_scorer
+from bench.data.text_layer import text_layer
 from docmill.demo import generate, load_truth
 from docmill.model.document import Document, Page, letters_and_digits
 from docmill.model.paths import leaves
@@ -35,7 +35,7 @@ def sample_cases() -> Iterator[Case]:
         generate(Path(folder))
         for sample in load_truth(Path(folder)):
             if sample.form == "born-digital":
-                yield sample.name, read(sample.path), REGISTRY[sample.document_type], sample.truth
+                yield sample.name, text_layer(sample.path), REGISTRY[sample.document_type], sample.truth
 
 
 def receipt_cases() -> Iterator[Case]:

@@ -9,7 +9,6 @@ and one-line descriptions only; the layouts are those of `orders_own_schema`.
 """
 
 import asyncio
-import hashlib
 import random
 import re
 import tempfile
@@ -28,6 +27,7 @@ from bench.accuracy.orders_own_schema import FIELDS, SMALL, case, clusters, own_
 from bench.arguments import argument_parser
 from bench.data.orders import CACHE, documents, is_right, labels
 from bench.data.shared import load_scorer
+from bench.data.text_layer import text_layer
 from docmill.demo.catalogue import plans
 from docmill.demo.layouts.families import draw
 from docmill.demo.letter import Letter
@@ -35,8 +35,6 @@ from docmill.demo.plan import Plan
 from docmill.model.document import Document, letters_and_digits
 from docmill.model.paths import leaves
 from docmill.model.result import Extraction, Schema
-from docmill.reading.child import tasks
-from docmill.reading.files.options import ReadingOptions
 from docmill.schemas.filling import filled
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.corrections.extractor import heeded
@@ -64,9 +62,7 @@ def versions(plan: Plan, folder: Path) -> Iterator[tuple[Document, BaseModel]]:
         taxes = tuple(replace(tax, base=tax.base * factor, amount=tax.amount * factor) for tax in paper.taxes)
         path = folder / f"{version}-{plan.name}.pdf"
         path.write_bytes(draw(plan.layout, replace(paper, fields=fields, taxes=taxes)))
-        opened = tasks.open_original(path, ReadingOptions())
-        pages = [page for page in opened.pages if page is not None]
-        yield Document(hashlib.sha256(path.read_bytes()).hexdigest(), opened.media_type, pages), fields
+        yield text_layer(path), fields
 
 
 def _changed(fields: Any, days: timedelta, factor: Decimal, draw_lots: random.Random) -> Any:

@@ -7,7 +7,7 @@ another number of the document's lines in it counts as invented.
 """
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import NamedTuple
@@ -16,11 +16,10 @@ import pikepdf
 
 from bench.arguments import argument_parser
 from bench.data.shared import DATA
+from bench.data.text_layer import text_layer
 from docmill.demo import load_truth
 from docmill.errors import DocmillError
 from docmill.model.document import Page, letters_and_digits
-from docmill.reading.child import tasks
-from docmill.reading.files.options import ReadingOptions
 
 
 class Item(NamedTuple):
@@ -49,11 +48,6 @@ def _items(content: bytes) -> Iterator[Item]:
                 yield item
 
 
-def pages(path: Path) -> list[Page]:
-    opened = tasks.open_original(path, ReadingOptions())
-    return [page for page in opened.pages if page is not None]
-
-
 def holds(row: list[str], item: Item) -> bool:
     name = letters_and_digits(item.name)[:12]
     named = {index for index, cell in enumerate(row) if name in letters_and_digits(cell)}
@@ -76,7 +70,7 @@ def _values(text: str) -> set[Decimal]:
         return set()
 
 
-def printed(found: list[Page], item: Item) -> bool:
+def printed(found: Sequence[Page], item: Item) -> bool:
     """Tell whether the item is printed on the paper at all."""
     text = letters_and_digits(" ".join(page.text for page in found))
     return letters_and_digits(item.name)[:12] in text
@@ -107,7 +101,7 @@ def main() -> None:
     total = right = tables = empty = 0
     for path, truth in truths(arguments.samples):
         try:
-            found = pages(path)
+            found = text_layer(path).pages
         except DocmillError:
             continue
         grids = [table.texts(page.words) for page in found for table in page.tables]
