@@ -1,6 +1,6 @@
 """Text that does not say its encoding: how often docmill reads it right, and charset-normalizer and chardet.
 
-Text of 38 languages from public sources is cut into pieces and written in the encodings that people used; a
+Text of 39 languages from public sources is cut into pieces and written in the encodings that people used; a
 piece is right without one wrong character. chardet is what docmill asks; charset-normalizer comes with
 requests, which the development environment has.
 """
@@ -38,6 +38,7 @@ CYRILLIC = "cp1251 koi8_r iso8859_5 cp866"
 OTHERS = ("iso8859_15", "iso8859_7", "iso8859_13", "cp1258", "koi8_u", "cp737", "cp857", "mac_cyrillic")
 """Encodings that ours does not know by name; text of most of them is read right under another one."""
 LANGUAGES: Mapping[str, tuple[str, str]] = {
+    "en": ("English", "cp1252 mac_roman"),
     "de": ("German, Standard (1996)", f"{WESTERN} iso8859_15"),
     "fr": ("French", f"{WESTERN} iso8859_15"),
     "es": ("Spanish", WESTERN),
@@ -123,7 +124,8 @@ def names(language: str) -> list[str]:
 def messages(language: str) -> list[str]:
     """What the programs of this machine say in the language."""
     found: set[str] = set()
-    for path in sorted((MESSAGES / language / "LC_MESSAGES").glob("*.mo")):
+    folder = "en_GB" if language == "en" else language
+    for path in sorted((MESSAGES / folder / "LC_MESSAGES").glob("*.mo")):
         with path.open("rb") as file:
             try:
                 catalog: dict[Any, str] = vars(gettext.GNUTranslations(file))["_catalog"]

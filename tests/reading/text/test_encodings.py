@@ -41,6 +41,8 @@ def test_a_text_without_a_label_is_read_right(name: str) -> None:
         ("cp1252", "Menge;Größe;Preis\n1;5;3,00 €\n2;6;4,00 €\n"),
         ("cp1252", "12,50 €\n13,50 €\n"),
         ("cp1252", "© Acme – £12.50, § 19"),
+        ("cp1252", "“Net” is the buyer’s share… due"),
+        ("cp1252", "L’importo dell’ordine è pagato"),
         ("cp1252", "BMP-Datei für Müller"),
         ("cp1250", "Cena 12,50 € za usługę, zapłacono"),
         ("cp932", "シンガポール ドル"),

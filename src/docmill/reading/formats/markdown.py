@@ -103,7 +103,7 @@ class _Page:
             self.blocks += beside_text(html.blocks("".join(pictures), album=self._album))
 
     def _put(self, node: "SyntaxTreeNode", lines: str) -> None:
-        """Running text; empty lines before it stay."""
+        """Add running text, with the empty lines before it."""
         first, end = node.map or (self._text_end, self._text_end)
         start = self._indent if self._mark is None else self._mark
         if self._text:
@@ -112,7 +112,7 @@ class _Page:
         self._mark, self._text_end = None, end
 
     def _heading(self, node: "SyntaxTreeNode") -> None:
-        """Several lines above a rule are no heading but, say, rows above a sum."""
+        """Add a heading. Several lines above a rule are read as text: they may be rows above a sum."""
         if len(self._lines(node)) > 2:  # noqa: PLR2004 - a line and its rule
             self._put(node, self._indented(node, self._inline(node)))
         else:
@@ -134,7 +134,7 @@ class _Page:
         return self._source[first:end]
 
     def _indented(self, node: "SyntaxTreeNode", lines: str) -> str:
-        """Lines as far from the margin as they stand in the file, for what is in columns."""
+        """Indent lines as in the file, so that columns stay aligned."""
         shown = lines.split("\n")
         written = self._lines(node)[: -1 if node.type == "heading" else None]
         if node.level or len(shown) != len(written):
