@@ -84,7 +84,7 @@ def files() -> list[Path]:
 def carried(path: Path) -> tuple[Embedded, ...]:
     if path.suffix != ".pdf":
         return attachments.in_file(path)
-    with pdf_file.opened(path) as document:
+    with pdf_file.open_document(path) as document:
         return attachments.in_pdf(document, path)
 
 
@@ -233,11 +233,11 @@ def seen(path: Path, dpi: int, cache: Path) -> Document:
     if kept.exists():
         return pickle.loads(kept.read_bytes())  # noqa: S301 - written below
     pages: list[Page] = []
-    with pdf_file.opened(path) as document, tempfile.TemporaryDirectory() as folder:
+    with pdf_file.open_document(path) as document, tempfile.TemporaryDirectory() as folder:
         for number in range(1, len(document) + 1):
             file = Path(folder, f"{number}.png")
             file.write_bytes(_drawn(document, number, dpi))
-            page = tasks.recognise(file, "image/png", 1, OPTIONS, "rapidocr").page
+            page = tasks.recognise_picture(file, "image/png", 1, OPTIONS, "rapidocr").page
             pages.append(replace(page, number=number))
     read = Document("0" * 64, "image/png", pages)
     kept.write_bytes(pickle.dumps(read))
@@ -245,7 +245,7 @@ def seen(path: Path, dpi: int, cache: Path) -> Document:
 
 
 def _drawn(document: Any, number: int, dpi: int) -> bytes:
-    with pdf_file.opened_page(document, number) as page:
+    with pdf_file.open_page(document, number) as page:
         width, height = page.get_size()
         picture = pdf_file.render(page, (round(width * dpi / 72), round(height * dpi / 72)))
     file = io.BytesIO()

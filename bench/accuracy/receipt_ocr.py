@@ -27,8 +27,8 @@ from bench.arguments import argument_parser
 from bench.data.receipts import SROIE
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
+from docmill.reading.ocr.page import read_picture
 from docmill.reading.ocr.rapid import rapid_engine
-from docmill.reading.ocr.recognition import read_picture
 
 LABELS = ("company", "date", "address", "total")
 RECEIPT_INCHES = 3.15

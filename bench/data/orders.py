@@ -53,5 +53,5 @@ def _read(path: Path) -> Document:
 
 
 def _recognised(path: Path, number: int, options: ReadingOptions) -> Page:
-    seen = tasks.recognise(path, file_types.PDF, number, options, "rapidocr").page
-    return tasks.complete(path, seen, options)
+    seen = tasks.recognise_picture(path, file_types.PDF, number, options, "rapidocr").page
+    return tasks.complete_page(path, seen, options)

@@ -12,7 +12,7 @@ from docmill.model import codec
 from docmill.model.document import Document, Page
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
-from docmill.reading.ocr.page import Recognised, page_words
+from docmill.reading.ocr.page import RecognisedLines, page_words
 from docmill.reading.text.quality import page_quality
 from docmill.training.folds import vendors
 from docmill.training.receipts import Example
@@ -45,7 +45,9 @@ def documents() -> Iterator[tuple[str, Document]]:
 def _document(name: str, lines: list[tuple[list[list[float]], str, float]]) -> Document:
     corners = np.array([line[0] for line in lines], np.float32).reshape(-1, 4, 2)
     width, height = (corners.reshape(-1, 2).max(axis=0) + 1).tolist() if lines else (1.0, 1.0)
-    read = Recognised([line[1] for line in lines], corners, np.array([line[2] for line in lines], np.float32))
+    read = RecognisedLines(
+        [line[1] for line in lines], corners, np.array([line[2] for line in lines], np.float32)
+    )
     words = page_words(read, width_px=round(width), height_px=round(height))
     page = Page(
         number=1, width_pt=width, height_pt=height, words=words, source="ocr", quality=page_quality(words)
@@ -79,8 +81,8 @@ def vendor_groups(labels: dict[str, dict[str, str]]) -> dict[str, str]:
 def _read(path: Path, readings: Path) -> Document:
     kept = readings / f"{path.stem}.json.zst"
     if not kept.exists():
+        from docmill.reading.ocr.page import read_picture  # noqa: PLC0415
         from docmill.reading.ocr.rapid import rapid_engine  # noqa: PLC0415 - a second to load, seldom needed
-        from docmill.reading.ocr.recognition import read_picture  # noqa: PLC0415
 
         with Image.open(path) as image:
             pixels = np.asarray(image.convert("RGB"))

@@ -1,4 +1,4 @@
-"""Counts what kinds of characters follow each other, for `docmill.reading.ocr.character_classes.FOLLOWING`.
+"""Counts what kinds of characters follow each other, for `docmill.reading.ocr.spelling.FOLLOWING`.
 
 python -m bench character_sequences
 
@@ -15,7 +15,7 @@ import pypdfium2
 
 from bench.arguments import argument_parser
 from bench.data.shared import DATA
-from docmill.reading.ocr.character_classes import KINDS, kind_of
+from docmill.reading.ocr.spelling import KINDS, kind_of
 
 COLLECTIONS = ("adbuy", "einvoice", "invoices", "orders")
 PAGES, CHARACTERS = 4, 4000

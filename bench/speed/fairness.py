@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from bench.arguments import argument_parser
-from docmill.workers.fair_semaphore import on_account_of
+from docmill.workers.fair_semaphore import scheduled_for
 from docmill.workers.pool import Pool
 
 PAGE_S = 0.05
@@ -22,7 +22,7 @@ Load = Callable[[Pool, bool], Awaitable[None]]
 
 async def read(pool: Pool, tenant: str, document: str, pages: int, *, fair: bool) -> None:
     """Read a document, as many pages at a time as there are processes."""
-    account = on_account_of(tenant, document) if fair else contextlib.nullcontext()
+    account = scheduled_for(tenant, document) if fair else contextlib.nullcontext()
     ahead = asyncio.Semaphore(pool.workers)
 
     async def page() -> None:

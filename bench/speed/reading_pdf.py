@@ -20,7 +20,7 @@ from bench.data.shared import DATA, ROOT
 from docmill.model.document import Page
 from docmill.reading.child.tasks import open_original, read_text
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.pdf.pdf_file import opened, pdfium, raw
+from docmill.reading.pdf.pdf_file import open_document, pdfium, raw
 
 OPTIONS = ReadingOptions()
 TARGET = 0.3
@@ -43,7 +43,7 @@ def read(path: Path) -> list[Page | None]:
 
 
 def bare(path: Path) -> int:
-    with opened(path) as document:
+    with open_document(path) as document:
         for index in range(len(document)):
             page = document[index]
             text = page.get_textpage()

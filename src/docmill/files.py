@@ -49,3 +49,14 @@ def _near(folders: Sequence[str]) -> list[str]:
             break
         kept.insert(0, folder)
     return kept
+
+
+_LITTER = re.compile(
+    r"(?:^|/)(?:__MACOSX/|\.DS_Store$|\._[^/]*$|(?:eh)?Thumbs\.db$|desktop\.ini$|~\$[^/]*$|\.~lock\.[^/]*#$)",
+    re.IGNORECASE,
+)
+
+
+def is_junk(name: str) -> bool:
+    """Whether this is the name of what a system left, such as Office's `~$letter.docx`, and not a person."""
+    return bool(_LITTER.search(name.replace("\\", "/")))

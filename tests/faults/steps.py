@@ -20,7 +20,7 @@ from docmill.model.result import Classification, Evidence, Extraction, Schema, V
 from docmill.pipeline import Steps
 from docmill.ports import Original, PageJournal, PartFile
 from docmill.reading.convert import LocalConverter
-from docmill.reading.engines.engine import Sight
+from docmill.reading.engines.engine import PageRequest
 from docmill.schemas.types import Invoice
 from docmill.understanding.router import GateRouter
 from docmill.workers.pool import Pool
@@ -62,13 +62,13 @@ class StoppingReader:
     name: str = "stopping"
     at_once: int = 1
 
-    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+    async def read(self, request: PageRequest, so_far: Page | None) -> Page:
         assert so_far is None
-        if sight.number == STOPPING_PAGE:
+        if request.number == STOPPING_PAGE:
             await stop_at(self.control, f"at page {STOPPING_PAGE}", os.getpid())
-        await asyncio.to_thread(self._note, sight.number)
-        (page,) = _document(Original(Path(), "", "0" * 64), f"page {sight.number}", ()).pages
-        return replace(page, number=sight.number, source="ocr", engine=self.name)
+        await asyncio.to_thread(self._note, request.number)
+        (page,) = _document(Original(Path(), "", "0" * 64), f"page {request.number}", ()).pages
+        return replace(page, number=request.number, source="ocr", engine=self.name)
 
     def _note(self, number: int) -> None:
         with recognised_by(self.control).open("a") as notes:

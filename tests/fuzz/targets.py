@@ -10,10 +10,10 @@ from docmill.errors import DocmillError
 from docmill.model import codec
 from docmill.model.document import Page, Part, Words
 from docmill.reading.child import render, tasks
-from docmill.reading.child.containers import TEXTS, WHOLES
+from docmill.reading.child.tasks import CONTAINERS, TEXT_READERS
 from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.images import image_file, qr
+from docmill.reading.images import image_file
 from docmill.reading.mail import smime
 from docmill.workers import replies
 from fuzz.mutations import mutated
@@ -30,11 +30,11 @@ def read_file(data: bytes) -> None:
     path = Path("fuzzed")
     path.write_bytes(data)
     opened = tasks.open_original(path, OPTIONS)
-    if opened.media_type in TEXTS:
+    if opened.media_type in TEXT_READERS:
         for content in tasks.read_flow(path, opened.media_type, OPTIONS).contents:
             with contextlib.suppress(DocmillError):
-                tasks.draw(content, opened.media_type, 1, OPTIONS)
-    if opened.media_type in WHOLES:
+                tasks.draw_picture(content, opened.media_type, 1, OPTIONS)
+    if opened.media_type in CONTAINERS:
         tasks.list_parts(path, opened.media_type, OPTIONS)
         tasks.take_parts(path, opened.media_type, 0, ROOM, OPTIONS)
     if opened.page_count:
@@ -52,14 +52,14 @@ def take_pdf_apart(data: bytes) -> None:
         tasks.take_sections(
             path, [Part("a.pdf", "section", 1, 2), Part("b.pdf", "section", 3, 3)], ROOM, OPTIONS
         )
-    tasks.complete(path, Page(1, 595, 842, Words.none(), source="ocr", quality=0.5), OPTIONS)
+    tasks.complete_page(path, Page(1, 595, 842, Words.none(), source="ocr", quality=0.5), OPTIONS)
 
 
 def read_codes(data: bytes) -> None:
     """The codes on a picture."""
     path = Path("fuzzed")
     path.write_bytes(data)
-    qr.codes(image_file.load(path, 1, (2000, 2000), OPTIONS).pixels)
+    image_file.read_qr_codes(image_file.load(path, 1, (2000, 2000), OPTIONS).pixels)
 
 
 def unwrap(data: bytes) -> None:

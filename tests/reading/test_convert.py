@@ -28,9 +28,9 @@ from docmill.pipeline import DocumentIO, process
 from docmill.ports import Original, Ref
 from docmill.reading.child import tasks
 from docmill.reading.convert import LocalConverter
-from docmill.reading.engines.engine import Sight
+from docmill.reading.engines.engine import PageRequest
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.images.kept_scans import Print
+from docmill.reading.images.kept_scans import KeptScan
 from docmill.reading.pdf import pdf_file
 from docmill.reading.text.languages import dominant_language
 from docmill.wiring import steps_for
@@ -195,7 +195,7 @@ def test_a_page_that_is_empty_is_not_broken(make_pdf: MakePdf) -> None:
 def test_what_cannot_be_looked_into_again_is_not_called_broken(tmp_path: Path) -> None:
     (tmp_path / "bad.pdf").write_bytes(b"%PDF-1.7 but nothing else")
 
-    assert pdf_file.spoilt(tmp_path / "bad.pdf", [1], ()) == []
+    assert pdf_file.unreadable_pages(tmp_path / "bad.pdf", [1], ()) == []
 
 
 async def test_a_file_of_which_no_page_can_be_read_is_corrupt(pool: Pool, make_pdf: MakePdf) -> None:
@@ -242,7 +242,7 @@ class Forgetful(Pool):
     async def run(
         self, function: Callable[[*Arguments], Result], *args: *Arguments, limit_s: float
     ) -> Result:
-        if function is tasks.recognise and self.times:
+        if function is tasks.recognise_picture and self.times:
             self.times -= 1
             raise OutOfMemoryError("too much")
         return await super().run(function, *args, limit_s=limit_s)
@@ -258,12 +258,12 @@ class Preprocessing:
         self._words = words
         self.shown: list[Path | bytes] = []
 
-    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+    async def read(self, request: PageRequest, so_far: Page | None) -> Page:
         assert so_far is None
-        self.shown.append(sight.source)
-        page = replace(self._words, number=sight.number, engine=self.name, source="ocr")
-        if sight.number % 2 == 0:
-            sight.prints.add(page, Print(b"picture of %d" % sight.number, 30, 40))
+        self.shown.append(request.source)
+        page = replace(self._words, number=request.number, engine=self.name, source="ocr")
+        if request.number % 2 == 0:
+            request.scans.add(page, KeptScan(b"picture of %d" % request.number, 30, 40))
         return page
 
 
@@ -293,7 +293,7 @@ class Answering(Pool):
     async def run(
         self, function: Callable[[*Arguments], Result], *args: *Arguments, limit_s: float
     ) -> Result:
-        if function is tasks.recognise:
+        if function is tasks.recognise_picture:
             return cast("Result", self._told)
         return await super().run(function, *args, limit_s=limit_s)
 
@@ -302,7 +302,7 @@ async def test_the_picture_that_a_child_hands_over_comes_with_the_document(
     scan: Path, make_document: Callable[..., Document]
 ) -> None:
     page = replace(make_document("Total").pages[0], engine="rapidocr", source="ocr")
-    async with Answering(tasks.Recognition(page, Print(b"picture", 30, 40))) as pool:
+    async with Answering(tasks.Recognition(page, KeptScan(b"picture", 30, 40))) as pool:
         document = await convert(pool, scan)
 
     assert document.pages[0].preprocessed

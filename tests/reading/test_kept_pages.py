@@ -16,8 +16,8 @@ from docmill.model.document import Document, Page, Usage
 from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
 from docmill.ports import Journal, Original, Ref
 from docmill.reading.convert import LocalConverter
-from docmill.reading.engines.engine import Sight
-from docmill.reading.images.kept_scans import Print
+from docmill.reading.engines.engine import PageRequest
+from docmill.reading.images.kept_scans import KeptScan
 from docmill.resilience import time_limits
 from docmill.resilience.time_limits import TimeLimit
 from docmill.wiring import steps_for
@@ -38,18 +38,18 @@ class Engine:
     at_once: int = 1
     asked: list[int] = field(default_factory=list[int])
 
-    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+    async def read(self, request: PageRequest, so_far: Page | None) -> Page:
         assert so_far is None
         await asyncio.sleep(0)  # as an engine that works elsewhere, which can be cancelled
-        if sight.number == self.stop_at:
+        if request.number == self.stop_at:
             assert self.stop is not None
             self.stop()
             await asyncio.Event().wait()
-        self.asked.append(sight.number)
-        sight.meter.add(CALL)
-        page = replace(self.words, number=sight.number, engine=self.name, source="ocr")
-        if sight.number % 2 == 0:
-            sight.prints.add(page, Print(b"picture of %d" % sight.number, 30, 40))
+        self.asked.append(request.number)
+        request.meter.add(CALL)
+        page = replace(self.words, number=request.number, engine=self.name, source="ocr")
+        if request.number % 2 == 0:
+            request.scans.add(page, KeptScan(b"picture of %d" % request.number, 30, 40))
         return page
 
 
@@ -233,9 +233,9 @@ async def test_a_page_that_could_not_be_read_is_tried_again(
     pool: Pool, scan: bytes, words: Page, tmp_path: Path
 ) -> None:
     class Blind(Engine):
-        async def read(self, sight: Sight, so_far: Page | None) -> Page:
-            page = await super().read(sight, so_far)
-            return replace(page, source="none", quality=0.0) if sight.number <= 9 else page
+        async def read(self, request: PageRequest, so_far: Page | None) -> Page:
+            page = await super().read(request, so_far)
+            return replace(page, source="none", quality=0.0) if request.number <= 9 else page
 
     journal = MemoryJournal()
     first, second = Blind(words, stop_at=30, stop=fail), Engine(words)

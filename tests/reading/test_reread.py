@@ -10,8 +10,8 @@ from docmill.model.document import Box
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
 from docmill.reading.ocr import rapid
-from docmill.reading.ocr.page import Recognised
-from docmill.reading.reread import read_region, words_in
+from docmill.reading.ocr.page import RecognisedLines
+from docmill.reading.page_source import read_region, words_in
 
 OPTIONS = ReadingOptions()
 PAGE = Picture(np.full((1000, 500, 3), 255, np.uint8), 500, 1000, 0)
@@ -24,12 +24,12 @@ class WholeEngine:
         self.seen: tuple[int, int] = (0, 0)
         self.letter_px: float | None = None
 
-    def recognise(self, pixels: NDArray[np.uint8], *, letter_px: float | None) -> Recognised:
+    def recognise(self, pixels: NDArray[np.uint8], *, letter_px: float | None) -> RecognisedLines:
         self.letter_px = letter_px
         height, width = pixels.shape[:2]
         self.seen = (width, height)
         corners = np.array([[(0, 0), (width, 0), (width, height), (0, height)]], np.float32)
-        return Recognised(["word"], corners, np.ones(1, np.float32))
+        return RecognisedLines(["word"], corners, np.ones(1, np.float32))
 
 
 @pytest.fixture
@@ -75,12 +75,12 @@ class TurningEngine:
     def __init__(self, turn: int) -> None:
         self._turn = turn
 
-    def recognise(self, pixels: NDArray[np.uint8], *, letter_px: float | None) -> Recognised:
+    def recognise(self, pixels: NDArray[np.uint8], *, letter_px: float | None) -> RecognisedLines:
         del letter_px
         height, width = np.rot90(pixels, -self._turn // 90).shape[:2]
         right, bottom = width * 0.5, height * 0.25
         corners = np.array([[(0, 0), (right, 0), (right, bottom), (0, bottom)]], np.float32)
-        return Recognised(["word"], corners, np.ones(1, np.float32), turn=self._turn)
+        return RecognisedLines(["word"], corners, np.ones(1, np.float32), turn=self._turn)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_region_of_a_page_that_is_displayed_turned_is_cut_out_as_displayed(
     seen: list[float] = []
 
     class Looking(WholeEngine):
-        def recognise(self, pixels: NDArray[np.uint8], *, letter_px: float | None) -> Recognised:
+        def recognise(self, pixels: NDArray[np.uint8], *, letter_px: float | None) -> RecognisedLines:
             seen.append(float(pixels.mean()))
             return super().recognise(pixels, letter_px=letter_px)
 

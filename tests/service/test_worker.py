@@ -19,7 +19,7 @@ from docmill.service.app import Service
 from docmill.service.protocol.pause import paused_part
 from docmill.service.worker import run_worker
 from docmill.testing.queue import MemoryQueue
-from docmill.workers.fair_semaphore import Turns
+from docmill.workers.fair_semaphore import FairSemaphore
 from scripted import Eyes, Running, Script, Upload
 
 
@@ -491,12 +491,12 @@ async def test_no_more_is_claimed_than_can_be_begun_soon(
     service: Service, script: Script, upload: Upload, eyes: Eyes, *, have_turns: bool
 ) -> None:
     held, expected = 0, 30 if have_turns else 20
-    full, gate, turns = asyncio.Event(), asyncio.Event(), Turns(100)
+    full, gate, turns = asyncio.Event(), asyncio.Event(), FairSemaphore(100)
 
     async def convert(_original: Original) -> None:
         nonlocal held
         if have_turns:
-            await turns.take()
+            await turns.acquire()
         held += 1
         if held == expected:
             full.set()

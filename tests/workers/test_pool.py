@@ -23,7 +23,7 @@ from docmill.errors import (
 )
 from docmill.model.document import Words
 from docmill.workers.pool import Pool
-from docmill.workers.scratch import Desk
+from docmill.workers.scratch import ScratchFolder
 
 Hang = Callable[[Pool], Awaitable[asyncio.Task[bytes]]]
 
@@ -105,10 +105,10 @@ async def test_a_child_that_fails_costs_its_own_task_alone(
 async def test_a_full_disk_when_a_file_is_lent_is_tried_again_later(
     pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_desk: Desk, _arguments: tuple[object, ...]) -> tuple[object, ...]:
+    def full(_desk: ScratchFolder, _arguments: tuple[object, ...]) -> tuple[object, ...]:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(Desk, "lend", full)
+    monkeypatch.setattr(ScratchFolder, "lend", full)
 
     with pytest.raises(ServerError, match=r"TMPDIR.* is full"):
         await pool.run(Path.read_bytes, tmp_path / "file", limit_s=30)

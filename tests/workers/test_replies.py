@@ -8,7 +8,7 @@ import pytest
 from docmill.errors import CorruptError
 from docmill.model.document import Page, Words
 from docmill.reading.child import tasks
-from docmill.reading.child.tasks import Opened
+from docmill.reading.child.tasks import OpenedFile
 from docmill.reading.engines.document_ai import DocumentAiEngine
 from docmill.understanding import pooled
 from docmill.workers import replies, sandbox
@@ -62,7 +62,7 @@ def test_a_lack_of_memory_comes_through() -> None:
 
 
 def test_a_room_gets_its_own_records_back() -> None:
-    opened = Opened("text/plain", 0, [])
+    opened = OpenedFile("text/plain", 0, [])
 
     assert replies.loads(dumps(opened), replies.room_of(tasks.open_original)) == opened
 
@@ -70,7 +70,7 @@ def test_a_room_gets_its_own_records_back() -> None:
 @pytest.mark.parametrize("function", [len, sandbox.in_force, pooled.PooledClassifier])
 def test_the_records_of_other_rooms_are_refused(function: object) -> None:
     with pytest.raises(ValueError, match="reply"):
-        replies.loads(dumps(Opened("text/plain", 0, [])), replies.room_of(function))
+        replies.loads(dumps(OpenedFile("text/plain", 0, [])), replies.room_of(function))
 
 
 def test_no_room_gets_objects_that_act_when_they_are_made() -> None:

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from docmill.errors import CorruptError, MisconfiguredError, ServerError, TooLargeError
-from docmill.files import digest
+from docmill.files import digest, is_junk
 from docmill.ports import Original, Ref
-from docmill.reading.files.junk_files import is_litter
 
 DEFAULT_MAX_BYTES = 50_000_000
 
@@ -43,7 +42,7 @@ class FolderLister:
             )
         walk = _Walk(self._root)
         found = sorted(walk.files)
-        kept = [path for path in found if not is_litter(path.name)]
+        kept = [path for path in found if not is_junk(path.name)]
         self.passed_by = len(found) - len(kept)
         self.not_followed = [
             f"{path.relative_to(self._root).as_posix()} -> {target}" for path, target in walk.not_followed
@@ -76,7 +75,7 @@ class _Walk:
             folders[:] = [name for name in shown if not Path(folder, name).is_symlink()]
             self._links.extend(Path(folder, name) for name in shown if name not in folders)
             for name in sorted(files):
-                if not name.startswith(".") or is_litter(name):
+                if not name.startswith(".") or is_junk(name):
                     self._take(Path(folder, name))
 
     def _take(self, path: Path) -> None:

@@ -27,7 +27,7 @@ from docmill.pipeline import DocumentIO, PartLimits, Steps, process
 from docmill.ports import Exporter, Original, Reader, Ref
 from docmill.resilience.attempts import AfterFailure, GiveUp, Retry, after_failure, internal_error
 from docmill.resilience.spending import Spending
-from docmill.workers.fair_semaphore import on_account_of
+from docmill.workers.fair_semaphore import scheduled_for
 
 log = logging.getLogger(__name__)
 
@@ -244,7 +244,7 @@ class Runner:
             if exporter.result is not None:
                 await exporter.export(ref, exporter.result)
             elif known is None or (await io.reader.read(ref)).content_hash != known.content_hash:
-                with on_account_of(None, ref.key):
+                with scheduled_for(None, ref.key):
                     await process(
                         ref,
                         self._steps,

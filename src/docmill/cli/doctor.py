@@ -115,7 +115,7 @@ def _installed(distribution: str) -> bool:
 
 
 def _recognition_models() -> Finding:
-    networks = import_module("docmill.reading.ocr.networks")
+    networks = import_module("docmill.reading.ocr.rapid")
     try:
         files = [networks.model_file(task) for task in networks.FILES]
     except MisconfiguredError as error:

@@ -13,8 +13,7 @@ from docmill.errors import DocmillError
 from docmill.evaluation.metrics import Judged
 from docmill.evaluation.report import Report
 from docmill.model.document import Box
-from docmill.reading.child.clipping import LocalClipper
-from docmill.reading.child.render import LocalRenderer
+from docmill.reading.child.render import LocalClipper, LocalRenderer
 from docmill.reading.files.options import ReadingOptions
 from docmill.wiring import reading_pool
 

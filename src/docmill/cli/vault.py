@@ -16,10 +16,9 @@ from rich.text import Text
 from docmill.cli.addresses import address_of
 from docmill.cli.console import FAILED, MARKS, shown, stderr, stdout
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
-from docmill.files import chunks
+from docmill.files import chunks, is_junk
 from docmill.model.paths import leaves
 from docmill.ports import Depth
-from docmill.reading.files.junk_files import is_litter
 from docmill.reading.unpack import PooledUnlocker
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
@@ -83,7 +82,7 @@ async def _add(settings: Settings, files: Sequence[Path], *, force: bool, wait: 
     async with open_service(settings) as service, Pool(1) as pool:  # a pool without tasks costs nothing
         unlock = unlocking(service.blobs, PooledUnlocker(pool), password) if password else already_readable
         for file in files:
-            if is_litter(file.name):
+            if is_junk(file.name):
                 stderr.print(f"- {file.name}: left behind by a program, passed by", markup=False)
                 continue
             try:

@@ -10,14 +10,13 @@ from docmill.errors import CorruptError, DocmillError, DocumentError, first_of
 from docmill.model.document import Document, Page, Part
 from docmill.ports import Original, PageJournal
 from docmill.reading.child import tasks
-from docmill.reading.child.containers import TEXTS, WHOLES
-from docmill.reading.engines.choose import Choice
-from docmill.reading.engines.engine import LocalReader, PageReader, Sight
+from docmill.reading.child.tasks import CONTAINERS, TEXT_READERS
+from docmill.reading.engines.engine import EngineChoice, LocalReader, PageReader, PageRequest
 from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.images.kept_scans import PrintOf, bound
+from docmill.reading.images.kept_scans import PageScan, bind_scans
 from docmill.reading.kept_pages import KeptPages
-from docmill.reading.pdf.merge_pictures import with_figure
+from docmill.reading.pdf.merge_pictures import merge_figure
 from docmill.reading.text.languages import dominant_language, excerpts
 from docmill.sections import splitting
 from docmill.workers.pool import Pool
@@ -67,7 +66,9 @@ class LocalConverter:
             log.warning("the language was not found out", extra={"code": error.code})
             return None
 
-    async def _read(self, original: Original, opened: tasks.Opened, journal: PageJournal | None) -> Document:
+    async def _read(
+        self, original: Original, opened: tasks.OpenedFile, journal: PageJournal | None
+    ) -> Document:
         path, options = original.path, self._options
         open_s = options.with_tries(options.open_limit_s)
         if not opened.page_count:
@@ -77,12 +78,12 @@ class LocalConverter:
         while len(pages) < opened.page_count:
             first, last = len(pages) + 1, min(len(pages) + options.pages_per_task, opened.page_count)
             pages += await self._pool.run(tasks.read_text, path, first, last, options, limit_s=open_s)
-        choice = Choice(self._readers, options.quality_threshold)
+        choice = EngineChoice(self._readers, options.quality_threshold)
         sources = [path] * opened.page_count
         read = await self._recognised(sources, opened.media_type, pages, choice=choice, journal=journal)
         if all(page.source == "none" for page in read):
             if choice.refusal is None and opened.media_type == file_types.HEIC.media_type:
-                raise tasks.undecodable()
+                raise tasks.undecodable_error()
             raise choice.refusal or CorruptError(f"no page can be read: {read[0].problem}")
         document = Document(
             original.content_hash,
@@ -107,22 +108,22 @@ class LocalConverter:
         flow_s = options.with_tries(options.flow_limit_s)
         pages: list[Page] = []
         parts: list[Part] = []
-        prints: list[PrintOf] = []
-        choice = Choice(self._readers, options.quality_threshold)
-        if media_type in TEXTS:
+        scans: list[PageScan] = []
+        choice = EngineChoice(self._readers, options.quality_threshold)
+        if media_type in TEXT_READERS:
             flowed = await self._pool.run(tasks.read_flow, *arguments, limit_s=flow_s)
-            pages, prints = await self._with_figures(media_type, flowed, choice, journal)
-        if media_type in WHOLES:
+            pages, scans = await self._with_figures(media_type, flowed, choice, journal)
+        if media_type in CONTAINERS:
             parts = await self._pool.run(tasks.list_parts, *arguments, limit_s=flow_s)
         elif not any(page.words.texts for page in pages):
-            raise tasks.wordless(pages, media_type)
+            raise tasks.wordless_error(pages, media_type)
         usage = choice.meter.usage
         document = Document(original.content_hash, media_type, pages, parts=tuple(parts), usage=usage)
-        return await _with_prints(document, original.name, prints)
+        return await _with_prints(document, original.name, scans)
 
     async def _with_figures(
-        self, media_type: str, flowed: tasks.Flowed, choice: Choice, journal: PageJournal | None
-    ) -> tuple[list[Page], list[PrintOf]]:
+        self, media_type: str, flowed: tasks.FlowedPages, choice: EngineChoice, journal: PageJournal | None
+    ) -> tuple[list[Page], list[PageScan]]:
         """The pages with what the pictures on them say, and the prints of these."""
         contents = flowed.contents
         if journal is not None:
@@ -132,10 +133,10 @@ class LocalConverter:
         )
         pages = list(flowed.pages)
         for place, found in zip(flowed.figures, seen, strict=True):
-            pages[place.page_number - 1] = with_figure(pages[place.page_number - 1], place, found)
+            pages[place.page_number - 1] = merge_figure(pages[place.page_number - 1], place, found)
         on_page = {place.number: place.page_number for place in flowed.figures}
-        prints = [(replace(page, number=on_page[page.number]), one) for page, one in _printed(seen, choice)]
-        return pages, prints
+        scans = [(replace(page, number=on_page[page.number]), one) for page, one in _printed(seen, choice)]
+        return pages, scans
 
     async def _recognised(
         self,
@@ -143,7 +144,7 @@ class LocalConverter:
         media_type: str,
         pages: Sequence[Page | None],
         *,
-        choice: Choice,
+        choice: EngineChoice,
         journal: PageJournal | None,
     ) -> list[Page]:
         """The pages, those that are missing recognised, as many at a time as an engine can take.
@@ -159,7 +160,7 @@ class LocalConverter:
             if page is not None:
                 return page
             async with ahead:
-                seen = await choice.best(Sight(source, media_type, number, choice.meter, choice.prints))
+                seen = await choice.best(PageRequest(source, media_type, number, choice.meter, choice.scans))
                 if isinstance(source, Path) and media_type == file_types.PDF:
                     seen = await self._completed(source, seen)
                 await kept.add(seen)
@@ -178,19 +179,19 @@ class LocalConverter:
     async def _completed(self, path: Path, seen: Page) -> Page:
         """A page that was recognised, with what the PDF itself says of it."""
         return await self._pool.run(
-            tasks.complete, path, seen, self._options, limit_s=self._options.open_limit_s
+            tasks.complete_page, path, seen, self._options, limit_s=self._options.open_limit_s
         )
 
 
-def _printed(pages: Sequence[Page], choice: Choice) -> list[PrintOf]:
+def _printed(pages: Sequence[Page], choice: EngineChoice) -> list[PageScan]:
     """Those of the pages that were read in preprocessed pictures that are kept."""
-    return [(page, one) for page in pages if (one := choice.prints.of(page)) is not None]
+    return [(page, one) for page in pages if (one := choice.scans.of(page)) is not None]
 
 
-async def _with_prints(document: Document, name: str, prints: Sequence[PrintOf]) -> Document:
+async def _with_prints(document: Document, name: str, scans: Sequence[PageScan]) -> Document:
     """The document with the preprocessed pictures in which pages of it were read."""
-    if not prints:
+    if not scans:
         return document
-    numbers = {page.number for page, _ in prints}
+    numbers = {page.number for page, _ in scans}
     pages = [replace(page, preprocessed=page.number in numbers) for page in document.pages]
-    return replace(document, pages=pages, preprocessed_pdf=await asyncio.to_thread(bound, prints, name))
+    return replace(document, pages=pages, preprocessed_pdf=await asyncio.to_thread(bind_scans, scans, name))

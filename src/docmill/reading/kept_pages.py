@@ -12,8 +12,8 @@ import zstandard
 from docmill.model.codec import page_content, page_of
 from docmill.model.document import Page, Usage
 from docmill.ports import PageJournal
-from docmill.reading.engines.choose import Choice
-from docmill.reading.images.kept_scans import Print, PrintOf
+from docmill.reading.engines.engine import EngineChoice
+from docmill.reading.images.kept_scans import KeptScan, PageScan
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class KeptPages:
     write, and neither is what completes the document: its transcription is stored next.
     """
 
-    def __init__(self, journal: PageJournal | None, choice: Choice, missing: Collection[int]) -> None:
+    def __init__(self, journal: PageJournal | None, choice: EngineChoice, missing: Collection[int]) -> None:
         self._journal = journal if len(missing) > PAGES_PER_ENTRY else None
         self._choice = choice
         self._missing: defaultdict[int, set[int]] = defaultdict(set)
@@ -45,7 +45,7 @@ class KeptPages:
             return pages
         async for entry in self._journal.entries():
             try:
-                read, prints, usage = _unpacked(entry)
+                read, scans, usage = _unpacked(entry)
             except ValueError:
                 log.warning("kept pages cannot be read and are recognised again")
                 continue
@@ -53,8 +53,8 @@ class KeptPages:
             for page in read:
                 if page.number in self._missing[_group(page.number)]:
                     pages[page.number] = page
-            for page, picture in prints:
-                self._choice.prints.add(page, picture)
+            for page, picture in scans:
+                self._choice.scans.add(page, picture)
         for number in pages:
             self._missing[_group(number)].discard(number)
         self._usage_kept = self._choice.meter.usage
@@ -72,8 +72,8 @@ class KeptPages:
         if pages:
             spent = self._choice.meter.usage
             usage, self._usage_kept = _difference(spent, self._usage_kept), spent
-            prints = [(one, found) for one in pages if (found := self._choice.prints.of(one)) is not None]
-            await self._journal.put(group * PAGES_PER_ENTRY + 1, _packed(pages, prints, usage))
+            scans = [(one, found) for one in pages if (found := self._choice.scans.of(one)) is not None]
+            await self._journal.put(group * PAGES_PER_ENTRY + 1, _packed(pages, scans, usage))
 
 
 def _group(number: int) -> int:
@@ -89,19 +89,19 @@ def _difference(now: Usage, before: Usage) -> Usage:
     )
 
 
-def _packed(pages: Sequence[Page], prints: Sequence[PrintOf], usage: Usage) -> bytes:
+def _packed(pages: Sequence[Page], scans: Sequence[PageScan], usage: Usage) -> bytes:
     content = {
         "format": _FORMAT,
         "usage": usage.model_dump(mode="json"),
         "pages": [page_content(page) for page in pages],
         "prints": [
-            [page.number, b64encode(one.jpeg).decode(), one.width_px, one.height_px] for page, one in prints
+            [page.number, b64encode(one.jpeg).decode(), one.width_px, one.height_px] for page, one in scans
         ],
     }
     return zstandard.compress(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode())
 
 
-def _unpacked(data: bytes) -> tuple[list[Page], list[PrintOf], Usage]:
+def _unpacked(data: bytes) -> tuple[list[Page], list[PageScan], Usage]:
     """What `_packed` was given. Raises ValueError for anything else."""
     try:
         content: dict[str, Any] = json.loads(zstandard.decompress(data))
@@ -109,10 +109,10 @@ def _unpacked(data: bytes) -> tuple[list[Page], list[PrintOf], Usage]:
             raise ValueError("of another release")
         pages = [page_of(page) for page in content["pages"]]
         by_number = {page.number: page for page in pages}
-        prints = [
-            (by_number[number], Print(b64decode(jpeg), width_px, height_px))
+        scans = [
+            (by_number[number], KeptScan(b64decode(jpeg), width_px, height_px))
             for number, jpeg, width_px, height_px in content["prints"]
         ]
-        return pages, prints, Usage.model_validate(content["usage"])
+        return pages, scans, Usage.model_validate(content["usage"])
     except (zstandard.ZstdError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("not kept pages") from error

@@ -7,8 +7,8 @@ from docmill.errors import ServerError
 from docmill.model.document import Document
 from docmill.ports import Original, PartFile
 from docmill.reading.child import tasks
-from docmill.reading.child.containers import WHOLES
-from docmill.reading.containers.members import Taken
+from docmill.reading.child.tasks import CONTAINERS
+from docmill.reading.containers.members import MemberBatch
 from docmill.reading.files.options import ReadingOptions
 from docmill.workers.pool import Pool
 
@@ -50,10 +50,10 @@ class PooledUnpacker:
                 files.append(PartFile(part, path))
         return files
 
-    async def _taken(self, path: Path, document: Document, first: int, room: int) -> Taken:
+    async def _taken(self, path: Path, document: Document, first: int, room: int) -> MemberBatch:
         """The parts from index `first` on, as many as one task may give back."""
         options = self._options
-        if document.media_type in WHOLES:
+        if document.media_type in CONTAINERS:
             arguments = (path, document.media_type, first, room, options)
             return await self._pool.run(tasks.take_parts, *arguments, limit_s=options.unpack_limit_s)
         sections = list(document.parts[first:])

@@ -7,7 +7,7 @@ from functools import partial
 from docmill.errors import MisconfiguredError
 from docmill.reading.convert import DEFAULT_ENGINE
 from docmill.reading.engines.engine import LocalReader, PageReader
-from docmill.reading.engines.remote import Calling, RemoteReader, TranscribingReader
+from docmill.reading.engines.remote import RemoteCaller, RemoteReader, TranscribingReader
 from docmill.reading.files.options import ReadingOptions
 from docmill.resilience.breaker import Breaker
 from docmill.resilience.time_limits import Guard, Slots
@@ -88,8 +88,8 @@ def _documentai(
     )
     stack.push_async_callback(engine.close)
     guard = traced_calls(tracer, _guard("documentai", settings), "process documentai")
-    calling = Calling(pool, options, guard, Slots(chosen.concurrency))
-    return RemoteReader("documentai", engine, calling)
+    caller = RemoteCaller(pool, options, guard, Slots(chosen.concurrency))
+    return RemoteReader("documentai", engine, caller)
 
 
 def _vision(settings: Settings, pool: Pool, options: ReadingOptions, tracer: Tracer) -> PageReader:
@@ -107,7 +107,7 @@ def _vision(settings: Settings, pool: Pool, options: ReadingOptions, tracer: Tra
         "vision",
         VisionModel(model, limit_s=settings.limits.ai_s),
         LocalReader(DEFAULT_ENGINE, pool, options),
-        calling=Calling(pool, options, guard, Slots(llm.concurrency)),
+        caller=RemoteCaller(pool, options, guard, Slots(llm.concurrency)),
         budget=llm.budget_usd,
     )
 

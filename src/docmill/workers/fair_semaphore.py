@@ -21,7 +21,7 @@ _urgent: ContextVar[bool] = ContextVar("urgent", default=False)
 
 
 @contextmanager
-def on_account_of(tenant: Hashable, document: Hashable) -> Generator[None]:
+def scheduled_for(tenant: Hashable, document: Hashable) -> Generator[None]:
     """Say for whom the work of this block is done, and of the tasks started in it."""
     token = _account.set(_Account(tenant, document))
     try:
@@ -31,7 +31,7 @@ def on_account_of(tenant: Hashable, document: Hashable) -> Generator[None]:
 
 
 @contextmanager
-def for_a_person() -> Generator[None]:
+def urgently() -> Generator[None]:
     """Say that somebody waits for the work of this block: it comes before all that nobody watches."""
     token = _urgent.set(True)
     try:
@@ -44,7 +44,7 @@ _on_turn: ContextVar[Callable[[], None] | None] = ContextVar("on_turn", default=
 
 
 @contextmanager
-def telling_of_turns(tell: Callable[[], None]) -> Generator[None]:
+def with_turn_callback(tell: Callable[[], None]) -> Generator[None]:
     """Have `tell` called whenever the work of this block gets a turn: before the first it was not begun."""
     token = _on_turn.set(tell)
     try:
@@ -53,7 +53,7 @@ def telling_of_turns(tell: Callable[[], None]) -> Generator[None]:
         _on_turn.reset(token)
 
 
-class Turns:
+class FairSemaphore:
     """So many may have a turn at a time. Those who wait get it in a fair order, whoever asked how often."""
 
     def __init__(self, count: int) -> None:
@@ -65,8 +65,8 @@ class Turns:
         """How many wait."""
         return len(self._urgent) + len(self._other)
 
-    async def take(self) -> None:
-        """Wait for a turn on the account that this code runs on; give it back with `give_back`."""
+    async def acquire(self) -> None:
+        """Wait for a turn on the account that this code runs on; give it back with `release`."""
         await self._wait()
         tell = _on_turn.get()
         if tell is not None:
@@ -86,10 +86,10 @@ class Turns:
             if turn.cancelled():
                 lane.leave(account, turn)
             else:
-                self.give_back()  # it came, and at the same time nobody wanted it any more
+                self.release()  # it came, and at the same time nobody wanted it any more
             raise
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """End a turn: the next one's begins."""
         turn = self._urgent.next() or self._other.next()
         if turn is None:

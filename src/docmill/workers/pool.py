@@ -17,9 +17,9 @@ from typing import Any, Self, TypeAlias, TypeVar, TypeVarTuple
 from docmill.errors import CrashedError, DocmillError, TimeLimitError, TooLargeError, room_in
 from docmill.resilience.time_limits import waiting_for_a_turn
 from docmill.workers.child import LENGTH
-from docmill.workers.fair_semaphore import Turns
+from docmill.workers.fair_semaphore import FairSemaphore
 from docmill.workers.replies import OutOfMemoryError, loads, room_of
-from docmill.workers.scratch import SCRATCH, Desk, remove_abandoned
+from docmill.workers.scratch import SCRATCH, ScratchFolder, remove_abandoned
 
 MEMORY_BYTES = 1_200_000_000
 """What a child may allocate; with the code it maps and its parent it stays below 1.5 GB."""
@@ -51,7 +51,7 @@ class Pool:
         self.workers = workers
         self._max_tasks = max_tasks
         self._memory_bytes = memory_bytes
-        self._turns = Turns(workers)
+        self._turns = FairSemaphore(workers)
         self._idle: list[_Child] = []
         self._busy: set[_Child] = set()
         self._closed = False
@@ -78,11 +78,11 @@ class Pool:
         Cancelling kills the work.
         """
         with waiting_for_a_turn():
-            await self._turns.take()
+            await self._turns.acquire()
         try:
             reply = await self._answer(function, args, limit_s)
         finally:
-            self._turns.give_back()
+            self._turns.release()
         if isinstance(reply, DocmillError):
             raise reply
         return reply
@@ -158,18 +158,18 @@ def _explained(error: BaseException, child: "_Child", limit_s: float) -> BaseExc
 
 
 class _Child:
-    """A running `docmill.workers.child`, the socket to it and its desk."""
+    """A running `docmill.workers.child`, the socket to it and its scratch folder."""
 
     def __init__(
         self,
         process: subprocess.Popen[bytes],
-        desk: Desk,
+        scratch: ScratchFolder,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
         self.tasks = 0
         self._process = process
-        self._desk = desk
+        self._scratch = scratch
         self._reader = reader
         self._writer = writer
 
@@ -180,13 +180,13 @@ class _Child:
             # In a thread, since forking takes milliseconds; shielded, since a thread cannot be cancelled.
             starting = asyncio.ensure_future(asyncio.to_thread(_launch, theirs, memory_bytes))
             try:
-                process, desk = await asyncio.shield(starting)
+                process, scratch = await asyncio.shield(starting)
             except asyncio.CancelledError:
                 ours.close()  # the child sees it and ends
                 await asyncio.shield(asyncio.to_thread(_end, *await starting))
                 raise
         reader, writer = await asyncio.open_connection(sock=ours)
-        return cls(process, desk, reader, writer)
+        return cls(process, scratch, reader, writer)
 
     @property
     def alive(self) -> bool:
@@ -202,7 +202,7 @@ class _Child:
         """The arguments, files among them lent."""
         if not any(isinstance(argument, Path) for argument in arguments):
             return arguments
-        return await asyncio.to_thread(self._desk.lend, arguments)
+        return await asyncio.to_thread(self._scratch.lend, arguments)
 
     async def ask(self, request: bytes, room: str) -> Reply:
         """The reply to a request, after its log records have been passed on.
@@ -214,7 +214,7 @@ class _Child:
         answering = asyncio.ensure_future(self._answer(request, room))
         try:
             while not (await asyncio.wait({answering}, timeout=_LOOKS_EVERY_S))[0]:
-                if await asyncio.to_thread(self._desk.is_overfull):
+                if await asyncio.to_thread(self._scratch.is_overfull):
                     raise TooLargeError(OVERFULL)
             return await answering
         finally:
@@ -246,7 +246,7 @@ class _Child:
         return await asyncio.to_thread(self._tidied)
 
     def _tidied(self) -> bool:
-        self._desk.clear()
+        self._scratch.clear()
         process = Path("/proc", str(self._process.pid))
         try:
             resident = int((process / "statm").read_text().split()[1]) * _PAGE_BYTES
@@ -260,28 +260,28 @@ class _Child:
         self._writer.close()
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()
-        await asyncio.shield(asyncio.to_thread(_end, self._process, self._desk))
+        await asyncio.shield(asyncio.to_thread(_end, self._process, self._scratch))
 
 
-def _end(process: subprocess.Popen[bytes], desk: Desk) -> None:
+def _end(process: subprocess.Popen[bytes], scratch: ScratchFolder) -> None:
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    desk.remove()
+    scratch.remove()
 
 
-def _launch(connection: socket.socket, memory_bytes: int) -> tuple[subprocess.Popen[bytes], Desk]:
+def _launch(connection: socket.socket, memory_bytes: int) -> tuple[subprocess.Popen[bytes], ScratchFolder]:
     """A child that inherits no environment, hence no secrets, and no terminal, hence no Ctrl-C.
 
     -P: the current folder, which anyone may have written to, is no place to import from.
     """
-    desk = Desk()
+    scratch = ScratchFolder()
     environment = {
         "PATH": os.defpath,
         "LANG": "C.UTF-8",
-        "HOME": str(desk.work),
-        "TMPDIR": str(desk.work),
+        "HOME": str(scratch.work),
+        "TMPDIR": str(scratch.work),
         "PYTHONPATH": os.pathsep.join(_import_roots()),
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMP_NUM_THREADS": "1",
@@ -290,16 +290,16 @@ def _launch(connection: socket.socket, memory_bytes: int) -> tuple[subprocess.Po
     command = [sys.executable, "-P", "-m", "docmill.workers.child"]
     try:
         process = subprocess.Popen(  # noqa: S603 - our own program, no shell
-            [*command, str(memory_bytes), str(desk.folder), str(desk.user)],
+            [*command, str(memory_bytes), str(scratch.folder), str(scratch.user)],
             stdin=connection.fileno(),
             stdout=subprocess.DEVNULL,
             env=environment,
             start_new_session=True,
         )
     except BaseException:
-        desk.remove()
+        scratch.remove()
         raise
-    return process, desk
+    return process, scratch
 
 
 def _import_roots() -> list[str]:

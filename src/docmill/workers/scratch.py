@@ -20,13 +20,13 @@ log = logging.getLogger(__name__)
 
 PREFIX = "docmill-desk-"
 SCRATCH = "the temporary folder (TMPDIR)"
-"""Where desks are, as a person is told of it."""
+"""Name of the place of scratch folders in messages."""
 
 MAX_BYTES = 500_000_000
 MAX_FILES = 20_000
 _OF_THE_SYSTEM = (("dev",), ("proc",), ("sys",))
 _NEW_S = 60
-"""A desk younger than that may not be locked yet."""
+"""A folder younger than that may not be locked yet."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -38,7 +38,7 @@ class _Original(NamedTuple):
     changed_ns: int
 
 
-class Desk:
+class ScratchFolder:
     """`lent` and `work` in a folder that is locked for as long as its owner lives.
 
     All methods touch the disk: call them in a thread.
@@ -102,7 +102,7 @@ class Desk:
         try:
             _remove(self.folder)
         except OSError as error:  # what is left will be removed as abandoned
-            log.warning("the desk of a reading process is left", extra={"error": error.strerror})
+            log.warning("a scratch folder could not be removed", extra={"error": error.strerror})
         finally:
             os.close(self._lock)
 
@@ -127,7 +127,7 @@ class Desk:
 
 
 def remove_abandoned() -> None:
-    """Remove the desks of processes that were killed."""
+    """Remove the scratch folders of processes that were killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError), _opened(folder) as descriptor:
             if os.fstat(descriptor).st_mtime > time.time() - _NEW_S:

@@ -5,7 +5,7 @@ import numpy as np
 from PIL import Image
 
 from docmill.model.document import Box
-from docmill.reading.child.clipping import LocalClipper, draw_clip
+from docmill.reading.child.render import LocalClipper, draw_clip
 from docmill.reading.files.options import ReadingOptions
 from docmill.workers.pool import Pool
 

@@ -12,7 +12,7 @@ from reportlab.pdfgen.canvas import Canvas
 from docmill.errors import CorruptError, TooLargeError
 from docmill.reading.child import tasks
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.ocr.page import Recognised
+from docmill.reading.ocr.page import RecognisedLines
 from docmill.reading.text.quality import page_quality
 
 MakePdf = Callable[..., Path]
@@ -25,11 +25,11 @@ class OneLine:
     def __init__(self, *, memory: bool = True) -> None:
         self._memory = memory
 
-    def recognise(self, _: object) -> Recognised:
+    def recognise(self, _: object) -> RecognisedLines:
         if not self._memory:
             raise MemoryError
         corners = np.array([[[0, 0], [20, 0], [20, 10], [0, 10]]], np.float32)
-        return Recognised(["ab"], corners, np.array([0.5], np.float32))
+        return RecognisedLines(["ab"], corners, np.array([0.5], np.float32))
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_recognised_page_tells_where_its_words_stand(
     engine(OneLine())
     Image.new("L", (40, 20)).save(tmp_path / "a.png")
 
-    page = tasks.recognise(tmp_path / "a.png", "image/png", 1, OPTIONS, "rapidocr").page
+    page = tasks.recognise_picture(tmp_path / "a.png", "image/png", 1, OPTIONS, "rapidocr").page
 
     assert (page.source, page.quality, page.words.texts) == ("ocr", page_quality(page.words), ["ab"])
     assert page.words.boxes.tolist() == [[0, 0, 0.5, 0.5]]
@@ -97,7 +97,7 @@ def test_a_page_of_a_pdf_is_drawn_to_be_recognised(
 ) -> None:
     engine(OneLine())
 
-    page = tasks.recognise(make_pdf(typed, drawn), "application/pdf", 2, OPTIONS, "rapidocr").page
+    page = tasks.recognise_picture(make_pdf(typed, drawn), "application/pdf", 2, OPTIONS, "rapidocr").page
 
     assert (page.number, page.source, page.width_pt) == (2, "ocr", 595)
 
@@ -107,7 +107,7 @@ def test_lack_of_memory_is_for_the_process_to_tell(tmp_path: Path, engine: Calla
     Image.new("L", (40, 20)).save(tmp_path / "a.png")
 
     with pytest.raises(MemoryError):
-        tasks.recognise(tmp_path / "a.png", "image/png", 1, OPTIONS, "rapidocr")
+        tasks.recognise_picture(tmp_path / "a.png", "image/png", 1, OPTIONS, "rapidocr")
 
 
 @pytest.mark.parametrize("keep", [True, False])
@@ -117,7 +117,7 @@ def test_the_picture_that_a_page_was_read_in_comes_with_it_where_it_is_to_be_kep
     class Reluctant(OneLine):
         looks = 0
 
-        def recognise(self, _: object) -> Recognised:
+        def recognise(self, _: object) -> RecognisedLines:
             self.looks += 1
             read = super().recognise(_)
             return replace(read, turn=0, scores=read.scores * (1 if self.looks == 1 else 1.9))
@@ -126,7 +126,7 @@ def test_the_picture_that_a_page_was_read_in_comes_with_it_where_it_is_to_be_kep
     Image.new("L", (40, 20)).save(tmp_path / "a.png")
     options = ReadingOptions(keep_preprocessed=keep)
 
-    picture = tasks.recognise(tmp_path / "a.png", "image/png", 1, options, "rapidocr").picture
+    picture = tasks.recognise_picture(tmp_path / "a.png", "image/png", 1, options, "rapidocr").picture
 
     assert (picture is not None) == keep
 
@@ -134,6 +134,6 @@ def test_the_picture_that_a_page_was_read_in_comes_with_it_where_it_is_to_be_kep
 def test_a_broken_page_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"nothing")
 
-    page = tasks.recognise(tmp_path / "a.png", "image/png", 1, OPTIONS, "rapidocr").page
+    page = tasks.recognise_picture(tmp_path / "a.png", "image/png", 1, OPTIONS, "rapidocr").page
 
     assert (page.source, page.problem) == ("none", "the picture is damaged; save or scan it again")

@@ -11,7 +11,7 @@ from docmill.errors import CorruptError, EncryptedError, TooLargeError
 from docmill.reading.containers import archives
 from docmill.reading.containers import members as holding
 from docmill.reading.containers.archives import DAMAGED, ENCRYPTED, LINK, UNKNOWN_PACKING
-from docmill.reading.containers.members import EMPTY, TOO_MUCH, Taken
+from docmill.reading.containers.members import EMPTY, TOO_MUCH, MemberBatch
 from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
 
@@ -33,9 +33,9 @@ def pack(tmp_path: Path) -> Pack:
     return make
 
 
-def taken(path: Path, options: ReadingOptions = OPTIONS, *, first: int = 0, room: int = 10**9) -> Taken:
-    with archives.members(path, options) as held:
-        return holding.take(held, first, room, options)
+def taken(path: Path, options: ReadingOptions = OPTIONS, *, first: int = 0, room: int = 10**9) -> MemberBatch:
+    with archives.open_archive(path, options) as held:
+        return holding.take_batch(held, first, room, options)
 
 
 def found(path: Path, options: ReadingOptions = OPTIONS) -> dict[str, bytes | str | None]:
@@ -55,8 +55,8 @@ def test_the_files_of_an_archive_come_out_as_they_went_in(pack: Pack, how: int) 
 def test_what_is_listed_is_what_is_taken_out(pack: Pack) -> None:
     path = pack(("a.pdf", b"1"), ("a.pdf", b"2"), ("__MACOSX/._a.pdf", b"3"), ("empty.txt", b""))
 
-    with archives.members(path, OPTIONS) as held:
-        listed = holding.listed(held)
+    with archives.open_archive(path, OPTIONS) as held:
+        listed = holding.list_parts(held)
 
     assert listed == taken(path).parts
     assert [(part.name, part.problem) for part in listed] == [

@@ -15,10 +15,9 @@ from docmill.errors import (
 )
 from docmill.model.document import Page, Words
 from docmill.reading.child.tasks import broken_page
-from docmill.reading.engines.choose import Choice
-from docmill.reading.engines.engine import Sight
+from docmill.reading.engines.engine import EngineChoice, PageRequest
 
-SIGHT = Sight(Path("scan.png"), "image/png", 1)
+SIGHT = PageRequest(Path("scan.png"), "image/png", 1)
 
 
 def page(engine: str, quality: float) -> Page:
@@ -42,16 +41,16 @@ class Scripted:
         self.outcome = outcome
         self.asked = 0
 
-    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+    async def read(self, request: PageRequest, so_far: Page | None) -> Page:
         del so_far
         self.asked += 1
         if isinstance(self.outcome, DocmillError):
             raise self.outcome
-        return page(self.name, self.outcome) if self.outcome else broken_page(sight.number, "it is damaged")
+        return page(self.name, self.outcome) if self.outcome else broken_page(request.number, "it is damaged")
 
 
 async def best(*readers: Scripted) -> Page:
-    return await Choice(readers, 0.7).best(SIGHT)
+    return await EngineChoice(readers, 0.7).best(SIGHT)
 
 
 async def test_a_page_that_is_read_well_is_not_read_again() -> None:
@@ -96,7 +95,7 @@ async def test_an_attempt_that_was_made_comes_before_one_that_was_not() -> None:
 
 async def test_a_page_that_is_refused_for_what_is_on_it_says_so() -> None:
     refusal = AiContentBlockedError("the provider refuses this content")
-    choice = Choice([Scripted("only", refusal)], 0.7)
+    choice = EngineChoice([Scripted("only", refusal)], 0.7)
 
     refused = await choice.best(SIGHT)
 
@@ -106,7 +105,7 @@ async def test_a_page_that_is_refused_for_what_is_on_it_says_so() -> None:
 
 async def test_an_engine_that_is_not_set_up_is_asked_once_for_all_pages() -> None:
     first, second = Scripted("first", UnauthorizedError("x")), Scripted("second", 0.9)
-    choice = Choice([first, second], 0.7)
+    choice = EngineChoice([first, second], 0.7)
 
     pages = [await choice.best(SIGHT) for _ in range(3)]
 
@@ -117,5 +116,5 @@ async def test_an_engine_that_is_not_set_up_is_asked_once_for_all_pages() -> Non
 async def test_what_is_known_already_is_kept_if_it_is_better() -> None:
     known = page("text layer", 0.6)
 
-    assert await Choice([Scripted("only", 0.5)], 0.7).best(SIGHT, known) is known
-    assert (await Choice([Scripted("only", 0.65)], 0.7).best(SIGHT, known)).engine == "only"
+    assert await EngineChoice([Scripted("only", 0.5)], 0.7).best(SIGHT, known) is known
+    assert (await EngineChoice([Scripted("only", 0.65)], 0.7).best(SIGHT, known)).engine == "only"

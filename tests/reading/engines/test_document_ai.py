@@ -28,14 +28,14 @@ from docmill.errors import (
     UnauthorizedError,
     ValidationError,
 )
-from docmill.reading.engines.document_ai import MAX_BYTES, DocumentAiEngine, Processor, translated
-from docmill.reading.engines.page_image import Drawn
+from docmill.reading.engines.document_ai import MAX_BYTES, DocumentAiEngine, Processor, translate_errors
+from docmill.reading.engines.remote import PageImage
 
 documentai: Any = documentai_v1
 statuses: Any = rpc_status
 Message: TypeAlias = Any
 """One of Google's, whose types are made at run time."""
-PICTURE = Drawn(b"jpeg", 400, 200, 595, 297.5, 0)
+PICTURE = PageImage(b"jpeg", 400, 200, 595, 297.5, 0)
 
 
 def token(start: int, end: int, box: tuple[float, float, float, float], confidence: float = 0.9) -> object:
@@ -323,7 +323,7 @@ async def test_a_key_that_cannot_be_used_is_not_repeated(content: str | None, tm
     ],
 )
 def test_errors_of_signing_in_have_theirs(refusal: Exception, error: type[DocmillError]) -> None:
-    with pytest.raises(error), translated(Processor("mill", "eu", "4711")):
+    with pytest.raises(error), translate_errors(Processor("mill", "eu", "4711")):
         raise refusal
 
 

@@ -38,20 +38,19 @@ from docmill.errors import (
 from docmill.llm.answers import translated, usage_of
 from docmill.llm.providers import model_of
 from docmill.model.document import Page, Usage, Words
-from docmill.reading.engines.engine import Meter, PageReader, Sight
-from docmill.reading.engines.page_image import Drawn
-from docmill.reading.engines.remote import Calling, Reading, TranscribingReader
+from docmill.reading.engines.engine import PageReader, PageRequest, UsageMeter
+from docmill.reading.engines.remote import PageImage, RemoteCaller, TranscribingReader, Transcript
 from docmill.reading.engines.vision import (
     INSTRUCTIONS,
     MAX_CHARACTERS,
     VisionModel,
-    lines_of,
+    transcript_lines,
 )
 from docmill.reading.files.options import ReadingOptions
 from docmill.resilience.time_limits import Slots
 from docmill.workers.pool import Pool
 
-PICTURE = Drawn(b"jpeg", 400, 200, 595, 297.5, 0)
+PICTURE = PageImage(b"jpeg", 400, 200, 595, 297.5, 0)
 ANSWER = {
     "id": "1", "object": "chat.completion", "created": 1, "model": "gpt-4o",
     "choices": [
@@ -97,10 +96,10 @@ async def test_the_model_is_shown_the_picture_and_told_that_its_text_orders_noth
 
 
 def test_an_answer_is_text_and_nothing_else_however_long() -> None:
-    assert lines_of(answering("```\nTotal\x1b[31m 5\x00\n```")) == ["Total [31m 5"]
-    assert sum(len(line) for line in lines_of(answering("word\n" * 10**5))) <= MAX_CHARACTERS
+    assert transcript_lines(answering("```\nTotal\x1b[31m 5\x00\n```")) == ["Total [31m 5"]
+    assert sum(len(line) for line in transcript_lines(answering("word\n" * 10**5))) <= MAX_CHARACTERS
     with pytest.raises(BadModelOutputError):
-        lines_of(answering(" \n"))
+        transcript_lines(answering(" \n"))
 
 
 def test_a_refusal_of_the_filter_is_final() -> None:
@@ -156,7 +155,7 @@ async def server() -> AsyncIterator[Server]:
     listening.close()
 
 
-async def ask(server: Server) -> Reading:
+async def ask(server: Server) -> Transcript:
     model = model_of("openai", "gpt-4o", base_url=server.url, api_key="key-1")
     return await VisionModel(model, limit_s=10).transcribe(PICTURE)
 
@@ -245,10 +244,12 @@ class Typist:
         self.lines = list(lines)
         self.asked = 0
 
-    async def transcribe(self, drawn: Drawn) -> Reading:
+    async def transcribe(self, drawn: PageImage) -> Transcript:
         del drawn
         self.asked += 1
-        return Reading(self.lines, Usage(input_tokens=9, output_tokens=4, model="own", cost=Decimal("0.3")))
+        return Transcript(
+            self.lines, Usage(input_tokens=9, output_tokens=4, model="own", cost=Decimal("0.3"))
+        )
 
 
 class Local:
@@ -256,12 +257,12 @@ class Local:
 
     name, at_once = "local", 1
 
-    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+    async def read(self, request: PageRequest, so_far: Page | None) -> Page:
         assert so_far is None
         zeros = np.zeros(1, np.int32)
         box = np.array([[0.1, 0.1, 0.3, 0.2]], np.float32)
         words = Words(["lnvoice"], box, np.array([0.6], np.float32), zeros, zeros)
-        return Page(sight.number, 595, 842, words, source="ocr", quality=0.6, engine="local")
+        return Page(request.number, 595, 842, words, source="ocr", quality=0.6, engine="local")
 
 
 @asynccontextmanager
@@ -271,16 +272,16 @@ async def unguarded() -> AsyncGenerator[None]:
 
 async def test_a_page_is_read_by_both_and_paid_until_the_budget_is_spent(tmp_path: Path) -> None:
     Image.new("RGB", (40, 20), "white").save(tmp_path / "scan.png")
-    meter, typist = Meter(), Typist("Invoice")
-    sight = Sight(tmp_path / "scan.png", "image/png", 1, meter)
+    meter, typist = UsageMeter(), Typist("Invoice")
+    request = PageRequest(tmp_path / "scan.png", "image/png", 1, meter)
     async with Pool(1) as pool:
-        calling = Calling(pool, ReadingOptions(quality_threshold=0), unguarded, Slots(2))
-        reader = TranscribingReader("vision", typist, Local(), calling=calling, budget=Decimal("0.5"))
+        caller = RemoteCaller(pool, ReadingOptions(quality_threshold=0), unguarded, Slots(2))
+        reader = TranscribingReader("vision", typist, Local(), caller=caller, budget=Decimal("0.5"))
 
-        page = await reader.read(sight, None)
-        await reader.read(sight, page)
+        page = await reader.read(request, None)
+        await reader.read(request, page)
         with pytest.raises(TooLargeError, match=r"llm\.budget_usd"):
-            await reader.read(sight, page)
+            await reader.read(request, page)
 
     assert (page.words.texts, page.engine, reader.at_once) == (["Invoice"], "vision", 2)
     assert typist.asked == 2
@@ -292,25 +293,25 @@ class Twice:
 
     def __init__(self, first: list[str], second: list[str]) -> None:
         self.readings = [first, second]
-        self.drawn: list[Drawn] = []
+        self.drawn: list[PageImage] = []
 
-    async def transcribe(self, drawn: Drawn) -> Reading:
+    async def transcribe(self, drawn: PageImage) -> Transcript:
         self.drawn.append(drawn)
         usage = Usage(input_tokens=9, output_tokens=4, model="own", cost=Decimal("0.3"))
-        return Reading(self.readings[len(self.drawn) - 1], usage)
+        return Transcript(self.readings[len(self.drawn) - 1], usage)
 
 
 async def asked(
     transcriber: Twice, tmp_path: Path, *, budget: str = "1", local: PageReader | None = None
-) -> tuple[Page, Sight]:
+) -> tuple[Page, PageRequest]:
     Image.new("RGB", (400, 200), "white").save(tmp_path / "scan.png")
-    sight = Sight(tmp_path / "scan.png", "image/png", 1)
+    request = PageRequest(tmp_path / "scan.png", "image/png", 1)
     async with Pool(1) as pool:
-        calling = Calling(pool, ReadingOptions(keep_preprocessed=True), unguarded, Slots(2))
+        caller = RemoteCaller(pool, ReadingOptions(keep_preprocessed=True), unguarded, Slots(2))
         reader = TranscribingReader(
-            "vision", transcriber, local or Local(), calling=calling, budget=Decimal(budget)
+            "vision", transcriber, local or Local(), caller=caller, budget=Decimal(budget)
         )
-        return await reader.read(sight, None), sight
+        return await reader.read(request, None), request
 
 
 async def test_a_page_on_which_both_hardly_agree_is_preprocessed_and_asked_about_once_more(
@@ -318,13 +319,13 @@ async def test_a_page_on_which_both_hardly_agree_is_preprocessed_and_asked_about
 ) -> None:
     transcriber = Twice(["Something else altogether"], ["Invoice"])
 
-    page, sight = await asked(transcriber, tmp_path)
+    page, request = await asked(transcriber, tmp_path)
 
     assert (page.words.texts, page.engine) == (["Invoice"], "vision")
     assert page.words.boxes[0].tolist() == pytest.approx([0.1, 0.1, 0.3, 0.2])
     assert [drawn.width_px for drawn in transcriber.drawn] == [400, 800]
-    assert sight.meter.usage.cost == Decimal("0.6")
-    kept = sight.prints.of(page)
+    assert request.meter.usage.cost == Decimal("0.6")
+    kept = request.scans.of(page)
     assert kept is not None
     assert (kept.width_px, kept.height_px) == (800, 400)
 
@@ -332,18 +333,18 @@ async def test_a_page_on_which_both_hardly_agree_is_preprocessed_and_asked_about
 async def test_a_worse_second_reading_is_paid_and_not_kept(tmp_path: Path) -> None:
     transcriber = Twice(["Invoice"], ["Something else altogether"])
 
-    page, sight = await asked(transcriber, tmp_path)
+    page, request = await asked(transcriber, tmp_path)
 
-    assert (page.words.texts, sight.prints.of(page)) == (["Invoice"], None)
-    assert sight.meter.usage.cost == Decimal("0.6")
+    assert (page.words.texts, request.scans.of(page)) == (["Invoice"], None)
+    assert request.meter.usage.cost == Decimal("0.6")
 
 
 async def test_a_budget_that_is_spent_leaves_the_first_reading(tmp_path: Path) -> None:
     transcriber = Twice(["Invoice"], ["never asked"])
 
-    page, sight = await asked(transcriber, tmp_path, budget="0.2")
+    page, request = await asked(transcriber, tmp_path, budget="0.2")
 
-    assert (page.words.texts, len(transcriber.drawn), sight.meter.usage.cost) == (
+    assert (page.words.texts, len(transcriber.drawn), request.meter.usage.cost) == (
         ["Invoice"],
         1,
         Decimal("0.3"),
@@ -355,9 +356,9 @@ class Blank:
 
     name, at_once = "local", 1
 
-    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+    async def read(self, request: PageRequest, so_far: Page | None) -> Page:
         del so_far
-        return Page(sight.number, 595, 842, Words.none(), source="ocr", quality=0.0, engine="local")
+        return Page(request.number, 595, 842, Words.none(), source="ocr", quality=0.0, engine="local")
 
 
 async def test_a_page_on_which_nobody_sees_a_word_is_asked_about_once(tmp_path: Path) -> None:
@@ -371,8 +372,8 @@ async def test_a_page_on_which_nobody_sees_a_word_is_asked_about_once(tmp_path: 
 class Turned(Local):
     """`PageReader` for a page that lies on its side."""
 
-    async def read(self, sight: Sight, so_far: Page | None) -> Page:
-        return replace(await super().read(sight, so_far), rotation=90)
+    async def read(self, request: PageRequest, so_far: Page | None) -> Page:
+        return replace(await super().read(request, so_far), rotation=90)
 
 
 async def test_the_preprocessed_picture_is_shown_as_the_page_stands(tmp_path: Path) -> None:

@@ -9,7 +9,13 @@ import pytest
 
 from docmill.model.document import Document, Page
 from docmill.reading.images import kept_scans
-from docmill.reading.images.kept_scans import Print, Prints, bound, printed, shown
+from docmill.reading.images.kept_scans import (
+    KeptScan,
+    KeptScans,
+    bind_scans,
+    encode_scan,
+    format_page_numbers,
+)
 from docmill.reading.pdf import pdf_file
 
 MakeDocument = Callable[..., Document]
@@ -26,14 +32,14 @@ def pages(make_document: MakeDocument) -> list[Page]:
     return [replace(page, engine="rapidocr") for page in make_document(*"abcdefg").pages]
 
 
-def a_print(width: int = 300, height: int = 400) -> Print:
-    one = printed(pixels(width, height))
+def a_print(width: int = 300, height: int = 400) -> KeptScan:
+    one = encode_scan(pixels(width, height))
     assert one is not None
     return one
 
 
 def test_pictures_become_a_pdf_whose_pages_are_called_as_those_that_they_show(pages: list[Page]) -> None:
-    data = bound([(pages[1], a_print()), (pages[4], a_print(800, 200))], "scän.tiff")
+    data = bind_scans([(pages[1], a_print()), (pages[4], a_print(800, 200))], "scän.tiff")
 
     with pikepdf.open(io.BytesIO(data)) as made, made.open_outline() as outline:
         assert [page.label for page in made.pages] == ["2", "5"]
@@ -44,9 +50,9 @@ def test_pictures_become_a_pdf_whose_pages_are_called_as_those_that_they_show(pa
 
 def test_the_pages_show_the_pictures_upright_and_whole(pages: list[Page], tmp_path: Path) -> None:
     path = tmp_path / "pictures.pdf"
-    path.write_bytes(bound([(pages[0], a_print(300, 400))], "a.png"))
+    path.write_bytes(bind_scans([(pages[0], a_print(300, 400))], "a.png"))
 
-    with pdf_file.opened(path) as document, pdf_file.opened_page(document, 1) as page:
+    with pdf_file.open_document(path) as document, pdf_file.open_page(document, 1) as page:
         height_pt = page.get_height()
         seen = pdf_file.render(page, (300, 400)).pixels[:, :, 0]
 
@@ -60,11 +66,11 @@ def test_the_pages_show_the_pictures_upright_and_whole(pages: list[Page], tmp_pa
 def test_the_same_pictures_give_the_same_bytes(pages: list[Page]) -> None:
     kept = [(pages[0], a_print())]
 
-    assert bound(kept, "a.pdf") == bound(kept, "a.pdf")
+    assert bind_scans(kept, "a.pdf") == bind_scans(kept, "a.pdf")
 
 
 def test_a_picture_is_kept_for_who_read_the_page_in_it(pages: list[Page]) -> None:
-    kept = Prints()
+    kept = KeptScans()
     kept.add(pages[2], a_print())
 
     assert kept.of(pages[2]) == a_print()
@@ -74,7 +80,7 @@ def test_a_picture_is_kept_for_who_read_the_page_in_it(pages: list[Page]) -> Non
 
 def test_what_has_no_room_is_not_kept(pages: list[Page], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_scans, "MOST_BYTES_IN_ALL", len(a_print().jpeg) + 1)
-    kept = Prints()
+    kept = KeptScans()
 
     for page in pages[:2]:
         kept.add(page, a_print())
@@ -85,16 +91,16 @@ def test_what_has_no_room_is_not_kept(pages: list[Page], monkeypatch: pytest.Mon
 
 def test_a_large_picture_is_kept_with_less_of_it_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     noise = np.random.default_rng(1).integers(0, 255, (300, 300, 3), np.uint8)
-    whole = printed(noise)
+    whole = encode_scan(noise)
     assert whole is not None
 
     monkeypatch.setattr(kept_scans, "MOST_BYTES", len(whole.jpeg) - 1)
-    less = printed(noise)
+    less = encode_scan(noise)
     monkeypatch.setattr(kept_scans, "MOST_BYTES", 100)
 
     assert less is not None
     assert len(less.jpeg) < len(whole.jpeg)
-    assert printed(noise) is None
+    assert encode_scan(noise) is None
 
 
 @pytest.mark.parametrize(
@@ -102,4 +108,4 @@ def test_a_large_picture_is_kept_with_less_of_it_or_not_at_all(monkeypatch: pyte
     [([3], "page 3"), ([3, 3], "page 3"), ([5, 2, 4, 6], "pages 2, 4-6"), ([1, 2], "pages 1-2")],
 )
 def test_page_numbers_are_written_as_people_write_them(numbers: list[int], expected: str) -> None:
-    assert shown(numbers) == expected
+    assert format_page_numbers(numbers) == expected

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from docmill.reading.images.preprocess import paper_corners, preprocessed, skew
+from docmill.reading.images.preprocess import paper_corners, preprocess_picture, skew
 
 Picture = NDArray[np.uint8]
 
@@ -43,7 +43,7 @@ def test_a_sheet_on_a_table_is_found_and_cut_out() -> None:
     pixels, corners = photographed()
 
     found = paper_corners(np.ascontiguousarray(pixels[:, :, 0]))
-    better = preprocessed(pixels)
+    better = preprocess_picture(pixels)
 
     assert found is not None
     assert found == pytest.approx(corners, abs=15)
@@ -56,7 +56,7 @@ def test_a_page_that_fills_its_picture_is_not_cut() -> None:
 
 def test_corners_are_mapped_back_to_where_they_were_seen() -> None:
     pixels, corners = photographed()
-    better = preprocessed(pixels)
+    better = preprocess_picture(pixels)
     height, width = better.pixels.shape[:2]
     sheet = np.array([[(0, 0), (width, 0), (width, height), (0, height)]], np.float32)
 
@@ -68,7 +68,7 @@ def test_a_shadow_and_weak_contrast_become_black_on_white() -> None:
     shade = np.linspace(0.4, 0.9, 800)[None, :, None]
     pixels = (page() * shade * 0.5 + 60 * shade).astype(np.uint8)
 
-    better = preprocessed(pixels).pixels
+    better = preprocess_picture(pixels).pixels
 
     print_, paper = page()[:, :, 0] == 0, page()[:, :, 0] == 255
     assert better[print_].mean() < 60
@@ -79,7 +79,7 @@ def test_noise_is_smoothed() -> None:
     noise = np.random.default_rng(1).normal(0, 40, page().shape)
     pixels = np.clip(page() * 0.6 + 50 + noise, 0, 255).astype(np.uint8)
 
-    better = preprocessed(pixels).pixels
+    better = preprocess_picture(pixels).pixels
 
     paper = better[:80, :, 0]
     assert paper.std() < 20
@@ -88,7 +88,7 @@ def test_noise_is_smoothed() -> None:
 def test_edges_that_are_blurred_are_sharpened() -> None:
     pixels = np.asarray(cv2.GaussianBlur(page(), (0, 0), 6), np.uint8)
 
-    better = preprocessed(pixels).pixels
+    better = preprocess_picture(pixels).pixels
 
     def steepest(picture: Picture) -> float:
         return float(np.abs(np.diff(picture[:, :, 0].astype(float), axis=1)).max())
@@ -97,7 +97,7 @@ def test_edges_that_are_blurred_are_sharpened() -> None:
 
 
 def test_a_slanting_page_is_straightened_and_a_small_one_enlarged() -> None:
-    better = preprocessed(turned(page(500, 600), 3))
+    better = preprocess_picture(turned(page(500, 600), 3))
 
     assert better.pixels.shape[0] > 1200
     assert skew(np.ascontiguousarray(better.pixels[:, :, 0])) == pytest.approx(0, abs=0.5)

@@ -9,7 +9,7 @@ from PIL import Image
 
 from docmill.reading.child import tasks
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.images.qr import codes
+from docmill.reading.images.image_file import read_qr_codes
 
 
 @pytest.fixture
@@ -31,11 +31,11 @@ def sheet() -> Callable[..., NDArray[np.uint8]]:
 def test_a_code_is_read_whatever_its_size_and_turn(
     sheet: Callable[..., NDArray[np.uint8]], width_px: int, turn: int
 ) -> None:
-    assert codes(sheet("DOCMILL-SPLIT", width_px=width_px, turn=turn)) == ("DOCMILL-SPLIT",)
+    assert read_qr_codes(sheet("DOCMILL-SPLIT", width_px=width_px, turn=turn)) == ("DOCMILL-SPLIT",)
 
 
 def test_a_page_without_codes_has_none() -> None:
-    assert codes(np.full((900, 700, 3), 255, np.uint8)) == ()
+    assert read_qr_codes(np.full((900, 700, 3), 255, np.uint8)) == ()
 
 
 @pytest.mark.parametrize("split", [True, False])
@@ -46,6 +46,8 @@ def test_codes_are_looked_for_where_documents_are_split(
 ) -> None:
     Image.fromarray(sheet("DOCMILL-SPLIT")).save(tmp_path / "a.png")
 
-    page = tasks.recognise(tmp_path / "a.png", "image/png", 1, ReadingOptions(split=split), "rapidocr").page
+    page = tasks.recognise_picture(
+        tmp_path / "a.png", "image/png", 1, ReadingOptions(split=split), "rapidocr"
+    ).page
 
     assert page.codes == (("DOCMILL-SPLIT",) if split else ())

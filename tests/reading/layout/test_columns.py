@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from docmill.model.document import Words
-from docmill.reading.layout.reading_order import arrange
+from docmill.reading.layout.reading_order import arrange_words
 
 PAGE = np.float32(1000)
 Piece = tuple[float, float, str]
@@ -30,7 +30,7 @@ def read(pieces: Sequence[Piece], height: float = 10) -> Words:
             owners.append(index)
             texts.append(word)
     words = np.array(boxes, np.float32).reshape(-1, 4)
-    return arrange(
+    return arrange_words(
         np.array(frames, np.float32).reshape(-1, 4),
         np.array(owners, np.int32),
         texts,

@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 
 from docmill.model.document import Words
-from docmill.reading.layout.reading_order import arrange, rows
+from docmill.reading.layout.reading_order import arrange_words, group_rows
 
 Box = tuple[float, float, float, float]
 
@@ -15,7 +15,7 @@ def boxes(*given: Box) -> NDArray[np.float32]:
 def words(*given: tuple[str, Box]) -> Words:
     pieces = boxes(*(box for _, box in given)).reshape(-1, 4)
     count = len(given)
-    return arrange(
+    return arrange_words(
         pieces,
         np.arange(count, dtype=np.int32),
         [text for text, _ in given],
@@ -25,19 +25,19 @@ def words(*given: tuple[str, Box]) -> Words:
 
 
 def test_a_label_and_its_value_are_one_row() -> None:
-    assert rows(boxes((60, 11, 90, 21), (0, 10, 20, 20))) == [[1, 0]]
+    assert group_rows(boxes((60, 11, 90, 21), (0, 10, 20, 20))) == [[1, 0]]
 
 
 def test_a_slightly_lower_line_is_a_row_of_its_own() -> None:
-    assert rows(boxes((0, 0, 20, 10), (50, 8, 70, 18))) == [[0], [1]]
+    assert group_rows(boxes((0, 0, 20, 10), (50, 8, 70, 18))) == [[0], [1]]
 
 
 def test_pieces_that_cover_each_other_are_not_side_by_side() -> None:
-    assert rows(boxes((0, 0, 50, 10), (10, 2, 40, 12))) == [[0], [1]]
+    assert group_rows(boxes((0, 0, 50, 10), (10, 2, 40, 12))) == [[0], [1]]
 
 
 def test_small_print_beside_large_belongs_to_the_row_at_its_height() -> None:
-    assert rows(boxes((0, 0, 30, 20), (40, 7, 60, 13), (40, 20, 60, 26))) == [[0, 1], [2]]
+    assert group_rows(boxes((0, 0, 30, 20), (40, 7, 60, 13), (40, 20, 60, 26))) == [[0, 1], [2]]
 
 
 def test_words_come_line_by_line_whatever_the_order_given() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from docmill.model.document import Page, Words
 from docmill.reading.layout import ruled_tables
-from docmill.reading.layout.ruled_tables import Lines
-from docmill.reading.layout.tables import with_tables
+from docmill.reading.layout.ruled_tables import RulingLines
+from docmill.reading.layout.tables import add_tables
 
 SIZE = (400.0, 400.0)
 Line = tuple[float, float, float]
@@ -26,11 +26,11 @@ def words(*given: tuple[float, float, str]) -> Words:
     )
 
 
-def lines(*given: Line) -> Lines:
+def lines(*given: Line) -> RulingLines:
     return np.array(given, np.float64).reshape(-1, 3)
 
 
-def grid(ys: Sequence[float], xs: Sequence[float]) -> tuple[Lines, Lines]:
+def grid(ys: Sequence[float], xs: Sequence[float]) -> tuple[RulingLines, RulingLines]:
     across = lines(*((y, xs[0], xs[-1]) for y in ys))
     return across, lines(*((x, ys[0], ys[-1]) for x in xs))
 
@@ -43,7 +43,7 @@ NAMES = words(
 
 
 def test_words_in_a_drawn_grid_are_its_cells_without_any_number() -> None:
-    (table,) = ruled_tables.find(NAMES, *grid([10, 30, 50, 70], [10, 110, 210, 310]), SIZE)
+    (table,) = ruled_tables.find_ruled_tables(NAMES, *grid([10, 30, 50, 70], [10, 110, 210, 310]), SIZE)
 
     assert table.texts(NAMES) == [
         ["Who", "Where", "What"],
@@ -58,7 +58,7 @@ def test_lines_in_short_strokes_and_drawn_twice_are_lines() -> None:
     halves = [(y, x0 + shift, x0 + shift + 150) for y, x0, _ in across.tolist() for shift in (0, 150)]
     twice = np.concatenate([down, down + np.array([0.5, 0, 0])])
 
-    (table,) = ruled_tables.find(NAMES, lines(*halves), twice, SIZE)
+    (table,) = ruled_tables.find_ruled_tables(NAMES, lines(*halves), twice, SIZE)
 
     assert (table.row_count, table.column_count) == (3, 3)
 
@@ -70,7 +70,7 @@ def test_a_cell_goes_over_the_places_between_which_no_line_stands() -> None:
         (12, 13, "Title"), (12, 33, "a"), (112, 33, "b"), (212, 33, "c"), (12, 53, "d"), (212, 53, "f")
     )
 
-    (table,) = ruled_tables.find(given, across, down, SIZE)
+    (table,) = ruled_tables.find_ruled_tables(given, across, down, SIZE)
 
     assert (table.cells[0].column_span, table.cells[0].row_span) == (3, 1)
     assert table.texts(given) == [["Title", "", ""], ["a", "b", "c"], ["d", "", "f"]]
@@ -83,7 +83,7 @@ def test_a_cell_goes_over_rows() -> None:
         (12, 13, "x"), (112, 13, "y"), (212, 13, "z"), (12, 43, "tall"), (112, 33, "b"), (212, 53, "c")
     )
 
-    (table,) = ruled_tables.find(given, across, down, SIZE)
+    (table,) = ruled_tables.find_ruled_tables(given, across, down, SIZE)
 
     tall = next(cell for cell in table.cells if cell.words == (3,))
     assert (tall.row, tall.row_span) == (1, 2)
@@ -102,15 +102,15 @@ def test_a_cell_goes_over_rows() -> None:
         grid([10, 30, 50, 70], [10, 160, 310]),
     ],
 )
-def test_frames_rules_and_empty_grids_are_no_tables(across: Lines, down: Lines) -> None:
-    assert ruled_tables.find(NAMES, across, down, SIZE) == []
+def test_frames_rules_and_empty_grids_are_no_tables(across: RulingLines, down: RulingLines) -> None:
+    assert ruled_tables.find_ruled_tables(NAMES, across, down, SIZE) == []
 
 
 def test_columns_drawn_around_many_lines_are_no_rows() -> None:
     body = [(x, 33 + 12 * row, "word") for row in range(3) for x in (12, 112, 212)]
     given = words((12, 13, "Who"), (112, 13, "Where"), (212, 13, "What"), *body)
 
-    assert ruled_tables.find(given, *grid([10, 30, 80], [10, 110, 210, 310]), SIZE) == []
+    assert ruled_tables.find_ruled_tables(given, *grid([10, 30, 80], [10, 110, 210, 310]), SIZE) == []
 
 
 def test_two_grids_on_a_page_are_two_tables_and_pages_without_rows_do_not_ask_for_lines() -> None:
@@ -121,14 +121,14 @@ def test_two_grids_on_a_page_are_two_tables_and_pages_without_rows_do_not_ask_fo
     first, second = grid([10, 30, 50, 70], [10, 110, 210, 310]), grid([210, 230, 250], [10, 110, 210, 310])
     page = Page(1, *SIZE, given, source="text", quality=1)
 
-    found = with_tables(
+    found = add_tables(
         page, lambda: (np.concatenate([first[0], second[0]]), np.concatenate([first[1], second[1]]))
     )
 
     assert [table.row_count for table in found.tables] == [3, 2]
 
-    def never() -> tuple[Lines, Lines]:
+    def never() -> tuple[RulingLines, RulingLines]:
         raise AssertionError
 
     plain = Page(1, *SIZE, words((12, 13, "Dear"), (12, 33, "Sirs")), source="text", quality=1)
-    assert with_tables(plain, never).tables == ()
+    assert add_tables(plain, never).tables == ()

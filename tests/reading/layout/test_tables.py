@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from docmill.model.document import Document, Page
-from docmill.reading.layout.tables import with_tables
+from docmill.reading.layout.tables import add_tables
 
 MakePage = Callable[[str], Page]
 
@@ -21,7 +21,7 @@ def make_page(make_document: Callable[..., Document]) -> MakePage:
 
 
 def grids(page: Page) -> list[list[list[str]]]:
-    return [table.texts(page.words) for table in with_tables(page).tables]
+    return [table.texts(page.words) for table in add_tables(page).tables]
 
 
 INVOICE = """\
@@ -52,7 +52,7 @@ def test_the_items_of_an_invoice_are_rows_under_the_names_of_their_columns(make_
 def test_a_table_and_its_cells_have_boxes_within_one_another(make_page: MakePage) -> None:
     page = make_page(INVOICE)
 
-    (table,) = with_tables(page).tables
+    (table,) = add_tables(page).tables
 
     assert all(table.box.x0 <= cell.box.x0 and cell.box.x1 <= table.box.x1 for cell in table.cells)
     assert all(table.box.y0 <= cell.box.y0 and cell.box.y1 <= table.box.y1 for cell in table.cells)
@@ -89,7 +89,7 @@ given back without any notice
 """
     page = make_page(text)
 
-    (table,) = with_tables(page).tables
+    (table,) = add_tables(page).tables
 
     assert table.texts(page.words)[1:] == [
         ["7a-8a given back without any notice", "Mon", "250.00", "250.00"],
@@ -118,9 +118,9 @@ def test_another_table_below_is_a_table_of_its_own(make_page: MakePage) -> None:
 
 
 def test_a_page_that_has_tables_keeps_them(make_page: MakePage) -> None:
-    page = with_tables(make_page(INVOICE))
+    page = add_tables(make_page(INVOICE))
 
-    assert with_tables(page) is page
-    assert with_tables(replace(page, tables=())).tables == page.tables
+    assert add_tables(page) is page
+    assert add_tables(replace(page, tables=())).tables == page.tables
     empty = make_page("")
-    assert with_tables(empty) is empty
+    assert add_tables(empty) is empty

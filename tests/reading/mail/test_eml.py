@@ -23,7 +23,7 @@ class Mail:
     def __init__(self, path: Path) -> None:
         self.text = "\n".join(page.text for page in typeset(eml.read(path, OPTIONS)))
         with eml.enclosed(path, OPTIONS) as held:
-            taken = members.take(held, 0, 10**9, OPTIONS)
+            taken = members.take_batch(held, 0, 10**9, OPTIONS)
         self.parts = {part.name: content for part, content in zip(taken.parts, taken.contents, strict=True)}
 
 
@@ -288,7 +288,7 @@ def test_a_mailbox_is_as_many_mails(folder: Path) -> None:
 
     assert file_types.media_type(path) == "application/mbox"
     with eml.messages(path, OPTIONS) as held:
-        parts, contents, _ = members.take(held, 0, 10**9, OPTIONS)
+        parts, contents, _ = members.take_batch(held, 0, 10**9, OPTIONS)
 
     assert [part.name for part in parts] == ["Bill.eml", "Other.eml"]
     assert (contents[0] or b"").endswith(b"first\nFrom here\n")

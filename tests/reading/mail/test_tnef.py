@@ -65,7 +65,7 @@ WRAPPED = (
 
 def parts(path: Path) -> dict[str, bytes | None]:
     with tnef.enclosed(path, OPTIONS) as held:
-        taken = members.take(held, 0, 10**9, OPTIONS)
+        taken = members.take_batch(held, 0, 10**9, OPTIONS)
     return {part.name: content for part, content in zip(taken.parts, taken.contents, strict=True)}
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from docmill.reading.ocr.character_classes import FOLLOWING, KINDS, kind_of, settled
 from docmill.reading.ocr.ctc import LineText
+from docmill.reading.ocr.spelling import FOLLOWING, KINDS, kind_of, settle_classes
 
 
 def line(text: str, rivals: dict[str, tuple[str, float]]) -> LineText:
@@ -26,26 +26,26 @@ def line(text: str, rivals: dict[str, tuple[str, float]]) -> LineText:
 def test_a_doubtful_character_is_of_the_kind_that_suits_its_neighbours(
     read: str, rivals: dict[str, tuple[str, float]], meant: str
 ) -> None:
-    assert settled(line(read, rivals)) == meant
+    assert settle_classes(line(read, rivals)) == meant
 
 
 def test_what_is_hardly_possible_is_not_taken() -> None:
-    assert settled(line("MART 5/B", {"5": ("S", 0.03)})) == "MART 5/B"
+    assert settle_classes(line("MART 5/B", {"5": ("S", 0.03)})) == "MART 5/B"
 
 
 def test_marks_are_no_rivals_of_letters_and_digits() -> None:
-    assert settled(line("U/P 3.5", {"/": ("I", 0.45), "5": (".", 0.45)})) == "U/P 3.5"
+    assert settle_classes(line("U/P 3.5", {"/": ("I", 0.45), "5": (".", 0.45)})) == "U/P 3.5"
 
 
 def test_of_two_rivals_of_one_kind_the_more_probable_is_taken() -> None:
     read = line("T0TAL", {})
     others = [[], [("U", 0.1), ("O", 0.3), ("D", 0.2)], [], [], []]
 
-    assert settled(read._replace(certainties=np.full(5, 0.4, np.float32), rivals=others)) == "TOTAL"
+    assert settle_classes(read._replace(certainties=np.full(5, 0.4, np.float32), rivals=others)) == "TOTAL"
 
 
 def test_lines_of_other_scripts_stay() -> None:
-    assert settled(line("発票一", {"一": ("1", 0.4)})) == "発票一"
+    assert settle_classes(line("発票一", {"一": ("1", 0.4)})) == "発票一"
 
 
 def test_every_two_kinds_are_followed_by_some() -> None:

@@ -5,8 +5,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from docmill.reading.ocr.consensus import Look, agreed, bolder, likelihood
-from docmill.reading.ocr.ctc import decode, steps_of
+from docmill.reading.ocr.ctc import (
+    LineReading,
+    decode,
+    embolden,
+    likelihood,
+    most_likely_reading,
+    summarise_steps,
+)
 
 CHARACTERS = ["", "a", "b", "c", " "]
 INDICES = {character: index for index, character in enumerate(CHARACTERS)}
@@ -24,10 +30,10 @@ def answer(*steps: dict[str, float]) -> NDArray[np.float32]:
     return seen
 
 
-def look(*steps: dict[str, float]) -> Look:
+def look(*steps: dict[str, float]) -> LineReading:
     seen = answer(*steps)
-    read = steps_of(seen, space=SPACE, marks=[0, 0, 0], step_px=EMPTY.shape[1] / len(seen))
-    return Look(seen, decode(read, CHARACTERS, EMPTY))
+    read = summarise_steps(seen, space=SPACE, marks=[0, 0, 0], step_px=EMPTY.shape[1] / len(seen))
+    return LineReading(seen, decode(read, CHARACTERS, EMPTY))
 
 
 def by_hand(seen: NDArray[np.float32], text: str) -> float:
@@ -64,20 +70,20 @@ def test_the_text_that_all_looks_allow_is_taken_though_none_sees_a_letter_at_the
     ]
 
     assert [one.line.text for one in looks] == ["ab", "ac", "ac"]
-    assert agreed(looks, INDICES, space=SPACE).text == "ac"
+    assert most_likely_reading(looks, INDICES, space=SPACE).text == "ac"
 
 
 def test_a_look_that_sees_nothing_gives_no_text() -> None:
     looks = [look({}, {}), look({"a": 0.6}, {}), look({}, {})]
 
-    assert agreed(looks, INDICES, space=SPACE).text == "a"
+    assert most_likely_reading(looks, INDICES, space=SPACE).text == "a"
 
 
 def test_bolder_print_is_darker_and_paper_stays_white() -> None:
     line = np.full((48, 20, 3), 255, np.uint8)
     line[10:40, 10] = 55
 
-    found = bolder(line)
+    found = embolden(line)
 
     assert found[20, 10:12, 0].tolist() == [55, 155]
     assert found[20, :9].min() == 255

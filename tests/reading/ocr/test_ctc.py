@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from docmill.reading.ocr.ctc import MARKS, LineText, Steps, decode, steps_of
+from docmill.reading.ocr.ctc import MARKS, LineText, RecogniserSteps, decode, summarise_steps
 
 CHARACTERS = ["", *"abt0123456789.:,", " "]
 STEP_PX = 10.0
@@ -10,7 +10,7 @@ STEP_PX = 10.0
 
 def steps(
     best: str, *, spaces: dict[int, float] | None = None, dots: dict[int, float] | None = None
-) -> Steps:
+) -> RecogniserSteps:
     """best: the best character of each step, `_` for none."""
     indices = np.array([CHARACTERS.index(character.replace("_", "")) for character in best])
     likely_spaces = np.zeros(len(best), np.float32)
@@ -20,7 +20,7 @@ def steps(
     for step, probability in (dots or {}).items():
         marks[step, 0] = probability
     certain = np.full(len(best), 0.9, np.float32)
-    return Steps(indices, certain, likely_spaces, marks, STEP_PX, {})
+    return RecogniserSteps(indices, certain, likely_spaces, marks, STEP_PX, {})
 
 
 def line(*ink: tuple[int, int], width: int = 100) -> NDArray[np.uint8]:
@@ -31,7 +31,7 @@ def line(*ink: tuple[int, int], width: int = 100) -> NDArray[np.uint8]:
     return picture
 
 
-def read(what: Steps, picture: NDArray[np.uint8] | None = None) -> LineText:
+def read(what: RecogniserSteps, picture: NDArray[np.uint8] | None = None) -> LineText:
     return decode(what, CHARACTERS, line((0, 100)) if picture is None else picture)
 
 
@@ -91,7 +91,7 @@ def test_a_character_in_doubt_has_rivals() -> None:
     seen[[2, 3], CHARACTERS.index("t")] = 0.4, 0.3
     seen[3, CHARACTERS.index("7")] = 0.01
 
-    found = read(steps_of(seen, space=len(CHARACTERS) - 1, marks=[13, 14, 15], step_px=STEP_PX))
+    found = read(summarise_steps(seen, space=len(CHARACTERS) - 1, marks=[13, 14, 15], step_px=STEP_PX))
 
     assert found.text == "a1"
     assert [[(rival, pytest.approx(0.3)) for rival, _ in rivals] for rivals in found.rivals] == [

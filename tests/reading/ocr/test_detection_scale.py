@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from docmill.reading.ocr.detection_scale import detection_size, letter_height, letters
+from docmill.reading.ocr.detection import detection_size, find_spots, letter_height
 
 
 def page(size: int) -> NDArray[np.uint8]:
@@ -16,11 +16,11 @@ def page(size: int) -> NDArray[np.uint8]:
 
 @pytest.mark.parametrize("size", [20, 40])
 def test_the_height_of_letters_is_seen(size: int) -> None:
-    assert letter_height(letters(page(size))) == pytest.approx(0.53 * size, abs=2)
+    assert letter_height(find_spots(page(size))) == pytest.approx(0.53 * size, abs=2)
 
 
 def test_an_empty_page_tells_no_height_of_letters() -> None:
-    assert letter_height(letters(np.full((300, 300, 3), 255, np.uint8))) is None
+    assert letter_height(find_spots(np.full((300, 300, 3), 255, np.uint8))) is None
 
 
 @pytest.mark.parametrize(

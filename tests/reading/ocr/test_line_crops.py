@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from docmill.reading.ocr.line_crops import apart, as_read, cut, fitted, taller
+from docmill.reading.ocr.line_geometry import crop_line, lines_outside, scale_line, start_at_text, with_margin
 
 LINE = np.array([(20, 10), (60, 10), (60, 20), (20, 20)], np.float32)
 
@@ -11,23 +11,23 @@ def test_a_line_is_cut_out_with_what_is_around_it() -> None:
     pixels = np.zeros((40, 80, 3), np.uint8)
     pixels[10:20, 20:60] = 255
 
-    assert cut(pixels, LINE).shape == (10, 40, 3)
-    assert cut(pixels, LINE).min() == 255
-    assert cut(pixels, taller(LINE, 0.2)).shape == (14, 40, 3)
+    assert crop_line(pixels, LINE).shape == (10, 40, 3)
+    assert crop_line(pixels, LINE).min() == 255
+    assert crop_line(pixels, with_margin(LINE, 0.2)).shape == (14, 40, 3)
 
 
 def test_a_standing_line_is_laid_down_and_its_corners_begin_where_its_text_does() -> None:
     corners = np.array([(10, 10), (20, 10), (20, 60), (10, 60)], np.float32)
 
-    assert cut(np.zeros((80, 40, 3), np.uint8), corners).shape == (10, 50, 3)
-    assert as_read(np.stack([corners, LINE]))[:, 0].tolist() == [[20, 10], [20, 10]]
-    assert cut(np.zeros((80, 40, 3), np.uint8), taller(corners, 0.2)).shape == (14, 50, 3)
+    assert crop_line(np.zeros((80, 40, 3), np.uint8), corners).shape == (10, 50, 3)
+    assert start_at_text(np.stack([corners, LINE]))[:, 0].tolist() == [[20, 10], [20, 10]]
+    assert crop_line(np.zeros((80, 40, 3), np.uint8), with_margin(corners, 0.2)).shape == (14, 50, 3)
 
 
 def test_a_taller_line_keeps_its_slant() -> None:
     slanted = LINE @ np.array([[0.8, 0.6], [-0.6, 0.8]], np.float32)
 
-    assert taller(slanted, 0.1) @ np.array([[0.8, -0.6], [0.6, 0.8]]) == pytest.approx(
+    assert with_margin(slanted, 0.1) @ np.array([[0.8, -0.6], [0.6, 0.8]]) == pytest.approx(
         np.array([(20, 9), (60, 9), (60, 21), (20, 21)]), abs=1e-3
     )
 
@@ -35,15 +35,15 @@ def test_a_taller_line_keeps_its_slant() -> None:
 def test_a_line_is_scaled_to_a_height_and_maybe_a_width() -> None:
     line = np.zeros((24, 100, 3), np.uint8)
 
-    assert fitted(line, height=48).shape == (48, 200, 3)
-    assert fitted(line, height=48, width=170).shape == (48, 170, 3)
+    assert scale_line(line, height=48).shape == (48, 200, 3)
+    assert scale_line(line, height=48, width=170).shape == (48, 170, 3)
 
 
 def test_lines_within_others_are_left_out() -> None:
     def box(left: int, top: int) -> NDArray[np.float32]:
         return np.array([[left, top], [left + 40, top], [left + 40, top + 10], [left, top + 10]], np.float32)
 
-    kept = apart(np.stack([box(10, 10), box(10, 60)]), np.stack([box(12, 12)]), (100, 100))
+    kept = lines_outside(np.stack([box(10, 10), box(10, 60)]), np.stack([box(12, 12)]), (100, 100))
 
     assert kept.tolist() == [box(10, 60).tolist()]
-    assert len(apart(np.zeros((0, 4, 2), np.float32), np.stack([box(12, 12)]), (100, 100))) == 0
+    assert len(lines_outside(np.zeros((0, 4, 2), np.float32), np.stack([box(12, 12)]), (100, 100))) == 0

@@ -2,7 +2,7 @@ import pytest
 
 from docmill.errors import MisconfiguredError
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.ocr.local import local_engine
+from docmill.reading.ocr.page import local_engine
 
 
 def test_a_name_that_no_engine_has_is_an_error_that_lists_them() -> None:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from docmill.reading.ocr.page import Recognised, page_words
+from docmill.reading.ocr.page import RecognisedLines, page_words
 from docmill.reading.text.quality import page_quality
 
 Corners = list[tuple[float, float]]
@@ -13,8 +13,8 @@ def upright(x0: float, y0: float, x1: float, y1: float) -> Corners:
     return [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
 
 
-def recognised(*lines: tuple[str, Corners, float]) -> Recognised:
-    return Recognised(
+def recognised(*lines: tuple[str, Corners, float]) -> RecognisedLines:
+    return RecognisedLines(
         [text for text, _, _ in lines],
         np.array([corners for _, corners, _ in lines], np.float32).reshape(-1, 4, 2),
         np.array([score for _, _, score in lines], np.float32),

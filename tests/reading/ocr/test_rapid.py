@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from docmill.reading.ocr.orientation import turned
+from docmill.reading.ocr.line_geometry import turn_picture
 from docmill.reading.ocr.rapid import RapidEngine, rapid_engine
 
 
@@ -70,7 +70,7 @@ def test_a_turned_page_is_read_upright(engine: RapidEngine, turn: int) -> None:
         [printed("Invoice number", (500, 100), (100, 20)), printed("Amount payable", (500, 200), (100, 20))]
     )
 
-    found = engine.recognise(turned(upright, -turn))
+    found = engine.recognise(turn_picture(upright, -turn))
 
     first = list(found.texts).index("Invoice number")
     assert sorted(found.texts) == ["Amount payable", "Invoice number"]

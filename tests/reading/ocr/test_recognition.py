@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 from docmill.model.document import Page
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
-from docmill.reading.ocr.orientation import doubts
-from docmill.reading.ocr.page import Recognised
-from docmill.reading.ocr.recognition import read_picture, seen_in
+from docmill.reading.ocr.line_geometry import likely_turns
+from docmill.reading.ocr.page import RecognisedLines, read_picture, recognise_page
 
 OPTIONS = ReadingOptions()
 SENTENCE = "The quick brown fox jumps over the lazy dog"
@@ -30,13 +29,15 @@ class ScriptedEngine:
         self.turn = turn
         self.seen: list[tuple[int, int]] = []
 
-    def recognise(self, pixels: NDArray[np.uint8]) -> Recognised:
+    def recognise(self, pixels: NDArray[np.uint8]) -> RecognisedLines:
         height, width = pixels.shape[:2]
         self.seen.append((width, height))
         score = self.scores[len(self.seen) - 1]
         text = SENTENCE if score > 0.9 else "05t19 tHe xQzRt"
         corners = np.array([[(0, 0), (0.5, 0), (0.5, 0.1), (0, 0.1)]], np.float32) * [width, height]
-        return Recognised([text], corners.astype(np.float32), np.array([score], np.float32), turn=self.turn)
+        return RecognisedLines(
+            [text], corners.astype(np.float32), np.array([score], np.float32), turn=self.turn
+        )
 
 
 def read(engine: ScriptedEngine, picture: Picture | None = None) -> Page:
@@ -62,8 +63,8 @@ def test_a_page_that_reads_badly_is_preprocessed_and_read_once_more() -> None:
 
 
 def test_the_picture_that_was_read_better_is_handed_over_upright() -> None:
-    upright = seen_in(ScriptedEngine(0.55, 0.99), striped(), OPTIONS).preprocessed
-    turned = seen_in(ScriptedEngine(0.55, 0.99, turn=90), striped(), OPTIONS).preprocessed
+    upright = recognise_page(ScriptedEngine(0.55, 0.99), striped(), OPTIONS).preprocessed
+    turned = recognise_page(ScriptedEngine(0.55, 0.99, turn=90), striped(), OPTIONS).preprocessed
 
     assert upright is not None
     assert turned is not None
@@ -72,7 +73,7 @@ def test_the_picture_that_was_read_better_is_handed_over_upright() -> None:
 
 @pytest.mark.parametrize("scores", [(0.99,), (0.6, 0.5)])
 def test_a_page_that_is_read_as_it_stands_has_no_other_picture(scores: tuple[float, ...]) -> None:
-    assert seen_in(ScriptedEngine(*scores), striped(), OPTIONS).preprocessed is None
+    assert recognise_page(ScriptedEngine(*scores), striped(), OPTIONS).preprocessed is None
 
 
 def test_the_better_of_two_bad_readings_is_kept() -> None:
@@ -112,13 +113,13 @@ def test_a_page_turned_in_its_preprocessed_picture_keeps_its_places(turn: int) -
 
 
 def test_print_shows_whether_a_page_lies_on_its_side() -> None:
-    assert doubts(striped().pixels) == (180,)
-    assert doubts(np.ascontiguousarray(np.rot90(striped().pixels))) == (90, 270)
+    assert likely_turns(striped().pixels) == (180,)
+    assert likely_turns(np.ascontiguousarray(np.rot90(striped().pixels))) == (90, 270)
 
 
 def test_a_part_that_reads_well_is_not_the_better_page() -> None:
     class Cutting(ScriptedEngine):
-        def recognise(self, pixels: NDArray[np.uint8]) -> Recognised:
+        def recognise(self, pixels: NDArray[np.uint8]) -> RecognisedLines:
             read = super().recognise(pixels)
             return replace(read, texts=["The"] if len(self.seen) == 2 else [SENTENCE])
 

@@ -18,9 +18,8 @@ from docmill.errors import (
 )
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.ocr import tesseract
-from docmill.reading.ocr.local import local_engine
-from docmill.reading.ocr.page import page_words
-from docmill.reading.ocr.tesseract import TesseractEngine, recognised
+from docmill.reading.ocr.page import local_engine, page_words
+from docmill.reading.ocr.tesseract import TesseractEngine, parse_table
 
 Program = Callable[[str], Path]
 HEAD = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext"
@@ -130,7 +129,7 @@ def test_a_program_that_cannot_be_run_is_not_set_up(tmp_path: Path) -> None:
 
 
 def test_what_it_does_not_believe_itself_or_cannot_name_is_no_word() -> None:
-    found = recognised(
+    found = parse_table(
         table(
             "1 1 0 0 0 0 0 0 100 50 -1 ", "5 1 1 1 1 1 10 10 20 10 95.5 Total", "5 1 1 1 1 2 40 10 20 10 -1 x"
         )
@@ -141,14 +140,14 @@ def test_what_it_does_not_believe_itself_or_cannot_name_is_no_word() -> None:
 
 
 def test_boxes_stay_upright_and_their_edges_take_the_slant_of_the_line() -> None:
-    found = recognised(table("5 1 1 1 1 1 0 0 20 12 90 a", "5 1 1 1 1 2 80 8 20 12 90 b"))
+    found = parse_table(table("5 1 1 1 1 1 0 0 20 12 90 a", "5 1 1 1 1 2 80 8 20 12 90 b"))
 
     assert found.corners[0].tolist() == [[0, 0], [20, 2], [20, 12], [0, 10]]
-    rising = recognised(table("5 1 1 1 1 1 0 8 20 12 90 a", "5 1 1 1 1 2 80 0 20 12 90 b"))
+    rising = parse_table(table("5 1 1 1 1 1 0 8 20 12 90 a", "5 1 1 1 1 2 80 0 20 12 90 b"))
     assert rising.corners[0].tolist() == [[0, 10], [20, 8], [20, 18], [0, 20]]
 
 
 def test_words_that_stand_on_each_other_have_no_slant() -> None:
-    found = recognised(table("5 1 1 1 1 1 0 0 20 10 90 a", "5 1 1 1 1 2 0 8 20 10 90 b"))
+    found = parse_table(table("5 1 1 1 1 1 0 0 20 10 90 a", "5 1 1 1 1 2 0 8 20 10 90 b"))
 
     assert found.corners[1].tolist() == [[0, 8], [20, 8], [20, 18], [0, 18]]

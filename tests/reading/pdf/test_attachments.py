@@ -31,7 +31,7 @@ def _pdf(path: Path, attached: dict[str, bytes]) -> Path:
 
 
 def _attached(path: Path) -> list[tuple[str, bytes]]:
-    with pdf_file.opened(path) as document:
+    with pdf_file.open_document(path) as document:
         return [(one.name, one.content) for one in attachments.in_pdf(document, path)]
 
 

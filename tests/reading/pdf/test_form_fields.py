@@ -13,7 +13,7 @@ from docmill.model.document import Page
 from docmill.reading.child import tasks
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.pdf import form_fields, ocr_layer, pdf_file
-from docmill.reading.pdf.form_fields import Field, lines_of
+from docmill.reading.pdf.form_fields import FormField, lines_of
 
 MakePdf = Callable[..., Path]
 Annotation = dict[str, Any]
@@ -58,7 +58,7 @@ def form(make_pdf: MakePdf) -> Callable[..., Path]:
 
 
 def read(path: Path) -> Page:
-    with pdf_file.opened(path) as document, pdf_file.opened_page(document, 1) as page:
+    with pdf_file.open_document(path) as document, pdf_file.open_page(document, 1) as page:
         found = ocr_layer.text_page(page, 1)
     assert found is not None
     return found
@@ -136,8 +136,8 @@ def test_a_field_on_a_page_that_is_turned_is_turned_with_it(form: Callable[..., 
         document.pages[0].Contents = pikepdf.Stream(document, b"0 0 1 1 re f")
         document.save(path)
 
-    with pdf_file.opened(path) as document, pdf_file.opened_page(document, 1) as page:
-        layer = ocr_layer.layer_of(page, 1)
+    with pdf_file.open_document(path) as document, pdf_file.open_page(document, 1) as page:
+        layer = ocr_layer.read_sound_layer(page, 1)
 
     assert layer.upright.texts == ["Ada"]
     x0, y0, x1, y1 = layer.upright.boxes[0]
@@ -161,16 +161,16 @@ def test_a_form_kept_as_xfa_says_so(form: Callable[..., Path]) -> None:
 
 @pytest.mark.parametrize(("alignment", "left"), [(0, 0), (1, 90), (2, 180)])
 def test_words_are_set_as_the_field_says(alignment: int, left: float) -> None:
-    [[(word, box)]] = lines_of(Field("abcd", (0, 0, 200, 12), 10, alignment))
+    [[(word, box)]] = lines_of(FormField("abcd", (0, 0, 200, 12), 10, alignment))
 
     assert (word, box[0], box[2]) == ("abcd", left, left + 20)
 
 
 def test_long_paragraphs_are_broken_where_a_viewer_would() -> None:
-    lines = lines_of(Field("one two three four", (0, 0, 50, 100), 10, multiline=True))
+    lines = lines_of(FormField("one two three four", (0, 0, 50, 100), 10, multiline=True))
 
     assert [[word for word, _ in line] for line in lines] == [["one", "two"], ["three", "four"]]
 
 
 def test_an_empty_comb_has_no_lines() -> None:
-    assert lines_of(Field("  ", (0, 0, 50, 10), cells=5)) == []
+    assert lines_of(FormField("  ", (0, 0, 50, 10), cells=5)) == []

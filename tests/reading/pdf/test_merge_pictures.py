@@ -13,9 +13,9 @@ from docmill.ports import Original
 from docmill.reading.child import tasks
 from docmill.reading.convert import LocalConverter
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.layout.tables import with_tables
+from docmill.reading.layout.tables import add_tables
 from docmill.reading.layout.typeset import Figure, Grid, Paragraph, Unread, set_on_pages
-from docmill.reading.pdf.merge_pictures import FigurePlace, with_figure
+from docmill.reading.pdf.merge_pictures import FigurePlace, merge_figure
 from docmill.workers.pool import Pool
 
 PLACE = FigurePlace(1, 1, Box(0.2, 0.3, 0.6, 0.5))
@@ -39,7 +39,7 @@ def page(*blocks: Paragraph | Grid) -> Page:
 def test_words_stand_between_those_above_and_below_the_picture() -> None:
     text = page(Paragraph("above\n" + "\n" * 30 + "below"))
 
-    both = with_figure(text, PLACE, seen("one", "two"))
+    both = merge_figure(text, PLACE, seen("one", "two"))
 
     assert both.text.split() == ["above", "one", "two", "below"]
     assert both.words.lines.tolist() == [0, 1, 2, 3]
@@ -58,7 +58,7 @@ def test_words_stand_between_those_above_and_below_the_picture() -> None:
 def test_words_of_a_picture_that_had_to_be_turned_lie_on_it_as_it_is_shown(
     rotation: int, box: tuple[float, ...]
 ) -> None:
-    both = with_figure(page(Paragraph("")), PLACE, seen("one", rotation=rotation))
+    both = merge_figure(page(Paragraph("")), PLACE, seen("one", rotation=rotation))
 
     assert both.words.box(0, 1) == pytest.approx(box)
 
@@ -66,9 +66,9 @@ def test_words_of_a_picture_that_had_to_be_turned_lie_on_it_as_it_is_shown(
 def test_tables_around_and_in_a_picture_keep_their_words() -> None:
     text = page(Paragraph("top" + "\n" * 30), Grid([["article", "price"], ["chair", "5.00"]]))
     place = PLACE._replace(box=Box(0.1, 0.1, 0.9, 0.15))
-    shown = with_tables(page(Grid([["a", "b", "c"], ["d", "1.00", "2.00"], ["e", "3.00", "4.00"]])))
+    shown = add_tables(page(Grid([["a", "b", "c"], ["d", "1.00", "2.00"], ["e", "3.00", "4.00"]])))
 
-    both = with_figure(text, place, replace(shown, source="ocr"))
+    both = merge_figure(text, place, replace(shown, source="ocr"))
 
     texts = [table.texts(both.words) for table in both.tables]
     assert texts[0][0] == ["a", "b", "c"]
@@ -77,7 +77,7 @@ def test_tables_around_and_in_a_picture_keep_their_words() -> None:
 
 
 def test_a_picture_that_says_little_leaves_the_page_one_of_text() -> None:
-    both = with_figure(page(Paragraph("word " * 60)), PLACE, seen("one"))
+    both = merge_figure(page(Paragraph("word " * 60)), PLACE, seen("one"))
 
     assert both.source == "text"
     assert both.quality == pytest.approx(1 - 0.5 / 61)
@@ -87,9 +87,9 @@ def test_a_picture_without_words_changes_nothing_and_one_that_failed_is_said() -
     text = page(Paragraph("text"))
     broken = tasks.broken_page(1, "too dark")
 
-    assert with_figure(text, PLACE, seen()) is text
-    assert with_figure(text, PLACE, broken).problem == "a picture on this page was not read: too dark"
-    assert with_figure(replace(text, problem="a"), PLACE, broken).problem == (
+    assert merge_figure(text, PLACE, seen()) is text
+    assert merge_figure(text, PLACE, broken).problem == "a picture on this page was not read: too dark"
+    assert merge_figure(replace(text, problem="a"), PLACE, broken).problem == (
         "a; a picture on this page was not read: too dark"
     )
 

@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from docmill.reading.layout.ruled_tables import Lines
+from docmill.reading.layout.ruled_tables import RulingLines
 from docmill.reading.pdf import pdf_file
-from docmill.reading.pdf.ruling_lines import rulings
+from docmill.reading.pdf.page_objects import find_ruling_lines
 
 CONTENT = b"""
 0.5 w 50 700 m 250 700 l S
@@ -14,7 +14,7 @@ CONTENT = b"""
 """
 
 
-def drawn(tmp_path: Path, *, rotation: int = 0) -> tuple[Lines, Lines]:
+def drawn(tmp_path: Path, *, rotation: int = 0) -> tuple[RulingLines, RulingLines]:
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
@@ -26,8 +26,8 @@ def drawn(tmp_path: Path, *, rotation: int = 0) -> tuple[Lines, Lines]:
     )
     path = tmp_path / "lines.pdf"
     path.write_bytes(body + b"trailer << /Root 1 0 R /Size 5 >>\n%%EOF")
-    with pdf_file.opened(path) as document, pdf_file.opened_page(document, 1) as page:
-        return rulings(page)
+    with pdf_file.open_document(path) as document, pdf_file.open_page(document, 1) as page:
+        return find_ruling_lines(page)
 
 
 def test_strokes_thin_boxes_and_outlines_are_lines_from_the_upper_left(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def nothing(_: Canvas) -> None:
 
 
 def read(path: Path, number: int = 1) -> Page | None:
-    with pdf_file.opened(path) as document, pdf_file.opened_page(document, number) as page:
+    with pdf_file.open_document(path) as document, pdf_file.open_page(document, number) as page:
         return ocr_layer.text_page(page, number)
 
 
@@ -185,7 +185,7 @@ def test_rendering_fits_the_picture(make_pdf: MakePdf) -> None:
 
     path = make_pdf(draw)
 
-    with pdf_file.opened(path) as document, pdf_file.opened_page(document, 1) as page:
+    with pdf_file.open_document(path) as document, pdf_file.open_page(document, 1) as page:
         upright = pdf_file.render(page, (100, 1000))
         turned = pdf_file.render(page, (1000, 100), rotation=90)
 
@@ -204,7 +204,7 @@ def test_a_page_of_absurd_size_gives_a_small_picture(tmp_path: Path, size: tuple
     canvas.rect(0, 0, 10, 10)
     canvas.save()
 
-    with pdf_file.opened(path) as document, pdf_file.opened_page(document, 1) as page:
+    with pdf_file.open_document(path) as document, pdf_file.open_page(document, 1) as page:
         assert pdf_file.render(page, (500, 500)).pixels.size <= 500 * 500 * 3
 
 
@@ -277,7 +277,7 @@ def test_a_picture_of_text_beside_text_is_to_be_read_too(make_pdf: MakePdf) -> N
     path = make_pdf(draw)
 
     assert read(path) is None
-    with pdf_file.opened(path) as document, pdf_file.opened_page(document, 1) as page:
+    with pdf_file.open_document(path) as document, pdf_file.open_page(document, 1) as page:
         layer = text_layer.read_layer(page, 1)
     assert layer.missing == "gaps"
     assert layer.gaps.round().tolist() == [[50, 542, 450, 742]]

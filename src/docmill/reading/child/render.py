@@ -1,11 +1,16 @@
-"""Pictures of pages for people to look at, upright as the boxes are."""
+"""Pictures of pages, and of places on them, for people to look at; upright as the boxes are."""
 
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
 from docmill.errors import ValidationError
+from docmill.model.document import Box
 from docmill.reading.child import tasks
-from docmill.reading.child.containers import TEXTS, WHOLES
+from docmill.reading.child.tasks import CONTAINERS, TEXT_READERS
 from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images import image_file
@@ -13,7 +18,7 @@ from docmill.reading.images.image_file import Picture
 from docmill.reading.layout import draw
 from docmill.reading.layout.typeset import Paragraph, typeset
 from docmill.reading.pdf import pdf_file, text_layer
-from docmill.workers.fair_semaphore import for_a_person
+from docmill.workers.fair_semaphore import urgently
 from docmill.workers.pool import Pool
 
 MAX_HEIGHT_PX = 8000
@@ -37,7 +42,7 @@ class LocalRenderer:
         CorruptError, TooLargeError, TimeLimitError or CrashedError.
         """
         arguments = (original, page_number, width_px, rotation, self._options)
-        with for_a_person():
+        with urgently():
             return await self._pool.run(draw_page, *arguments, limit_s=self._options.render_limit_s)
 
 
@@ -53,9 +58,9 @@ def picture(
 ) -> Picture:
     """The page as displayed, not larger than `fit`. Raises what `LocalRenderer.render` does of a file."""
     media_type = file_types.media_type(path)
-    if media_type in TEXTS:
+    if media_type in TEXT_READERS:
         return _typeset_page(path, media_type, page_number, fit, options)
-    if media_type in WHOLES:
+    if media_type in CONTAINERS:
         _check_number(page_number, 0)
     if media_type == file_types.PDF:
         return _pdf_page(path, page_number, fit, rotation, options)
@@ -66,9 +71,9 @@ def picture(
 def _pdf_page(
     path: Path, page_number: int, fit: tuple[int, int], rotation: int | None, options: ReadingOptions
 ) -> Picture:
-    with pdf_file.opened(path, options.passwords) as document:
+    with pdf_file.open_document(path, options.passwords) as document:
         _check_number(page_number, len(document))
-        with pdf_file.opened_page(document, page_number) as page:
+        with pdf_file.open_page(document, page_number) as page:
             if rotation is None:
                 rotation = text_layer.read_layer(page, page_number).rotation
             return pdf_file.render(page, fit, rotation=rotation)
@@ -91,3 +96,47 @@ def _typeset_page(
 def _check_number(page_number: int, count: int) -> None:
     if not 1 <= page_number <= count:
         raise ValidationError(f"there is no page {page_number}; the document has {count}")
+
+
+PAGE_PX = 1200
+"""The page's width: letters are as large as they are on a screen."""
+
+_AROUND_PX = 60
+_ASIDE_PX = 160
+_EDGE_PX = 4
+_COLOUR = (193, 53, 45)
+
+
+class LocalClipper:
+    """Cuts places out of pages in the processes of a pool."""
+
+    def __init__(self, pool: Pool, options: ReadingOptions) -> None:
+        self._pool = pool
+        self._options = options
+
+    async def clip(self, original: Path, page_number: int, box: Box) -> bytes:
+        """The place with a frame and what is around it, as WebP. Raises what `LocalRenderer.render` does."""
+        arguments = (original, page_number, box, self._options)
+        return await self._pool.run(draw_clip, *arguments, limit_s=self._options.render_limit_s)
+
+
+def draw_clip(path: Path, page_number: int, box: Box, options: ReadingOptions) -> bytes:
+    """See `LocalClipper.clip`; this is what the child does."""
+    page = picture(path, page_number, (PAGE_PX, MAX_HEIGHT_PX), None, options)
+    return image_file.webp(page._replace(pixels=_cut(page, box)))
+
+
+def _cut(page: image_file.Picture, box: Box) -> NDArray[np.uint8]:
+    x0, x1 = round(box.x0 * page.width_px), round(box.x1 * page.width_px)
+    y0, y1 = round(box.y0 * page.height_px), round(box.y1 * page.height_px)
+    around = (
+        max(0, x0 - _ASIDE_PX),
+        max(0, y0 - _AROUND_PX),
+        min(page.width_px, x1 + _ASIDE_PX),
+        min(page.height_px, y1 + _AROUND_PX),
+    )
+    image = Image.fromarray(page.pixels).crop(around)
+    left, top = around[:2]
+    frame = (x0 - left - _EDGE_PX, y0 - top - _EDGE_PX, x1 - left + _EDGE_PX, y1 - top + _EDGE_PX)
+    ImageDraw.Draw(image).rectangle(frame, outline=_COLOUR, width=2)
+    return np.asarray(image)

@@ -1,7 +1,7 @@
-"""What runs in the pool's children: the only code that opens originals."""
+"""Tasks that the pool's children run on originals: the only code that opens them."""
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,22 +15,42 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.model.document import Embedded, Page, Part, Words
-from docmill.reading.child.containers import TEXTS, WHOLES
-from docmill.reading.containers import members
-from docmill.reading.containers.members import Held, Taken
+from docmill.reading.containers import archives, members
+from docmill.reading.containers.members import Member, MemberBatch
 from docmill.reading.files import file_types, passwords
 from docmill.reading.files.options import ReadingOptions
+from docmill.reading.formats import READERS, Read
 from docmill.reading.images import image_file
-from docmill.reading.images.image_file import Picture
-from docmill.reading.images.kept_scans import Print, printed
-from docmill.reading.images.qr import codes
-from docmill.reading.layout.tables import with_tables
+from docmill.reading.images.image_file import Picture, read_qr_codes
+from docmill.reading.images.kept_scans import KeptScan, encode_scan
+from docmill.reading.layout.tables import add_tables
 from docmill.reading.layout.typeset import Typeset, set_on_pages
-from docmill.reading.ocr.local import local_engine
-from docmill.reading.ocr.recognition import seen_in
+from docmill.reading.mail import eml, outlook_msg, tnef
+from docmill.reading.ocr.page import local_engine, recognise_page
 from docmill.reading.pdf import attachments, form_fields, ocr_layer, pdf_file
 from docmill.reading.pdf.merge_pictures import FigurePlace
-from docmill.reading.pdf.ruling_lines import rulings
+from docmill.reading.pdf.page_objects import find_ruling_lines
+
+OpenContainer = Callable[[Path, ReadingOptions], AbstractContextManager[Sequence[Member]]]
+"""What a file holds, to be read within the block. Raises EncryptedError, CorruptError, TooLargeError."""
+
+CONTAINERS: Mapping[str, OpenContainer] = {
+    "application/mbox": eml.messages,
+    "application/ms-tnef": tnef.enclosed,
+    "application/vnd.ms-outlook": outlook_msg.enclosed,
+    "application/zip": archives.open_archive,
+    "message/rfc822": eml.enclosed,
+}
+"""By media type."""
+
+TEXT_READERS: Mapping[str, Read] = {
+    **READERS,
+    "application/ms-tnef": tnef.read,
+    "application/vnd.ms-outlook": outlook_msg.read,
+    "message/rfc822": eml.read,
+}
+"""By media type, what has no pages and says something itself."""
+
 
 _WORDLESS = (
     "no text was found in the file, nor in its pictures; if it shows some, save it as a PDF and use that"
@@ -38,7 +58,7 @@ _WORDLESS = (
 _UNDECODABLE = "the HEIC picture cannot be decoded; save it as a JPEG and use that"
 
 
-class Opened(NamedTuple):
+class OpenedFile(NamedTuple):
     """A file after a first look.
 
     pages: the first pages of a PDF, all of a picture; None for each that must be recognised. page_count: 0
@@ -51,7 +71,7 @@ class Opened(NamedTuple):
     embedded: tuple[Embedded, ...] = ()
 
 
-def open_original(path: Path, options: ReadingOptions) -> Opened:
+def open_original(path: Path, options: ReadingOptions) -> OpenedFile:
     """What the file is, and as much of its text as one task may read.
 
     Raises UnsupportedFileTypeError, EncryptedError, CorruptError, TooLargeError; they say what the file is
@@ -66,21 +86,23 @@ def open_original(path: Path, options: ReadingOptions) -> Opened:
         raise
 
 
-def _opened(path: Path, options: ReadingOptions) -> Opened:
+def _opened(path: Path, options: ReadingOptions) -> OpenedFile:
     with passwords.opened(path, options.passwords) as readable:
         media_type = file_types.media_type(readable)
-    if media_type in TEXTS or media_type in WHOLES:
-        return Opened(media_type, 0, [], attachments.in_file(path) if media_type == attachments.XML else ())
+    if media_type in TEXT_READERS or media_type in CONTAINERS:
+        return OpenedFile(
+            media_type, 0, [], attachments.in_file(path) if media_type == attachments.XML else ()
+        )
     if media_type != file_types.PDF:
         count = _frames(path, media_type, options)
         _check_pages(count, options)
-        return Opened(media_type, count, [None] * count)
-    with pdf_file.opened(path, options.passwords) as document:
+        return OpenedFile(media_type, count, [None] * count)
+    with pdf_file.open_document(path, options.passwords) as document:
         count = len(document)  # at least 1: PDFium refuses a file without pages
         _check_pages(count, options)
         last = min(count, options.pages_per_task)
         pages = _without_spoilt(path, [_text_page(document, n) for n in range(1, last + 1)], options)
-        return Opened(media_type, count, pages, attachments.in_pdf(document, path, options.passwords))
+        return OpenedFile(media_type, count, pages, attachments.in_pdf(document, path, options.passwords))
 
 
 def _frames(path: Path, media_type: str, options: ReadingOptions) -> int:
@@ -88,16 +110,16 @@ def _frames(path: Path, media_type: str, options: ReadingOptions) -> int:
         return image_file.count_frames(path, options)
     except CorruptError as error:
         if media_type == file_types.HEIC.media_type:
-            raise undecodable() from error
+            raise undecodable_error() from error
         raise
 
 
-def undecodable() -> UnsupportedFileTypeError:
+def undecodable_error() -> UnsupportedFileTypeError:
     """The error of a HEIC whose kind no decoder here knows, or that is damaged: nobody can tell which."""
     return UnsupportedFileTypeError(_UNDECODABLE, media_type=file_types.HEIC.media_type)
 
 
-def wordless(pages: Sequence[Page], media_type: str) -> UnsupportedFileTypeError:
+def wordless_error(pages: Sequence[Page], media_type: str) -> UnsupportedFileTypeError:
     """The error of a file of text that says nothing. pages: as far as it has some, with what is wrong."""
     problem = next((page.problem for page in pages if page.problem), None)
     message = f"no word of the file can be read: {problem}" if problem else _WORDLESS
@@ -109,20 +131,20 @@ def list_parts(path: Path, media_type: str, options: ReadingOptions) -> list[Par
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
-    with WHOLES[media_type](path, options) as held:
-        return members.listed(held)
+    with CONTAINERS[media_type](path, options) as held:
+        return members.list_parts(held)
 
 
-def take_parts(path: Path, media_type: str, first: int, room: int, options: ReadingOptions) -> Taken:
+def take_parts(path: Path, media_type: str, first: int, room: int, options: ReadingOptions) -> MemberBatch:
     """Those documents from index `first` on, as many as one task may give back. room: bytes for all of them.
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
-    with WHOLES[media_type](path, options) as held:
-        return members.take(held, first, room, options)
+    with CONTAINERS[media_type](path, options) as held:
+        return members.take_batch(held, first, room, options)
 
 
-def take_sections(path: Path, sections: list[Part], room: int, options: ReadingOptions) -> Taken:
+def take_sections(path: Path, sections: list[Part], room: int, options: ReadingOptions) -> MemberBatch:
     """Sections of a file with pages, as many as one task may give back. room: bytes for all of them.
 
     Raises EncryptedError, CorruptError, TooLargeError.
@@ -130,8 +152,8 @@ def take_sections(path: Path, sections: list[Part], room: int, options: ReadingO
     excerpt = partial(image_file.excerpt, path, options)
     if file_types.media_type(path) == file_types.PDF:
         excerpt = partial(pdf_file.excerpt, path, options.passwords)
-    held = [Held(part.name, part.kind, partial(excerpt, *_pages_of(part))) for part in sections]
-    taken = members.take(held, 0, room, options)
+    held = [Member(part.name, part.kind, partial(excerpt, *_pages_of(part))) for part in sections]
+    taken = members.take_batch(held, 0, room, options)
     parts = [replace(part, problem=seen.problem) for part, seen in zip(sections, taken.parts, strict=False)]
     return taken._replace(parts=parts)
 
@@ -148,7 +170,7 @@ def _check_pages(count: int, options: ReadingOptions) -> None:
         raise TooLargeError(f"the file has {count} pages, more than {options.max_pages}; split it")
 
 
-class Flowed(NamedTuple):
+class FlowedPages(NamedTuple):
     """The pages of a format that has none, and the pictures on them that are still to be read.
 
     figures: where they stand; contents: they themselves, as they are stored.
@@ -159,16 +181,16 @@ class Flowed(NamedTuple):
     contents: list[bytes]
 
 
-def read_flow(path: Path, media_type: str, options: ReadingOptions) -> Flowed:
+def read_flow(path: Path, media_type: str, options: ReadingOptions) -> FlowedPages:
     """The pages of a format that has none: its text, set on paper.
 
     Raises UnsupportedFileTypeError for a file without a word, EncryptedError, CorruptError, TooLargeError.
     """
     pages, figures = set_flow(path, media_type, options)
-    if media_type not in WHOLES and not figures and not any(page.words.texts for page in pages):
-        raise wordless(pages, media_type)
+    if media_type not in CONTAINERS and not figures and not any(page.words.texts for page in pages):
+        raise wordless_error(pages, media_type)
     places = [FigurePlace(number, figure.page_number, figure.box) for number, figure in enumerate(figures, 1)]
-    return Flowed(pages, places, [figure.content for figure in figures])
+    return FlowedPages(pages, places, [figure.content for figure in figures])
 
 
 def set_flow(path: Path, media_type: str, options: ReadingOptions) -> Typeset:
@@ -177,12 +199,12 @@ def set_flow(path: Path, media_type: str, options: ReadingOptions) -> Typeset:
     Raises EncryptedError, CorruptError, TooLargeError.
     """
     with passwords.opened(path, options.passwords) as readable:
-        return set_on_pages(TEXTS[media_type](readable, options), max_pages=options.max_flow_pages)
+        return set_on_pages(TEXT_READERS[media_type](readable, options), max_pages=options.max_flow_pages)
 
 
 def read_text(path: Path, first: int, last: int, options: ReadingOptions) -> list[Page | None]:
     """Pages `first` to `last` of a PDF by their text layers, None for each that must be recognised."""
-    with pdf_file.opened(path, options.passwords) as document:
+    with pdf_file.open_document(path, options.passwords) as document:
         pages = [_text_page(document, number) for number in range(first, last + 1)]
     return _without_spoilt(path, pages, options)
 
@@ -190,7 +212,7 @@ def read_text(path: Path, first: int, last: int, options: ReadingOptions) -> lis
 def _without_spoilt(path: Path, pages: list[Page | None], options: ReadingOptions) -> list[Page | None]:
     """The pages, those said to be broken that are empty only because nobody can make out their contents."""
     empty = [page.number for page in pages if page and not page.words.texts and page.problem is None]
-    spoilt = pdf_file.spoilt(path, empty, options.passwords) if empty else []
+    spoilt = pdf_file.unreadable_pages(path, empty, options.passwords) if empty else []
     return [
         broken_page(page.number, pdf_file.DAMAGED_PAGE) if page and page.number in spoilt else page
         for page in pages
@@ -199,10 +221,10 @@ def _without_spoilt(path: Path, pages: list[Page | None], options: ReadingOption
 
 def _text_page(document: pdf_file.PdfDocument, number: int) -> Page | None:
     try:
-        with pdf_file.opened_page(document, number) as page:
+        with pdf_file.open_page(document, number) as page:
             text = ocr_layer.text_page(page, number)
             if text:
-                text = with_tables(text, lambda: rulings(page))
+                text = add_tables(text, lambda: find_ruling_lines(page))
             if text and number == 1 and form_fields.is_dynamic(document, page):
                 return replace(text, problem=form_fields.DYNAMIC)
             return text
@@ -220,53 +242,53 @@ def unlock(path: Path, password: str) -> bytes | None:
     if file_types.kind(path).media_type != file_types.PDF:
         return None
     try:
-        with pdf_file.opened(path):
+        with pdf_file.open_document(path):
             return None
     except EncryptedError:
-        return pdf_file.decrypted(path, [password])
+        return pdf_file.decrypt(path, [password])
 
 
-def complete(path: Path, seen: Page, options: ReadingOptions) -> Page:
+def complete_page(path: Path, seen: Page, options: ReadingOptions) -> Page:
     """A page of a PDF that was recognised, with what the file itself says of it."""
     try:
         with (
-            pdf_file.opened(path, options.passwords) as document,
-            pdf_file.opened_page(document, seen.number) as page,
+            pdf_file.open_document(path, options.passwords) as document,
+            pdf_file.open_page(document, seen.number) as page,
         ):
-            whole = ocr_layer.completed(ocr_layer.layer_of(page, seen.number), seen)
+            whole = ocr_layer.merge_reading(ocr_layer.read_sound_layer(page, seen.number), seen)
     except CorruptError:
         return seen
-    return with_tables(whole if whole.words is seen.words else replace(whole, tables=()))
+    return add_tables(whole if whole.words is seen.words else replace(whole, tables=()))
 
 
 class Recognition(NamedTuple):
     """A page as an engine saw it, and the preprocessed picture that it saw it in, if that is to be kept."""
 
     page: Page
-    picture: Print | None = None
+    picture: KeptScan | None = None
 
 
 Source: TypeAlias = Path | bytes
 """A file, or a picture that stands within one, as it is stored there."""
 
 
-def recognise(
+def recognise_picture(
     source: Source, media_type: str, number: int, options: ReadingOptions, engine: str
 ) -> Recognition:
     """One page by what can be seen on it. engine: the name of one of this machine."""
     try:
-        picture = draw(source, media_type, number, options)
-        page, preprocessed = seen_in(local_engine(engine, options), picture, options, number=number)
+        picture = draw_picture(source, media_type, number, options)
+        page, preprocessed = recognise_page(local_engine(engine, options), picture, options, number=number)
     except (CorruptError, TooLargeError) as error:
         return Recognition(broken_page(number, error.message))
-    found = codes(picture.pixels) if options.split else ()
-    page = with_tables(replace(page, engine=engine, codes=found))
+    found = read_qr_codes(picture.pixels) if options.split else ()
+    page = add_tables(replace(page, engine=engine, codes=found))
     if preprocessed is None or not options.keep_preprocessed:
         return Recognition(page)
-    return Recognition(page, printed(preprocessed))
+    return Recognition(page, encode_scan(preprocessed))
 
 
-def draw(source: Source, media_type: str, number: int, options: ReadingOptions) -> Picture:
+def draw_picture(source: Source, media_type: str, number: int, options: ReadingOptions) -> Picture:
     """The picture in which a page of the file, or a picture within one, is recognised.
 
     Raises CorruptError, TooLargeError.
@@ -278,8 +300,8 @@ def draw(source: Source, media_type: str, number: int, options: ReadingOptions) 
     if media_type != file_types.PDF:
         return image_file.load(source, number, fit, options)
     with (
-        pdf_file.opened(source, options.passwords) as document,
-        pdf_file.opened_page(document, number) as page,
+        pdf_file.open_document(source, options.passwords) as document,
+        pdf_file.open_page(document, number) as page,
     ):
         return pdf_file.render(page, fit)
 

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
-from docmill.reading.containers.members import EMPTY, Held, too_large
-from docmill.reading.files.junk_files import is_litter
+from docmill.files import is_junk
+from docmill.reading.containers.members import EMPTY, Member, too_large
+from docmill.reading.files.file_types import ZIP_FAULTS
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.files.zip_errors import ZIP_FAULTS
 
 ENCRYPTED = "protected by a password; unpack it with the password and upload what comes out"
 LINK = "a link to another place, not a file"
@@ -33,7 +33,7 @@ _END_64 = struct.Struct("<4sQ2H2L4Q")
 
 
 @contextmanager
-def members(path: Path, options: ReadingOptions) -> Generator[list[Held]]:
+def open_archive(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
     """The files of an archive, to be read within the block.
 
     Raises CorruptError, TooLargeError for too many, EncryptedError if all need a password.
@@ -72,12 +72,12 @@ def _check_directory(path: Path) -> None:
         raise TooLargeError("the archive lists too many files; split it into several")
 
 
-def _files(archive: zipfile.ZipFile, options: ReadingOptions) -> Iterator[Held]:
+def _files(archive: zipfile.ZipFile, options: ReadingOptions) -> Iterator[Member]:
     for member in archive.infolist():
         name = _name(member)
-        if not member.is_dir() and not is_litter(name):
+        if not member.is_dir() and not is_junk(name):
             read = partial(_content, archive, member, options)
-            yield Held(name, "member", read, _problem(member, options))
+            yield Member(name, "member", read, _problem(member, options))
 
 
 def _name(member: zipfile.ZipInfo) -> str:

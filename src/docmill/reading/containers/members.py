@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from docmill.errors import CorruptError, DocumentError
-from docmill.files import clean_name
+from docmill.files import clean_name, is_junk
 from docmill.model.document import Part, PartKind
-from docmill.reading.files.junk_files import is_litter
 from docmill.reading.files.options import ReadingOptions
 
 TASK_BYTES = 32_000_000
@@ -19,7 +18,7 @@ TOO_MUCH = "the files before it are all that is taken out of one document; uploa
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Member:
     """A document within another, before it is taken out.
 
     read: its bytes; raises a DocumentError that says why not. problem: known before reading.
@@ -31,7 +30,7 @@ class Held:
     problem: str | None = None
 
 
-class Taken(NamedTuple):
+class MemberBatch(NamedTuple):
     """Parts from some position on. contents: None for each with a problem. is_last: none come after."""
 
     parts: list[Part]
@@ -39,12 +38,12 @@ class Taken(NamedTuple):
     is_last: bool
 
 
-def named(held: Iterable[Held]) -> Iterator[Held]:
+def with_clean_names(held: Iterable[Member]) -> Iterator[Member]:
     """Those that are a person's files, under clean names, no two of them the same."""
     files: set[str] = set()
     names: set[str] = set()
     for one in held:
-        if is_litter(one.name):
+        if is_junk(one.name):
             continue
         name = clean_name(one.name)
         if not files.isdisjoint(_folders(name)):  # a file cannot be a folder as well
@@ -55,12 +54,12 @@ def named(held: Iterable[Held]) -> Iterator[Held]:
         yield replace(one, name=name)
 
 
-def listed(held: Iterable[Held]) -> list[Part]:
+def list_parts(held: Iterable[Member]) -> list[Part]:
     """The parts, none of them taken out."""
-    return [Part(one.name, one.kind, problem=one.problem) for one in named(held)]
+    return [Part(one.name, one.kind, problem=one.problem) for one in with_clean_names(held)]
 
 
-def take(held: Iterable[Held], first: int, room: int, options: ReadingOptions) -> Taken:
+def take_batch(held: Iterable[Member], first: int, room: int, options: ReadingOptions) -> MemberBatch:
     """The parts from index `first` on, taken out: as many as one task may give back, at least one.
 
     room: how many bytes all of them may have together; those that do not fit are not taken.
@@ -68,19 +67,19 @@ def take(held: Iterable[Held], first: int, room: int, options: ReadingOptions) -
     parts: list[Part] = []
     contents: list[bytes | None] = []
     size = 0
-    for index, one in enumerate(named(held)):
+    for index, one in enumerate(with_clean_names(held)):
         if index < first:
             continue
         if size >= TASK_BYTES:
-            return Taken(parts, contents, is_last=False)
+            return MemberBatch(parts, contents, is_last=False)
         part, content = _taken(one, room - size, options)
         parts.append(part)
         contents.append(content)
         size += len(content or b"")
-    return Taken(parts, contents, is_last=True)
+    return MemberBatch(parts, contents, is_last=True)
 
 
-def _taken(one: Held, room: int, options: ReadingOptions) -> tuple[Part, bytes | None]:
+def _taken(one: Member, room: int, options: ReadingOptions) -> tuple[Part, bytes | None]:
     part = Part(one.name, one.kind, problem=one.problem)
     if part.problem is not None:
         return part, None

@@ -47,7 +47,7 @@ class _Found(NamedTuple):
     stop: int
 
 
-def aligned(lines: Sequence[str], page: Page, engine: str) -> Page:
+def align_lines(lines: Sequence[str], page: Page, engine: str) -> Page:
     """The page with a model's reading in place of ours, word by word where both can be matched.
 
     What the model adds has no place on the page and is left out, which lowers the quality; what only we have

@@ -1,14 +1,17 @@
-"""Who recognises a page: an engine of this machine in the pool's children, or somebody else's."""
+"""Engines that recognise pages, and the choice between them for each page."""
 
 import logging
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from docmill.errors import DocmillError, DocumentError, SetupError, TransientError
 from docmill.model.document import Page, Usage
 from docmill.reading.child import tasks
+from docmill.reading.child.tasks import broken_page
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.images.kept_scans import Prints
+from docmill.reading.images.kept_scans import KeptScans
 from docmill.resilience.spending import count
 from docmill.resilience.time_limits import Guard
 from docmill.workers.pool import Pool
@@ -19,7 +22,7 @@ OVER_MEMORY = "the page needs more memory than is allowed; reduce its size"
 log = logging.getLogger(__name__)
 
 
-class Meter:
+class UsageMeter:
     """What a document has cost so far."""
 
     def __init__(self) -> None:
@@ -36,7 +39,7 @@ class Meter:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class PageRequest:
     """A page of a file, or a picture in one, as it can be seen. number: from 1.
 
     meter, prints: of the whole file.
@@ -45,8 +48,8 @@ class Sight:
     source: tasks.Source
     media_type: str
     number: int
-    meter: Meter = field(default_factory=Meter)
-    prints: Prints = field(default_factory=Prints)
+    meter: UsageMeter = field(default_factory=UsageMeter)
+    scans: KeptScans = field(default_factory=KeptScans)
 
 
 class PageReader(Protocol):
@@ -58,7 +61,7 @@ class PageReader(Protocol):
     @property
     def at_once(self) -> int: ...  # noqa: D102
 
-    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+    async def read(self, request: PageRequest, so_far: Page | None) -> Page:
         """The page, which names this engine. so_far: what earlier engines made of it.
 
         A page that cannot be drawn has source `none` and says why. Raises any TransientError, SetupError,
@@ -83,23 +86,97 @@ class LocalReader:
         """As many as there are processes."""
         return self._pool.workers
 
-    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+    async def read(self, request: PageRequest, so_far: Page | None) -> Page:
         """See `PageReader.read`. Out of memory, a page gets a second chance in a fresh process."""
         del so_far
         try:
             async with self._guard():
-                page, picture = await self._recognised(sight)
+                page, picture = await self._recognised(request)
         except OutOfMemoryError:
-            return tasks.broken_page(sight.number, OVER_MEMORY)
+            return tasks.broken_page(request.number, OVER_MEMORY)
         if picture is not None:
-            sight.prints.add(page, picture)
+            request.scans.add(page, picture)
         return page
 
-    async def _recognised(self, sight: Sight) -> tasks.Recognition:
-        arguments = (sight.source, sight.media_type, sight.number, self._options, self.name)
+    async def _recognised(self, request: PageRequest) -> tasks.Recognition:
+        arguments = (request.source, request.media_type, request.number, self._options, self.name)
         limit_s = self._options.ocr_limit_s
         try:
-            return await self._pool.run(tasks.recognise, *arguments, limit_s=limit_s)
+            return await self._pool.run(tasks.recognise_picture, *arguments, limit_s=limit_s)
         except OutOfMemoryError:
             log.info("reading a page again in a fresh process")
-            return await self._pool.run(tasks.recognise, *arguments, limit_s=limit_s)
+            return await self._pool.run(tasks.recognise_picture, *arguments, limit_s=limit_s)
+
+
+class EngineChoice:
+    """The engines for one document. An engine that is not set up is asked once and not for every page.
+
+    readers: in the order in which they are asked; threshold: the quality from which a page is good enough.
+    """
+
+    def __init__(self, readers: Sequence[PageReader], threshold: float) -> None:
+        self._readers = readers
+        self._threshold = threshold
+        self._unusable: dict[str, SetupError] = {}
+        self.meter = UsageMeter()
+        """What the document costs."""
+        self.scans = KeptScans()
+        """The preprocessed pictures in which engines read its pages."""
+        self.refusal: DocumentError | None = None
+        """Why a page was refused for what is on it; None if none was."""
+
+    async def best(self, request: PageRequest, so_far: Page | None = None) -> Page:
+        """The page as the best of the engines reads it. so_far: what is known of it already.
+
+        Where all of them fail it raises what promises most: an error that may pass before one that a person
+        must mend. A page that every engine refuses for what is on it says so in its `problem`.
+        """
+        best = so_far
+        failures: list[DocmillError] = []
+        for reader in self._readers:
+            try:
+                page = await self._asked(reader, request, best)
+            except DocmillError as error:
+                failures.append(error)
+                continue
+            best = page if best is None else better_page(best, page)
+            if best.source != "none" and best.quality >= self._threshold:
+                break
+        if best is not None:
+            return best
+        error = _most_promising(failures)
+        if isinstance(error, DocumentError):
+            self.refusal = self.refusal or error
+            return broken_page(request.number, error.message)
+        raise error
+
+    async def _asked(self, reader: PageReader, request: PageRequest, so_far: Page | None) -> Page:
+        if (known := self._unusable.get(reader.name)) is not None:
+            raise known
+        try:
+            return await reader.read(request, so_far)
+        except DocmillError as error:
+            if isinstance(error, SetupError):
+                self._unusable[reader.name] = error
+            log.warning("an engine failed on a page", extra={"engine": reader.name, "code": error.code})
+            raise
+
+
+def better_page(one: Page, other: Page) -> Page:
+    """The page that is read better; `one` if they are equal."""
+    return max(one, other, key=_worth)
+
+
+def _worth(page: Page) -> tuple[bool, float]:
+    return page.source != "none", page.quality
+
+
+def _most_promising(failures: Sequence[DocmillError]) -> DocmillError:
+    """What waiting may mend, then what a person can; an attempt that was made before one that was not."""
+
+    def rank(error: DocmillError) -> int:
+        if isinstance(error, TransientError):
+            return 0 if error.attempted else 1
+        return 2 if isinstance(error, SetupError) else 3
+
+    return min(failures, key=rank)

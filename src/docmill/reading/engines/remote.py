@@ -1,31 +1,116 @@
-"""Engines that work elsewhere: a page's picture goes out, and what was seen on it comes back."""
+"""Engines that work elsewhere: a page's picture is sent, and the page is made from the answer."""
 
+import io
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import NamedTuple, Protocol, TypeVar, TypeVarTuple
 
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
 from docmill.errors import DocmillError, TooLargeError
 from docmill.model.document import Page, Usage
+from docmill.reading.child import tasks
 from docmill.reading.child.tasks import Recognition
-from docmill.reading.engines.align import aligned
-from docmill.reading.engines.engine import PageReader, Sight
-from docmill.reading.engines.page_image import (
-    Drawn,
-    Improved,
-    draw,
-    draw_preprocessed,
-    page_in_preprocessed,
-    page_of,
-    print_of,
-)
+from docmill.reading.engines.align import align_lines
+from docmill.reading.engines.engine import PageReader, PageRequest
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.ocr.page import Recognised
-from docmill.reading.ocr.recognition import characters_right
+from docmill.reading.images.image_file import Picture
+from docmill.reading.images.kept_scans import KeptScan, encode_scan
+from docmill.reading.images.preprocess import map_back, preprocess_picture
+from docmill.reading.ocr.line_geometry import turn_corners, turn_picture
+from docmill.reading.ocr.page import LONG, RecognisedLines, build_page, characters_right
 from docmill.resilience.spending import spent
 from docmill.resilience.time_limits import Guard, Slots
 from docmill.workers.pool import Pool
+
+JPEG_QUALITY = 92
+
+
+class PageImage(NamedTuple):
+    """A page's picture to be sent. jpeg: upright as far as its file says; rotation: as in `Page`."""
+
+    jpeg: bytes
+    width_px: int
+    height_px: int
+    width_pt: float
+    height_pt: float
+    rotation: int
+
+
+class PreprocessedImage(NamedTuple):
+    """A page's preprocessed picture to be sent. drawn: the picture in its own pixels, points of the page.
+
+    matrix: shape (3, 3), from its pixels to those of the picture that `draw_image` gives, both as they lie.
+    """
+
+    drawn: PageImage
+    matrix: NDArray[np.float64]
+
+
+def draw_image(source: tasks.Source, media_type: str, number: int, options: ReadingOptions) -> PageImage:
+    """The picture of page `number`. Raises CorruptError, TooLargeError."""
+    return _encoded(tasks.draw_picture(source, media_type, number, options))
+
+
+def draw_preprocessed_image(
+    source: tasks.Source, media_type: str, number: int, options: ReadingOptions, turn: int = 0
+) -> PreprocessedImage:
+    """The preprocessed picture of page `number`, turned clockwise. Raises CorruptError, TooLargeError."""
+    picture = tasks.draw_picture(source, media_type, number, options)
+    better = preprocess_picture(picture.pixels)
+    return PreprocessedImage(
+        _encoded(picture._replace(pixels=turn_picture(better.pixels, turn))), better.matrix
+    )
+
+
+def _encoded(picture: Picture) -> PageImage:
+    file = io.BytesIO()
+    Image.fromarray(picture.pixels).save(file, "JPEG", quality=JPEG_QUALITY)
+    _, width_pt, height_pt, rotation = picture
+    return PageImage(file.getvalue(), picture.width_px, picture.height_px, width_pt, height_pt, rotation)
+
+
+def page_from_preprocessed(
+    recognised: RecognisedLines, improved: PreprocessedImage, drawn: PageImage, number: int, engine: str
+) -> tasks.Recognition:
+    """The page on which an engine saw `recognised` in the preprocessed picture, and that picture upright.
+
+    drawn: the picture as it was before; boxes are those of the page as displayed.
+    """
+    corners = map_back(recognised.corners, improved.matrix)
+    page = page_from_answer(replace(recognised, corners=corners), drawn, number, engine)
+    return tasks.Recognition(page, encode_preprocessed(improved, turn_of(recognised)))
+
+
+def encode_preprocessed(improved: PreprocessedImage, turn: int = 0) -> KeptScan | None:
+    """The preprocessed picture as it is kept, turned clockwise."""
+    with Image.open(io.BytesIO(improved.drawn.jpeg)) as image:
+        return encode_scan(turn_picture(np.asarray(image, np.uint8), turn))
+
+
+def page_from_answer(recognised: RecognisedLines, drawn: PageImage, number: int, engine: str) -> Page:
+    """The page on which an engine saw `recognised`, turned so that its text is upright."""
+    turn = turn_of(recognised)
+    lying = turn_corners(recognised.corners, turn, width_px=drawn.width_px, height_px=drawn.height_px)
+    corners = np.roll(lying, -turn // 90, axis=-2)  # they began with the text's own top left before, too
+    upright = replace(recognised, corners=corners, turn=turn)
+    return replace(build_page(upright, drawn, number), engine=engine)
+
+
+def turn_of(recognised: RecognisedLines) -> int:
+    """Degrees clockwise, a multiple of 90, after which most of the text is upright."""
+    lengths = np.array([len(text) for text in recognised.texts])
+    if not lengths.size:
+        return 0
+    long = lengths >= min(LONG, int(lengths.max()))
+    across = (recognised.corners[:, 1] - recognised.corners[:, 0])[long]
+    quarters = np.rint(np.degrees(np.arctan2(across[:, 1], across[:, 0])) / 90).astype(int) % 4
+    return int(-np.bincount(quarters, weights=lengths[long], minlength=4).argmax() * 90) % 360
+
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +121,7 @@ _Arguments = TypeVarTuple("_Arguments")
 class RemoteEngine(Protocol):
     """Recognises pictures somewhere else."""
 
-    async def recognise(self, drawn: Drawn) -> Recognised:
+    async def recognise(self, drawn: PageImage) -> RecognisedLines:
         """The lines or words in a picture, in its pixels. Ends soon when it is cancelled.
 
         Raises any TransientError, SetupError or DocumentError.
@@ -44,7 +129,7 @@ class RemoteEngine(Protocol):
         ...
 
 
-class Reading(NamedTuple):
+class Transcript(NamedTuple):
     """The lines of a page, and what they cost."""
 
     lines: list[str]
@@ -54,13 +139,13 @@ class Reading(NamedTuple):
 class Transcriber(Protocol):
     """Reads a picture without saying where on it."""
 
-    async def transcribe(self, drawn: Drawn) -> Reading:
+    async def transcribe(self, drawn: PageImage) -> Transcript:
         """The lines, top to bottom. Raises any TransientError, SetupError or DocumentError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Calling:
+class RemoteCaller:
     """How pages are read elsewhere: drawn and arranged in the pool, and asked about between."""
 
     pool: Pool
@@ -68,14 +153,16 @@ class Calling:
     guard: Guard
     slots: Slots
 
-    async def drawn(self, sight: Sight) -> Drawn:
+    async def drawn(self, request: PageRequest) -> PageImage:
         """The picture of a page. Raises CorruptError, TooLargeError, TimeLimitError, CrashedError."""
-        return await self.in_child(draw, sight.source, sight.media_type, sight.number, self.options)
+        return await self.in_child(
+            draw_image, request.source, request.media_type, request.number, self.options
+        )
 
-    async def preprocessed(self, sight: Sight, turn: int = 0) -> Improved:
+    async def preprocessed(self, request: PageRequest, turn: int = 0) -> PreprocessedImage:
         """The preprocessed picture of a page, turned clockwise. Raises what `drawn` raises."""
-        arguments = (sight.source, sight.media_type, sight.number, self.options, turn)
-        return await self.pool.run(draw_preprocessed, *arguments, limit_s=self.options.ocr_limit_s)
+        arguments = (request.source, request.media_type, request.number, self.options, turn)
+        return await self.pool.run(draw_preprocessed_image, *arguments, limit_s=self.options.ocr_limit_s)
 
     async def in_child(self, function: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:
         """What the function gives in a process of the pool. Raises TimeLimitError, CrashedError."""
@@ -85,7 +172,7 @@ class Calling:
         """Whether its quality is good enough as it is."""
         return page.quality >= self.options.quality_threshold
 
-    async def better(self, first: Page, again: Awaitable[Recognition], sight: Sight) -> Page:
+    async def better(self, first: Page, again: Awaitable[Recognition], request: PageRequest) -> Page:
         """The better of a page and its reading in the preprocessed picture, which is kept with the page.
 
         A second reading that fails costs nothing of the first.
@@ -99,47 +186,47 @@ class Calling:
         if characters_right(second) <= characters_right(first):
             return first
         if picture is not None and self.options.keep_preprocessed:
-            sight.prints.add(second, picture)
+            request.scans.add(second, picture)
         return second
 
 
 class RemoteReader:
     """`PageReader` by a remote engine."""
 
-    def __init__(self, name: str, engine: RemoteEngine, calling: Calling) -> None:
+    def __init__(self, name: str, engine: RemoteEngine, caller: RemoteCaller) -> None:
         self.name = name
-        self.at_once = calling.slots.count
+        self.at_once = caller.slots.count
         self._engine = engine
-        self._calling = calling
+        self._caller = caller
 
-    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+    async def read(self, request: PageRequest, so_far: Page | None) -> Page:
         """See `PageReader.read`. A page that is read badly is preprocessed and asked about once more."""
         del so_far
-        calling = self._calling
-        async with calling.slots.taken():
-            drawn = await calling.drawn(sight)
+        caller = self._caller
+        async with caller.slots.taken():
+            drawn = await caller.drawn(request)
             recognised = await self._asked(drawn)
         drawn = drawn._replace(jpeg=b"")
-        page = await calling.in_child(page_of, recognised, drawn, sight.number, self.name)
-        if calling.reads_well(page) or _is_silent(recognised):
+        page = await caller.in_child(page_from_answer, recognised, drawn, request.number, self.name)
+        if caller.reads_well(page) or _is_silent(recognised):
             return page
-        return await calling.better(page, self._again(sight, drawn), sight)
+        return await caller.better(page, self._again(request, drawn), request)
 
-    async def _asked(self, drawn: Drawn) -> Recognised:
-        async with self._calling.guard():
+    async def _asked(self, drawn: PageImage) -> RecognisedLines:
+        async with self._caller.guard():
             return await self._engine.recognise(drawn)
 
-    async def _again(self, sight: Sight, drawn: Drawn) -> Recognition:
-        calling = self._calling
-        async with calling.slots.taken():
-            improved = await calling.preprocessed(sight)
+    async def _again(self, request: PageRequest, drawn: PageImage) -> Recognition:
+        caller = self._caller
+        async with caller.slots.taken():
+            improved = await caller.preprocessed(request)
             recognised = await self._asked(improved.drawn)
-        return await calling.in_child(
-            page_in_preprocessed, recognised, improved, drawn, sight.number, self.name
+        return await caller.in_child(
+            page_from_preprocessed, recognised, improved, drawn, request.number, self.name
         )
 
 
-def _is_silent(recognised: Recognised) -> bool:
+def _is_silent(recognised: RecognisedLines) -> bool:
     """Whether words came without any confidence: then nothing tells which of two readings is the better."""
     return bool(recognised.texts) and not recognised.scores.any()
 
@@ -151,53 +238,59 @@ class TranscribingReader:
     """
 
     def __init__(
-        self, name: str, transcriber: Transcriber, local: PageReader, *, calling: Calling, budget: Decimal
+        self,
+        name: str,
+        transcriber: Transcriber,
+        local: PageReader,
+        *,
+        caller: RemoteCaller,
+        budget: Decimal,
     ) -> None:
         self.name = name
-        self.at_once = calling.slots.count
+        self.at_once = caller.slots.count
         self._transcriber = transcriber
         self._local = local
-        self._calling = calling
+        self._caller = caller
         self._budget = budget
 
-    async def read(self, sight: Sight, so_far: Page | None) -> Page:
+    async def read(self, request: PageRequest, so_far: Page | None) -> Page:
         """See `PageReader.read`. Raises TooLargeError once the document has cost its budget.
 
         A page on which the two readings hardly agree is preprocessed and asked about once more, as long as
         the budget lasts.
         """
-        calling = self._calling
-        known = so_far if so_far is not None and len(so_far.words) else await self._local.read(sight, None)
-        async with calling.slots.taken():
-            self._check_budget(sight)
-            drawn = await calling.drawn(sight)
-            lines = await self._asked(drawn, sight)
-        page = await calling.in_child(aligned, lines, known, self.name)
+        caller = self._caller
+        known = so_far if so_far is not None and len(so_far.words) else await self._local.read(request, None)
+        async with caller.slots.taken():
+            self._check_budget(request)
+            drawn = await caller.drawn(request)
+            lines = await self._asked(drawn, request)
+        page = await caller.in_child(align_lines, lines, known, self.name)
         is_blank = not lines and not len(known.words)
-        if calling.reads_well(page) or is_blank or self._is_spent(sight):
+        if caller.reads_well(page) or is_blank or self._is_spent(request):
             return page
         turn = (known.rotation - drawn.rotation) % 360
-        return await calling.better(page, self._again(sight, known, turn), sight)
+        return await caller.better(page, self._again(request, known, turn), request)
 
-    async def _asked(self, drawn: Drawn, sight: Sight) -> list[str]:
-        async with self._calling.guard():
+    async def _asked(self, drawn: PageImage, request: PageRequest) -> list[str]:
+        async with self._caller.guard():
             reading = await self._transcriber.transcribe(drawn)
-        sight.meter.add(reading.usage)
+        request.meter.add(reading.usage)
         return reading.lines
 
-    async def _again(self, sight: Sight, known: Page, turn: int) -> Recognition:
+    async def _again(self, request: PageRequest, known: Page, turn: int) -> Recognition:
         """The page as it is read in the preprocessed picture, which stands as the known page does."""
-        calling = self._calling
-        async with calling.slots.taken():
-            self._check_budget(sight)
-            improved = await calling.preprocessed(sight, turn)
-            lines = await self._asked(improved.drawn, sight)
-        page = await calling.in_child(aligned, lines, known, self.name)
-        return Recognition(page, await calling.in_child(print_of, improved))
+        caller = self._caller
+        async with caller.slots.taken():
+            self._check_budget(request)
+            improved = await caller.preprocessed(request, turn)
+            lines = await self._asked(improved.drawn, request)
+        page = await caller.in_child(align_lines, lines, known, self.name)
+        return Recognition(page, await caller.in_child(encode_preprocessed, improved))
 
-    def _is_spent(self, sight: Sight) -> bool:
-        return max(sight.meter.usage.cost, spent().cost) >= self._budget
+    def _is_spent(self, request: PageRequest) -> bool:
+        return max(request.meter.usage.cost, spent().cost) >= self._budget
 
-    def _check_budget(self, sight: Sight) -> None:
-        if self._is_spent(sight):
+    def _check_budget(self, request: PageRequest) -> None:
+        if self._is_spent(request):
             raise TooLargeError(f"the document has cost its budget of ${self._budget}; raise llm.budget_usd")

@@ -7,8 +7,7 @@ from pydantic_ai.models import Model
 
 from docmill.errors import AiContentBlockedError, BadModelOutputError
 from docmill.llm.answers import translated, usage_of
-from docmill.reading.engines.page_image import Drawn
-from docmill.reading.engines.remote import Reading
+from docmill.reading.engines.remote import PageImage, Transcript
 
 INSTRUCTIONS = """\
 You transcribe pictures of documents. Write down the text exactly as it is printed, one printed line to a \
@@ -30,7 +29,7 @@ class VisionModel:
         self._model = model
         self._settings = ModelSettings(max_tokens=MAX_TOKENS, temperature=0, timeout=limit_s)
 
-    async def transcribe(self, drawn: Drawn) -> Reading:
+    async def transcribe(self, drawn: PageImage) -> Transcript:
         """See `Transcriber.transcribe`."""
         picture = BinaryContent(drawn.jpeg, media_type="image/jpeg")
         request = ModelRequest(parts=[UserPromptPart([REQUEST, picture])], instructions=INSTRUCTIONS)
@@ -38,10 +37,10 @@ class VisionModel:
             answer = await model_request(self._model, [request], model_settings=self._settings)
         if answer.finish_reason == "content_filter":
             raise AiContentBlockedError("the model refuses the page; read it with another engine")
-        return Reading(lines_of(answer), usage_of(answer))
+        return Transcript(transcript_lines(answer), usage_of(answer))
 
 
-def lines_of(answer: ModelResponse) -> list[str]:
+def transcript_lines(answer: ModelResponse) -> list[str]:
     """The text of an answer as lines, without what no page holds. Raises BadModelOutputError."""
     text = (answer.text or "")[:MAX_CHARACTERS]
     lines = [

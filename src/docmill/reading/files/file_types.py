@@ -1,8 +1,13 @@
-"""What a file is, by its content and never by its name."""
+"""Detection of a file's type by its content, never by its name."""
 
+import csv
 import re
+import struct
 import zipfile
+import zlib
+from collections import Counter
 from collections.abc import Sequence
+from lzma import LZMAError
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,8 +15,60 @@ import olefile
 
 from docmill.errors import CorruptError, EncryptedError, UnsupportedFileTypeError
 from docmill.reading.files.passwords import LOCKED, OLE_START
-from docmill.reading.files.zip_errors import ZIP_FAULTS
-from docmill.reading.text import delimited, encodings
+from docmill.reading.text import encodings
+
+ZIP_FAULTS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    LZMAError,
+    EOFError,
+    OSError,
+    ValueError,
+    OverflowError,
+    LookupError,
+    NotImplementedError,
+    struct.error,
+    RuntimeError,
+)
+
+
+DELIMITERS = ",;\t|"
+ENOUGH_ROWS = 2
+SAMPLE_ROWS = 200
+SAMPLE = 64 * 1024
+"""Characters that are looked at."""
+ALIKE = 0.9
+"""At least this share of the rows has as many columns as most have."""
+
+
+def delimiter(text: str, *, is_whole: bool) -> str | None:
+    """The delimiter of a table, None for a text that is none.
+
+    is_whole: whether `text` is all there is; else its last row may be cut.
+    """
+    found = {mark: _columns(text, mark, is_whole=is_whole) for mark in DELIMITERS}
+    best = max(DELIMITERS, key=lambda mark: found[mark])
+    return best if found[best] > 1 else None
+
+
+def _columns(text: str, mark: str, *, is_whole: bool) -> int:
+    """How many columns `mark` makes of nearly all rows, 1 if it makes no table."""
+    rows: list[int] = []
+    try:
+        for row in csv.reader(text.splitlines(keepends=True), delimiter=mark):
+            if any(cell.strip() for cell in row):
+                rows.append(len(row))
+            if len(rows) > SAMPLE_ROWS:
+                break
+    except csv.Error:
+        return 1
+    if not is_whole or len(rows) > SAMPLE_ROWS:
+        rows = rows[:-1]
+    if len(rows) < ENOUGH_ROWS:
+        return 1
+    columns, count = Counter(rows).most_common(1)[0]
+    return columns if count >= ALIKE * len(rows) else 1
+
 
 PDF = "application/pdf"
 HEAD_BYTES = 4096
@@ -303,10 +360,10 @@ def _text_kind(head: bytes) -> Kind:
     for pattern, found in TEXT_KINDS:
         if pattern.search(text):
             return found
-    delimiter = delimited.delimiter(text, is_whole=len(head) < TEXT_HEAD_BYTES)
-    if delimiter is None:
+    mark = delimiter(text, is_whole=len(head) < TEXT_HEAD_BYTES)
+    if mark is None:
         return TEXT
-    return TSV if delimiter == "\t" else CSV
+    return TSV if mark == "\t" else CSV
 
 
 def _is_mail(text: str) -> bool:

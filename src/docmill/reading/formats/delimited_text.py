@@ -4,10 +4,11 @@ import csv
 import re
 from pathlib import Path
 
+from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import plain_text
 from docmill.reading.layout.typeset import Block, Grid, Missing
-from docmill.reading.text import delimited, encodings
+from docmill.reading.text import encodings
 
 MAX_CELLS = 1_000_000
 LONGEST_CELL = 1_000_000
@@ -25,7 +26,7 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
     mark = (
         named[1]
         if named
-        else delimited.delimiter(content[: delimited.SAMPLE], is_whole=len(content) <= delimited.SAMPLE)
+        else file_types.delimiter(content[: file_types.SAMPLE], is_whole=len(content) <= file_types.SAMPLE)
     )
     if mark is None:
         return plain_text.blocks(content)

@@ -11,7 +11,7 @@ from lxml import etree
 from lxml.etree import _Element  # pyright: ignore[reportPrivateUsage] - the only name it has
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
-from docmill.reading.files.zip_errors import ZIP_FAULTS
+from docmill.reading.files.file_types import ZIP_FAULTS
 
 Element = _Element
 

@@ -12,7 +12,7 @@ from PIL import Image, UnidentifiedImageError
 from docmill.errors import CorruptError, DocmillError
 from docmill.reading.images import image_file
 from docmill.reading.layout.typeset import Block, Figure, Unread
-from docmill.reading.pdf.page_pictures import LETTERS, LOOK_PX, letters
+from docmill.reading.pdf.page_objects import LETTERS, LOOK_PX, letter_centres
 
 MOST = 20
 """Pictures of one document that are read."""
@@ -144,10 +144,10 @@ def _shown(size: Size, width_px: int, height_px: int, stored: tuple[int, int]) -
 def _holds_text(pixels: image_file.Pixels, shown: Size) -> bool:
     """Whether letters are seen in it, as large as it is displayed or as large as it is stored."""
     gray = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY), np.uint8)
-    if len(letters(gray)) >= LETTERS:
+    if len(letter_centres(gray)) >= LETTERS:
         return True
     scale = shown.width_pt * LOOK_PX_PER_PT / gray.shape[1]
     if scale >= 1 or scale * min(gray.shape) < 1:
         return False
     displayed = cv2.resize(gray, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
-    return len(letters(np.asarray(displayed, np.uint8))) >= LETTERS
+    return len(letter_centres(np.asarray(displayed, np.uint8))) >= LETTERS

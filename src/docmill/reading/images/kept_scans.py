@@ -19,7 +19,7 @@ MOST_BYTES_IN_ALL = 40_000_000
 MOST_TITLE = 200
 
 
-class Print(NamedTuple):
+class KeptScan(NamedTuple):
     """A picture in grey as JPEG, upright."""
 
     jpeg: bytes
@@ -27,39 +27,39 @@ class Print(NamedTuple):
     height_px: int
 
 
-PrintOf: TypeAlias = tuple[Page, Print]
+PageScan: TypeAlias = tuple[Page, KeptScan]
 
 
-def printed(pixels: NDArray[np.uint8]) -> Print | None:
+def encode_scan(pixels: NDArray[np.uint8]) -> KeptScan | None:
     """The picture as it is kept; None for one that is too large however little is kept of it."""
     grey = Image.fromarray(pixels).convert("L")
     for quality in QUALITIES:
         file = io.BytesIO()
         grey.save(file, "JPEG", quality=quality)
         if file.tell() <= MOST_BYTES:
-            return Print(file.getvalue(), grey.width, grey.height)
+            return KeptScan(file.getvalue(), grey.width, grey.height)
     return None
 
 
-class Prints:
+class KeptScans:
     """The pictures of a document's pages as engines have read them, as many as may be kept."""
 
     def __init__(self) -> None:
-        self._prints: dict[tuple[int, str | None], Print] = {}
+        self._prints: dict[tuple[int, str | None], KeptScan] = {}
         self._room = MOST_BYTES_IN_ALL
 
-    def add(self, page: Page, one: Print) -> None:
+    def add(self, page: Page, one: KeptScan) -> None:
         """Keep the picture in which the engine that the page names has read it."""
         if len(one.jpeg) <= self._room:
             self._room -= len(one.jpeg)
             self._prints[page.number, page.engine] = one
 
-    def of(self, page: Page) -> Print | None:
+    def of(self, page: Page) -> KeptScan | None:
         """The picture in which the page was read, as far as it is kept."""
         return self._prints.get((page.number, page.engine))
 
 
-def bound(pages: Sequence[PrintOf], name: str) -> bytes:
+def bind_scans(pages: Sequence[PageScan], name: str) -> bytes:
     """A PDF of the pictures, each page called by the number of the one that it shows.
 
     The pictures are not looked into. name: of the document. The same pictures give the same bytes.
@@ -82,7 +82,7 @@ _CATALOGUE, _PAGES, _INFO, _OUTLINE, _FIRST = 1, 2, 3, 4, 5
 """Numbers of objects: these four, then four for each page."""
 
 
-def _objects(pages: Sequence[PrintOf], name: str) -> Iterator[bytes]:
+def _objects(pages: Sequence[PageScan], name: str) -> Iterator[bytes]:
     numbers = [page.number for page, _ in pages]
     last = _FIRST + 4 * (len(pages) - 1)
     labels = b"".join(b"%d<</S/D/St %d>>" % (index, number) for index, number in enumerate(numbers))
@@ -92,13 +92,15 @@ def _objects(pages: Sequence[PrintOf], name: str) -> Iterator[bytes]:
     )
     kids = b" ".join(b"%d 0 R" % (_FIRST + 4 * index) for index in range(len(pages)))
     yield b"<</Type/Pages/Count %d/Kids[%b]>>" % (len(pages), kids)
-    yield b"<</Title%b>>" % _text(f"{name[:MOST_TITLE]}: {shown(numbers)} as preprocessed for reading")
+    yield b"<</Title%b>>" % _text(
+        f"{name[:MOST_TITLE]}: {format_page_numbers(numbers)} as preprocessed for reading"
+    )
     yield b"<</Type/Outlines/Count %d/First %d 0 R/Last %d 0 R>>" % (len(pages), _FIRST + 3, last + 3)
     for index, (page, one) in enumerate(pages):
         yield from _page(page, one, _FIRST + 4 * index, is_first=not index, is_last=index == len(pages) - 1)
 
 
-def _page(page: Page, one: Print, at: int, *, is_first: bool, is_last: bool) -> Iterator[bytes]:
+def _page(page: Page, one: KeptScan, at: int, *, is_first: bool, is_last: bool) -> Iterator[bytes]:
     """The page, what is drawn on it, its picture, and its line in the outline. at: the first's number."""
     scale = max(page.width_pt, page.height_pt) / max(one.width_px, one.height_px)
     size = b"%.2f %.2f" % (one.width_px * scale, one.height_px * scale)
@@ -125,7 +127,7 @@ def _text(text: str) -> bytes:
     return b"<feff%b>" % text.encode("utf-16-be", "replace").hex().encode()
 
 
-def shown(numbers: Sequence[int]) -> str:
+def format_page_numbers(numbers: Sequence[int]) -> str:
     """Page numbers as people write them: `pages 2, 4-6`."""
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):

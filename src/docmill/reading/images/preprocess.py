@@ -32,7 +32,7 @@ DARKEST, BRIGHTEST = 1.0, 60.0
 """Percentiles of brightness that become black and white: print covers little of a page."""
 
 
-class Preprocessed(NamedTuple):
+class PreprocessedPicture(NamedTuple):
     """A better picture. matrix: shape (3, 3), from its pixels to those of the picture it was made of."""
 
     pixels: NDArray[np.uint8]
@@ -40,10 +40,10 @@ class Preprocessed(NamedTuple):
 
     def back(self, corners: NDArray[np.float32]) -> NDArray[np.float32]:
         """Corners in the better picture, shape (n, 4, 2), in the one that it was made of."""
-        return back(corners, self.matrix)
+        return map_back(corners, self.matrix)
 
 
-def back(corners: NDArray[np.float32], matrix: NDArray[np.float64]) -> NDArray[np.float32]:
+def map_back(corners: NDArray[np.float32], matrix: NDArray[np.float64]) -> NDArray[np.float32]:
     """Corners, shape (n, 4, 2), where a preprocessed picture's `matrix` brings them."""
     if not len(corners):
         return corners
@@ -51,7 +51,7 @@ def back(corners: NDArray[np.float32], matrix: NDArray[np.float64]) -> NDArray[n
     return points.reshape(corners.shape).astype(np.float32)
 
 
-def preprocessed(pixels: NDArray[np.uint8]) -> Preprocessed:
+def preprocess_picture(pixels: NDArray[np.uint8]) -> PreprocessedPicture:
     """The paper cut out and straightened, without noise, shadows and blur; RGB like `pixels`."""
     grey = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY), np.uint8)
     forward = np.eye(3)
@@ -68,7 +68,7 @@ def preprocessed(pixels: NDArray[np.uint8]) -> Preprocessed:
         forward = np.diag([2.0, 2.0, 1.0]) @ forward
         size = (2 * size[0], 2 * size[1])
     better = _cleaned(_warped(grey, forward, size))
-    return Preprocessed(
+    return PreprocessedPicture(
         np.asarray(cv2.cvtColor(better, cv2.COLOR_GRAY2RGB), np.uint8),
         np.asarray(np.linalg.inv(forward), np.float64),
     )

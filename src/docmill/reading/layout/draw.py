@@ -12,8 +12,7 @@ from docmill.errors import DocumentError
 from docmill.model.document import Page
 from docmill.reading.images import image_file
 from docmill.reading.images.image_file import Picture
-from docmill.reading.layout.typesetter import CELL_PT, SetFigure
-from docmill.reading.layout.typewriter import COLUMN_GAP
+from docmill.reading.layout.typesetter import CELL_PT, COLUMN_GAP, SetFigure
 
 PAPER, INK, RULE = "#ffffff", "#000000", "#c4ccd4"
 TEXT_SHARE = 0.94

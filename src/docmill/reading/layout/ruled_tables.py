@@ -23,11 +23,13 @@ MOST_WORDS = 30
 STACKED = 3
 """Lines in so many cells of one ruled row are rows of their own, which nobody drew."""
 
-Lines = NDArray[np.float64]
+RulingLines = NDArray[np.float64]
 """Ruling lines, shape (n, 3): where it stands, its beginning, its end; in points from the upper left."""
 
 
-def find(words: Words, across: Lines, down: Lines, size: tuple[float, float]) -> list[Table]:
+def find_ruled_tables(
+    words: Words, across: RulingLines, down: RulingLines, size: tuple[float, float]
+) -> list[Table]:
     """The tables that lines `across` and `down` a page of `size` (width, height, in points) make."""
     across, down = _joined(across), _joined(down)
     if not LEAST < len(across) <= MOST_LINES or not LEAST < len(down) <= MOST_LINES:
@@ -42,7 +44,7 @@ def find(words: Words, across: Lines, down: Lines, size: tuple[float, float]) ->
     return sorted(found, key=lambda table: table.box.y0)
 
 
-def _joined(lines: Lines) -> Lines:
+def _joined(lines: RulingLines) -> RulingLines:
     """Lines that continue or double each other as one."""
     if not len(lines):
         return lines.reshape(0, 3)
@@ -61,7 +63,7 @@ def _joined(lines: Lines) -> Lines:
     return np.array(found, np.float64)
 
 
-def _grids(across: Lines, down: Lines) -> list[tuple[Lines, Lines]]:
+def _grids(across: RulingLines, down: RulingLines) -> list[tuple[RulingLines, RulingLines]]:
     """Lines that hang together, as those across and those down."""
     meet = (
         (down[None, :, 0] >= across[:, None, 1] - NEAR)
@@ -69,7 +71,7 @@ def _grids(across: Lines, down: Lines) -> list[tuple[Lines, Lines]]:
         & (across[:, None, 0] >= down[None, :, 1] - NEAR)
         & (across[:, None, 0] <= down[None, :, 2] + NEAR)
     )
-    found: list[tuple[Lines, Lines]] = []
+    found: list[tuple[RulingLines, RulingLines]] = []
     left = meet.any(axis=1)
     while left.any():
         rows = np.zeros(len(across), np.bool_)
@@ -88,7 +90,7 @@ def _grids(across: Lines, down: Lines) -> list[tuple[Lines, Lines]]:
 class _Grid:
     """Rows and columns between lines; where a line is missing, cells are one."""
 
-    def __init__(self, across: Lines, down: Lines) -> None:
+    def __init__(self, across: RulingLines, down: RulingLines) -> None:
         self._across, self._down = across, down
         self._ys, self._xs = _places(across[:, 0]), _places(down[:, 0])
 
@@ -151,7 +153,7 @@ class _Grid:
         return Box(*(min(1.0, max(0.0, edge)) for edge in (x0, y0, x1, y1)))
 
 
-def _parted(lines: Lines, places: Sequence[float], edges: Sequence[float]) -> list[list[bool]]:
+def _parted(lines: RulingLines, places: Sequence[float], edges: Sequence[float]) -> list[list[bool]]:
     """For each of `places` whether a line at it stands between each two neighbouring edges."""
     middles = (np.array(edges[:-1]) + np.array(edges[1:])) / 2
     at = np.abs(lines[:, 0] - np.array(places)[:, None]) <= NEAR

@@ -15,7 +15,7 @@ import numpy as np
 
 from docmill.model.document import Box, Cell, Page, Table, Words
 from docmill.reading.layout import ruled_tables
-from docmill.reading.layout.ruled_tables import Lines
+from docmill.reading.layout.ruled_tables import RulingLines
 
 COLUMN_GAP = 1.1
 """Of the text height, a wider gap parts two cells."""
@@ -146,7 +146,7 @@ class _Columns:
         return users
 
 
-def with_tables(page: Page, rulings: Callable[[], tuple[Lines, Lines]] | None = None) -> Page:
+def add_tables(page: Page, rulings: Callable[[], tuple[RulingLines, RulingLines]] | None = None) -> Page:
     """The page with the tables that its words make; as it is if it has some.
 
     rulings: gives the lines drawn across and down the page; a page without rows does not ask.
@@ -157,7 +157,7 @@ def with_tables(page: Page, rulings: Callable[[], tuple[Lines, Lines]] | None = 
     lines = _lines(page.words, *size)
     if sum(line.is_core for line in lines) < LEAST_ROWS:
         return page
-    drawn = ruled_tables.find(page.words, *rulings(), size) if rulings else []
+    drawn = ruled_tables.find_ruled_tables(page.words, *rulings(), size) if rulings else []
     kept = [line for line in lines if not any(_within(line, table, page.height_pt) for table in drawn)]
     found = sorted([*drawn, *_unruled(page.words, kept)], key=lambda table: table.box.y0)
     return replace(page, tables=tuple(found)) if found else page

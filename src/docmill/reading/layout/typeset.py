@@ -6,9 +6,19 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from docmill.model.document import Page
-from docmill.reading.layout import typewriter
-from docmill.reading.layout.typesetter import LANDSCAPE, PORTRAIT, WIDEST, Press, SetCell, SetFigure
-from docmill.reading.layout.typewriter import COLUMN_GAP, Placed
+from docmill.reading.layout.typesetter import (
+    COLUMN_GAP,
+    LANDSCAPE,
+    PORTRAIT,
+    WIDEST,
+    SetCell,
+    SetFigure,
+    Typesetter,
+    WordInLine,
+    fit_columns,
+    text_width,
+    wrap_line,
+)
 
 HEADING_SCALES = (1.4, 1.25, 1.1)
 """Of headings of the first, second, and any further level."""
@@ -102,16 +112,16 @@ def set_on_pages(blocks: Iterable[Block], *, max_pages: int | None = None) -> Ty
 
     Of more than `max_pages` the first are kept, and one more says that there is a rest.
     """
-    press = Press(max_pages)
+    typesetter = Typesetter(max_pages)
     for section in _sections(blocks):
         measured = [(block, _column_widths(block) if isinstance(block, Grid) else None) for block in section]
-        press.start(_sheet(measured))
+        typesetter.start(_sheet(measured))
         for block, widths in measured:
-            if press.is_full:
+            if typesetter.is_full:
                 break
-            _set(press, block, widths)
-    pages = press.finish()
-    return Typeset(pages, press.figures)
+            _set(typesetter, block, widths)
+    pages = typesetter.finish()
+    return Typeset(pages, typesetter.figures)
 
 
 def _sections(blocks: Iterable[Block]) -> Iterator[list[Block]]:
@@ -148,34 +158,36 @@ def _wishes(natural: Sequence[int], least: Sequence[int]) -> list[int]:
     return [max(min(wish, WISHED_CELL), floor) for wish, floor in zip(natural, least, strict=True)]
 
 
-def _set(press: Press, block: Block, widths: Widths | None) -> None:
+def _set(typesetter: Typesetter, block: Block, widths: Widths | None) -> None:
     if isinstance(block, Unread):
-        press.remark(block.problem)
+        typesetter.remark(block.problem)
         return
     if isinstance(block, Paragraph):
-        lines = _set_text(press, block.text, is_set=block.is_set)
+        lines = _set_text(typesetter, block.text, is_set=block.is_set)
         if lines != 1:  # short ones follow each other closely, as in an address
-            press.gap()
+            typesetter.gap()
         return
-    press.gap()
+    typesetter.gap()
     if isinstance(block, Heading):
-        _set_text(press, block.text, scale=HEADING_SCALES[min(max(block.level, 1), len(HEADING_SCALES)) - 1])
+        _set_text(
+            typesetter, block.text, scale=HEADING_SCALES[min(max(block.level, 1), len(HEADING_SCALES)) - 1]
+        )
     elif isinstance(block, Grid) and widths is not None:
-        _set_grid(press, block, widths)
+        _set_grid(typesetter, block, widths)
     elif isinstance(block, Missing):
-        press.lack(block.problem)
+        typesetter.lack(block.problem)
     elif isinstance(block, Figure):
-        press.put_figure(block.content, block.width_pt, block.height_pt)
-    press.gap()
+        typesetter.put_figure(block.content, block.width_pt, block.height_pt)
+    typesetter.gap()
 
 
-def _set_text(press: Press, text: str, *, scale: float = 1.0, is_set: bool = False) -> int:
+def _set_text(typesetter: Typesetter, text: str, *, scale: float = 1.0, is_set: bool = False) -> int:
     """How many lines it took."""
-    columns = int(press.columns / scale)
+    columns = int(typesetter.columns / scale)
     count = 0
     for line in text.expandtabs(8).splitlines():
-        for row in typewriter.wrapped(line, columns, is_set=is_set):
-            press.put(row, scale=scale)
+        for row in wrap_line(line, columns, is_set=is_set):
+            typesetter.put(row, scale=scale)
             count += 1
     return count
 
@@ -187,7 +199,7 @@ def _column_widths(grid: Grid) -> Widths:
     running_on: list[tuple[int, int, str]] = []
     for index, row in enumerate(grid.rows):
         for column, text in enumerate(row):
-            if typewriter.width(text) <= least[column]:
+            if text_width(text) <= least[column]:
                 continue
             line, word = _extent(text)
             stop = column + grid.spans.get((index, column), (1, 1))[1]
@@ -211,20 +223,20 @@ def _extent(text: str) -> tuple[int, int]:
     if text.isascii() and "\n" not in text and TABLE_INSIDE not in text:  # most cells
         return len(text), min(max(map(len, text.split()), default=1), LONGEST_WORD)
     lines = text.splitlines()
-    line = max(map(typewriter.width, lines), default=1)
-    word = max(map(typewriter.width, text.split()), default=1)
-    columns = max((typewriter.width(found) for found in lines if TABLE_INSIDE in found.strip()), default=0)
+    line = max(map(text_width, lines), default=1)
+    word = max(map(text_width, text.split()), default=1)
+    columns = max((text_width(found) for found in lines if TABLE_INSIDE in found.strip()), default=0)
     return line, max(min(word, LONGEST_WORD), min(columns, PORTRAIT))
 
 
-def _set_grid(press: Press, grid: Grid, widths: Widths) -> None:
+def _set_grid(typesetter: Typesetter, grid: Grid, widths: Widths) -> None:
     """The table; one that is too wide for any sheet in several parts, one below the other."""
     natural, least = widths
-    for first, last in _bands(_wishes(natural, least), press.columns):
-        available = press.columns - COLUMN_GAP * (last - first - 1)
-        fitted = typewriter.fitted(natural[first:last], least[first:last], available)
-        _set_band(press, grid, first, fitted)
-        press.gap()
+    for first, last in _bands(_wishes(natural, least), typesetter.columns):
+        available = typesetter.columns - COLUMN_GAP * (last - first - 1)
+        fitted = fit_columns(natural[first:last], least[first:last], available)
+        _set_band(typesetter, grid, first, fitted)
+        typesetter.gap()
 
 
 def _bands(wishes: Sequence[int], columns: int) -> Iterator[tuple[int, int]]:
@@ -238,11 +250,11 @@ def _bands(wishes: Sequence[int], columns: int) -> Iterator[tuple[int, int]]:
         yield first, len(wishes)
 
 
-def _set_band(press: Press, grid: Grid, first: int, widths: Sequence[int]) -> None:
+def _set_band(typesetter: Typesetter, grid: Grid, first: int, widths: Sequence[int]) -> None:
     starts = [sum(widths[:at]) + COLUMN_GAP * at for at in range(len(widths))]
     rights = _right_aligned(grid, first, len(widths))
     for index, row in enumerate(grid.rows):
-        if press.is_full:
+        if typesetter.is_full:
             return
         part = row[first : first + len(widths)]
         cells: list[SetCell] = []
@@ -254,8 +266,8 @@ def _set_band(press: Press, grid: Grid, first: int, widths: Sequence[int]) -> No
                 lines = list(_cell_lines(text, left, right, to_right=at in rights))
                 last = min(at + spans[1], len(widths)) - 1
                 cells.append(SetCell(at, *spans, left, starts[last] + widths[last], lines))
-        press.put_row(cells, len(widths))
-    press.end_table(len(widths))
+        typesetter.put_row(cells, len(widths))
+    typesetter.end_table(len(widths))
 
 
 def _reach(row: Sequence[str], at: int) -> int:
@@ -263,12 +275,12 @@ def _reach(row: Sequence[str], at: int) -> int:
     return next((other for other in range(at + 1, len(row)) if row[other]), len(row))
 
 
-def _cell_lines(text: str, left: int, right: int, *, to_right: bool) -> Iterator[list[Placed]]:
+def _cell_lines(text: str, left: int, right: int, *, to_right: bool) -> Iterator[list[WordInLine]]:
     room = right - left
     for line in text.splitlines():
-        for words in typewriter.wrapped(line, room, is_set=True):
+        for words in wrap_line(line, room, is_set=True):
             shift = left + (room - words[-1].column - words[-1].width if to_right and words else 0)
-            yield [Placed(column + shift, width, word) for column, width, word in words]
+            yield [WordInLine(column + shift, width, word) for column, width, word in words]
 
 
 def _right_aligned(grid: Grid, first: int, count: int) -> set[int]:
@@ -311,5 +323,5 @@ def _grid_lines(grid: Grid) -> Iterator[str]:
             for column, text in enumerate(lines):
                 start = sum(widths[:column]) + COLUMN_GAP * column
                 if at < len(text):
-                    line += " " * max(COLUMN_GAP * bool(line), start - typewriter.width(line)) + text[at]
+                    line += " " * max(COLUMN_GAP * bool(line), start - text_width(line)) + text[at]
             yield line

@@ -1,13 +1,104 @@
-"""Lines of words on pages of paper."""
+"""Typesetting: lines of words on pages, in characters that are all equally wide."""
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from docmill.model.document import Box, Cell, Page, Table, Words
-from docmill.reading.layout.typewriter import Placed
+
+WORD = re.compile(r"\S+")
+WIDE = frozenset("WF")
+"""East Asian widths that take two characters' room (Unicode, UAX 11)."""
+NO_WIDTH = frozenset(("Mn", "Me", "Cf"))
+COLUMN_GAP = 3
+"""Characters between the columns of a table."""
+
+
+class WordInLine(NamedTuple):
+    """A word in a line. column: where it starts; width: both in characters."""
+
+    column: int
+    width: int
+    text: str
+
+
+def text_width(text: str) -> int:
+    """How many characters' room `text` takes."""
+    return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
+@lru_cache(maxsize=4096)
+def _character_width(character: str) -> int:
+    if unicodedata.category(character) in NO_WIDTH:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in WIDE else 1
+
+
+def wrap_line(line: str, columns: int, *, is_set: bool = False) -> list[list[WordInLine]]:
+    """The words of one line of text, in as many lines of `columns` as they need; at least one.
+
+    is_set: gaps between words stay as wide as they are.
+    """
+    if line.isascii() and len(line) <= columns and (is_set or "  " not in line):  # most lines
+        text = line if is_set else line.strip()
+        return [[WordInLine(match.start(), len(match[0]), match[0]) for match in WORD.finditer(text)]]
+    rows: list[list[WordInLine]] = [[]]
+    end = previous = 0
+    for match in WORD.finditer(line):
+        gap = match.start() - previous if is_set else bool(rows[-1])
+        previous = match.end()
+        at = end + gap
+        for piece, size in _pieces(match[0], columns):
+            if at + size > columns and (rows[-1] or at):
+                if rows[-1]:
+                    rows.append([])
+                at = 0
+            rows[-1].append(WordInLine(at, size, piece))
+            end = at = at + size
+    return rows
+
+
+def _pieces(word: str, columns: int) -> Iterator[tuple[str, int]]:
+    """The word, broken where it is wider than a line."""
+    size = text_width(word)
+    if size <= columns:
+        yield word, size
+        return
+    start = room = 0
+    for index, character in enumerate(word):
+        size = _character_width(character)
+        if room + size > columns and index > start:
+            yield word[start:index], room
+            start, room = index, 0
+        room += size
+    yield word[start:], room
+
+
+def fit_columns(natural: Sequence[int], least: Sequence[int], available: int) -> list[int]:
+    """Widths of columns that together take no more than `available` where `least` allows it.
+
+    The widest columns give way first.
+    """
+    if sum(natural) <= available:
+        return list(natural)
+    low, high = 1, max(natural)
+    while low < high:  # the highest ceiling under which all fit
+        middle = (low + high + 1) // 2
+        if sum(_under(middle, natural, least)) <= available:
+            low = middle
+        else:
+            high = middle - 1
+    return _under(low, natural, least)
+
+
+def _under(ceiling: int, natural: Sequence[int], least: Sequence[int]) -> list[int]:
+    return [max(min(wish, ceiling), floor) for wish, floor in zip(natural, least, strict=True)]
+
 
 A4_PT = (595.0, 842.0)
 A4_RATIO = 842 / 595
@@ -36,7 +127,7 @@ class SetCell(NamedTuple):
     column_span: int
     left: int
     right: int
-    lines: Sequence[Sequence[Placed]]
+    lines: Sequence[Sequence[WordInLine]]
 
 
 class SetFigure(NamedTuple):
@@ -84,7 +175,7 @@ class _Sheet:
     def room_lines(self) -> int:
         return max(1, int((self.height_pt - MARGIN_PT - self.y_pt) / LINE_PT))
 
-    def add(self, words: Sequence[Placed], scale: float) -> None:
+    def add(self, words: Sequence[WordInLine], scale: float) -> None:
         top = self.y_pt + (LINE_PT - TEXT_PT) / 2 * scale
         y0, y1 = top / self.height_pt, (top + TEXT_PT * scale) / self.height_pt
         for column, width, text in words:
@@ -116,7 +207,7 @@ class _Sheet:
         y0_pt = self.y_pt
         indices: list[list[int]] = [[] for _ in cells]
         for at in range(first, stop):
-            words: list[Placed] = []
+            words: list[WordInLine] = []
             for cell, owned in zip(cells, indices, strict=True):
                 found = cell.lines[at] if at < len(cell.lines) else ()
                 start = len(self.texts) + len(words)
@@ -173,7 +264,7 @@ class _Sheet:
         )
 
 
-class Press:
+class Typesetter:
     """Sets lines one below the other, page after page.
 
     columns: how many characters a line holds. is_full: nothing more is taken. figures: on finished pages.
@@ -193,7 +284,7 @@ class Press:
         self.columns = columns
         self._sheet = self._blank()
 
-    def put(self, words: Sequence[Placed], *, scale: float = 1.0) -> None:
+    def put(self, words: Sequence[WordInLine], *, scale: float = 1.0) -> None:
         """One line; one without words leaves room."""
         if not words:
             self.gap(LINE_PT * scale)

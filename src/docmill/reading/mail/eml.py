@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
-from docmill.reading.containers.members import Held
+from docmill.reading.containers.members import Member
 from docmill.reading.files.file_types import MAIL_IN_BOX
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block
@@ -60,7 +60,7 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
 
 
 @contextmanager
-def enclosed(path: Path, options: ReadingOptions) -> Generator[list[Held]]:
+def enclosed(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
     """What is attached. Raises EncryptedError, CorruptError, TooLargeError."""
     held = list(letter(_source(path)).enclosed)
     if len(held) > options.max_parts:
@@ -69,7 +69,7 @@ def enclosed(path: Path, options: ReadingOptions) -> Generator[list[Held]]:
 
 
 @contextmanager
-def messages(path: Path, options: ReadingOptions) -> Generator[list[Held]]:
+def messages(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
     """The mails of a mailbox (RFC 4155). Raises TooLargeError."""
     data = path.read_bytes()
     starts = [found.end() for found in MAIL_IN_BOX.finditer(data)]
@@ -80,11 +80,11 @@ def messages(path: Path, options: ReadingOptions) -> Generator[list[Held]]:
     yield [_boxed(data[start:stop]) for start, stop in zip(starts, [*starts[1:], len(data)], strict=True)]
 
 
-def _boxed(source: bytes) -> Held:
+def _boxed(source: bytes) -> Member:
     """One mail without the line that begins it in a box."""
     content = re.sub(rb"(?m)^>(>*From )", rb"\1", source.partition(b"\n")[2]).rstrip(b"\r\n") + b"\n"
     subject = header(message_from_bytes(content[:20_000], policy=_POLICY), "Subject")
-    return Held(Letter({"Subject": subject}).file_name, "member", lambda: content)
+    return Member(Letter({"Subject": subject}).file_name, "member", lambda: content)
 
 
 def _source(path: Path) -> bytes:
@@ -113,7 +113,7 @@ class _Collecting:
     """What is found on the way through a mail."""
 
     writings: list[Writing] = field(default_factory=list[Writing])
-    enclosed: list[Held] = field(default_factory=list[Held])
+    enclosed: list[Member] = field(default_factory=list[Member])
     pictures: dict[str, Callable[[], bytes]] = field(default_factory=dict[str, Callable[[], bytes]])
 
     def add(self, part: _Part, depth: int = 0, within: str = "") -> None:
@@ -172,7 +172,7 @@ class _Collecting:
         if kind in ("message/rfc822", "message/global"):
             name = file_name(part)
             subject = Letter({"Subject": header(children[0], "Subject")}).file_name
-            self.enclosed.append(Held(name or subject, "attachment", partial(_flattened, children[0])))
+            self.enclosed.append(Member(name or subject, "attachment", partial(_flattened, children[0])))
         else:  # the report of a delivery: blocks of header lines
             self.writings.append(
                 Writing("\n".join(_flattened(child).decode("utf-8", "replace") for child in children))
@@ -214,7 +214,7 @@ class _Collecting:
         try:
             wrapped = tnef.letter(content)
         except CorruptError:
-            self.enclosed.append(Held("winmail.dat", "attachment", lambda: content))
+            self.enclosed.append(Member("winmail.dat", "attachment", lambda: content))
             return
         self.enclosed += wrapped.enclosed
         if not any(writing.blocks() for writing in self.writings):
@@ -225,7 +225,7 @@ class _Collecting:
         if not name:
             ending = _ENDINGS.get(kind, mimetypes.guess_extension(kind) or "")
             name = f"attachment {len(self.enclosed) + 1}{ending}"
-        self.enclosed.append(Held(name, "attachment", partial(_bytes, part)))
+        self.enclosed.append(Member(name, "attachment", partial(_bytes, part)))
 
 
 def _children(part: _Part) -> list[_Part]:

@@ -9,7 +9,7 @@ from email.message import EmailMessage
 from urllib.parse import quote
 
 from docmill.errors import CorruptError
-from docmill.reading.containers.members import Held, named
+from docmill.reading.containers.members import Member, with_clean_names
 from docmill.reading.formats import html, rtf
 from docmill.reading.formats.pictures import Album
 from docmill.reading.layout.typeset import Block, Paragraph, beside_text
@@ -68,7 +68,7 @@ class Letter:
 
     fields: dict[str, str] = field(default_factory=dict[str, str])
     writings: Sequence[Writing] = ()
-    enclosed: Sequence[Held] = ()
+    enclosed: Sequence[Member] = ()
     pictures: Mapping[str, Callable[[], bytes]] = field(
         default_factory=dict[str, Callable[[], bytes]], compare=False, repr=False
     )
@@ -76,7 +76,7 @@ class Letter:
     def blocks(self) -> list[Block]:
         """The head, the names of what is enclosed, and the body."""
         lines = [f"{name}: {self.fields[name]}" for name in SHOWN if self.fields.get(name)]
-        names = [one.name for one in named(self.enclosed)]
+        names = [one.name for one in with_clean_names(self.enclosed)]
         if names:
             lines.append(f"Attachments: {', '.join(names)}")
         body = [block for writing in self.writings for block in writing.blocks()]
@@ -121,7 +121,7 @@ class Letter:
             message.add_attachment(
                 content(), "image", "png", disposition="inline", cid=f"<{_one_line(content_id)}>"
             )
-        for one in named(self.enclosed):
+        for one in with_clean_names(self.enclosed):
             if one.problem is None:
                 message.add_attachment(one.read(), "application", "octet-stream", filename=one.name)
         return _with_boundaries(message)

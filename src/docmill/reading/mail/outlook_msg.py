@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import olefile
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
-from docmill.reading.containers.members import Held
+from docmill.reading.containers.members import Member
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block
 from docmill.reading.mail import eml, mapi, smime
@@ -53,7 +53,7 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
 
 
 @contextmanager
-def enclosed(path: Path, options: ReadingOptions) -> Generator[list[Held]]:
+def enclosed(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
     """What is attached. Raises EncryptedError, CorruptError, TooLargeError."""
     with _opened(path) as store:
         held = list(_letter(store, ()).enclosed)
@@ -132,7 +132,7 @@ def _letter(store: _Store, storage: _Path) -> Letter:
     files = [(*storage, name) for name in store.names(storage) if name.startswith(_ATTACHED)]
     if _SIGNED in message_class:
         return _signed_letter(store, files, properties)
-    held: list[Held] = []
+    held: list[Member] = []
     pictures: dict[str, Callable[[], bytes]] = {}
     for file in files:
         found = _held(store, file)
@@ -162,14 +162,14 @@ class _InPlace(NamedTuple):
     content: bytes
 
 
-def _held(store: _Store, storage: _Path) -> Held | _InPlace:
+def _held(store: _Store, storage: _Path) -> Member | _InPlace:
     """An attachment."""
     if _VALUE + _MAIL_WITHIN in store.names(storage):
         return _mail_within(store, (*storage, _VALUE + _MAIL_WITHIN))
     properties = store.properties(storage, 8)
     content = properties.get(mapi.CONTENT)
     if not isinstance(content, bytes):
-        return Held(mapi.name(properties), "attachment", bytes, _ELSEWHERE)
+        return Member(mapi.name(properties), "attachment", bytes, _ELSEWHERE)
     media_type = mapi.text(properties, mapi.MEDIA_TYPE)
     if media_type == "application/pgp-encrypted":
         raise EncryptedError(ENCRYPTED.format("PGP"))
@@ -178,18 +178,18 @@ def _held(store: _Store, storage: _Path) -> Held | _InPlace:
     is_in_place = bool(content_id) or bool(properties.get(mapi.IS_HIDDEN))
     if is_picture and is_in_place and len(content) < DECORATION_BYTES:
         return _InPlace(content_id.strip("<>") or storage[-1], content)
-    return Held(mapi.name(properties), "attachment", lambda: content)
+    return Member(mapi.name(properties), "attachment", lambda: content)
 
 
-def _mail_within(store: _Store, storage: _Path) -> Held:
+def _mail_within(store: _Store, storage: _Path) -> Member:
     """A mail within a mail becomes a file of its own; what another program embedded cannot be taken out."""
     name = mapi.name(store.properties(storage[:-1], 8))
     if _FIXED not in store.names(storage):
-        return Held(name, "attachment", bytes, _EMBEDDED)
+        return Member(name, "attachment", bytes, _EMBEDDED)
     if len(storage) > 2 * _DEEPEST:
         raise CorruptError("the mail is nested too deep to be read; save it as a PDF")
     try:
         inner = _letter(store, storage)
     except EncryptedError as error:
-        return Held(f"{name}.msg", "attachment", bytes, error.message)
-    return Held(inner.file_name, "attachment", partial(Letter.as_eml, inner))
+        return Member(f"{name}.msg", "attachment", bytes, error.message)
+    return Member(inner.file_name, "attachment", partial(Letter.as_eml, inner))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from docmill.errors import CorruptError
-from docmill.reading.containers.members import Held
+from docmill.reading.containers.members import Member
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block
 from docmill.reading.mail import mapi
@@ -40,7 +40,7 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
 
 
 @contextmanager
-def enclosed(path: Path, options: ReadingOptions) -> Generator[list[Held]]:
+def enclosed(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
     """What it wraps. Raises CorruptError."""
     yield list(letter(path.read_bytes()).enclosed)[: options.max_parts]
 
@@ -94,15 +94,15 @@ class _Gathered:
                 pass
 
 
-def _held(file: dict[int, mapi.Value], depth: int) -> Held | None:
+def _held(file: dict[int, mapi.Value], depth: int) -> Member | None:
     content = file.get(mapi.CONTENT)
     if not isinstance(content, bytes):
         return None
     inner = content[_INTERFACE_BYTES:]
     if int.from_bytes(inner[:4], "little") == _SIGNATURE:
         within = letter(inner, depth + 1)
-        return Held(within.file_name, "attachment", within.as_eml)
-    return Held(mapi.name(file), "attachment", lambda: content)
+        return Member(within.file_name, "attachment", within.as_eml)
+    return Member(mapi.name(file), "attachment", lambda: content)
 
 
 def _attributes(data: bytes) -> Iterator[_Attribute]:

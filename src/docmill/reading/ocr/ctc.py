@@ -1,9 +1,10 @@
-"""What a recogniser of lines says, step by step from left to right, made into text with places.
+"""Decoding of a line recogniser's answer (CTC): text with places, and the consensus of several readings.
 
-Its own spaces are the weakest part of it: it joins what is printed apart, and takes a faint dot between
-digits for a space. Both are decided here (docs/decisions/016).
+The recogniser's own spaces are the weakest part of it: it joins what is printed apart, and takes a faint dot
+between digits for a space. Both are decided here (docs/decisions/016).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -29,7 +30,7 @@ RIVAL = 0.03
 """Probability from which on a character may be meant where another is more probable."""
 
 
-class Steps(NamedTuple):
+class RecogniserSteps(NamedTuple):
     """A recogniser's answer for one line.
 
     For each step the best character (0 is none), its probability, those of a space and of each of `MARKS`.
@@ -71,18 +72,20 @@ class _Glyph(NamedTuple):
     rivals: Sequence[tuple[str, float]]
 
 
-NOTHING = LineText("", np.zeros((0, 2), np.float32), np.zeros(0, np.float32), 0.0, ())
+NO_TEXT = LineText("", np.zeros((0, 2), np.float32), np.zeros(0, np.float32), 0.0, ())
 
 
-def steps_of(
+def summarise_steps(
     probabilities: NDArray[np.float32], *, space: int, marks: Sequence[int], step_px: float
-) -> Steps:
+) -> RecogniserSteps:
     """probabilities: shape (steps, characters). space, marks: the indices of those characters."""
     best = probabilities.argmax(axis=1)
     certainty = probabilities[np.arange(len(best)), best]
     doubtful: list[int] = np.flatnonzero((best != 0) & (certainty < 1 - RIVAL)).tolist()
     rivals = {step: _rivals(probabilities[step], int(best[step])) for step in doubtful}
-    return Steps(best, certainty, probabilities[:, space], probabilities[:, list(marks)], step_px, rivals)
+    return RecogniserSteps(
+        best, certainty, probabilities[:, space], probabilities[:, list(marks)], step_px, rivals
+    )
 
 
 def _rivals(probabilities: NDArray[np.float32], best: int) -> list[tuple[int, float]]:
@@ -90,11 +93,11 @@ def _rivals(probabilities: NDArray[np.float32], best: int) -> list[tuple[int, fl
     return [(other, float(probabilities[other])) for other in others if other not in (0, best)]
 
 
-def decode(steps: Steps, characters: list[str], line: NDArray[np.uint8]) -> LineText:
+def decode(steps: RecogniserSteps, characters: list[str], line: NDArray[np.uint8]) -> LineText:
     """line: its picture, grey, `HEIGHT` high."""
     glyphs = _glyphs(steps, characters)
     if not glyphs:
-        return NOTHING
+        return NO_TEXT
     ink = _ink(line)
     width = line.shape[1]
     centres = [_centre(glyph, steps.step_px, width) for glyph in glyphs]
@@ -118,7 +121,7 @@ def decode(steps: Steps, characters: list[str], line: NDArray[np.uint8]) -> Line
     return LineText(text, places, np.array(certainties, np.float32), score, rivals)
 
 
-def _glyphs(steps: Steps, characters: list[str]) -> list[_Glyph]:
+def _glyphs(steps: RecogniserSteps, characters: list[str]) -> list[_Glyph]:
     """The characters but spaces: repetitions of one are one, unless parted by none."""
     changes: list[int] = np.flatnonzero(np.diff(steps.best, prepend=-1)).tolist()
     found: list[_Glyph] = []
@@ -162,7 +165,7 @@ def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def _between(left: _Glyph, right: _Glyph, steps: Steps) -> str:
+def _between(left: _Glyph, right: _Glyph, steps: RecogniserSteps) -> str:
     """What stands between two characters: nothing, a space, or the mark that was taken for one."""
     if steps.spaces[left.last : right.first + 1].max() <= SPACE:
         return ""
@@ -170,3 +173,68 @@ def _between(left: _Glyph, right: _Glyph, steps: Steps) -> str:
     if left.text.isdigit() and right.text.isdigit() and marks.max() >= MARK:
         return MARKS[int(marks.argmax())]
     return " "
+
+
+IMPOSSIBLE = 1e-7
+"""Probability of whatever a recogniser holds to be less probable: one look must not forbid a letter."""
+BOLDNESS = 0.5
+"""How much of a letter's thickened copy is in the bolder letter."""
+
+_PEN = np.ones((2, 2), np.uint8)
+
+
+class LineReading(NamedTuple):
+    """What a recogniser says of a line. answer: probabilities, shape (steps, characters)."""
+
+    answer: NDArray[np.float32]
+    line: LineText
+
+
+def embolden(line: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The line's picture with its dark print half a pixel thicker."""
+    thick = cv2.erode(line, _PEN)
+    return np.asarray(cv2.addWeighted(line, 1 - BOLDNESS, thick, BOLDNESS, 0), np.uint8)
+
+
+def without_spaces(line: LineText) -> str:
+    """The text without its spaces."""
+    return "".join(line.text.split())
+
+
+def most_likely_reading(looks: Sequence[LineReading], indices: Mapping[str, int], *, space: int) -> LineText:
+    """The line as that look saw it whose text is most probable on the mean of all.
+
+    At least one must have seen text. indices: of the recogniser's characters. space: the index of that one.
+    """
+
+    def probability(line: LineText) -> float:
+        text = [indices[character] for character in without_spaces(line)]
+        return float(np.logaddexp.reduce([likelihood(look.answer, text, space=space) for look in looks]))
+
+    return max(
+        (look.line for look in looks if look.line.text), key=lambda line: (probability(line), line.score)
+    )
+
+
+def likelihood(answer: NDArray[np.float32], text: Sequence[int], *, space: int) -> float:
+    """The logarithm of the probability of a text, wherever its characters begin and end; spaces are none.
+
+    Source: Graves et al., Connectionist Temporal Classification, ICML 2006, section 4.1.
+    """
+    seen = np.empty((len(answer), 2 * len(text) + 1))
+    seen[:, ::2] = (answer[:, 0] + answer[:, space])[:, None]
+    seen[:, 1::2] = answer[:, text]
+    seen = np.maximum(seen, IMPOSSIBLE)
+    jumps = np.zeros(seen.shape[1])
+    jumps[3::2] = np.diff(text) != 0
+    ways = np.zeros(seen.shape[1])
+    ways[:2] = seen[0, :2]
+    found = 0.0
+    for step in seen[1:]:
+        ways[2:] += ways[1:-1] + jumps[2:] * ways[:-2]
+        ways[1] += ways[0]
+        ways *= step
+        total = ways.sum()
+        found += math.log(total)
+        ways /= total
+    return found + math.log(max(float(ways[-2:].sum()), IMPOSSIBLE))

@@ -1,15 +1,22 @@
-"""Recognised lines made into words of a page, whichever engine recognised them."""
+"""Recognition of a page's picture by an engine of this machine, and the page made from its lines."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.model.document import Words
-from docmill.reading.layout.reading_order import arrange
+from docmill.errors import MisconfiguredError
+from docmill.model.document import Page, Words
+from docmill.reading.files.options import ReadingOptions
+from docmill.reading.images.image_file import Picture
+from docmill.reading.images.preprocess import PreprocessedPicture, preprocess_picture
+from docmill.reading.layout.reading_order import arrange_words
+from docmill.reading.ocr import line_geometry
+from docmill.reading.text.quality import page_quality
 
 MAX_SKEW = 0.3
 """Radians; a page whose lines slant more is not skewed but turned."""
@@ -19,7 +26,7 @@ LONG = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Recognised:
+class RecognisedLines:
     """Lines of text as an engine saw them.
 
     corners: float32, shape (n, 4, 2), pixels: top left, top right, bottom right, bottom left of the text.
@@ -40,12 +47,12 @@ class Recognised:
 class Engine(Protocol):
     """Recognises text in pictures."""
 
-    def recognise(self, pixels: NDArray[np.uint8]) -> Recognised:
+    def recognise(self, pixels: NDArray[np.uint8]) -> RecognisedLines:
         """The lines in an RGB picture of shape (height, width, 3), in any order."""
         ...
 
 
-def page_words(recognised: Recognised, *, width_px: int, height_px: int) -> Words:
+def page_words(recognised: RecognisedLines, *, width_px: int, height_px: int) -> Words:
     """Words in rows: a label and its value that stand side by side are one line."""
     upright = _deskewed(recognised)
     pieces = (
@@ -63,7 +70,7 @@ def page_words(recognised: Recognised, *, width_px: int, height_px: int) -> Word
             boxes.append(_part(recognised.corners[line], start, stop))
     scale = np.array([width_px, height_px] * 2, np.float32)
     owner_column = np.array(owners, np.int32)
-    return arrange(
+    return arrange_words(
         pieces,
         owner_column,
         texts,
@@ -72,7 +79,7 @@ def page_words(recognised: Recognised, *, width_px: int, height_px: int) -> Word
     )
 
 
-def _deskewed(recognised: Recognised) -> NDArray[np.float32]:
+def _deskewed(recognised: RecognisedLines) -> NDArray[np.float32]:
     """The corners, turned back by the lines' median slant."""
     corners = recognised.corners
     if not len(corners):
@@ -109,3 +116,133 @@ def _part(corners: NDArray[np.float32], start: float, stop: float) -> NDArray[np
         ]
     )
     return np.concatenate([points.min(axis=0), points.max(axis=0)])
+
+
+class PictureSize(Protocol):
+    """What is to be known of a picture to tell where on its page something stands. rotation: as in `Page`."""
+
+    @property
+    def width_px(self) -> int: ...  # noqa: D102
+    @property
+    def height_px(self) -> int: ...  # noqa: D102
+    @property
+    def width_pt(self) -> float: ...  # noqa: D102
+    @property
+    def height_pt(self) -> float: ...  # noqa: D102
+    @property
+    def rotation(self) -> int: ...  # noqa: D102
+
+
+class PageReading(NamedTuple):
+    """A page, and the preprocessed picture in which it was read, upright; None for one read as it is."""
+
+    page: Page
+    preprocessed: NDArray[np.uint8] | None = None
+
+
+def read_picture(engine: Engine, picture: Picture, options: ReadingOptions, *, number: int = 1) -> Page:
+    """The page of `recognise_page`."""
+    return recognise_page(engine, picture, options, number=number).page
+
+
+def recognise_page(
+    engine: Engine, picture: Picture, options: ReadingOptions, *, number: int = 1
+) -> PageReading:
+    """The page as the engine reads it; below `options.quality_threshold` the better of two readings.
+
+    The second is of the picture preprocessed and, for an engine that does not tell which way up a page
+    stands, turned. Boxes are those of the page as displayed. number: of the page in its document.
+    """
+    first = engine.recognise(picture.pixels)
+    page = build_page(first, picture, number)
+    if page.quality >= options.quality_threshold:
+        return PageReading(page)
+    readings = [PageReading(page), _again(engine, picture, number)]
+    if first.turn is None:
+        readings += [
+            PageReading(_turned_page(engine, picture, number, turn))
+            for turn in line_geometry.likely_turns(picture.pixels)
+        ]
+    return max(readings, key=lambda seen: characters_right(seen.page))
+
+
+def characters_right(page: Page) -> float:
+    """How many characters are probably right: a part of a page that reads well is not the better page."""
+    return page.quality * sum(map(len, page.words.texts))
+
+
+def _again(engine: Engine, picture: Picture, number: int) -> PageReading:
+    """What the engine reads in the preprocessed picture."""
+    better = preprocess_picture(picture.pixels)
+    read = engine.recognise(better.pixels)
+    upright = line_geometry.turn_picture(better.pixels, read.turn or 0)
+    return PageReading(build_page(_brought_back(read, better, picture), picture, number), upright)
+
+
+def _brought_back(read: RecognisedLines, better: PreprocessedPicture, picture: Picture) -> RecognisedLines:
+    """What was read in the preprocessed picture, as if it had been read in the picture itself."""
+    height_px, width_px = better.pixels.shape[:2]
+    turn = read.turn or 0
+    if turn % 180:
+        height_px, width_px = width_px, height_px
+    lying = line_geometry.turn_corners(read.corners, -turn % 360, width_px=width_px, height_px=height_px)
+    height_px, width_px = picture.pixels.shape[:2]
+    corners = line_geometry.turn_corners(better.back(lying), turn, width_px=width_px, height_px=height_px)
+    return replace(read, corners=corners)
+
+
+def _turned_page(engine: Engine, picture: Picture, number: int, turn: int) -> Page:
+    read = engine.recognise(line_geometry.turn_picture(picture.pixels, turn))
+    return build_page(replace(read, turn=turn), picture, number)
+
+
+def build_page(read: RecognisedLines, shown: PictureSize, number: int) -> Page:
+    """The page on which an engine saw this, standing as it turned it."""
+    turn = read.turn or 0
+    width_pt, height_pt, width_px, height_px = (
+        shown.width_pt,
+        shown.height_pt,
+        shown.width_px,
+        shown.height_px,
+    )
+    if turn % 180:
+        width_pt, height_pt, width_px, height_px = height_pt, width_pt, height_px, width_px
+    words = page_words(read, width_px=width_px, height_px=height_px)
+    return Page(
+        number=number,
+        width_pt=width_pt,
+        height_pt=height_pt,
+        words=words,
+        source="ocr",
+        quality=page_quality(words),
+        rotation=(shown.rotation + turn) % 360,
+    )
+
+
+def _rapid(options: ReadingOptions) -> Engine:
+    from docmill.reading.ocr.rapid import (  # noqa: PLC0415 - takes memory that others can do without
+        rapid_engine,
+    )
+
+    del options
+    return rapid_engine()
+
+
+def _tesseract(options: ReadingOptions) -> Engine:
+    from docmill.reading.ocr.tesseract import TesseractEngine  # noqa: PLC0415 - as above
+
+    return TesseractEngine(options.languages)
+
+
+_MADE: dict[str, Callable[[ReadingOptions], Engine]] = {"rapidocr": _rapid, "tesseract": _tesseract}
+
+LOCAL = tuple(_MADE)
+"""Their names."""
+
+
+@cache
+def local_engine(name: str, options: ReadingOptions) -> Engine:
+    """This process's engine of that name. Raises MisconfiguredError for a name that no engine has."""
+    if name not in _MADE:
+        raise MisconfiguredError(f"there is no engine {name!r} on this machine; there are {', '.join(LOCAL)}")
+    return _MADE[name](options)

@@ -1,18 +1,84 @@
-"""RapidOCR: PP-OCR models on the CPU, offline."""
+"""RapidOCR: the networks of PP-OCR, as they come in its wheel, on one thread of the CPU, offline."""
 
+import os
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.reading.ocr import consensus, ctc, detection_scale, line_crops, orientation
-from docmill.reading.ocr.consensus import Look
-from docmill.reading.ocr.ctc import LineText
+from docmill.errors import MisconfiguredError
+from docmill.reading.ocr import ctc, detection, line_geometry
+from docmill.reading.ocr.ctc import LineReading, LineText
 from docmill.reading.ocr.detection import line_corners
-from docmill.reading.ocr.networks import Network, prepared
-from docmill.reading.ocr.page import Recognised
-from docmill.reading.ocr.spelling import corrected
+from docmill.reading.ocr.page import RecognisedLines
+from docmill.reading.ocr.spelling import correct_spelling
+
+Task = Literal["detection", "turning", "recognition"]
+
+PACKAGE = "rapidocr"
+FILES: dict[Task, str] = {
+    "detection": "PP-OCRv6_det_small.onnx",
+    "turning": "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
+    "recognition": "PP-OCRv6_rec_small.onnx",
+}
+
+
+class Network:
+    """One network. It takes pictures as `network_input` makes them."""
+
+    def __init__(self, task: Task) -> None:
+        # It tells its makers what it runs, from a thread of its own, unless this is said before it is loaded.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+        runtime: Any = import_module("onnxruntime")  # it tells no types
+        runtime.disable_telemetry_events()
+        options = runtime.SessionOptions()
+        options.log_severity_level = 4
+        options.enable_cpu_mem_arena = False  # what a large page took would never be given back
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # processes share out the cores
+        self._session = runtime.InferenceSession(
+            str(model_file(task)), options, providers=["CPUExecutionProvider"]
+        )
+        self._input: str = self._session.get_inputs()[0].name
+        states: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
+        self._failures: tuple[type[Exception], ...] = (states.Fail, states.RuntimeException)
+
+    def __call__(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The network's first answer. Raises MemoryError."""
+        try:
+            return np.asarray(self._session.run(None, {self._input: batch})[0], np.float32)
+        except self._failures as error:
+            # The networks are fixed and sound, so that what fails inside them is the allocation of memory.
+            raise MemoryError from error
+
+    @property
+    def characters(self) -> list[str]:
+        """What the classes of a recogniser stand for; the first is none, the last a blank."""
+        named: str = self._session.get_modelmeta().custom_metadata_map["character"]
+        return ["", *named.splitlines(), " "]
+
+
+def model_file(task: Task) -> Path:
+    """Where the network lies. Raises MisconfiguredError if it does not."""
+    # Found and not imported: importing the package takes more than a second, for settings we do not use.
+    spec = find_spec(PACKAGE)
+    for folder in (spec and spec.submodule_search_locations) or ():
+        file = Path(folder, "models", FILES[task])
+        if file.is_file():
+            return file
+    raise MisconfiguredError(
+        f"the network {FILES[task]!r} is missing; run: pip install --force-reinstall {PACKAGE}"
+    )
+
+
+def network_input(bgr: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """The picture as the networks take it: one of a batch, channels first, from -1 to 1."""
+    return np.ascontiguousarray((bgr.astype(np.float32) / 127.5 - 1).transpose(2, 0, 1)[None])
+
 
 MAX_ELONGATION = 5
 """Long over short side that is read as it is: beyond, enlarging the short side takes too much memory."""
@@ -43,7 +109,7 @@ class RapidEngine:
         self._space = len(self._characters) - 1
         self._marks = [self._characters.index(mark) for mark in ctc.MARKS]
 
-    def recognise(self, pixels: NDArray[np.uint8], *, letter_px: float | None = None) -> Recognised:
+    def recognise(self, pixels: NDArray[np.uint8], *, letter_px: float | None = None) -> RecognisedLines:
         """See `Engine.recognise`. Raises MemoryError.
 
         letter_px: the usual height of letters, for a picture that shows too few of them to tell.
@@ -51,15 +117,15 @@ class RapidEngine:
         bgr = _not_too_long(np.ascontiguousarray(pixels[:, :, ::-1]))
         corners = self._found(bgr, letter_px)
         turn = self._turn(bgr, corners)
-        upright = orientation.turned(bgr, turn)
+        upright = line_geometry.turn_picture(bgr, turn)
         if turn:  # searched anew, for lines that stand are found less well
             corners = self._found(upright, letter_px)
         read = [self._best(upright, line) for line in corners]
         corners = _without_padding(corners, turn, padded=bgr, pixels=pixels)
         kept = [index for index, line in enumerate(read) if line.text and line.score >= BELIEVED]
-        return Recognised(
-            corrected([read[index] for index in kept]),
-            line_crops.as_read(corners[kept]),
+        return RecognisedLines(
+            correct_spelling([read[index] for index in kept]),
+            line_geometry.start_at_text(corners[kept]),
             np.array([read[index].score for index in kept], np.float32),
             places=[read[index].places for index in kept],
             turn=turn,
@@ -68,35 +134,33 @@ class RapidEngine:
     def _found(self, bgr: NDArray[np.uint8], letter_px: float | None) -> NDArray[np.float32]:
         """The corners of all lines."""
         height, width = bgr.shape[:2]
-        spots = detection_scale.letters(bgr)
-        small = detection_scale.detection_size(
-            height, width, letter_px or detection_scale.letter_height(spots)
-        )
-        large = detection_scale.detection_size(height, width)
+        spots = detection.find_spots(bgr)
+        small = detection.detection_size(height, width, letter_px or detection.letter_height(spots))
+        large = detection.detection_size(height, width)
         corners = self._searched(bgr, small)
-        if small[0] < large[0] and detection_scale.has_small_print(
+        if small[0] < large[0] and detection.has_small_print(
             spots, corners, (height, width), small[0] / height
         ):
             more = self._searched(bgr, large)
-            return np.concatenate([more, line_crops.apart(corners, more, (height, width))])
+            return np.concatenate([more, line_geometry.lines_outside(corners, more, (height, width))])
         return corners
 
     def _searched(self, bgr: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.float32]:
         """The corners of the lines that are to be seen in a picture made as small as that."""
         seen = np.asarray(cv2.resize(bgr, size[::-1]), np.uint8)
         height, width = bgr.shape[:2]
-        return line_corners(self._detector(prepared(seen))[0, 0], height=height, width=width)
+        return line_corners(self._detector(network_input(seen))[0, 0], height=height, width=width)
 
     def _turn(self, bgr: NDArray[np.uint8], corners: NDArray[np.float32]) -> int:
         """By how much the picture must be turned clockwise for its text to stand upright."""
         if not len(corners):
             return 0
-        turn = 90 if orientation.standing(corners) else 0
+        turn = 90 if line_geometry.is_sideways(corners) else 0
         height, width = bgr.shape[:2]
-        asked = corners[orientation.longest(corners)]
-        asked = orientation.turned_corners(asked, turn, width_px=width, height_px=height)
-        upright = orientation.turned(bgr, turn)
-        sample = [line_crops.cut(upright, line) for line in asked]
+        asked = corners[line_geometry.longest_lines(corners)]
+        asked = line_geometry.turn_corners(asked, turn, width_px=width, height_px=height)
+        upright = line_geometry.turn_picture(bgr, turn)
+        sample = [line_geometry.crop_line(upright, line) for line in asked]
         suspected = sum(map(self._looks_turned, sample)) * 2 > len(sample)
         return turn + 180 if suspected and self._reads_better_turned(sample[:ASKED]) else turn
 
@@ -104,18 +168,18 @@ class RapidEngine:
         """Whether the line seems to stand upside down."""
         height, width = TURNER_SIZE
         seen = np.zeros((1, 3, height, width), np.float32)
-        fitted = line_crops.fitted(line, height=height)
+        fitted = line_geometry.scale_line(line, height=height)
         if fitted.shape[1] > width:
             fitted = np.asarray(cv2.resize(fitted, (width, height)), np.uint8)
-        seen[..., : fitted.shape[1]] = prepared(fitted)
+        seen[..., : fitted.shape[1]] = network_input(fitted)
         upright, turned = self._turner(seen)[0]
         return bool(turned > upright)
 
     def _reads_better_turned(self, sample: list[NDArray[np.uint8]]) -> bool:
         """The classifier is wrong about whole pages of some typefaces; the recogniser is not."""
         upright, turned = (
-            sum(self._look(line_crops.fitted(line, height=ctc.HEIGHT)).line.score for line in some)
-            for some in (sample, [orientation.turned(line, 180) for line in sample])
+            sum(self._look(line_geometry.scale_line(line, height=ctc.HEIGHT)).line.score for line in some)
+            for some in (sample, [line_geometry.turn_picture(line, 180) for line in sample])
         )
         return turned > upright
 
@@ -125,18 +189,18 @@ class RapidEngine:
         What is doubtful is looked at again with bolder print, and a third time with more around it where the
         two looks differ.
         """
-        plain = line_crops.fitted(line_crops.cut(upright, corners), height=ctc.HEIGHT)
+        plain = line_geometry.scale_line(line_geometry.crop_line(upright, corners), height=ctc.HEIGHT)
         first = self._look(plain)
         if first.line.certainties.min(initial=1) >= SURE:
             return first.line
-        second = self._look(consensus.bolder(plain))
-        if consensus.letters(first.line) == consensus.letters(second.line):
+        second = self._look(ctc.embolden(plain))
+        if ctc.without_spaces(first.line) == ctc.without_spaces(second.line):
             return first.line
-        wider = line_crops.cut(upright, line_crops.taller(corners, TALLER))
-        third = self._look(line_crops.fitted(wider, height=ctc.HEIGHT, width=plain.shape[1]))
-        return consensus.agreed([first, second, third], self._indices, space=self._space)
+        wider = line_geometry.crop_line(upright, line_geometry.with_margin(corners, TALLER))
+        third = self._look(line_geometry.scale_line(wider, height=ctc.HEIGHT, width=plain.shape[1]))
+        return ctc.most_likely_reading([first, second, third], self._indices, space=self._space)
 
-    def _look(self, line: NDArray[np.uint8]) -> Look:
+    def _look(self, line: NDArray[np.uint8]) -> LineReading:
         """What the recogniser says of the picture of one line.
 
         One by one: in a batch the shorter would be filled up to the longest, which costs time, memory and
@@ -145,25 +209,25 @@ class RapidEngine:
         width = line.shape[1]
         if width < NARROWEST:
             seen = np.zeros((1, 3, ctc.HEIGHT, NARROWEST), np.float32)
-            seen[..., :width] = prepared(line)
+            seen[..., :width] = network_input(line)
         else:
-            seen = prepared(line)
+            seen = network_input(line)
         answer: NDArray[np.float32] = self._recogniser(seen)[0]
-        steps = ctc.steps_of(
+        steps = ctc.summarise_steps(
             answer, space=self._space, marks=self._marks, step_px=seen.shape[3] / len(answer)
         )
         grey = np.asarray(cv2.cvtColor(line, cv2.COLOR_BGR2GRAY), np.uint8)
-        return Look(answer, ctc.decode(steps, self._characters, grey))
+        return LineReading(answer, ctc.decode(steps, self._characters, grey))
 
 
 def _without_padding(
     corners: NDArray[np.float32], turn: int, *, padded: NDArray[np.uint8], pixels: NDArray[np.uint8]
 ) -> NDArray[np.float32]:
     """Corners in the turned padded picture, in the turned picture as it was given."""
-    height, width = orientation.turned(padded, turn).shape[:2]
-    lying = orientation.turned_corners(corners, -turn % 360, width_px=width, height_px=height)
+    height, width = line_geometry.turn_picture(padded, turn).shape[:2]
+    lying = line_geometry.turn_corners(corners, -turn % 360, width_px=width, height_px=height)
     height, width = pixels.shape[:2]
-    return orientation.turned_corners(lying, turn, width_px=width, height_px=height)
+    return line_geometry.turn_corners(lying, turn, width_px=width, height_px=height)
 
 
 def _not_too_long(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.errors import BadModelOutputError, CrashedError, MisconfiguredError, TimeLimitError
-from docmill.reading.ocr.page import Recognised
+from docmill.reading.ocr.page import RecognisedLines
 
 PLACES = os.pathsep.join(("/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin"))
 """Where the program is looked for; processes that read files inherit no search path."""
@@ -78,11 +78,11 @@ class TesseractEngine:
         self._models = _models(languages, installed_models(self._program))
         self._limit_s = limit_s
 
-    def recognise(self, pixels: NDArray[np.uint8]) -> Recognised:
+    def recognise(self, pixels: NDArray[np.uint8]) -> RecognisedLines:
         """See `Engine.recognise`. Raises TimeLimitError, CrashedError, BadModelOutputError."""
         command = [self._program, "stdin", "stdout", "-l", "+".join(self._models), "tsv"]
         table = _output(command, _pgm(pixels), limit_s=self._limit_s)
-        return recognised(table.decode(errors="replace"))
+        return parse_table(table.decode(errors="replace"))
 
 
 def _models(languages: Sequence[str], installed: Sequence[str]) -> list[str]:
@@ -142,7 +142,7 @@ def _word(row: Sequence[str]) -> _Word:
     return _Word((row[2], row[3], row[4]), left, top, width, height, confidence, row[11].strip())
 
 
-def recognised(table: str) -> Recognised:
+def parse_table(table: str) -> RecognisedLines:
     """What a table in Tesseract's TSV format holds, a word an entry. Raises BadModelOutputError."""
     try:
         rows = [row for row in csv.reader(table.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE) if row]
@@ -151,8 +151,8 @@ def recognised(table: str) -> Recognised:
         raise BadModelOutputError("Tesseract answered with something that is no table of words") from error
     words = [word for word in words if word.text and word.confidence >= 0]
     if not words:
-        return Recognised([], np.zeros((0, 4, 2), np.float32), np.zeros(0, np.float32))
-    return Recognised(
+        return RecognisedLines([], np.zeros((0, 4, 2), np.float32), np.zeros(0, np.float32))
+    return RecognisedLines(
         [word.text for word in words],
         _corners(words),
         np.clip(np.array([word.confidence / 100 for word in words], np.float32), 0, 1, dtype=np.float32),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from docmill.reading.pdf.pdf_file import PdfDocument, PdfPage, raw
-from docmill.reading.pdf.text_runs import NOTHING, Stretches, stretches
+from docmill.reading.pdf.text_runs import NO_RUNS, TextRuns, certain_runs
 
 CHECKED, UNCHECKED = "☒", "☐"
 """Marks of check boxes and radio buttons."""
@@ -34,7 +34,7 @@ Rectangle: TypeAlias = tuple[float, float, float, float]
 PlacedWord: TypeAlias = tuple[str, Rectangle]
 
 
-class Field(NamedTuple):
+class FormField(NamedTuple):
     """One value and where it belongs: points, unrotated page, origin top left.
 
     font_size: 0 if the field leaves it open. cells: of a comb, 0 of any other.
@@ -56,20 +56,20 @@ def is_dynamic(document: PdfDocument, page: PdfPage) -> bool:
     return bool(document.get_formtype() == raw.FORMTYPE_XFA_FULL and not raw.FPDFPage_GetAnnotCount(page))
 
 
-def values(found: Sequence[Field]) -> Stretches:
+def values(found: Sequence[FormField]) -> TextRuns:
     """The values as words in their boxes, each line of a value a stretch."""
     lines = [line for field in found for line in lines_of(field)]
     if not lines:
-        return NOTHING
+        return NO_RUNS
     boxes = np.array([box for line in lines for _, box in line], np.float32)
     owners = np.repeat(np.arange(len(lines), dtype=np.int32), [len(line) for line in lines])
-    return stretches([text for line in lines for text, _ in line], boxes, owners)
+    return certain_runs([text for line in lines for text, _ in line], boxes, owners)
 
 
-def fields(page: PdfPage) -> list[Field]:
+def fields(page: PdfPage) -> list[FormField]:
     """Every value that the page shows: fields that are filled, boxes ticked or not, free text."""
     count = min(raw.FPDFPage_GetAnnotCount(page), MAX_ANNOTATIONS)
-    found: list[Field] = []
+    found: list[FormField] = []
     for index in range(count):
         with _annotation(page, index) as annotation:
             if annotation and not raw.FPDFAnnot_GetFlags(annotation) & SHOWN_NOWHERE:
@@ -87,7 +87,7 @@ def _annotation(page: PdfPage, index: int) -> Generator[Annotation]:
             raw.FPDFPage_CloseAnnot(annotation)
 
 
-def _read(page: PdfPage, annotation: Annotation) -> list[Field]:
+def _read(page: PdfPage, annotation: Annotation) -> list[FormField]:
     box = _box(page, annotation)
     if box is None:
         return []
@@ -96,16 +96,16 @@ def _read(page: PdfPage, annotation: Annotation) -> list[Field]:
         note = _string(
             lambda buffer, size: raw.FPDFAnnot_GetStringValue(annotation, b"Contents", buffer, size)
         )
-        return [Field(note, box, multiline=True)] if note.strip() else []
+        return [FormField(note, box, multiline=True)] if note.strip() else []
     if subtype == raw.FPDF_ANNOT_WIDGET and page.formenv:
         return _widget(page.formenv, annotation, box)
     return []
 
 
-def _widget(form: Any, annotation: Annotation, box: Rectangle) -> list[Field]:  # noqa: ANN401 - PDFium's
+def _widget(form: Any, annotation: Annotation, box: Rectangle) -> list[FormField]:  # noqa: ANN401 - PDFium's
     kind = raw.FPDFAnnot_GetFormFieldType(form, annotation)
     if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
-        return [Field(CHECKED if raw.FPDFAnnot_IsChecked(form, annotation) else UNCHECKED, box)]
+        return [FormField(CHECKED if raw.FPDFAnnot_IsChecked(form, annotation) else UNCHECKED, box)]
     if kind in (raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX):
         chosen = _chosen(form, annotation)
         value, flags = "\n".join(chosen), MULTILINE if len(chosen) > 1 else 0
@@ -124,7 +124,7 @@ def _widget(form: Any, annotation: Annotation, box: Rectangle) -> list[Field]:  
     raw.FPDFAnnot_GetFontSize(form, annotation, size)
     cells = int(_number(annotation, b"MaxLen")) if flags & COMB else 0
     return [
-        Field(
+        FormField(
             value, box, size.value, int(_number(annotation, b"Q")), cells, multiline=bool(flags & MULTILINE)
         )
     ]
@@ -170,7 +170,7 @@ def _box(page: PdfPage, annotation: Annotation) -> Rectangle | None:
     return (x0, y0, x1, y1) if x1 - x0 > 1 and y1 - y0 > 1 else None
 
 
-def lines_of(field: Field) -> list[list[PlacedWord]]:
+def lines_of(field: FormField) -> list[list[PlacedWord]]:
     """The words of a field line by line, about where a viewer would set them."""
     if field.cells > 0:
         return [line] if (line := _comb(field)) else []
@@ -214,7 +214,7 @@ def _set(text: str, box: Rectangle, size: float, alignment: int) -> list[PlacedW
     return words
 
 
-def _comb(field: Field) -> list[PlacedWord]:
+def _comb(field: FormField) -> list[PlacedWord]:
     """Each letter in its cell; cells left empty part words."""
     x0, y0, x1, y1 = field.box
     cell = (x1 - x0) / max(field.cells, len(field.value))

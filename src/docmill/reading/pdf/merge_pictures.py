@@ -23,7 +23,7 @@ class FigurePlace(NamedTuple):
     box: Box
 
 
-def with_figure(page: Page, place: FigurePlace, seen: Page) -> Page:
+def merge_figure(page: Page, place: FigurePlace, seen: Page) -> Page:
     """The page with the words that were seen in its figure, in reading order."""
     if seen.source == "none":
         return _remarked(page, UNREAD.format(reason=seen.problem))
@@ -52,7 +52,7 @@ def _remarked(page: Page, problem: str) -> Page:
 
 def _lying(boxes: NDArray[np.float32], turn: int, within: Box) -> NDArray[np.float32]:
     """Boxes of a figure that was turned for reading, on the page that shows it unturned."""
-    back = text_runs.turned(boxes, np.ones(2, np.float32), -turn % 360)
+    back = text_runs.turn_boxes(boxes, np.ones(2, np.float32), -turn % 360)
     size = np.array([within.x1 - within.x0, within.y1 - within.y0] * 2, np.float32)
     corner = np.array([within.x0, within.y0] * 2, np.float32)
     return np.clip(back * size + corner, 0, 1).astype(np.float32)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from docmill.model.document import Page, Words
 from docmill.reading.pdf import text_runs
 from docmill.reading.pdf.form_fields import CHECKED, UNCHECKED
-from docmill.reading.pdf.page_pictures import letters, looked_at
+from docmill.reading.pdf.page_objects import letter_centres, render_gray
 from docmill.reading.pdf.pdf_file import PdfPage
-from docmill.reading.pdf.text_layer import INSIDE, Layer, page_of, read_layer
-from docmill.reading.pdf.text_runs import NOTHING, Stretches, covered_share
+from docmill.reading.pdf.text_layer import INSIDE, Layer, page_from_layer, read_layer
+from docmill.reading.pdf.text_runs import NO_RUNS, TextRuns, covered_share
 from docmill.reading.text.quality import texts_quality
 
 SAMPLE = 25
@@ -34,7 +34,7 @@ TOUCHED = 0.3
 """Of a recognised word: with so much in common it is the same as one that the file holds."""
 
 
-def layer_of(page: PdfPage, number: int) -> Layer:
+def read_sound_layer(page: PdfPage, number: int) -> Layer:
     """What the file says of the page; text that makes no sense is set apart as doubtful.
 
     Fonts may show letters and call them by others: then what is seen is text and what is stored is not.
@@ -44,22 +44,22 @@ def layer_of(page: PdfPage, number: int) -> Layer:
     texts = texts[:: max(1, len(texts) // SAMPLE)]
     if layer.missing == "everything" or not texts or believability(texts) > NONSENSE:
         return layer
-    doubtful = text_runs.joined([layer.upright, *layer.sideways])
-    return layer._replace(upright=NOTHING, sideways=(), scanned=doubtful, missing="everything")
+    doubtful = text_runs.concatenate_runs([layer.upright, *layer.sideways])
+    return layer._replace(upright=NO_RUNS, sideways=(), scanned=doubtful, missing="everything")
 
 
 def text_page(page: PdfPage, number: int) -> Page | None:
     """The page by its own text, or None if it must be recognised, too."""
-    layer = layer_of(page, number)
+    layer = read_sound_layer(page, number)
     quality = 1.0
     if layer.scanned.texts:
-        layer, quality = judged(page, layer)
-    return page_of(layer, quality=quality) if layer.missing == "nothing" else None
+        layer, quality = judge_layer(page, layer)
+    return page_from_layer(layer, quality=quality) if layer.missing == "nothing" else None
 
 
-def judged(page: PdfPage, layer: Layer) -> tuple[Layer, float]:
+def judge_layer(page: PdfPage, layer: Layer) -> tuple[Layer, float]:
     """The layer, nothing missing from it if the old reading is good; and the quality of what it says."""
-    words = text_runs.arranged(layer.scanned, layer.size)
+    words = text_runs.arrange_runs(layer.scanned, layer.size)
     sound = believability(words.texts)
     if sound < BELIEVABLE or (missed := _uncovered(page, layer, words)) > UNCOVERED:
         return layer, sound
@@ -76,8 +76,8 @@ def believability(texts: Sequence[str]) -> float:
 
 def _uncovered(page: PdfPage, layer: Layer, words: Words) -> float:
     """The share of what looks like letters that stands in no word."""
-    gray = looked_at(page, rotation=layer.rotation)
-    spots = letters(gray)
+    gray = render_gray(page, rotation=layer.rotation)
+    spots = letter_centres(gray)
     if not len(spots):
         return 0.0
     height, width = gray.shape
@@ -87,37 +87,37 @@ def _uncovered(page: PdfPage, layer: Layer, words: Words) -> float:
     return float(1 - covered[spots[:, 1], spots[:, 0]].mean())
 
 
-def completed(layer: Layer, seen: Page) -> Page:
+def merge_reading(layer: Layer, seen: Page) -> Page:
     """One page from what the file says and what was recognised, without anything twice.
 
     What the file says for sure stays. An old reading stays if it has more believable text, measured as
     characters times their believability squared: few good words are worth more than many bad ones.
     """
     if seen.source == "none":
-        return replace(page_of(layer), problem=seen.problem) if _has_words(layer) else seen
+        return replace(page_from_layer(layer), problem=seen.problem) if _has_words(layer) else seen
     turn = (seen.rotation - layer.rotation) % 360
-    sure = text_runs.joined([layer.upright, *layer.sideways]).turned(layer.size, turn)
+    sure = text_runs.concatenate_runs([layer.upright, *layer.sideways]).turned(layer.size, turn)
     old = layer.scanned.turned(layer.size, turn)
     if not sure.texts and not old.texts:
         return seen
     size = layer.size[::-1] if turn % 180 else layer.size
     if layer.missing == "gaps":
         found = _standing_in(
-            text_runs.of_words(seen.words, size), text_runs.turned(layer.gaps, layer.size, turn)
+            text_runs.runs_of_words(seen.words, size), text_runs.turn_boxes(layer.gaps, layer.size, turn)
         )
         return _combined(seen, sure, found, size)
-    words = text_runs.arranged(old, size)
-    if yielded(words) > yielded(seen.words):
+    words = text_runs.arrange_runs(old, size)
+    if believable_amount(words) > believable_amount(seen.words):
         seen = replace(seen, words=words, source="text", quality=believability(words.texts), engine=None)
-    filled = text_runs.turned(layer.filled, layer.size, turn)
+    filled = text_runs.turn_boxes(layer.filled, layer.size, turn)
     return (
-        _combined(seen, sure, text_runs.of_words(seen.words, size), size, filled=filled)
+        _combined(seen, sure, text_runs.runs_of_words(seen.words, size), size, filled=filled)
         if sure.texts
         else seen
     )
 
 
-def yielded(words: Words) -> float:
+def believable_amount(words: Words) -> float:
     """How much believable text a reading brings."""
     return sum(map(len, words.texts)) * believability(words.texts) ** 2
 
@@ -126,25 +126,25 @@ def _has_words(layer: Layer) -> bool:
     return bool(layer.upright.texts or layer.sideways or layer.scanned.texts)
 
 
-def _standing_in(found: Stretches, places: text_runs.Boxes) -> Stretches:
+def _standing_in(found: TextRuns, places: text_runs.Boxes) -> TextRuns:
     return found.only(np.flatnonzero(covered_share(found.boxes, places) > INSIDE).tolist())
 
 
 def _combined(
     seen: Page,
-    sure: Stretches,
-    found: Stretches,
+    sure: TextRuns,
+    found: TextRuns,
     size: NDArray[np.float32],
     filled: text_runs.Boxes | None = None,
 ) -> Page:
     """The page with both, what was found where the file's own words stand left out."""
     known = sure.boxes if filled is None else np.concatenate([sure.boxes, filled])
     new = found.only(np.flatnonzero(covered_share(found.boxes, known) < TOUCHED).tolist())
-    both = text_runs.joined([sure, new])
+    both = text_runs.concatenate_runs([sure, new])
     share = len(sure.texts) / max(1, len(both.texts))
     return replace(
         seen,
-        words=text_runs.arranged(both, size),
+        words=text_runs.arrange_runs(both, size),
         source="text" if share > 1 - INSIDE else seen.source,
         quality=share + (1 - share) * seen.quality,
     )

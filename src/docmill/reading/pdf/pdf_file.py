@@ -45,7 +45,7 @@ logging.getLogger("pypdfium2").setLevel(logging.ERROR)  # it warns of what it ca
 
 
 @contextmanager
-def opened(path: Path, passwords: Sequence[str] = ()) -> Generator[PdfDocument]:
+def open_document(path: Path, passwords: Sequence[str] = ()) -> Generator[PdfDocument]:
     """The document, with its form if it has one. Raises EncryptedError, CorruptError."""
     document = _document(path, passwords)
     try:
@@ -82,12 +82,12 @@ def _loaded(path: Path, password: str | None) -> PdfDocument:
 def _repaired(path: Path, passwords: Sequence[str], reason: pypdfium2.PdfiumError) -> PdfDocument:
     """What qpdf makes of a file that PDFium cannot open."""
     try:
-        return pdfium.PdfDocument(decrypted(path, passwords))
+        return pdfium.PdfDocument(decrypt(path, passwords))
     except (CorruptError, pypdfium2.PdfiumError) as error:
         raise CorruptError(BEYOND_REPAIR) from (error if isinstance(error, CorruptError) else reason)
 
 
-def decrypted(path: Path, passwords: Sequence[str]) -> bytes:
+def decrypt(path: Path, passwords: Sequence[str]) -> bytes:
     """The document without its encryption, otherwise the same. Raises EncryptedError, CorruptError."""
     import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
 
@@ -111,7 +111,7 @@ def excerpt(path: Path, passwords: Sequence[str], first: int, last: int) -> byte
 
     file = io.BytesIO()
     try:
-        with pikepdf.open(io.BytesIO(decrypted(path, passwords))) as document, pikepdf.new() as part:
+        with pikepdf.open(io.BytesIO(decrypt(path, passwords))) as document, pikepdf.new() as part:
             part.pages.extend(document.pages[first - 1 : last])
             part.save(file, deterministic_id=True)
     except (pikepdf.PdfError, *MALFORMED) as error:
@@ -119,7 +119,7 @@ def excerpt(path: Path, passwords: Sequence[str], first: int, last: int) -> byte
     return file.getvalue()
 
 
-def spoilt(path: Path, numbers: Iterable[int], passwords: Sequence[str]) -> list[int]:
+def unreadable_pages(path: Path, numbers: Iterable[int], passwords: Sequence[str]) -> list[int]:
     """Those of these pages whose contents cannot be made out, which PDFium shows as empty paper."""
     import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
 
@@ -162,7 +162,7 @@ def _had_contents(page: Any) -> bool:  # noqa: ANN401 - pikepdf's
 
 
 @contextmanager
-def opened_page(document: PdfDocument, page_number: int) -> Generator[PdfPage]:
+def open_page(document: PdfDocument, page_number: int) -> Generator[PdfPage]:
     """One page. Raises CorruptError, also for what PDFium finds wrong with it later."""
     try:
         with contextlib.closing(document[page_number - 1]) as page:

@@ -24,7 +24,7 @@ def address(function_or_handle: Any) -> int:  # noqa: ANN401 - ctypes' pointers 
     return ctypes.cast(function_or_handle, ctypes.c_void_p).value or 0
 
 
-def unconverted(function: Any, result: type, *arguments: type) -> Call:  # noqa: ANN401 - as above
+def raw_function(function: Any, result: type, *arguments: type) -> Call:  # noqa: ANN401 - as above
     """A function of PDFium's that takes addresses, and numbers, as plain integers."""
     return ctypes.CFUNCTYPE(result, *arguments)(address(function))
 
@@ -50,11 +50,11 @@ MANY_SWAPPED = 0.5
 INVISIBLE = 3
 """Text render mode, ISO 32000-1, 9.3.6."""
 
-_loose_box = unconverted(raw.FPDFText_GetLooseCharBox, c_int, Pointer, c_int, Pointer)
-_is_generated = unconverted(raw.FPDFText_IsGenerated, c_int, Pointer, c_int)
-_has_no_unicode = unconverted(raw.FPDFText_HasUnicodeMapError, c_int, Pointer, c_int)
-_object_of = unconverted(raw.FPDFText_GetTextObject, Pointer, Pointer, c_int)
-_render_mode = unconverted(raw.FPDFTextObj_GetTextRenderMode, c_int, Pointer)
+_loose_box = raw_function(raw.FPDFText_GetLooseCharBox, c_int, Pointer, c_int, Pointer)
+_is_generated = raw_function(raw.FPDFText_IsGenerated, c_int, Pointer, c_int)
+_has_no_unicode = raw_function(raw.FPDFText_HasUnicodeMapError, c_int, Pointer, c_int)
+_object_of = raw_function(raw.FPDFText_GetTextObject, Pointer, Pointer, c_int)
+_render_mode = raw_function(raw.FPDFTextObj_GetTextRenderMode, c_int, Pointer)
 
 
 class Characters(NamedTuple):
@@ -83,7 +83,7 @@ class Characters(NamedTuple):
         )
 
 
-def characters_of(text: PdfTextPage, page: PdfPage) -> Characters:
+def read_characters(text: PdfTextPage, page: PdfPage) -> Characters:
     """Every printing character of a page."""
     count = text.count_chars()
     codes = _codes(text, count)
@@ -144,7 +144,7 @@ def _boxes(text: PdfTextPage, page: PdfPage, indices: NDArray[np.intp]) -> NDArr
     return np.nan_to_num(np.stack([x[:, 0], y[:, 0], x[:, 1], y[:, 1]], axis=1))
 
 
-def garbled(text: PdfTextPage, characters: Characters) -> tuple[NDArray[np.bool_], float]:
+def find_garbled(text: PdfTextPage, characters: Characters) -> tuple[NDArray[np.bool_], float]:
     """The characters that stand for no known letter, and their share with those of which a sample tells."""
     codes = characters.codes
     meaningless = within(codes, PRIVATE) | (codes == UNKNOWN) | (codes < FIRST_PRINTING)
@@ -156,7 +156,7 @@ def garbled(text: PdfTextPage, characters: Characters) -> tuple[NDArray[np.bool_
     return meaningless, max(float(meaningless.mean()), unmapped / len(sample))
 
 
-def invisible(text: PdfTextPage, characters: Characters) -> NDArray[np.bool_]:
+def find_invisible(text: PdfTextPage, characters: Characters) -> NDArray[np.bool_]:
     """The characters that are only there to be found, such as those under a scan.
 
     A sample is asked first: text that is shown is shown throughout on nearly every page.

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from docmill.model.document import Page, letters_and_digits
 from docmill.reading.pdf import form_fields, text_runs
-from docmill.reading.pdf.page_pictures import Pictures, holding_text, pictures
+from docmill.reading.pdf.page_objects import PagePictures, find_pictures, show_text
 from docmill.reading.pdf.pdf_file import PdfPage, PdfTextPage, raw
-from docmill.reading.pdf.pdfium import SAMPLE, Characters, characters_of, garbled, invisible
-from docmill.reading.pdf.text_runs import NOTHING, Boxes, Stretches, covered_share, turned
+from docmill.reading.pdf.pdfium import SAMPLE, Characters, find_garbled, find_invisible, read_characters
+from docmill.reading.pdf.text_runs import NO_RUNS, Boxes, TextRuns, covered_share, turn_boxes
 
 UPRIGHT = 0.5
 """Share of neighbours that follow each other from left to right on a page that stands upright."""
@@ -43,11 +43,11 @@ class Layer(NamedTuple):
     number: int
     size: NDArray[np.float32]
     rotation: int
-    upright: Stretches = NOTHING
-    sideways: tuple[Stretches, ...] = ()
-    scanned: Stretches = NOTHING
-    gaps: Boxes = NOTHING.boxes
-    filled: Boxes = NOTHING.boxes
+    upright: TextRuns = NO_RUNS
+    sideways: tuple[TextRuns, ...] = ()
+    scanned: TextRuns = NO_RUNS
+    gaps: Boxes = NO_RUNS.boxes
+    filled: Boxes = NO_RUNS.boxes
     missing: Missing = "nothing"
 
 
@@ -68,14 +68,14 @@ def _layer(text: PdfTextPage, page: PdfPage, number: int, size: NDArray[np.float
     bare = Layer(number, displayed(size, stored), stored)
     if not raw.FPDFPage_CountObjects(page):
         return bare
-    characters = characters_of(text, page)
+    characters = read_characters(text, page)
     if not len(characters.codes):
         return bare._replace(missing="everything")
-    meaningless, share = garbled(text, characters)
+    meaningless, share = find_garbled(text, characters)
     if share > MAX_GARBAGE:
         return bare._replace(missing="everything")
     rotation = _rotation(text, page, characters)
-    shown = pictures(page)
+    shown = find_pictures(page)
     hidden, scanned = _unseen(text, characters, shown)
     upright, sideways = _stretches(
         text, characters.only(~hidden) if hidden.any() else characters, size, rotation
@@ -83,23 +83,23 @@ def _layer(text: PdfTextPage, page: PdfPage, number: int, size: NDArray[np.float
     layer = Layer(number, displayed(size, rotation), rotation, upright, sideways)
     if scanned.any():
         under, beside = _stretches(text, characters.only(scanned), size, rotation)
-        return layer._replace(scanned=text_runs.joined([under, *beside]), missing="everything")
+        return layer._replace(scanned=text_runs.concatenate_runs([under, *beside]), missing="everything")
     unknown = characters.boxes[_in_runs(meaningless)]
     gaps = np.concatenate([_unread(page, shown.boxes, characters, size), unknown])
     if not len(gaps):
         return layer
-    return layer._replace(gaps=turned(gaps, size, rotation), missing="gaps")
+    return layer._replace(gaps=turn_boxes(gaps, size, rotation), missing="gaps")
 
 
 def _unseen(
-    text: PdfTextPage, characters: Characters, shown: Pictures
+    text: PdfTextPage, characters: Characters, shown: PagePictures
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Characters that nobody sees, and those of them that repeat what a picture shows.
 
     Text drawn before the picture that covers it is unseen, too. The rest is there to be found by machines
     alone, and is not what the page says.
     """
-    hidden = invisible(text, characters)
+    hidden = find_invisible(text, characters)
     hidden |= _over(characters.boxes, shown.boxes[shown.over_text]) > INSIDE
     if not hidden.any():
         return hidden, hidden
@@ -123,38 +123,40 @@ def _unread(page: PdfPage, shown: Boxes, characters: Characters, size: NDArray[n
     large = shown[areas > LARGE_SHARE]
     bare = [(covered_share(characters.boxes, picture[None]) > INSIDE).sum() < FEW for picture in large]
     large = large[np.array(bare, np.bool_)]
-    return large[holding_text(page, large)] if len(large) else large
+    return large[show_text(page, large)] if len(large) else large
 
 
 def _stretches(
     text: PdfTextPage, characters: Characters, size: NDArray[np.float32], rotation: int
-) -> tuple[Stretches, tuple[Stretches, ...]]:
+) -> tuple[TextRuns, tuple[TextRuns, ...]]:
     """The words that stand upright on the turned page, and the others by the turn they would need."""
-    boxes, shown = turned(characters.boxes, size, rotation), displayed(size, rotation)
+    boxes, shown = turn_boxes(characters.boxes, size, rotation), displayed(size, rotation)
     suspects = _suspects(characters, boxes)
     if not suspects.any():
         return _printed(characters, boxes, shown), ()
     turns = np.zeros(len(boxes), np.intp)
     turns[suspects] = (_turns(text, characters.indices[suspects]) - rotation) % 360
-    found: dict[int, Stretches] = {}
+    found: dict[int, TextRuns] = {}
     for turn in np.unique(turns).tolist():
         here = turns == turn
         sheet = displayed(shown, turn)
-        part = _printed(characters.only(here), turned(boxes[here], shown, turn), sheet)
+        part = _printed(characters.only(here), turn_boxes(boxes[here], shown, turn), sheet)
         found[turn] = part.turned(sheet, -turn % 360)
-    return found.pop(0, NOTHING), tuple(part for part in found.values() if part.texts)
+    return found.pop(0, NO_RUNS), tuple(part for part in found.values() if part.texts)
 
 
-def _printed(characters: Characters, boxes: Boxes, sheet: NDArray[np.float32]) -> Stretches:
+def _printed(characters: Characters, boxes: Boxes, sheet: NDArray[np.float32]) -> TextRuns:
     """The words on a sheet of this size, each once."""
-    return text_runs.without_doubles(text_runs.inside(text_runs.of_characters(characters, boxes), sheet))
+    return text_runs.without_doubles(
+        text_runs.inside_page(text_runs.runs_of_characters(characters, boxes), sheet)
+    )
 
 
 def _suspects(characters: Characters, boxes: Boxes) -> NDArray[np.bool_]:
     """Letters of which each stands close to the last, but not to its right."""
     extent = (boxes[:, 2:] - boxes[:, :2]).max(axis=1)[1:, None] * STRIDE
     steps = np.diff(boxes[:, :2] + boxes[:, 2:], axis=0) / 2
-    close = (np.abs(steps) <= extent).all(axis=1) & ~text_runs.leftwards(characters.codes)
+    close = (np.abs(steps) <= extent).all(axis=1) & ~text_runs.is_leftwards(characters.codes)
     astray = close & ((steps[:, 0] < 0) | (np.abs(steps[:, 1]) > np.abs(steps[:, 0])))
     suspects = np.zeros(len(boxes), np.bool_)
     runs = _in_runs(astray)
@@ -183,7 +185,7 @@ def _turns(text: PdfTextPage, indices: NDArray[np.intp]) -> NDArray[np.intp]:
 def _rotation(text: PdfTextPage, page: PdfPage, characters: Characters) -> int:
     """Degrees clockwise by which the page must be turned for its text to stand upright."""
     stored = page.get_rotation()
-    centres = (turned(characters.boxes, np.zeros(2, np.float32), stored)).reshape(-1, 2, 2).mean(axis=1)
+    centres = (turn_boxes(characters.boxes, np.zeros(2, np.float32), stored)).reshape(-1, 2, 2).mean(axis=1)
     steps = np.diff(centres, axis=0)
     forward = steps[:, 0] > np.abs(steps[:, 1])
     if not len(steps) or forward.mean() >= UPRIGHT:
@@ -197,7 +199,7 @@ def _with_fields(layer: Layer, page: PdfPage, size: NDArray[np.float32]) -> Laye
     found = form_fields.fields(page)
     if not found:
         return layer
-    boxes = turned(np.array([field.box for field in found], np.float32), size, layer.rotation)
+    boxes = turn_boxes(np.array([field.box for field in found], np.float32), size, layer.rotation)
     printed = _texts_in(layer.upright, boxes)
     new = [
         index
@@ -205,10 +207,10 @@ def _with_fields(layer: Layer, page: PdfPage, size: NDArray[np.float32]) -> Laye
         if not (value := letters_and_digits(field.value)) or value not in text
     ]
     values = form_fields.values([found[index]._replace(box=tuple(boxes[index].tolist())) for index in new])
-    return layer._replace(upright=text_runs.joined([layer.upright, values]), filled=boxes[new])
+    return layer._replace(upright=text_runs.concatenate_runs([layer.upright, values]), filled=boxes[new])
 
 
-def _texts_in(printed: Stretches, boxes: Boxes) -> list[str]:
+def _texts_in(printed: TextRuns, boxes: Boxes) -> list[str]:
     """The letters and digits that stand in each of the boxes."""
     inside = [covered_share(printed.boxes, box[None]) > INSIDE for box in boxes]
     return [
@@ -222,9 +224,9 @@ def displayed(size: NDArray[np.float32], rotation: int) -> NDArray[np.float32]:
     return size[::-1] if rotation % 180 else size
 
 
-def page_of(layer: Layer, *, quality: float = 1.0) -> Page:
+def page_from_layer(layer: Layer, *, quality: float = 1.0) -> Page:
     """The page by its own text alone."""
-    upright = text_runs.joined([layer.upright, layer.scanned])
-    words = text_runs.arranged(upright, layer.size, layer.sideways)
+    upright = text_runs.concatenate_runs([layer.upright, layer.scanned])
+    words = text_runs.arrange_runs(upright, layer.size, layer.sideways)
     width, height = layer.size.tolist()
     return Page(layer.number, width, height, words, source="text", quality=quality, rotation=layer.rotation)

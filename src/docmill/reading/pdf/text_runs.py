@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.model.document import Words
-from docmill.reading.layout.reading_order import arrange
+from docmill.reading.layout.reading_order import arrange_words
 from docmill.reading.pdf.pdfium import Characters, within
 
 WORD_GAP = 0.15
@@ -34,7 +34,7 @@ LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", 
 Boxes = NDArray[np.float32]
 
 
-class Stretches(NamedTuple):
+class TextRuns(NamedTuple):
     """texts, boxes: of words, in points of the displayed page. owners: the stretch of each, never decreasing.
 
     spans: shape (m, 4), the box around each stretch. confidences: of each word.
@@ -46,11 +46,11 @@ class Stretches(NamedTuple):
     spans: Boxes
     confidences: NDArray[np.float32]
 
-    def only(self, kept: Sequence[int]) -> "Stretches":
+    def only(self, kept: Sequence[int]) -> "TextRuns":
         """The words with these indices, in order."""
         chosen = np.array(kept, np.intp)
         spans, owners = np.unique(self.owners[chosen], return_inverse=True)
-        return Stretches(
+        return TextRuns(
             [self.texts[word] for word in kept],
             self.boxes[chosen],
             owners.astype(np.int32),
@@ -58,19 +58,19 @@ class Stretches(NamedTuple):
             self.confidences[chosen],
         )
 
-    def turned(self, size: NDArray[np.float32], rotation: int) -> "Stretches":
-        """The same on the page of `size` after it is turned; see `turned`."""
+    def turned(self, size: NDArray[np.float32], rotation: int) -> "TextRuns":
+        """The same on the page of `size` after it is turned; see `turn_boxes`."""
         return self._replace(
-            boxes=turned(self.boxes, size, rotation), spans=turned(self.spans, size, rotation)
+            boxes=turn_boxes(self.boxes, size, rotation), spans=turn_boxes(self.spans, size, rotation)
         )
 
 
-def stretches(texts: list[str], boxes: Boxes, owners: NDArray[np.int32]) -> Stretches:
+def certain_runs(texts: list[str], boxes: Boxes, owners: NDArray[np.int32]) -> TextRuns:
     """Words of which nobody doubts."""
-    return Stretches(texts, boxes, owners, around(boxes, owners), np.ones(len(texts), np.float32))
+    return TextRuns(texts, boxes, owners, union_boxes(boxes, owners), np.ones(len(texts), np.float32))
 
 
-NOTHING = Stretches(
+NO_RUNS = TextRuns(
     [],
     np.zeros((0, 4), np.float32),
     np.zeros(0, np.int32),
@@ -79,7 +79,7 @@ NOTHING = Stretches(
 )
 
 
-def turned(boxes: Boxes, size: NDArray[np.float32], rotation: int) -> Boxes:
+def turn_boxes(boxes: Boxes, size: NDArray[np.float32], rotation: int) -> Boxes:
     """Boxes on a page of `size` (width, height) after it is turned clockwise by `rotation` degrees."""
     x0, y0, x1, y1 = boxes.T
     width, height = size
@@ -92,10 +92,10 @@ def turned(boxes: Boxes, size: NDArray[np.float32], rotation: int) -> Boxes:
     return np.stack(columns, axis=1)
 
 
-def joined(parts: Sequence[Stretches]) -> Stretches:
+def concatenate_runs(parts: Sequence[TextRuns]) -> TextRuns:
     """All of them, those of the first before those of the next."""
     offsets = np.cumsum([0, *(len(part.spans) for part in parts[:-1])])
-    return Stretches(
+    return TextRuns(
         [text for part in parts for text in part.texts],
         np.concatenate([part.boxes for part in parts]),
         np.concatenate([part.owners + offset for part, offset in zip(parts, offsets, strict=True)]).astype(
@@ -106,22 +106,22 @@ def joined(parts: Sequence[Stretches]) -> Stretches:
     )
 
 
-def of_characters(characters: Characters, boxes: Boxes) -> Stretches:
+def runs_of_characters(characters: Characters, boxes: Boxes) -> TextRuns:
     """Words from characters whose boxes stand upright."""
     if not len(boxes):
-        return NOTHING
+        return NO_RUNS
     new_stretch, new_word = _breaks(characters, boxes)
     starts = np.flatnonzero(new_word)
     text = characters.codes.astype("<u4").tobytes().decode("utf-32-le")
     bounds = [*starts.tolist(), len(text)]
-    return stretches(
+    return certain_runs(
         [text[start:stop].translate(LIGATURES) for start, stop in pairwise(bounds)],
-        around(boxes, np.cumsum(new_word).astype(np.int32)),
+        union_boxes(boxes, np.cumsum(new_word).astype(np.int32)),
         (np.cumsum(new_stretch) - 1)[starts].astype(np.int32),
     )
 
 
-def around(boxes: Boxes, owners: NDArray[np.integer[Any]]) -> Boxes:
+def union_boxes(boxes: Boxes, owners: NDArray[np.integer[Any]]) -> Boxes:
     """The box around those of each owner, whose boxes follow each other."""
     starts = np.flatnonzero(np.diff(owners, prepend=owners[0] - 1))
     low = np.minimum.reduceat(boxes[:, :2], starts, axis=0)
@@ -134,7 +134,7 @@ def _breaks(characters: Characters, boxes: Boxes) -> tuple[NDArray[np.bool_], ND
     x0, y0, x1, y1 = boxes.T
     height = np.maximum(np.minimum(y1[1:] - y0[1:], y1[:-1] - y0[:-1]), 1e-3)
     common = np.minimum(y1[1:], y1[:-1]) - np.maximum(y0[1:], y0[:-1])
-    to_left = leftwards(characters.codes)
+    to_left = is_leftwards(characters.codes)
     gap = (x0[1:] - x1[:-1]) / height
     gap[to_left] = ((x0[:-1] - x1[1:]) / height)[to_left]
     gap[(np.abs(boxes[1:] - boxes[:-1]) < SAME_GLYPH).all(axis=1)] = 0  # letters of one ligature
@@ -148,7 +148,7 @@ def _breaks(characters: Characters, boxes: Boxes) -> tuple[NDArray[np.bool_], ND
     return stretch, word
 
 
-def leftwards(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
+def is_leftwards(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Whether the way from each character to the next goes from right to left."""
     if not (codes >= RIGHT_TO_LEFT[0].start).any():
         return np.zeros(max(0, len(codes) - 1), np.bool_)
@@ -156,14 +156,14 @@ def leftwards(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
     return marks[1:] & marks[:-1]
 
 
-def inside(stretches: Stretches, size: NDArray[np.float32]) -> Stretches:
+def inside_page(stretches: TextRuns, size: NDArray[np.float32]) -> TextRuns:
     """Without words that stand outside the page."""
     centres = (stretches.boxes[:, :2] + stretches.boxes[:, 2:]) / 2
     kept = ((centres >= 0) & (centres <= size)).all(axis=1)
     return stretches if kept.all() else stretches.only(np.flatnonzero(kept).tolist())
 
 
-def without_doubles(stretches: Stretches) -> Stretches:
+def without_doubles(stretches: TextRuns) -> TextRuns:
     """Without words that are printed a second time over themselves."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for index, text in enumerate(stretches.texts):
@@ -223,23 +223,23 @@ def covered_share(boxes: Boxes, by: Boxes) -> NDArray[np.float32]:
     return (common / np.maximum(area, 1e-6)).astype(np.float32)
 
 
-def of_words(words: Words, size: NDArray[np.float32]) -> Stretches:
+def runs_of_words(words: Words, size: NDArray[np.float32]) -> TextRuns:
     """The words of a page, parted again where a line has a gap."""
     if not words.texts:
-        return NOTHING
+        return NO_RUNS
     boxes = words.boxes * np.tile(size, 2)
     x0, y0, x1, y1 = boxes.T
     gap = (x0[1:] - x1[:-1]) / np.maximum(np.minimum(y1[1:] - y0[1:], y1[:-1] - y0[:-1]), 1e-3)
     begins = np.ones(len(boxes), np.bool_)
     begins[1:] = (np.diff(words.lines) != 0) | (gap > COLUMN_GAP)
     owners = (np.cumsum(begins) - 1).astype(np.int32)
-    return Stretches(list(words.texts), boxes, owners, around(boxes, owners), words.confidences)
+    return TextRuns(list(words.texts), boxes, owners, union_boxes(boxes, owners), words.confidences)
 
 
-def arranged(upright: Stretches, size: NDArray[np.float32], sideways: Sequence[Stretches] = ()) -> Words:
+def arrange_runs(upright: TextRuns, size: NDArray[np.float32], sideways: Sequence[TextRuns] = ()) -> Words:
     """All words in reading order; each stretch that stands sideways is a line of its own after the others."""
     scale = np.tile(size, 2)
-    words = arrange(
+    words = arrange_words(
         upright.spans,
         upright.owners,
         upright.texts,
@@ -251,7 +251,7 @@ def arranged(upright: Stretches, size: NDArray[np.float32], sideways: Sequence[S
     return words
 
 
-def _followed_by(words: Words, part: Stretches, scale: NDArray[np.float32]) -> Words:
+def _followed_by(words: Words, part: TextRuns, scale: NDArray[np.float32]) -> Words:
     lines = part.owners + (words.lines[-1] + 1 if len(words) else 0)
     blocks = part.owners + (words.blocks[-1] + 1 if len(words) else 0)
     return Words(

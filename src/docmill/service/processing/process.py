@@ -30,7 +30,7 @@ from docmill.service.storage.blobs import Blobs
 from docmill.service.store.claims import Claim, Outcome
 from docmill.service.store.database import Database
 from docmill.service.store.findings import StoredFindings, updated
-from docmill.workers.fair_semaphore import on_account_of, telling_of_turns
+from docmill.workers.fair_semaphore import scheduled_for, with_turn_callback
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ class DocumentProcessor:
             journal.on_found = begin = Beginning(folder, lease.note_begun)
             if not steps.reads_in_turns:
                 begin()
-            with on_account_of(claim.tenant_id, claim.document_id), telling_of_turns(begin):
+            with scheduled_for(claim.tenant_id, claim.document_id), with_turn_callback(begin):
                 result = await process(
                     Ref(claim.file_path, claim.file_name),
                     steps,

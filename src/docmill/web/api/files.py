@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from docmill.errors import DocumentError, TransientError
-from docmill.reading.images.kept_scans import shown
+from docmill.reading.images.kept_scans import format_page_numbers
 from docmill.service.store.documents import DocumentRow
 from docmill.web.context import TheVault, Vault, preprocessed_path
 from docmill.web.page_images import WIDTHS_PX, picture_version, placeholder
@@ -103,7 +103,8 @@ async def get_preprocessed(document_id: UUID, vault: TheVault) -> Response:
     if key is None or document is None:
         raise HTTPException(404, "No page of this document was preprocessed to be read.")
     numbers = [page.number for page in document.pages if page.preprocessed]
-    name = f"{row.file_name.rpartition('.')[0] or row.file_name}, preprocessed {shown(numbers)}.pdf"
+    stem = row.file_name.rpartition(".")[0] or row.file_name
+    name = f"{stem}, preprocessed {format_page_numbers(numbers)}.pdf"
     size = await vault.service.blobs.size(key)
     headers = {
         "content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}",
