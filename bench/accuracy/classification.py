@@ -83,7 +83,7 @@ def sources(cases: Sequence[Case]) -> list[str]:
     return [root(one.example.source) for one in cases]
 
 
-def told(found: NDArray[np.float64]) -> NDArray[np.int64]:
+def likeliest_types(found: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the most probable type of each row, or `other` where none reaches the threshold."""
     return np.where(found.max(axis=1) >= SURE, found.argmax(axis=1), OTHER)
 
@@ -182,7 +182,7 @@ def collections_unseen(cases: Sequence[Case], invented: Sequence[Example]) -> No
     examples = [one.example for one in cases]
     scores = held_out(examples, [names.index(one.collection) for one in cases], invented)
     truth = np.array([DOCUMENT_TYPES.index(one.document_type) for one in examples])
-    said = told(shares(scores, 1))
+    said = likeliest_types(shares(scores, 1))
     for name in names:
         own = np.array([one.collection == name for one in cases])
         wrong = Counter(
@@ -202,8 +202,8 @@ def report(cases: Sequence[Case], found: Mapping[str, NDArray[np.float64]], grou
     for part, own in (("real", ~made), ("samples", made), ("all", np.ones_like(made))):
         some = [group for group, mine in zip(groups, own, strict=True) if mine]
         for name, scores in found.items():
-            show(f"{part}, {name}", truth[own], told(scores[own]), some)
-        show_each(truth[own], told(found["both"][own]), some)
+            show(f"{part}, {name}", truth[own], likeliest_types(scores[own]), some)
+        show_each(truth[own], likeliest_types(found["both"][own]), some)
         show_confidence(found["both"][own], truth[own])
 
 

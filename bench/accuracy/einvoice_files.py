@@ -81,14 +81,14 @@ def files() -> list[Path]:
     return sorted(path for folder in folders for path in folder.rglob("*") if path.suffix in (".xml", ".pdf"))
 
 
-def carried(path: Path) -> tuple[Embedded, ...]:
+def embedded_files(path: Path) -> tuple[Embedded, ...]:
     if path.suffix != ".pdf":
         return attachments.in_file(path)
     with pdf_file.open_document(path) as document:
         return attachments.in_pdf(document, path)
 
 
-def shown(path: Path) -> str:
+def relative_name(path: Path) -> str:
     return str(path.relative_to(DATA))
 
 
@@ -107,7 +107,7 @@ def same(said: str | None, got: object) -> bool:
 def score_terms(paths: Sequence[Path]) -> None:
     counts: Counter[str] = Counter()
     for path in paths:
-        for one in carried(path):
+        for one in embedded_files(path):
             try:
                 said, got = expected(one.content), dict(leaves(einvoice(one.content).data))
             except (UnreadableError, etree.XMLSyntaxError):
@@ -123,7 +123,7 @@ def score_terms(paths: Sequence[Path]) -> None:
                 counts["terms"] += 1
                 counts["exact"] += same(text, got.get(term))
                 if not same(text, got.get(term)):
-                    print(f"  {shown(path)} {term}: XML {text!r}, read {got.get(term)!r}")
+                    print(f"  {relative_name(path)} {term}: XML {text!r}, read {got.get(term)!r}")
     print(f"terms: {dict(counts)}")
 
 
@@ -173,7 +173,7 @@ def score_flags(documents: Mapping[Path, Document]) -> None:
         for path in members:
             checks = ", ".join(sorted({failure.check for failure in flagged.get(path, ())}))
             if (path in flagged) is (name == "right"):
-                print(f"  {name}: {shown(path)} {checks or 'not flagged'}")
+                print(f"  {name}: {relative_name(path)} {checks or 'not flagged'}")
         print(f"{name}: {len(flagged)} of {len(members)} flagged")
 
 
@@ -227,7 +227,7 @@ def score_altered(documents: Mapping[Path, Document]) -> None:
     print(f"altered: by the page {caught.total()} of {made.total()}, by page or rule {flagged.total()}")
 
 
-def seen(path: Path, dpi: int, cache: Path) -> Document:
+def recognise_pages(path: Path, dpi: int, cache: Path) -> Document:
     """Recognise the document's pages, drawn at `dpi`, without its XML; results are kept in `cache`."""
     kept = cache / f"{path.stem}-{dpi}.pickle"
     if kept.exists():
@@ -253,7 +253,7 @@ def _drawn(document: Any, number: int, dpi: int) -> bytes:
     return file.getvalue()
 
 
-def spread(paths: Sequence[Path], count: int) -> list[Path]:
+def choose_spread(paths: Sequence[Path], count: int) -> list[Path]:
     """Choose `count` files, one of each folder in turn; always the same ones for the same files."""
     folders: dict[Path, list[Path]] = {}
     for path in paths:
@@ -340,7 +340,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir(), "docmill-einvoices"))
     arguments = parser.parse_args()
     paths = files()
-    read = {path: born_digital(path) for path in paths if path.suffix == ".pdf" and carried(path)}
+    read = {path: born_digital(path) for path in paths if path.suffix == ".pdf" and embedded_files(path)}
     documents = {path: document for path, document in read.items() if document is not None}
     if not arguments.layer:
         score_terms(paths)
@@ -354,9 +354,9 @@ def main() -> None:
     if arguments.visual:
         cache, dpi = arguments.cache, arguments.dpi
         cache.mkdir(parents=True, exist_ok=True)
-        part = spread(chosen, arguments.spread) if arguments.spread else chosen[:: arguments.every]
+        part = choose_spread(chosen, arguments.spread) if arguments.spread else chosen[:: arguments.every]
         drawn = {path: documents[path] for path in part}
-        score_pages(drawn, lambda path: seen(path, dpi, cache), f"visual, {dpi} dpi")
+        score_pages(drawn, lambda path: recognise_pages(path, dpi, cache), f"visual, {dpi} dpi")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import BaseModel
 
-from bench.accuracy.orders_own_schema import FIELDS, SMALL, case, clusters, own_schema
+from bench.accuracy.orders_own_schema import FIELDS, SMALL, group_by_layout, make_case, own_schema
 from bench.arguments import argument_parser
 from bench.data.orders import CACHE, documents, is_right, labels
 from bench.data.shared import load_scorer
@@ -94,7 +94,7 @@ def same(one: object, other: object) -> bool:
     return one == other
 
 
-def taught(schema: Schema, shown: Sequence[Shown]) -> Precedents:
+def corrections_from(schema: Schema, shown: Sequence[Shown]) -> Precedents:
     """Build the corrections from reviewed documents, the latest first."""
     if not shown:
         return Precedents()
@@ -129,9 +129,9 @@ def _sample(
         (document, header(truth), asyncio.run(LearnedExtractor().extract(document, schema)), truth)
         for document, truth in versions(plan, folder)
     ]
-    shown = [_shown(document, schema, truth, read, fields) for document, truth, read, fields in papers]
+    shown = [_reviewed(document, schema, truth, read, fields) for document, truth, read, fields in papers]
     for count in TAUGHT:
-        precedents = taught(schema, shown[:count][::-1])
+        precedents = corrections_from(schema, shown[:count][::-1])
         for document, truth, read, _ in papers[max(TAUGHT) :]:
             found = heeded(document, schema, read, precedents)
             given = {
@@ -155,7 +155,7 @@ def _outcome(wanted: object, found: object) -> str:
     return "missing" if found is None else "wrong" if wanted is not None else "invented"
 
 
-def _shown(
+def _reviewed(
     document: Document, schema: Schema, truth: Mapping[str, Any], read: Extraction, fields: BaseModel
 ) -> Shown:
     places = {
@@ -185,8 +185,10 @@ def orders(cache: Path, seeds: int) -> None:
     for name, document in loaded.items():
         read = asyncio.run(OwnExtractor().extract(document, schema))
         papers.append(Paper(document, truth[name], read, _order(document, schema, truth[name], read, score)))
-    cases = [case(one.document, schema, one.truth, score) for one in papers]
-    layouts = [[papers[index] for index in layout] for layout in clusters(cases) if len(layout) >= SMALL]
+    cases = [make_case(one.document, schema, one.truth, score) for one in papers]
+    layouts = [
+        [papers[index] for index in layout] for layout in group_by_layout(cases) if len(layout) >= SMALL
+    ]
     for count in CORRECTED:
         outcomes: list[tuple[str, str, bool, bool]] = []
         for seed in range(seeds):
@@ -194,10 +196,10 @@ def orders(cache: Path, seeds: int) -> None:
             for layout in layouts:
                 places: list[int] = rng.permutation(len(layout)).tolist()
                 order = [layout[place] for place in places]
-                precedents = taught(schema, [one.shown for one in order[:count]][::-1])
+                precedents = corrections_from(schema, [one.shown for one in order[:count]][::-1])
                 for one in order[count:]:
                     outcomes.extend(_read_again(one, schema, precedents, score))
-        _tell(count, outcomes, seeds)
+        _print_gain(count, outcomes, seeds)
 
 
 def _read_again(
@@ -212,7 +214,7 @@ def _read_again(
         yield one.document.content_hash, field, good, is_right(field, after[field], wanted, score)
 
 
-def _tell(count: int, outcomes: Sequence[tuple[str, str, bool, bool]], seeds: int) -> None:
+def _print_gain(count: int, outcomes: Sequence[tuple[str, str, bool, bool]], seeds: int) -> None:
     print(f"{count} of the layout reviewed, the others (n={len(outcomes) // seeds}, {seeds} draws):")
     means: list[tuple[float, float]] = []
     for field in FIELDS:
@@ -222,7 +224,7 @@ def _tell(count: int, outcomes: Sequence[tuple[str, str, bool, bool]], seeds: in
         broken = sum(before and not after for before, after in found)
         print(f"   {field}: {means[-1][0]:.3f} to {means[-1][1]:.3f}, mended {mended}, broken {broken}")
     before, after = (float(np.mean(one)) for one in zip(*means, strict=True))
-    low, high = _gained(outcomes)
+    low, high = _gain_interval(outcomes)
     print(
         f"   all: untaught {100 * before:.1f}, taught {100 * after:.1f},"
         f" gained {100 * (after - before):+.2f} (95 %: {100 * low:+.2f} to {100 * high:+.2f})",
@@ -230,7 +232,7 @@ def _tell(count: int, outcomes: Sequence[tuple[str, str, bool, bool]], seeds: in
     )
 
 
-def _gained(outcomes: Sequence[tuple[str, str, bool, bool]]) -> tuple[float, float]:
+def _gain_interval(outcomes: Sequence[tuple[str, str, bool, bool]]) -> tuple[float, float]:
     """Return the 95 % interval of the gain, by drawing documents with all their fields."""
     gains: dict[str, list[int]] = defaultdict(list)
     for name, _, before, after in outcomes:

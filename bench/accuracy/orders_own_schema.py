@@ -70,7 +70,9 @@ def own_schema(aliases: Mapping[str, tuple[str, ...]]) -> Schema:
     return schema_of({"title": "adbuy", "type": "object", "properties": properties}, labels=aliases)
 
 
-def extracted(loaded: Mapping[str, Document], schema: Schema, truth: Mapping[str, Any], score: Any) -> Hits:
+def measure_untrained(
+    loaded: Mapping[str, Document], schema: Schema, truth: Mapping[str, Any], score: Any
+) -> Hits:
     """Measure the extractor as it is, with nothing learned."""
     hits: Hits = {field: [] for field in FIELDS}
     seconds: list[float] = []
@@ -85,7 +87,7 @@ def extracted(loaded: Mapping[str, Document], schema: Schema, truth: Mapping[str
     return hits
 
 
-def case(document: Document, schema: Schema, truth: Mapping[str, Any], score: Any) -> Case:
+def make_case(document: Document, schema: Schema, truth: Mapping[str, Any], score: Any) -> Case:
     layout = Layout(document)
     fields = untaught(layout, meanings_of(outline(schema)))
     taught = taught_by(document, fields, truth, conventions(layout))
@@ -100,7 +102,7 @@ def case(document: Document, schema: Schema, truth: Mapping[str, Any], score: An
     return Case(taught, good, found)
 
 
-def told(one: Case, weights: Mapping[str, Weights]) -> dict[str, bool]:
+def right_fields(one: Case, weights: Mapping[str, Weights]) -> dict[str, bool]:
     """Tell for each field whether its best candidate is right."""
     hits: dict[str, bool] = {}
     for path, lesson in one.taught.lessons.items():
@@ -109,7 +111,7 @@ def told(one: Case, weights: Mapping[str, Weights]) -> dict[str, bool]:
     return hits
 
 
-def clusters(cases: Sequence[Case]) -> list[list[int]]:
+def group_by_layout(cases: Sequence[Case]) -> list[list[int]]:
     """Group documents by layout: average linkage on the cosine of the first pages' words."""
     vocabulary = sorted({word for one in cases for word in one.taught.words})
     marks = np.array([[word in one.taught.words for word in vocabulary] for one in cases], np.float64)
@@ -128,7 +130,7 @@ def clusters(cases: Sequence[Case]) -> list[list[int]]:
         groups[pair[1]] += groups.pop(pair[0])
 
 
-def across(cases: Sequence[Case], folds: Sequence[Sequence[int]], seed: int) -> Hits:
+def measure_folds(cases: Sequence[Case], folds: Sequence[Sequence[int]], seed: int) -> Hits:
     """Measure each fold by a model fitted to 70 documents of the others, as `docmill learn` does."""
     hits: Hits = {field: [] for field in FIELDS}
     for fold in folds:
@@ -136,12 +138,14 @@ def across(cases: Sequence[Case], folds: Sequence[Sequence[int]], seed: int) -> 
         order: list[int] = np.random.default_rng(seed).permutation(len(rest))[:TAUGHT].tolist()
         model = learned("adbuy", [cases[rest[index]].taught for index in order])
         for index in fold:
-            for path, good in told(cases[index], weights_for(model, cases[index].taught.words)).items():
+            for path, good in right_fields(
+                cases[index], weights_for(model, cases[index].taught.words)
+            ).items():
                 hits[path].append(good)
     return hits
 
 
-def after(cases: Sequence[Case], layouts: Sequence[Sequence[int]], count: int) -> Hits:
+def measure_after_corrections(cases: Sequence[Case], layouts: Sequence[Sequence[int]], count: int) -> Hits:
     """Measure the rest of each layout after `count` corrected documents of it, with nothing else learned."""
     hits: Hits = {field: [] for field in FIELDS}
     for seed in range(SEEDS):
@@ -153,7 +157,9 @@ def after(cases: Sequence[Case], layouts: Sequence[Sequence[int]], count: int) -
             for index in order[:count]:
                 model = corrected(model, cases[index].taught)
             for index in order[count:]:
-                for path, good in told(cases[index], weights_for(model, cases[index].taught.words)).items():
+                for path, good in right_fields(
+                    cases[index], weights_for(model, cases[index].taught.words)
+                ).items():
                     hits[path].append(good)
     return hits
 
@@ -188,10 +194,15 @@ def main() -> None:
     loaded = dict(documents(arguments.cache))
     truth = {entry["id"]: entry["gold"] for entry in labels() if entry["id"] in loaded}
     plain = own_schema({})
-    show("nothing learned", extracted(loaded, plain, truth, score), len(loaded), score.wilson)
-    show("with aliases", extracted(loaded, own_schema(ALIASES), truth, score), len(loaded), score.wilson)
-    cases = [case(document, plain, truth[name], score) for name, document in loaded.items()]
-    layouts = clusters(cases)
+    show("nothing learned", measure_untrained(loaded, plain, truth, score), len(loaded), score.wilson)
+    show(
+        "with aliases",
+        measure_untrained(loaded, own_schema(ALIASES), truth, score),
+        len(loaded),
+        score.wilson,
+    )
+    cases = [make_case(document, plain, truth[name], score) for name, document in loaded.items()]
+    layouts = group_by_layout(cases)
     sizes = Counter(map(len, layouts))
     print(
         f"{len({one.station for one in cases})} stations, {len(layouts)} layouts of {dict(sizes)} documents"
@@ -199,12 +210,14 @@ def main() -> None:
     large = [layout for layout in layouts if len(layout) >= SMALL]
     small = [index for layout in layouts if len(layout) < SMALL for index in layout]
     folds = [*large, small] if small else large
-    show("70 taught, station not seen", across(cases, by_station(cases, 0), 0), len(cases), score.wilson)
-    show("70 taught, layout not seen", across(cases, folds, 0), len(cases), score.wilson)
+    show(
+        "70 taught, station not seen", measure_folds(cases, by_station(cases, 0), 0), len(cases), score.wilson
+    )
+    show("70 taught, layout not seen", measure_folds(cases, folds, 0), len(cases), score.wilson)
     known = sum(map(len, large))
     for count in (0, 1, 3, 5):
         name = f"{count} of the layout corrected"
-        show(name, after(cases, large, count), known - count * len(large), score.wilson)
+        show(name, measure_after_corrections(cases, large, count), known - count * len(large), score.wilson)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ DRAWS = 400
 SURE = 0.99
 
 
-def given(one: HeldOut, memory: Memory | None = None) -> dict[str, str]:
+def answers(one: HeldOut, memory: Memory | None = None) -> dict[str, str]:
     """Return the answers in the form of the labels."""
     document = one.document.example.document
     found = {path: Finding(answer.value, answer.spans, 1) for path, answer in one.answers.items()}
@@ -111,7 +111,7 @@ def confirmed_before(found: Sequence[HeldOut]) -> dict[int, Memory]:
     return memories
 
 
-def later(found: Sequence[HeldOut]) -> dict[str, dict[str, str]]:
+def answers_of_known_vendors(found: Sequence[HeldOut]) -> dict[str, dict[str, str]]:
     """Return the answers for the second and later receipts of each vendor, the earlier ones confirmed."""
     memory = Memory()
     seen: set[str] = set()
@@ -119,7 +119,7 @@ def later(found: Sequence[HeldOut]) -> dict[str, dict[str, str]]:
     for one in sorted(found, key=lambda one: one.document.example.key):
         example = one.document.example
         if example.vendor in seen:
-            said[example.key] = given(one, memory)
+            said[example.key] = answers(one, memory)
         seen.add(example.vendor)
         memory.add(marks(example.document), example.truth)
     return said
@@ -220,8 +220,8 @@ def main() -> None:
             report(reader, [one for one in some if reader_of[id(one.document)] == reader])
 
     def unseen(reader: str, some: list[HeldOut]) -> None:
-        show(f"{reader}, unseen vendors", score, {_key(one): given(one) for one in some}, truth, groups)
-        show(f"{reader}, second and later of a vendor", score, later(some), truth, groups)
+        show(f"{reader}, unseen vendors", score, {_key(one): answers(one) for one in some}, truth, groups)
+        show(f"{reader}, second and later of a vendor", score, answers_of_known_vendors(some), truth, groups)
         report_confidence(found, lambda one: reader_of[id(one.document)] == reader)
 
     each(unseen, found)
@@ -232,7 +232,7 @@ def main() -> None:
         memories = confirmed_before(known)
 
         def seen(reader: str, some: list[HeldOut]) -> None:
-            said = {_key(one): given(one, memories[one.fold]) for one in some}
+            said = {_key(one): answers(one, memories[one.fold]) for one in some}
             show(f"{reader}, vendors seen and confirmed", score, said, truth, groups)
 
         each(seen, known)

@@ -56,12 +56,12 @@ def cost(document: Document, own: Schema | None) -> Cost:
     return Cost(*(after - before for before, after in itertools.pairwise(at)))
 
 
-def packed(folder: Path, pattern: str) -> Iterator[Document]:
+def transcriptions(folder: Path, pattern: str) -> Iterator[Document]:
     for path in sorted(folder.glob(pattern)):
         yield codec.loads(path.read_bytes())
 
 
-def pickled(folder: Path) -> Iterator[Document]:
+def pickled_documents(folder: Path) -> Iterator[Document]:
     for path in sorted(folder.glob("*.pickle")):
         yield pickle.loads(path.read_bytes())  # noqa: S301 - written by our own benchmark
 
@@ -90,13 +90,13 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1)
     args = parser.parse_args()
     if args.receipts:
-        report("receipts", list(packed(args.receipts, "*.json.zst"))[:: args.every])
+        report("receipts", list(transcriptions(args.receipts, "*.json.zst"))[:: args.every])
     if args.orders:
-        orders = list(packed(args.orders, "*.transcription"))[:: args.every]
+        orders = list(transcriptions(args.orders, "*.transcription"))[:: args.every]
         report("orders, built-in", orders)
         report("orders, a schema of one's own", orders, own_schema({}))
     if args.invoices:
-        report("e-invoices' pages", list(pickled(args.invoices))[:: args.every])
+        report("e-invoices' pages", list(pickled_documents(args.invoices))[:: args.every])
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def _resident(pid: str) -> int:
         return 0
 
 
-def trespasses(log: Path) -> Iterator[tuple[str, str]]:
+def forbidden_calls(log: Path) -> Iterator[tuple[str, str]]:
     """Yield file and call of every forbidden system call of the children, from the log of strace."""
     path = ""
     children: set[str] = set()
@@ -147,11 +147,11 @@ def trespasses(log: Path) -> Iterator[tuple[str, str]]:
         elif process in children:
             if started := _STARTS.search(call):
                 children.add(started[1])
-            elif is_trespass(call.strip()):
+            elif is_forbidden(call.strip()):
                 yield path, call.strip()
 
 
-def is_trespass(call: str) -> bool:
+def is_forbidden(call: str) -> bool:
     name, _, arguments = call.partition("(")
     if name in ("socket", "connect", "bind", "sendmsg", "sendto"):
         return "NULL, 0" not in arguments
@@ -214,12 +214,12 @@ def run(files: list[Path], results: Path) -> None:
                 *command,
             ]
         subprocess.run(command, check=True)
-        for path, trespass in trespasses(log) if log.exists() else ():
-            outcome = known(results).get(path) or Outcome("a process that starts", "", 0, 0)
+        for path, trespass in forbidden_calls(log) if log.exists() else ():
+            outcome = kept_outcomes(results).get(path) or Outcome("a process that starts", "", 0, 0)
             keep(replace(outcome, kind=f"{FORBIDDEN} {trespass}"), results)
 
 
-def known(results: Path) -> dict[str, Outcome]:
+def kept_outcomes(results: Path) -> dict[str, Outcome]:
     if not results.exists():
         return {}
     outcomes = [Outcome(**json.loads(line)) for line in results.read_text().splitlines()]
@@ -257,9 +257,9 @@ def main() -> None:
         path for folder in arguments.paths for path in ([folder] if folder.is_file() else folder.rglob("*"))
     }
     files = sorted((path for path in found if path.is_file()), key=lambda path: path.stat().st_size)
-    done = known(arguments.results)
+    done = kept_outcomes(arguments.results)
     run([path for path in files[part - 1 :: parts] if str(path) not in done], arguments.results)
-    done = known(arguments.results)
+    done = kept_outcomes(arguments.results)
     outcomes = [done[str(path)] for path in files if str(path) in done]
     if arguments.list:
         print(*outcomes, sep="\n")

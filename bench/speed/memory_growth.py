@@ -25,7 +25,7 @@ MOST_GROWTH = 0.05
 QUICK_S = 1.5
 
 
-def found(folder: Path) -> list[Path]:
+def small_documents(folder: Path) -> list[Path]:
     """List small documents of every kind: the samples, and real ones where the shared data is."""
     generate(folder)
     places = [folder / "documents", DATA / "office", DATA / "mail", DATA / "formats"]
@@ -47,7 +47,7 @@ async def run(count: int, folder: Path, workers: int) -> list[tuple[int, int]]:
     curve: list[tuple[int, int]] = []
     async with Pool(workers) as pool:
         converter = LocalConverter(pool)
-        files = await asyncio.to_thread(found, folder)
+        files = await asyncio.to_thread(small_documents, folder)
         quick = [path for path in files if await read(converter, path) < QUICK_S]
         print(f"{len(quick)} of {len(files)} files are read in less than {QUICK_S} s")
         step = max(1, count // 20)
