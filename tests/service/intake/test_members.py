@@ -100,37 +100,37 @@ class Sight:
 
 
 @pytest.fixture
-def request(service: Service) -> Sight:
+def sight(service: Service) -> Sight:
     return Sight(service)
 
 
 async def test_what_a_document_holds_becomes_documents(
-    put: Put, working: Running, request: Sight, service: Service
+    put: Put, working: Running, sight: Sight, service: Service
 ) -> None:
     await put({"x/b.pdf": "b", "c.zip": {"d.pdf": "d"}, "bad": ""})
 
     async with working():
-        found = await request.at_rest()
+        found = await sight.at_rest()
 
     assert set(found) == {"a.zip", "b.pdf", "c.zip", "d.pdf"}
     assert {row.state for row in found.values()} == {"ready"}
     assert (found["a.zip"].title, found["a.zip"].page_count) == ("a.zip", 0)
-    assert [(part.name, part.problem, part.state) for part in await request.parts("a.zip")] == [
+    assert [(part.name, part.problem, part.state) for part in await sight.parts("a.zip")] == [
         ("x/b.pdf", None, "ready"),
         ("c.zip", None, "ready"),
         ("bad", "broken", None),
     ]
-    assert [whole.parent_id for whole in await request.wholes("d.pdf")] == [found["c.zip"].id]
+    assert [whole.parent_id for whole in await sight.wholes("d.pdf")] == [found["c.zip"].id]
     assert await service.blobs.get(found["d.pdf"].file_path) == b'"d"'
 
 
-async def test_a_part_says_where_it_comes_from(put: Put, working: Running, request: Sight) -> None:
+async def test_a_part_says_where_it_comes_from(put: Put, working: Running, sight: Sight) -> None:
     accepted = await put({"c.zip": {"d.pdf": "d"}})
 
     async with working():
-        found = await request.at_rest()
+        found = await sight.at_rest()
 
-    (ingestion,) = await request.history("d.pdf")
+    (ingestion,) = await sight.history("d.pdf")
     assert ingestion.source_metadata == {
         "part_of": str(found["c.zip"].id),
         "root_ingestion_id": str(accepted.ingestion_id),
@@ -139,16 +139,16 @@ async def test_a_part_says_where_it_comes_from(put: Put, working: Running, reque
 
 
 async def test_the_same_attachment_of_two_mails_is_one_document(
-    put: Put, working: Running, request: Sight
+    put: Put, working: Running, sight: Sight
 ) -> None:
     await put({"c.zip": {"d.pdf": "d"}, "e.zip": {"other": "x", "d.pdf": "d"}})
 
     async with working():
-        found = await request.at_rest()
+        found = await sight.at_rest()
 
     assert set(found) == {"a.zip", "c.zip", "e.zip", "d.pdf", "other"}
-    assert {whole.parent_title for whole in await request.wholes("d.pdf")} == {"c.zip", "e.zip"}
-    assert len(await request.history("d.pdf")) == 1
+    assert {whole.parent_title for whole in await sight.wholes("d.pdf")} == {"c.zip", "e.zip"}
+    assert len(await sight.history("d.pdf")) == 1
 
 
 async def test_an_archive_is_found_by_the_names_in_it(put: Put, working: Running, service: Service) -> None:
@@ -163,86 +163,86 @@ async def test_an_archive_is_found_by_the_names_in_it(put: Put, working: Running
 
 
 async def test_a_retry_of_the_whole_takes_nothing_in_twice(
-    put: Put, working: Running, request: Sight, boxes: Boxes
+    put: Put, working: Running, sight: Sight, boxes: Boxes
 ) -> None:
     boxes.whole_errors = [AtOnceError("away"), AtOnceError("away")]
     await put(MAIL)
 
     async with working():
-        found = await request.at_rest()
+        found = await sight.at_rest()
 
     assert set(found) == {"a.zip", "b.pdf", "c.pdf"}
-    assert [part.name for part in await request.parts("a.zip")] == ["b.pdf", "c.pdf"]
-    assert [len(await request.history(name)) for name in ("b.pdf", "c.pdf")] == [1, 1]
+    assert [part.name for part in await sight.parts("a.zip")] == ["b.pdf", "c.pdf"]
+    assert [len(await sight.history(name)) for name in ("b.pdf", "c.pdf")] == [1, 1]
     assert len(boxes.unpacked) == 3
 
 
 async def test_a_part_that_failed_is_not_begun_again_by_a_retry_of_its_whole(
-    put: Put, working: Running, request: Sight, boxes: Boxes
+    put: Put, working: Running, sight: Sight, boxes: Boxes
 ) -> None:
     boxes.errors["b.pdf"] = [CorruptError("torn")]
     boxes.whole_errors = [AtOnceError("away")]
     await put(MAIL)
 
     async with working():
-        found = await request.at_rest()
+        found = await sight.at_rest()
 
     assert (found["b.pdf"].state, found["a.zip"].state) == ("failed", "ready")
-    assert len(await request.history("b.pdf")) == 1
+    assert len(await sight.history("b.pdf")) == 1
 
 
 async def test_a_part_that_failed_is_begun_again_by_a_new_upload_of_its_whole(
-    put: Put, working: Running, request: Sight, boxes: Boxes
+    put: Put, working: Running, sight: Sight, boxes: Boxes
 ) -> None:
     boxes.errors["b.pdf"] = [CorruptError("torn")]
     async with working():
         await put(MAIL)
-        await request.at_rest()
+        await sight.at_rest()
         await put(MAIL, force=True)
-        found = await request.at_rest()
+        found = await sight.at_rest()
 
     assert {row.state for row in found.values()} == {"ready"}
-    assert len(await request.history("b.pdf")) == 2
-    assert len(await request.history("c.pdf")) == 1
-    assert len(await request.parts("a.zip")) == 2
+    assert len(await sight.history("b.pdf")) == 2
+    assert len(await sight.history("c.pdf")) == 1
+    assert len(await sight.parts("a.zip")) == 2
 
 
 async def test_a_locked_part_waits_for_its_password_however_often_it_comes(
-    put: Put, upload: Upload, working: Running, request: Sight, boxes: Boxes, service: Service
+    put: Put, upload: Upload, working: Running, sight: Sight, boxes: Boxes, service: Service
 ) -> None:
     boxes.errors["b.pdf"] = [EncryptedError("it has a password")]
     async with working():
         await put(MAIL)
-        await request.at_rest()
+        await sight.at_rest()
         await put(MAIL, force=True)
         await upload(json.dumps({"": "body", "b.pdf": "b"}).encode(), file_name="other.zip")
-        found = await request.at_rest()
-        kept = len(await request.history("b.pdf"))
+        found = await sight.at_rest()
+        kept = len(await sight.history("b.pdf"))
         await service.intake.reprocess(found["b.pdf"].id, tenant_id=service.default_tenant_id)
-        again = await request.at_rest()
+        again = await sight.at_rest()
 
     assert (found["b.pdf"].state, kept) == ("failed", 1)
     assert again["b.pdf"].state == "ready"
 
 
-async def test_files_within_files_have_an_end(put: Put, working: Running, request: Sight) -> None:
+async def test_files_within_files_have_an_end(put: Put, working: Running, sight: Sight) -> None:
     await put({"1.zip": {"2.zip": {"3.zip": "deep"}}})
 
     async with working():
-        found = await request.at_rest()
+        found = await sight.at_rest()
 
     assert set(found) == {"a.zip", "1.zip", "2.zip"}
-    assert [part.problem for part in await request.parts("2.zip")] == [PartLimits(depth=2).too_deep]
+    assert [part.problem for part in await sight.parts("2.zip")] == [PartLimits(depth=2).too_deep]
     assert found["2.zip"].state == "ready"
 
 
-async def test_an_upload_brings_so_many_files_and_no_more(put: Put, working: Running, request: Sight) -> None:
+async def test_an_upload_brings_so_many_files_and_no_more(put: Put, working: Running, sight: Sight) -> None:
     await put({"1.zip": {str(number): "x" + str(number) for number in range(9)}})
 
     async with working():
-        await request.at_rest()
+        await sight.at_rest()
 
-    problems = [part.problem for part in await request.parts("1.zip")]
+    problems = [part.problem for part in await sight.parts("1.zip")]
     assert problems == [None] * 5 + [PartLimits(in_all=6).too_many] * 4
 
 
@@ -262,7 +262,7 @@ class Circle:
 
 @pytest.mark.parametrize("fails", [False, True])
 async def test_archives_that_hold_each_other_are_taken_in_once(
-    service: Service, boxes: Boxes, upload: Upload, request: Sight, *, fails: bool
+    service: Service, boxes: Boxes, upload: Upload, sight: Sight, *, fails: bool
 ) -> None:
     contents = b'{"x.zip": ""}', b'{"y.zip": ""}'
     if fails:
@@ -273,18 +273,18 @@ async def test_archives_that_hold_each_other_are_taken_in_once(
     await upload(contents[0], file_name="first.zip")
 
     working = asyncio.create_task(run_worker(service, steps, stop))
-    found = await request.at_rest()
+    found = await sight.at_rest()
     stop.set()
     await working
 
     assert set(found) == {"first.zip", "x.zip"}
     assert {row.state for row in found.values()} == {"failed" if fails else "ready"}
-    assert [len(await request.history(name)) for name in found] == [1, 1]
-    assert [len(await request.wholes(name)) for name in found] == [1, 1]
+    assert [len(await sight.history(name)) for name in found] == [1, 1]
+    assert [len(await sight.wholes(name)) for name in found] == [1, 1]
 
 
 async def test_an_archive_that_holds_itself_says_so(
-    service: Service, boxes: Boxes, upload: Upload, request: Sight
+    service: Service, boxes: Boxes, upload: Upload, sight: Sight
 ) -> None:
     content = b'{"x.zip": ""}'
     steps = replace(boxes.steps(), unpacker=Circle(content))
@@ -292,11 +292,11 @@ async def test_an_archive_that_holds_itself_says_so(
     await upload(content, file_name="first.zip")
 
     working = asyncio.create_task(run_worker(service, steps, stop))
-    await request.at_rest()
+    await sight.at_rest()
     stop.set()
     await working
 
-    assert [part.problem for part in await request.parts("first.zip")] == ["the file holds itself"]
+    assert [part.problem for part in await sight.parts("first.zip")] == ["the file holds itself"]
 
 
 @pytest.fixture
@@ -328,31 +328,31 @@ def part_files(folder: Path, *names: str) -> Sequence[PartFile]:
 
 @pytest.mark.parametrize("names", [["b.pdf"], []])
 async def test_who_lost_the_claim_links_nothing(
-    service: Service, claim: Claim, tmp_path: Path, request: Sight, names: list[str]
+    service: Service, claim: Claim, tmp_path: Path, sight: Sight, names: list[str]
 ) -> None:
     stale = receiver(service, replace(claim, fence=claim.fence - 1), tmp_path)
 
     with pytest.raises(ClaimLostError):
         await stale.receive(REF, part_files(tmp_path, *names))
 
-    assert set(await request.documents()) == {"a.zip"}
-    assert await request.parts("a.zip") == []
+    assert set(await sight.documents()) == {"a.zip"}
+    assert await sight.parts("a.zip") == []
     assert await service.blobs.keys("incoming") == []
 
 
 async def test_what_an_earlier_reading_found_more_is_forgotten(
-    service: Service, claim: Claim, tmp_path: Path, request: Sight
+    service: Service, claim: Claim, tmp_path: Path, sight: Sight
 ) -> None:
     receiving = receiver(service, claim, tmp_path)
     await receiving.receive(REF, part_files(tmp_path, "b.pdf", "c.pdf"))
 
     await receiving.receive(REF, part_files(tmp_path, "d.pdf"))
 
-    assert [part.name for part in await request.parts("a.zip")] == ["d.pdf"]
+    assert [part.name for part in await sight.parts("a.zip")] == ["d.pdf"]
 
 
 async def test_a_worker_that_takes_over_goes_on_where_the_other_stopped(
-    service: Service, claim: Claim, tmp_path: Path, request: Sight
+    service: Service, claim: Claim, tmp_path: Path, sight: Sight
 ) -> None:
     files = part_files(tmp_path, "b.pdf", "c.pdf")
     before = receiver(service, claim, tmp_path)
@@ -365,16 +365,16 @@ async def test_a_worker_that_takes_over_goes_on_where_the_other_stopped(
 
     await receiver(service, taken_over, tmp_path).receive(REF, files)
 
-    assert [part.name for part in await request.parts("a.zip")] == ["b.pdf", "c.pdf"]
-    assert [len(await request.history(name)) for name in ("b.pdf", "c.pdf")] == [1, 1]
-    assert len(await request.documents()) == 3
+    assert [part.name for part in await sight.parts("a.zip")] == ["b.pdf", "c.pdf"]
+    assert [len(await sight.history(name)) for name in ("b.pdf", "c.pdf")] == [1, 1]
+    assert len(await sight.documents()) == 3
     with pytest.raises(ClaimLostError):
         await before.receive(REF, files[:1])
-    assert len(await request.parts("a.zip")) == 2
+    assert len(await sight.parts("a.zip")) == 2
 
 
 async def test_an_empty_part_is_named_and_not_taken(
-    service: Service, claim: Claim, tmp_path: Path, request: Sight
+    service: Service, claim: Claim, tmp_path: Path, sight: Sight
 ) -> None:
     files = part_files(tmp_path, "b.pdf")
     (tmp_path / "b.pdf").write_bytes(b"")
@@ -382,7 +382,7 @@ async def test_an_empty_part_is_named_and_not_taken(
     (part,) = await receiver(service, claim, tmp_path).receive(REF, files)
 
     assert part.problem == "the file is empty"
-    assert [row.problem for row in await request.parts("a.zip")] == ["the file is empty"]
+    assert [row.problem for row in await sight.parts("a.zip")] == ["the file is empty"]
 
 
 async def test_another_owner_sees_no_links(service: Service, claim: Claim, tmp_path: Path) -> None:
@@ -394,12 +394,12 @@ async def test_another_owner_sees_no_links(service: Service, claim: Claim, tmp_p
 
 
 async def test_the_list_can_leave_parts_out(
-    put: Put, working: Running, request: Sight, service: Service
+    put: Put, working: Running, sight: Sight, service: Service
 ) -> None:
     await put(MAIL)
 
     async with working():
-        await request.at_rest()
+        await sight.at_rest()
 
     async with service.database.tenant(service.default_tenant_id) as conn:
         assert [row.file_name for row in await documents.page(conn, parts=False)] == ["a.zip"]
