@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copyfile
 
 import pytest
 import typer.main
@@ -95,3 +96,24 @@ def test_the_tutorials_schema_reads_what_the_tutorial_says(samples: list[Sample]
 
     assert done.stdout.startswith(printed)
     assert json.loads(done.stdout)["verdict"]["passed"]
+
+
+PYTHON = blocks(DOCS / "how-to" / "run-from-python.md", "python")
+
+
+@pytest.mark.parametrize("number", range(len(PYTHON)))
+def test_an_example_in_python_runs(number: int, samples: list[Sample], tmp_path: Path) -> None:
+    (paper,) = [sample.path for sample in samples if sample.name == "PO-4500231.pdf"]
+    (tmp_path / "invoices").mkdir()
+    for name in ("invoice.pdf", "order.pdf", "statement.pdf", "invoices/first.pdf"):
+        copyfile(paper, tmp_path / name)
+    example = PYTHON[number]
+    (tmp_path / "example.py").write_text(
+        example if "import docmill" in example else f"import docmill\n{example}"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
