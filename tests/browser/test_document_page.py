@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Page, expect
 
-from docmill.cli.serving import running_vault
+from docmill.cli.vault.serving import running_vault
 from docmill.service.config.settings import Settings, Web
 
 READING_MS = 120_000

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from docmill.cli import doctor as doctor_module
-from docmill.cli.doctor import doctor
-from docmill.cli.findings import Finding
+from docmill.cli.doctor import Finding, doctor
 from docmill.errors import CrashedError
 from docmill.reading.ocr import tesseract
 from docmill.service.storage.server_origin import Origin

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from docmill.cli import engines
-from docmill.cli.engines import engine_findings, model_findings
+from docmill.cli import doctor
+from docmill.cli.doctor import engine_findings, model_findings
 from docmill.reading.ocr import tesseract
 from docmill.service.config.settings import ChosenModel, DocumentAi, Llm, Ocr, Settings, Understanding
 
@@ -42,7 +42,7 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
     def nothing(_: str) -> bool:
         return False
 
-    monkeypatch.setattr(engines, "is_installed", nothing)
+    monkeypatch.setattr(doctor, "is_installed", nothing)
 
     found = remedies(Settings(ocr=Ocr(engines=("documentai", "vision")), documentai=GOOGLE, llm=MODEL))
 
@@ -54,7 +54,7 @@ def test_models_that_read_fields_are_told_without_their_keys(monkeypatch: pytest
     settings = Settings(llm=MODEL, understanding=Understanding(small=ChosenModel(model="tiny"), large=large))
 
     told = [finding.detail for finding in model_findings(settings)]
-    monkeypatch.setattr(engines, "is_installed", lambda _: False)  # pyright: ignore[reportUnknownArgumentType, reportUnknownLambdaType]
+    monkeypatch.setattr(doctor, "is_installed", lambda _: False)  # pyright: ignore[reportUnknownArgumentType, reportUnknownLambdaType]
     remedies = {finding.remedy for finding in model_findings(settings)}
 
     assert told == [
@@ -96,4 +96,4 @@ def test_document_ai_without_credentials_is_a_fault() -> None:
 
 
 def test_a_package_that_is_not_there_holds_no_module() -> None:
-    assert not engines.is_installed("nowhere.to.be.found")
+    assert not doctor.is_installed("nowhere.to.be.found")

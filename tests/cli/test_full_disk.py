@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docmill.cli.console import FAILED
-from docmill.cli.run import Options, run_folder
+from docmill.cli.files.run import Options, run_folder
 from docmill.errors import MisconfiguredError
 from docmill.resilience import attempts
 

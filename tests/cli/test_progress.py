@@ -1,7 +1,7 @@
 import pytest
 
 from docmill.batch.runner import Delay
-from docmill.cli.run import progress
+from docmill.cli.files.run import progress
 from docmill.errors import NetworkError
 from docmill.ports import Ref
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.cli.remote_warning import tell_leaving
-from docmill.cli.run_config import run_config
+from docmill.cli.files.run_config import run_config, warn_about_remote_services
 
 AWAY = """
 [ocr]
@@ -44,7 +43,8 @@ Told = Callable[..., str]
 @pytest.fixture
 def told(capsys: pytest.CaptureFixture[str]) -> Told:
     def tell(config: Path | None = None) -> str:
-        tell_leaving(run_config(config, max_bytes=None, time_limit_s=None, passwords=()).settings, config)
+        settings = run_config(config, max_bytes=None, time_limit_s=None, passwords=()).settings
+        warn_about_remote_services(settings, config)
         return capsys.readouterr().err
 
     return tell

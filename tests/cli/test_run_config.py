@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.cli.run_config import RunConfig, run_config
+from docmill.cli.files.run_config import RunConfig, run_config
 from docmill.reading.convert import DEFAULT_ENGINE, LocalConverter
 from docmill.workers.pool import Pool
 

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from docmill.cli.run import Options, run_folder
+from docmill.cli.files.run import Options, run_folder
 from llm_server import Server, serving, spoken
 
 _LINES = """{seller}

@@ -8,7 +8,7 @@ import socket
 import httpx
 import pytest
 
-from docmill.cli.serving import run_web_alone, run_worker_alone
+from docmill.cli.vault.serving import run_web_alone, run_worker_alone
 from docmill.errors import MisconfiguredError
 from docmill.service.config.settings import Settings, Web
 

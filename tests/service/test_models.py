@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from docmill.batch.folder import FolderReader
 from docmill.batch.in_memory import MemoryExporter, MemoryJournal
-from docmill.cli.run_config import run_config
+from docmill.cli.files.run_config import run_config
 from docmill.errors import MisconfiguredError
 from docmill.model.document import Document
 from docmill.model.result import Extraction

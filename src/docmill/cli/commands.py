@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from docmill.cli import dead_letters
 from docmill.cli.console import FAILED, USAGE, Aws, DataFolder, SettingsFile, give_up_stdout, stderr
+from docmill.cli.vault import dead_letters
 from docmill.errors import DocmillError
 
 app = typer.Typer(
@@ -150,8 +150,8 @@ def run(
     Exit code: 0 every document was processed, 1 some failed (their record says why), 2 something must
     be changed first, 130 interrupted (after both, run it again to go on).
     """
-    from docmill.cli.run import Options, run_folder
-    from docmill.cli.schemas import schema_called
+    from docmill.cli.files.extract import schema_called
+    from docmill.cli.files.run import Options, run_folder
     from docmill.understanding.user_schemas.learned import model_in
 
     if schema is None and (model or labels):
@@ -218,8 +218,8 @@ def evaluate(
     Exit code: 0 measured, 1 worse than the baseline by more than is allowed and than chance explains,
     2 nothing was measured, 130 interrupted (with --records, run it again to go on).
     """
-    from docmill.cli.eval import Question, evaluate
-    from docmill.cli.schemas import schema_called
+    from docmill.cli.files.eval import Question, evaluate
+    from docmill.cli.files.extract import schema_called
     from docmill.understanding.user_schemas.learned import model_in
 
     if schema is None and (model or labels):
@@ -257,7 +257,7 @@ def extract(
     The name of a type that docmill knows (invoice, receipt, …) is a schema, too, and that of a table
     [schemas.NAME] of the settings. A Python file is run.
     """
-    from docmill.cli.extracting import extract_file
+    from docmill.cli.files.extract import extract_file
 
     passwords = _passwords(password, ask=ask_password)
     raise typer.Exit(
@@ -303,13 +303,13 @@ def learn(
     stays otherwise. Exit code: 0 written, 1 not better or nothing read, 2 nothing was done.
     """
     if reviewed is not None:
-        from docmill.cli.relearning import Relearning, relearn
+        from docmill.cli.vault.relearning import Relearning, relearn
 
         if folder or schema or truth or labels or jobs:
             raise typer.BadParameter("--reviewed goes with --out, --config, --data-dir and --dry-run alone")
         raise typer.Exit(relearn(Relearning(reviewed, out, config, data_dir, dry_run)))
-    from docmill.cli.learn import Lessons
-    from docmill.cli.learn import learn as learned
+    from docmill.cli.files.learn import Lessons
+    from docmill.cli.files.learn import learn as learned
 
     if folder is None or schema is None or truth is None or out is None:
         raise typer.BadParameter("give FOLDER, --schema, --truth and --out, or --reviewed")
@@ -327,8 +327,8 @@ def up(
     aws: Aws = False,
 ) -> None:
     """Start the vault: web pages, API and worker, until Ctrl-C."""
-    from docmill.cli.serving import up
-    from docmill.cli.vault import load_settings
+    from docmill.cli.vault.contents import load_settings
+    from docmill.cli.vault.serving import up
 
     raise typer.Exit(up(load_settings(config, data_dir, port, aws=aws)))
 
@@ -344,8 +344,8 @@ def web(
     aws: Aws = False,
 ) -> None:
     """Start web pages and API without a worker, until Ctrl-C. Any number may run on one database."""
-    from docmill.cli.serving import web
-    from docmill.cli.vault import load_settings
+    from docmill.cli.vault.contents import load_settings
+    from docmill.cli.vault.serving import web
 
     raise typer.Exit(web(load_settings(config, data_dir, port, aws=aws)))
 
@@ -364,8 +364,8 @@ def worker(
     aws: Aws = False,
 ) -> None:
     """Start a worker without web pages, until Ctrl-C. Any number may run on one database."""
-    from docmill.cli.serving import worker
-    from docmill.cli.vault import load_settings
+    from docmill.cli.vault.contents import load_settings
+    from docmill.cli.vault.serving import worker
 
     raise typer.Exit(worker(load_settings(config, data_dir, worker_port=port, aws=aws)))
 
@@ -382,7 +382,7 @@ def demo(
     ] = None,
 ) -> None:
     """Put sample documents through docmill and print what was read."""
-    from docmill.cli.demo import demo
+    from docmill.cli.vault.demo import demo
 
     raise typer.Exit(demo(data_dir, serve=sys.stdout.isatty() if serve is None else serve))
 
@@ -402,7 +402,7 @@ def add(
     ask_password: AskPassword = False,
 ) -> None:
     """Put files into the vault. Exit code 1 if any was refused or, with --wait, failed."""
-    from docmill.cli.vault import add, load_settings
+    from docmill.cli.vault.contents import add, load_settings
 
     given = _passwords([password] if password else None, ask=ask_password)
     settings = load_settings(config, data_dir)
@@ -420,7 +420,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
 ) -> None:
     """Show what the vault knows about a document."""
-    from docmill.cli.vault import load_settings, show
+    from docmill.cli.vault.contents import load_settings, show
 
     raise typer.Exit(show(load_settings(config, data_dir), document, as_json=as_json))
 
@@ -431,7 +431,7 @@ def status(
     data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
 ) -> None:
     """Show how many documents there are in which state, and what waits."""
-    from docmill.cli.vault import load_settings, status
+    from docmill.cli.vault.contents import load_settings, status
 
     raise typer.Exit(status(load_settings(config, data_dir)))
 

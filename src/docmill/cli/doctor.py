@@ -1,23 +1,27 @@
 """`docmill doctor`: what this machine lacks, and how to get it."""
 
 import asyncio
+import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from docmill.cli.console import FAILED, stdout
-from docmill.cli.engines import engine_findings, model_findings
-from docmill.cli.findings import Finding
 from docmill.errors import DocmillError, MisconfiguredError
 from docmill.workers.pool import Pool
 from docmill.workers.sandbox import PROTECTIONS, in_force
+
+if TYPE_CHECKING:
+    from docmill.service.config.settings import Settings
 
 _GIB = 1024**3
 _CHILD_BYTES = 1.5 * _GIB
@@ -35,6 +39,23 @@ _SERVICE = ("psycopg", "alembic", "fastapi", "uvicorn", "jinja2", "obstore", "pi
 _SAMPLES = ("reportlab",)
 _AWS = ("aiobotocore", "botocore")
 _OTEL = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at. remedy: how to get it if it is missing; needed: nothing works without it."""
+
+    what: str
+    detail: str
+    remedy: str | None = None
+    needed: bool = True
+
+    @property
+    def mark(self) -> str:
+        """The finding in one sign."""
+        if self.remedy is None:
+            return "[green]✓[/green]"
+        return "[red]✗[/red]" if self.needed else "[yellow]![/yellow]"
 
 
 def doctor(config: Path | None) -> int:
@@ -134,17 +155,18 @@ def _tesseract() -> Finding:
 
 
 def _extra(extra: str, modules: tuple[str, ...], purpose: str) -> Finding:
-    missing = [module for module in modules if not _is_installed(module)]
+    missing = [module for module in modules if not is_installed(module)]
     if missing:
         remedy = f"run: pip install 'docmill[{extra}]'"
         return Finding(extra, f"{', '.join(missing)} missing, needed for {purpose}", remedy, needed=False)
     return Finding(extra, purpose)
 
 
-def _is_installed(module: str) -> bool:
+def is_installed(module: str) -> bool:
+    """Return whether a module can be loaded."""
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # of what the module stands in
+    except ModuleNotFoundError:  # the package around it is missing
         return False
 
 
@@ -161,7 +183,7 @@ def _vault(config: Path | None) -> Iterator[Finding]:
     for name, purpose in settings.waiting.items():
         remedy = f"it waits for {purpose}, which this release does not have; until then it changes nothing"
         yield Finding(name, "set, and not used yet", remedy, needed=False)
-    if settings.otel.endpoint is not None and not all(map(_is_installed, _OTEL)):
+    if settings.otel.endpoint is not None and not all(map(is_installed, _OTEL)):
         yield Finding("otel.endpoint", "set, but nothing can send traces", "run: pip install 'docmill[otel]'")
     yield from engine_findings(settings)
     yield from model_findings(settings)
@@ -214,3 +236,72 @@ def _port(host: str, port: int) -> Finding:
         taken = probe.connect_ex((host, port)) == 0
     detail = f"{host}:{port} is {'taken (by a running vault?)' if taken else 'free'}"
     return Finding("web", detail)
+
+
+def engine_findings(settings: "Settings") -> Iterator[Finding]:
+    """What each of `ocr.engines` has and lacks. Settings that contradict themselves were refused before."""
+    for name in settings.ocr.engines:
+        match name:
+            case "tesseract":
+                yield _tesseract_engine(settings.ocr.languages)
+            case "documentai":
+                yield _documentai(settings)
+            case "vision":
+                yield _vision(settings)
+            case "rapidocr":
+                yield Finding("engine rapidocr", "needs nothing more")
+
+
+def _tesseract_engine(languages: tuple[str, ...]) -> Finding:
+    from docmill.reading.ocr.tesseract import TesseractEngine  # noqa: PLC0415 - only where it is chosen
+
+    try:
+        TesseractEngine(languages)
+    except DocmillError as error:
+        return Finding("engine tesseract", "cannot read", error.message)
+    return Finding("engine tesseract", f"runs, with {', '.join(languages) or 'the usual languages'}")
+
+
+def _documentai(settings: "Settings") -> Finding:
+    what, chosen = "engine documentai", settings.documentai
+    if not is_installed("google.cloud.documentai"):
+        return Finding(what, "its library is missing", "run: pip install 'docmill[documentai]'")
+    if chosen.credentials_file is not None and not _is_key(chosen.credentials_file):
+        return Finding(
+            what,
+            f"{chosen.credentials_file} is no service account's key",
+            "set documentai.credentials_file to the JSON file that Google Cloud gives for a service account",
+        )
+    if chosen.credentials_file is None and not chosen.adc and not (chosen.endpoint or "").startswith("http:"):
+        return Finding(what, "no credentials", "set documentai.credentials_file, or documentai.adc = true")
+    return Finding(what, f"processor {chosen.processor} in {chosen.location}; not asked")
+
+
+def _is_key(file: Path) -> bool:
+    try:
+        key = json.loads(file.expanduser().read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(key, dict) and {"client_email", "private_key"} <= key.keys()
+
+
+def _vision(settings: "Settings") -> Finding:
+    if not is_installed("pydantic_ai"):
+        return Finding("engine vision", "its library is missing", "run: pip install 'docmill[llm]'")
+    whose = "a key" if settings.llm.api_key else f"no key, at {settings.llm.base_url}"
+    return Finding(
+        "engine vision", f"{settings.llm.model} of {settings.llm.provider}, with {whose}; not asked"
+    )
+
+
+def model_findings(settings: "Settings") -> Iterator[Finding]:
+    """The models that read fields, if there are any."""
+    for name, chosen in (("small", settings.understanding.small), ("large", settings.understanding.large)):
+        if chosen is None:
+            continue
+        if not is_installed("pydantic_ai"):
+            yield Finding(f"{name} model", "its library is missing", "run: pip install 'docmill[llm]'")
+            continue
+        whole = chosen.within(settings.llm)
+        whose = "a key" if whole.api_key else f"no key, at {whole.base_url}"
+        yield Finding(f"{name} model", f"{whole.model} of {whole.provider}, with {whose}; not asked")

@@ -1,8 +1,13 @@
-"""Which schema a person means on the command line."""
+"""`docmill extract`: one file by one schema, as JSON; and the schema that an option names."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import BaseModel
+
+from docmill.api import Extracted, extract
+from docmill.cli.console import stdout
 from docmill.errors import MisconfiguredError
 from docmill.model.result import Schema
 from docmill.schemas.registry import REGISTRY
@@ -12,6 +17,30 @@ from docmill.service.config.sources import are_given
 
 if TYPE_CHECKING:
     from docmill.service.config.user_schemas import OwnSchemas
+
+
+def extract_file(
+    file: Path,
+    schema: str,
+    *,
+    model: Path | None,
+    labels: Path | None,
+    config: Path | None,
+    passwords: tuple[str, ...],
+) -> int:
+    """Read the file and print what it says; the exit code."""
+    wanted = schema_called(schema, labels, config)
+    extracted = extract(file, wanted, model=model or model_of(schema, config), passwords=passwords)
+    stdout.print(json.dumps(_content(extracted), indent=2, ensure_ascii=False), markup=False)
+    return 0
+
+
+def _content(extracted: Extracted[BaseModel]) -> dict[str, object]:
+    return {
+        "data": extracted.data.model_dump(mode="json"),
+        "evidence": {path: proof.model_dump(mode="json") for path, proof in extracted.evidence.items()},
+        "verdict": {"passed": extracted.verdict.passed, **extracted.verdict.model_dump(mode="json")},
+    }
 
 
 def schema_called(name: str, labels: Path | None = None, config: Path | None = None) -> Schema:

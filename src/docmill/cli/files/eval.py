@@ -10,10 +10,9 @@ from pathlib import Path
 from docmill.batch.folder import FolderLister
 from docmill.batch.records import Record, RecordFile
 from docmill.cli.console import FAILED, INTERRUPTED, put, stderr, stdout
-from docmill.cli.eval_output import error_pictures, print_comparison, print_report
-from docmill.cli.remote_warning import tell_leaving
-from docmill.cli.run import Options, progress, read_all, tell_not_followed
-from docmill.cli.run_config import run_config
+from docmill.cli.files.eval_output import error_pictures, print_comparison, print_report
+from docmill.cli.files.run import Options, progress, read_all, tell_not_followed
+from docmill.cli.files.run_config import run_config, warn_about_remote_services
 from docmill.errors import MisconfiguredError
 from docmill.evaluation.comparison import compared
 from docmill.evaluation.html_report import page_of
@@ -112,7 +111,7 @@ def _holds_one(ref: Ref, truths: Sequence[Truth]) -> bool:
 def _read(question: Question, refs: Sequence[Ref], records: RecordFile) -> None:
     """Every file that has no record yet, as `docmill run` does."""
     config = run_config(question.config, max_bytes=None, time_limit_s=None, passwords=())
-    tell_leaving(config.settings, question.config)
+    warn_about_remote_services(config.settings, question.config)
     options = Options(
         folder=question.folder,
         out=Path(),

@@ -32,8 +32,7 @@ from docmill.cli.console import (
     stderr,
     stdout,
 )
-from docmill.cli.remote_warning import tell_leaving
-from docmill.cli.run_config import RunConfig, run_config
+from docmill.cli.files.run_config import RunConfig, run_config, warn_about_remote_services
 from docmill.errors import DocmillError
 from docmill.model.result import Schema
 from docmill.ports import Ref
@@ -85,7 +84,7 @@ def run_folder(options: Options) -> int:
         time_limit_s=options.time_limit_s,
         passwords=options.passwords,
     )
-    tell_leaving(config.settings, options.config)
+    warn_about_remote_services(config.settings, options.config)
     if options.dry_run:
         _tell_plan(options, refs, config)
         return 0

@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from docmill.cli.console import FAILED, MARKS, stderr, stdout
-from docmill.cli.serving import running_vault
-from docmill.cli.vault import UNFINISHED, file_chunks, load_settings
+from docmill.cli.vault.contents import UNFINISHED, file_chunks, load_settings
+from docmill.cli.vault.serving import running_vault
 from docmill.demo import Sample, generate
 from docmill.model.document import letters_and_digits
 from docmill.schemas.registry import REGISTRY

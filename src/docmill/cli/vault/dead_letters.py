@@ -12,7 +12,7 @@ from uuid import UUID
 import typer
 
 from docmill.cli.console import FAILED, DataFolder, Json, SettingsFile, shown, stderr, stdout
-from docmill.cli.vault import existing_service
+from docmill.cli.vault.contents import existing_service
 from docmill.errors import ValidationError
 from docmill.service.config.settings import Settings
 from docmill.service.dead_letters import Redriven, Selection
@@ -186,7 +186,7 @@ def list_dead(
     as_json: Json = False,
 ) -> None:
     """List documents that failed for good, and why."""
-    from docmill.cli.vault import load_settings
+    from docmill.cli.vault.contents import load_settings
 
     raise typer.Exit(
         list_letters(load_settings(config, data_dir), code=code, step=step, limit=limit, as_json=as_json)
@@ -205,7 +205,7 @@ def redrive_dead(
     as_json: Json = False,
 ) -> None:
     """Have documents tried again from their first attempt. Exit code 1 if an ID is not there."""
-    from docmill.cli.vault import load_settings
+    from docmill.cli.vault.contents import load_settings
 
     selection = chosen(ids, code=code, every=every)
     raise typer.Exit(redrive(load_settings(config, data_dir), selection, dry_run=dry_run, as_json=as_json))
@@ -224,7 +224,7 @@ def purge_dead(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Forget dead letters; their documents stay, as failed. Asks first. Exit code 1 if an ID is not there."""
-    from docmill.cli.vault import load_settings
+    from docmill.cli.vault.contents import load_settings
 
     selection = chosen(ids, code=code, every=every)
     settings = load_settings(config, data_dir)

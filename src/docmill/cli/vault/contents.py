@@ -13,8 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from docmill.cli.addresses import address_of
 from docmill.cli.console import FAILED, MARKS, shown, stderr, stdout
+from docmill.cli.vault.addresses import address_of
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.files import chunks, is_junk
 from docmill.model.paths import leaves

@@ -9,8 +9,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from docmill.batch.folder import FolderLister, FolderReader
 from docmill.cli.console import FAILED, MARKS, counted, put, shown, stderr, stdout
-from docmill.cli.run import tell_not_followed
-from docmill.cli.schemas import schema_called
+from docmill.cli.files.extract import schema_called
+from docmill.cli.files.run import tell_not_followed
 from docmill.errors import DocmillError, MisconfiguredError
 from docmill.evaluation.truth import known_fields, read_truths
 from docmill.model.result import Schema

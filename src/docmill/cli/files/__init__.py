@@ -1,0 +1,1 @@
+"""Commands on files and folders that need no vault: `run`, `extract`, `eval`, `learn`."""

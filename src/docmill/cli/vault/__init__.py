@@ -1,0 +1,1 @@
+"""Commands that start or open a vault: `up`, `web`, `worker`, `add`, `show`, `status`, `dead`, `demo`."""
