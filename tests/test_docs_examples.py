@@ -12,6 +12,7 @@ from shutil import copyfile
 
 import pytest
 import typer.main
+from babel import Locale
 from typer.core import TyperGroup
 
 from docmill.cli.commands import app
@@ -78,6 +79,15 @@ def test_an_example_of_settings_is_accepted(
     loaded = Settings.load()
 
     assert loaded.model_dump() != Settings().model_dump(), page
+
+
+def test_the_samples_are_described(samples: list[Sample]) -> None:
+    page = (DOCS / "reference" / "samples.md").read_text()
+    languages = re.findall(r"(?m)^\| languages \| (.*) \|$", page)
+
+    assert f"docmill can write {len(samples)} made-up" in page
+    names = {str(Locale.parse(sample.language).english_name) for sample in samples}
+    assert {name for line in languages for name in line.split(", ")} == names
 
 
 def test_the_tutorials_schema_reads_what_the_tutorial_says(samples: list[Sample], tmp_path: Path) -> None:
