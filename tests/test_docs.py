@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import BaseModel
 from typer.core import TyperGroup
 
+import docmill
 from docmill.cli.commands import app
 from docmill.errors import DocmillError
 from docmill.model.result import Schema
@@ -125,6 +126,21 @@ def test_every_document_type_and_field_is_described(schema: Schema) -> None:
     assert [path for path in _paths(schema.fields) if f"`{path}`" not in text] == []
     (row,) = re.findall(rf"(?m)^\| `{schema.name}` \|[^|]*\|([^|]*)\|$", text)
     assert re.findall(r"`(\S+)`", row) == list(schema.critical)
+
+
+def test_every_public_name_is_described() -> None:
+    text = (REFERENCE / "python.md").read_text()
+
+    assert [name for name in docmill.__all__ if not re.search(rf"`{name}\b", text)] == []
+
+
+def test_every_log_line_that_is_described_is_written() -> None:
+    table = (REFERENCE / "metrics.md").read_text().partition("| event |")[2].partition("\n\n")[0]
+    described = [name for row in table.splitlines()[2:] for name in re.findall(r"`(.*?)`", row.split("|")[1])]
+    source = "".join(file.read_text() for file in (ROOT / "src" / "docmill" / "service").rglob("*.py"))
+
+    assert described
+    assert [name for name in described if f'"{name}"' not in source] == []
 
 
 def test_every_check_of_the_gate_is_described() -> None:
