@@ -25,8 +25,7 @@ from docmill.model.result import Schema
 from docmill.schemas.outline import outline
 from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.corrections.fitting import corrected, learned, taught_by, weights_for
-from docmill.understanding.page.conventions import conventions
-from docmill.understanding.page.layout import Layout
+from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.user_schemas.extractor import OwnExtractor, meanings_of, untaught
 from docmill.understanding.user_schemas.learned import Model, Taught, Weights
 
@@ -88,9 +87,9 @@ def measure_untrained(
 
 
 def make_case(document: Document, schema: Schema, truth: Mapping[str, Any], score: Any) -> Case:
-    layout = Layout(document)
-    fields = untaught(layout, meanings_of(outline(schema)))
-    taught = taught_by(document, fields, truth, conventions(layout))
+    candidates = candidates_of(document)
+    fields = untaught(candidates, meanings_of(outline(schema)))
+    taught = taught_by(document, fields, truth, candidates.conventions)
     good: dict[str, NDArray[np.bool_]] = {}
     for path, field in fields.items():
         best = np.sort(np.argsort(-field.scores, kind="stable")[: len(taught.lessons[path].rows)])

@@ -6,8 +6,7 @@ from docmill.model.document import Document
 from docmill.model.result import Schema
 from docmill.schemas.outline import outline
 from docmill.understanding.corrections.fitting import taught_by
-from docmill.understanding.page.conventions import conventions
-from docmill.understanding.page.layout import Layout
+from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.user_schemas.extractor import meanings_of, untaught
 from docmill.understanding.user_schemas.learned import Taught
 
@@ -19,7 +18,9 @@ def lesson() -> Lessons:
     """What a document with known values teaches."""
 
     def taught(document: Document, schema: Schema, **truth: object) -> Taught:
-        layout = Layout(document)
-        return taught_by(document, untaught(layout, meanings_of(outline(schema))), truth, conventions(layout))
+        candidates = candidates_of(document)
+        return taught_by(
+            document, untaught(candidates, meanings_of(outline(schema))), truth, candidates.conventions
+        )
 
     return taught

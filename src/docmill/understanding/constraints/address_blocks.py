@@ -13,8 +13,7 @@ from docmill.understanding.constraints.address_features import (
 )
 from docmill.understanding.constraints.party_forms import form, is_name_label, is_pair, is_salutation
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.findings import Span
-from docmill.understanding.page.layout import Segment, Sheet
+from docmill.understanding.page.layout import Segment, Sheet, Span
 from docmill.understanding.vocabulary import Concept
 from docmill.understanding.vocabulary.labels import Label
 

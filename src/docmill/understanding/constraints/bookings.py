@@ -10,7 +10,8 @@ from itertools import pairwise
 from docmill.understanding.constraints.address_features import legal_form_end
 from docmill.understanding.constraints.totals import balance_options
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.findings import Finding, Findings, Span, cleaned
+from docmill.understanding.fields.findings import Finding, Findings, cleaned
+from docmill.understanding.page.layout import Span
 from docmill.understanding.tables.grid import Grid, Row
 from docmill.understanding.tables.items import grids, read_figure
 from docmill.understanding.tables.printed_lines import Word, flowing, joined, spans

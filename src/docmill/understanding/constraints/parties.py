@@ -12,8 +12,8 @@ from docmill.understanding.constraints.address_features import lettering
 from docmill.understanding.constraints.names import is_name
 from docmill.understanding.constraints.shop import trimmed
 from docmill.understanding.fields.candidates import Candidate, Candidates
-from docmill.understanding.fields.findings import Finding, Span, cleaned, found, probabilities
-from docmill.understanding.page.layout import Segment
+from docmill.understanding.fields.findings import Finding, cleaned, found, probabilities
+from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.text.folding import fold
 from docmill.understanding.vocabulary import Concept
 

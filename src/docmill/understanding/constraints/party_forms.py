@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.findings import Span
-from docmill.understanding.page.layout import Segment, Sheet
+from docmill.understanding.page.layout import Segment, Sheet, Span
 from docmill.understanding.text.folding import tokens
 from docmill.understanding.vocabulary import NUMBER_WORDS, Concept
 from docmill.understanding.vocabulary.labels import NAMES, SALUTATIONS

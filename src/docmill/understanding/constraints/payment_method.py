@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from docmill.model.result import DocumentType
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.findings import Finding, Span
-from docmill.understanding.page.layout import Segment, Sheet
+from docmill.understanding.fields.findings import Finding
+from docmill.understanding.page.layout import Segment, Sheet, Span
 from docmill.understanding.text.money import find_amounts
 from docmill.understanding.vocabulary.labels import METHODS, PAYMENT_LABELS, PAYMENT_PHRASES, Label
 from docmill.understanding.vocabulary.terms import is_conditional

@@ -6,8 +6,8 @@ from itertools import islice
 
 from docmill.model.document import letters_and_digits
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.findings import Finding, Span
-from docmill.understanding.page.layout import Segment, Sheet
+from docmill.understanding.fields.findings import Finding
+from docmill.understanding.page.layout import Segment, Sheet, Span
 from docmill.understanding.vocabulary.labels import METHODS, PAYMENT_CLAUSES, PAYMENT_LABELS
 from docmill.understanding.vocabulary.terms import (
     begins_with_payment,

@@ -1,23 +1,18 @@
 """Which date is which: issued, due, delivered, and the period."""
 
-import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 from itertools import pairwise
 
 from docmill.model.result import DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
-from docmill.understanding.fields.findings import Finding, Span, best, found, probabilities
+from docmill.understanding.fields.findings import Finding, best, found, probabilities
 from docmill.understanding.fields.weights import DATES, NULL_DATE, issue_date, score
+from docmill.understanding.page.layout import Span
+from docmill.understanding.text.clock import MISREAD_TIME, clock_time
 from docmill.understanding.vocabulary import Concept
 from docmill.understanding.vocabulary.terms import is_payable_by
 
-_TIME = re.compile(
-    r"(?<![\d.,/])(?<!\d[:;])(?<!\d\s[:;])([01]?\d|2[0-3])(?:[:.;]|\s:)([0-5]\d)(?:[:;]([0-5]\d))?"
-    r"\s*([AaPp]\.?[Mm])?(?![\d%])"
-)
-"""A colon may be read as a semicolon; what follows hours and a colon is no hour."""
-_NOON = 12
 _UNLABELLED = {"receipt": 2.2, "invoice": 1.2, "purchase_order": 1.2, "delivery_note": 1.2}
 """What a date without any label is worth as the issue date, at the top of the first page."""
 _NULL_ISSUED = {"receipt": -1.0}
@@ -84,7 +79,7 @@ def _issue_scores(
         value = max(said, unlabelled + min(said, 0))
         if candidate.role:
             value += _IN_PERIOD
-        if _TIME.search(candidate.segment.text[candidate.stop :]):
+        if MISREAD_TIME.search(candidate.segment.text[candidate.stop :]):
             value += 0.8
         value -= (
             0.06 * min(index, 15)
@@ -150,17 +145,8 @@ def time_of_day(candidates: Candidates, issued: Finding | None) -> Iterator[tupl
         if abs(other.line - segment.line) <= 2 and other is not segment  # noqa: PLR2004 - lines around the date
     ]
     for rank, span in enumerate([*near, *labelled]):
-        match = _TIME.search(span.text)  # what stands before it, as in `201818:08:38`, is the date's
+        match = MISREAD_TIME.search(span.text)  # what stands before it, as in `201818:08:38`, is the date's
         if match and (":" in match[0] or rank < len(near)):
             where = Span(span.segment, span.start + match.start(), span.start + match.end())
-            yield "time", Finding(_clock(match), (where,), 0.95 if rank < len(near) else 0.8)
+            yield "time", Finding(clock_time(match), (where,), 0.95 if rank < len(near) else 0.8)
             return
-
-
-def _clock(match: re.Match[str]) -> str:
-    hour, minute, second, half = int(match[1]), match[2], match[3], (match[4] or "").lower()
-    if half.startswith("p") and hour < _NOON:
-        hour += _NOON
-    if half.startswith("a") and hour == _NOON:
-        hour = 0
-    return f"{hour:02d}:{minute}" + (f":{second}" if second else "")

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from docmill.understanding.constraints.address_features import Lettering, legal_form_end, lettering
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.findings import Finding, Span, cleaned, probabilities
+from docmill.understanding.fields.findings import Finding, cleaned, probabilities
+from docmill.understanding.page.layout import Span
 from docmill.understanding.page.titles import is_title
 from docmill.understanding.vocabulary import Concept
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from docmill.model.result import DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
-from docmill.understanding.fields.findings import Finding, Span, found, probabilities
+from docmill.understanding.fields.findings import Finding, found, probabilities
 from docmill.understanding.fields.weights import MONEY, NULL_MONEY, score
+from docmill.understanding.page.layout import Span
 from docmill.understanding.tables.items import NO_ITEMS, Items
 from docmill.understanding.text.money import currency_code, currency_spans
 from docmill.understanding.vocabulary import Concept

@@ -8,9 +8,10 @@ from docmill.model.result import Evidence, Extraction, Schema
 from docmill.schemas.outline import outline
 from docmill.understanding.corrections.precedents import Precedents
 from docmill.understanding.corrections.values import with_values
+from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import Finding, evidence_of
 from docmill.understanding.page.layout import Layout
-from docmill.understanding.user_schemas.extractor import findings, layout_of, meanings_of, written
+from docmill.understanding.user_schemas.extractor import findings, meanings_of, written
 from docmill.understanding.user_schemas.features import signature
 from docmill.understanding.user_schemas.meaning import Meaning
 
@@ -28,11 +29,11 @@ def with_anchors(document: Document, schema: Schema, read: Extraction, precedent
     if precedents.model is None or known is None:
         return read
     meanings = {path: one for path, one in meanings_of(outline(schema)).items() if path in known.weights}
-    layout = layout_of(document)
+    candidates = candidates_of(document)
     before = dict(leaves(read.data))
     found = {
-        path: _anchored(finding, meanings[path], layout, precedents.sources.get(path, ""))
-        for path, finding in findings(layout, meanings, precedents.model).items()
+        path: _anchored(finding, meanings[path], candidates.layout, precedents.sources.get(path, ""))
+        for path, finding in findings(candidates, meanings, precedents.model).items()
     }
     better = {
         path: one

@@ -13,7 +13,6 @@ from docmill.understanding.corrections.logistic import fitted
 from docmill.understanding.page.conventions import Conventions
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import find_amounts
-from docmill.understanding.user_schemas.candidates import Value
 from docmill.understanding.user_schemas.features import looked_at, signature
 from docmill.understanding.user_schemas.learned import (
     ALIKE,
@@ -45,7 +44,7 @@ def lesson_of(field: Scored, truth: object, writes: Conventions, page_count: int
     candidates = [field.candidates[index] for index in chosen]
     scores = field.scores[looked.indices]
     before = candidates[int(scores.argmax())].key if candidates else ""
-    keys: dict[Value, int] = {}
+    keys: dict[object, int] = {}
     wanted = None if truth in (None, "") else as_key(truth, field, writes)
     return Lesson(
         looked.rows,
@@ -64,7 +63,7 @@ def taught_by(document: Document, fields: Mapping[str, Scored], truth: Truth, wr
     return Taught(signature(document), lessons)
 
 
-def as_key(truth: object, field: Scored, writes: Conventions) -> Value | None:
+def as_key(truth: object, field: Scored, writes: Conventions) -> date | Decimal | str | None:
     """A known value, as printed or as data, in the form that candidates have."""
     text = str(truth).strip()
     match field.meaning.form:

@@ -14,8 +14,7 @@ from docmill.understanding.corrections.logistic import fitted
 from docmill.understanding.corrections.memory import marks
 from docmill.understanding.corrections.precedents import Known, Precedent
 from docmill.understanding.corrections.recall import of_counterparty
-from docmill.understanding.page.conventions import conventions
-from docmill.understanding.page.layout import Layout
+from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.user_schemas.extractor import meanings_of, untaught
 from docmill.understanding.user_schemas.features import signature
 from docmill.understanding.user_schemas.learned import Known as KnownLayout
@@ -116,10 +115,10 @@ def _is_corrected(one: Shown, path: str) -> bool:
 
 
 def _taught(one: Shown, meanings: Mapping[str, object]) -> Taught:
-    layout = Layout(one.document)
-    fields = untaught(layout, meanings)  # type: ignore[arg-type]
+    candidates = candidates_of(one.document)
+    fields = untaught(candidates, meanings)  # type: ignore[arg-type]
     truth = {path: known.value for path, known in one.precedent.values.items()}
-    return taught_by(one.document, fields, truth, conventions(layout))
+    return taught_by(one.document, fields, truth, candidates.conventions)
 
 
 def _better(path: str, lessons: Sequence[Lesson], shown: Sequence[Shown]) -> Weights | None:

@@ -7,17 +7,16 @@ from docmill.model.document import Document
 from docmill.model.result import Schema
 from docmill.schemas.outline import outline
 from docmill.understanding.corrections.fitting import taught_by
-from docmill.understanding.page.conventions import conventions
-from docmill.understanding.page.layout import Layout
+from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.user_schemas.extractor import meanings_of, untaught
 from docmill.understanding.user_schemas.learned import Taught
 
 
 def lesson(document: Document, schema: Schema, values: Mapping[str, object]) -> Taught:
     """What the document teaches whose values are these, by path."""
-    layout = Layout(document)
-    fields = untaught(layout, meanings_of(outline(schema)))
-    return taught_by(document, fields, values, conventions(layout))
+    candidates = candidates_of(document)
+    fields = untaught(candidates, meanings_of(outline(schema)))
+    return taught_by(document, fields, values, candidates.conventions)
 
 
 def flat(values: Mapping[str, Any], owner: str = "") -> dict[str, object]:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from docmill.model.document import Document, letters_and_digits
-from docmill.understanding.page.neighbours import stretches
+from docmill.understanding.page.layout import text_runs
 from docmill.understanding.text.codes import Code, find_ibans, find_vat_ids
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import Mark, find_amounts
@@ -77,7 +77,7 @@ class Printed:
         return [
             (" ".join(page.words.texts[one.start : one.stop]), page.source == "ocr")
             for page in self._pages
-            for one in stretches(page)
+            for one in text_runs(page)
         ]
 
     def _codes(self, find: _Find, form: re.Pattern[str]) -> list[str]:

@@ -1,7 +1,7 @@
-"""The documents looked through last, kept: who reads the fields needs what told the type.
+"""Cache of page analysis, so that extraction reuses what classification computed.
 
 A child of the pool takes one step after the other, and each comes with a copy of the document; so copies are
-known by what they say.
+recognised by their content.
 """
 
 import pickle
@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache, wraps
 from hashlib import blake2b
 from typing import Concatenate, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
 
 from docmill.model.document import Document, Page
 from docmill.understanding.fields.candidates import Candidates
@@ -24,13 +23,13 @@ _Found = TypeVar("_Found")
 
 
 class _Copy:
-    """A document that is the same as its copies."""
+    """A document as a cache key, equal to its copies."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
         digest = blake2b(repr((document.media_type, document.language)).encode())
         for page in document.pages:
-            for part in _said(page):
+            for part in _content(page):
                 digest.update(part)
         self._print = digest.digest()
 
@@ -41,8 +40,8 @@ class _Copy:
         return isinstance(other, _Copy) and self._print == other._print
 
 
-def _said(page: Page) -> Iterator[bytes]:
-    """All of a page that anything is told by."""
+def _content(page: Page) -> Iterator[bytes]:
+    """Everything of a page that analysis reads."""
     words = page.words
     look = (page.number, page.width_pt, page.height_pt, page.source, page.quality, len(words))
     yield repr(look).encode()
@@ -53,12 +52,12 @@ def _said(page: Page) -> Iterator[bytes]:
 
 
 def candidates_of(document: Document) -> Candidates:
-    """Its candidates; those that its copy was given if that was looked through just before."""
-    return _looked_through(_Copy(document))
+    """The document's candidates, cached for the documents and their copies that were analysed last."""
+    return _analysed(_Copy(document))
 
 
 @lru_cache(maxsize=_KEPT)
-def _looked_through(copy: _Copy) -> Candidates:
+def _analysed(copy: _Copy) -> Candidates:
     layout = Layout(copy.document)
     return Candidates(layout, conventions(layout))
 
@@ -66,15 +65,14 @@ def _looked_through(copy: _Copy) -> Candidates:
 def once(
     find: Callable[Concatenate[Candidates, _Asked], _Found],
 ) -> Callable[Concatenate[Candidates, _Asked], _Found]:
-    """`find`, asked once for the same candidates. What it gives must be what nobody changes."""
-    kept: WeakKeyDictionary[Candidates, dict[object, _Found]] = WeakKeyDictionary()
+    """`find` with its results kept in the candidates. They must be immutable."""
 
     @wraps(find)
-    def asked(candidates: Candidates, *args: _Asked.args, **options: _Asked.kwargs) -> _Found:
-        found = kept.setdefault(candidates, {})
-        key = (args, tuple(options.items()))
-        if key not in found:
-            found[key] = find(candidates, *args, **options)
-        return found[key]
+    def remembered(candidates: Candidates, *args: _Asked.args, **options: _Asked.kwargs) -> _Found:
+        key = (find, args, tuple(options.items()))
+        if key not in candidates.memo:
+            candidates.memo[key] = find(candidates, *args, **options)
+        result: _Found = candidates.memo[key]
+        return result
 
-    return asked
+    return remembered

@@ -6,29 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
-from docmill.model.document import Box
 from docmill.model.paths import set_value
-from docmill.model.result import Evidence, Extraction, MatchKind, Schema
+from docmill.model.result import Evidence, Extraction, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.schemas.filling import filled
 from docmill.understanding.fields.candidates import Candidate
-from docmill.understanding.page.layout import Layout, Segment
+from docmill.understanding.page.layout import Layout, Span, spans_reading
 from docmill.understanding.text.folding import without_accents
-
-
-class Span(NamedTuple):
-    """Characters `start` to `stop` (exclusive) of a segment."""
-
-    segment: Segment
-    start: int
-    stop: int
-
-    @property
-    def text(self) -> str:
-        """As read."""
-        return self.segment.text[self.start : self.stop]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +45,7 @@ def cleaned(text: str, *, plain: bool) -> str:
 
 def found(candidate: Candidate[Any], probability: float) -> Finding:
     """A candidate as a finding."""
-    span = Span(candidate.segment, candidate.start, candidate.stop)
-    return Finding(candidate.value, (span,), probability)
+    return Finding(candidate.value, candidate.spans, probability)
 
 
 def probabilities(scores: Sequence[float], *, null: float) -> list[float]:
@@ -113,27 +98,12 @@ def evidence_of(finding: Finding, layout: Layout) -> Evidence:
     if not finding.spans:
         return Evidence(page=None, box=None, text=None, match="computed", confidence=finding.probability)
     page = layout.sheet(finding.spans[0].segment).page
-    boxes: list[Box] = []
-    confidence = 1.0
-    for span in finding.spans:
-        start, stop = span.segment.words(span.start, span.stop)
-        boxes.append(page.words.box(start, stop))
-        confidence = min(confidence, float(page.words.confidences[start:stop].mean()))
+    box, recognition = spans_reading(finding.spans, page.words)
     text = " ".join(span.text for span in finding.spans)
-    match: MatchKind = "exact" if text == str(finding.value) else "normalised"
     return Evidence(
         page=page.number,
-        box=_around(boxes),
+        box=box,
         text=text,
-        match=match,
-        confidence=round(finding.probability * (1 if finding.calibrated else confidence), 4),
-    )
-
-
-def _around(boxes: Sequence[Box]) -> Box:
-    return Box(
-        min(box.x0 for box in boxes),
-        min(box.y0 for box in boxes),
-        max(box.x1 for box in boxes),
-        max(box.y1 for box in boxes),
+        match="exact" if text == str(finding.value) else "normalised",
+        confidence=round(finding.probability * (1 if finding.calibrated else recognition), 4),
     )

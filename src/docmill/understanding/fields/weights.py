@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from docmill.model.result import DocumentType
-from docmill.understanding.vocabulary import Concept
+from docmill.understanding.vocabulary.concepts import DATE_CONCEPTS, Concept
 
 Weights = Mapping[Concept, float]
 
@@ -85,19 +85,6 @@ REFERENCES: Mapping[str, Weights] = {
 """Numbers of other documents and of the customer."""
 
 NULL_NUMBER = 1.5
-
-DATE_CONCEPTS = (
-    Concept.DATE,
-    Concept.INVOICE_DATE,
-    Concept.ORDER_DATE,
-    Concept.DELIVERY_DATE,
-    Concept.DUE_DATE,
-    Concept.OTHER_DATE,
-    Concept.PERIOD,
-    Concept.SERVICE_PERIOD,
-    Concept.PERIOD_START,
-    Concept.PERIOD_END,
-)
 
 
 def _date(own: Weights) -> Weights:

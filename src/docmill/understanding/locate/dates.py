@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, time, timedelta
 
-from docmill.understanding.fields.findings import Span
 from docmill.understanding.locate.forms import date_pattern, day_pattern, month_pattern, time_pattern
 from docmill.understanding.locate.sheets import Sheets, Sighting, sighting
+from docmill.understanding.page.layout import Span
 from docmill.understanding.text.dates import WrittenDate, find_dates
 
 OTHER_READING = 0.7

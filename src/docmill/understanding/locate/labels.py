@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from docmill.model.document import Box
 from docmill.model.paths import without_indices
@@ -10,7 +9,7 @@ from docmill.model.result import Schema, known_type
 from docmill.understanding.fields import weights
 from docmill.understanding.fields.weights import Weights
 from docmill.understanding.locate.sheets import Sighting
-from docmill.understanding.page.layout import Sheet
+from docmill.understanding.page.context import FARTHER, WORD_GAP, texts_above, texts_left
 from docmill.understanding.text.folding import tokens
 from docmill.understanding.vocabulary import Concept
 from docmill.understanding.vocabulary.labels import LABELS
@@ -19,11 +18,6 @@ GIVEN = 4.0
 """What a label counts that the user gave."""
 NAMED = 2.0
 """What the field's own name counts, if all of its words stand there."""
-_WORD_GAP = 0.88
-_FARTHER = 0.85
-_ABOVE = 0.9
-_HEADER = 0.75
-_NEAR_LINES = 2.6
 _MOST_ABOVE = 60
 _TELL_NOTHING = frozenset(
     ("name", "value", "text", "field", "of", "the", "data", "item", "number", "no", "date")
@@ -41,27 +35,21 @@ _LISTED: Mapping[str, Weights] = {
 }
 
 
-class Context(NamedTuple):
-    """A text near a place. strength: how much it has to say about it, in [0, 1]."""
-
-    text: str
-    strength: float
-
-
 class Labels:
     """What speaks for the fields of a schema."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self._contexts: dict[int, list[Context]] = {}
+        self._contexts: dict[int, list[tuple[str, float]]] = {}
 
     def score(self, path: str, one: Sighting) -> float:
         """How much is said for the field where the value stands; below zero, that it is another one."""
         contexts = self._contexts.get(id(one))
         if contexts is None:
-            contexts = self._contexts[id(one)] = list(_around(one))
+            contexts = self._contexts[id(one)] = list(_texts_around(one))
         own = max(
-            (_own(self._phrases(path), self._names(path), context) for context in contexts), default=0.0
+            (_own(self._phrases(path), self._names(path), text) * strength for text, strength in contexts),
+            default=0.0,
         )
         return own + self._known(path, contexts)
 
@@ -73,15 +61,15 @@ class Labels:
         leaf = re.sub(r"\[\d+\]$", "", path).rpartition(".")[2]
         return [word for word in re.sub(r"(?<=[a-z])(?=[A-Z])", "_", leaf).casefold().split("_") if word]
 
-    def _known(self, path: str, contexts: Sequence[Context]) -> float:
+    def _known(self, path: str, contexts: Sequence[tuple[str, float]]) -> float:
         table = _weights(self._schema.name, path)
         if not table:
             return 0.0
         clues: dict[Concept, float] = {}
-        for context in contexts:
-            for label in LABELS.find(context.text):
-                gap = len(context.text[label.stop :].split())
-                strength = context.strength * label.quality * _WORD_GAP**gap
+        for text, weight in contexts:
+            for label in LABELS.find(text):
+                gap = len(text[label.stop :].split())
+                strength = weight * label.quality * WORD_GAP**gap
                 for concept in label.meanings:
                     clues[concept] = max(clues.get(concept, 0.0), strength)
         return weights.score(clues, table)
@@ -101,28 +89,20 @@ def _weights(document_type: str, path: str) -> Weights:
     return _PARTIES.get(owner, {})
 
 
-def _around(one: Sighting) -> Iterator[Context]:
-    """What stands before the place on its line, left of it, and above it."""
+def _texts_around(one: Sighting) -> Iterator[tuple[str, float]]:
+    """The texts before the place on its line, left of it and above it, with how much each counts."""
     span = one.spans[0]
     before = _since_the_last_value(span.segment.text[: span.start])
-    if before.strip():
-        yield Context(before, 1.0)
-    strength = 1.0 if not before.strip() else _FARTHER
-    for other in one.sheet.left_of(span.segment):
-        yield Context(other.text, strength)
-        strength *= _FARTHER
-    yield from _above(one.sheet, one)
-
-
-def _above(sheet: Sheet, one: Sighting) -> Iterator[Context]:
-    """The text right above, and the head of the column: the first text without digits."""
+    has_label = bool(before.strip())
+    if has_label:
+        yield before, 1.0
+    for other, strength in texts_left(one.sheet, span.segment, strength=FARTHER if has_label else 1.0):
+        yield other.text, strength
     box = Box(one.box.x0, one.segment.box.y0, one.box.x1, one.segment.box.y1)
-    height = max(one.segment.height, sheet.text_height)
-    for count, other in enumerate(sheet.above(box)[:_MOST_ABOVE]):
-        lines = (one.middle - other.middle) / height
+    for other, strength in texts_above(one.sheet, one.segment, box, most=_MOST_ABOVE):
         if not any(map(str.isdecimal, other.text)):
-            yield Context(other.text, _ABOVE if count == 0 and lines < _NEAR_LINES else _HEADER)
-            return
+            yield other.text, strength
+            break
 
 
 def _since_the_last_value(text: str) -> str:
@@ -131,13 +111,13 @@ def _since_the_last_value(text: str) -> str:
     return text[last:]
 
 
-def _own(phrases: Sequence[Sequence[str]], names: Sequence[str], context: Context) -> float:
-    there = _words(context.text)
+def _own(phrases: Sequence[Sequence[str]], names: Sequence[str], text: str) -> float:
+    there = _words(text)
     if any(_holds(there, phrase) for phrase in phrases):
-        return GIVEN * context.strength
+        return GIVEN
     telling = [name for name in names if name not in _TELL_NOTHING] or names
     share = sum(any(_same(name, word) for word in there) for name in telling) / max(1, len(telling))
-    return NAMED * context.strength * share**2
+    return NAMED * share**2
 
 
 def _words(text: str) -> list[str]:

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
-from docmill.understanding.fields.findings import Span
 from docmill.understanding.locate.forms import is_negative, numbers_in
 from docmill.understanding.locate.sheets import Sheets, Sighting, sighting
-from docmill.understanding.page.layout import Segment, Sheet
+from docmill.understanding.page.layout import Segment, Sheet, Span
 from docmill.understanding.text.money import currency_code, find_amounts, number
 
 OTHER_MARK = 0.7

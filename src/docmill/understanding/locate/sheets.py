@@ -9,10 +9,9 @@ from typing import Literal
 
 from docmill.model.document import Box, Document
 from docmill.model.result import MatchKind
-from docmill.understanding.fields.findings import Span
 from docmill.understanding.locate.text_runs import PageText
 from docmill.understanding.page.conventions import Conventions, conventions
-from docmill.understanding.page.layout import Layout, Segment, Sheet
+from docmill.understanding.page.layout import Layout, Segment, Sheet, Span, spans_reading
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.folding import fold
 
@@ -71,25 +70,11 @@ def sighting(
     sheet: Sheet, spans: tuple[Span, ...], wanted: str | None, trust: float = 1.0, *, is_plain: bool = False
 ) -> Sighting:
     """The place of these spans. wanted: the text that would be exact; None if none is."""
-    words, spans = sheet.page.words, _with_marks(spans, wanted or "")
-    ranges = [span.segment.words(span.start, span.stop) for span in spans]
-    boxes = [words.box(start, stop) for start, stop in ranges]
-    text = " ".join(span.text.strip() for span in spans)
-    return Sighting(
-        sheet=sheet,
-        spans=spans,
-        box=Box(
-            min(box.x0 for box in boxes),
-            min(box.y0 for box in boxes),
-            max(box.x1 for box in boxes),
-            max(box.y1 for box in boxes),
-        ),
-        text=text,
-        match="exact" if wanted is not None and text == " ".join(wanted.split()) else "normalised",
-        trust=trust,
-        recognition=min(float(words.confidences[start:stop].mean()) for start, stop in ranges),
-        is_plain=is_plain,
-    )
+    spans = _with_marks(spans, wanted or "")
+    box, recognition = spans_reading(spans, sheet.page.words)
+    text = " ".join(span.text for span in spans)
+    match: MatchKind = "exact" if wanted is not None and text == " ".join(wanted.split()) else "normalised"
+    return Sighting(sheet, spans, box, text, match, trust, recognition, is_plain)
 
 
 def _with_marks(spans: tuple[Span, ...], wanted: str) -> tuple[Span, ...]:

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from rapidfuzz import fuzz
 
 from docmill.model.document import letters_and_digits
-from docmill.understanding.fields.findings import Span
-from docmill.understanding.page.layout import Segment, Sheet
+from docmill.understanding.page.layout import Segment, Sheet, Span
 from docmill.understanding.text.folding import fold, without_accents
 
 _ALIKE = str.maketrans("oilszbgq", "01152899")

@@ -9,13 +9,12 @@ from decimal import Decimal
 from babel.numbers import list_currencies
 
 from docmill.model.document import letters_and_digits
-from docmill.understanding.fields.findings import Span
 from docmill.understanding.locate.dates import dates, times
 from docmill.understanding.locate.forms import symbols_of
 from docmill.understanding.locate.numbers import numbers
 from docmill.understanding.locate.sheets import Sheets, Sighting, sighting
 from docmill.understanding.locate.text_runs import PageText, Run
-from docmill.understanding.page.layout import Sheet
+from docmill.understanding.page.layout import Sheet, Span
 from docmill.understanding.text.codes import find_ibans
 from docmill.understanding.text.money import find_amounts
 

@@ -1,15 +1,21 @@
-"""A page as segments: runs of words with no column gap between them, and what stands around each."""
+"""The pages of a document as segments: runs of words without a column gap between them."""
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from docmill.model.document import Box, Document, Page, Words
-from docmill.understanding.page.neighbours import Neighbourhood, stretches
 
+COLUMN_GAP_CELLS = 1.7
+"""A gap wider than this many characters parts two columns."""
+LEAST_OVERLAP = 0.15
+"""Share of the narrower of two texts that must overlap for one to stand above the other."""
 FIRST_PAGES = 3
 LAST_PAGES = 2
 """Header fields stand on a document's first pages and totals on its last; a long document costs no more."""
@@ -50,6 +56,41 @@ class Segment:
         return self.start + first, self.start + last + 1
 
 
+class Span(NamedTuple):
+    """Characters `start` to `stop` (exclusive) of a segment."""
+
+    segment: Segment
+    start: int
+    stop: int
+
+    @property
+    def text(self) -> str:
+        """As read."""
+        return self.segment.text[self.start : self.stop]
+
+
+class SpanReading(NamedTuple):
+    """Where the words of spans stand, and how surely the least sure of the spans was recognised."""
+
+    box: Box
+    confidence: float
+
+
+def spans_reading(spans: Iterable[Span], words: Words) -> SpanReading:
+    """The rectangle around the spans' words, and the lowest of the spans' mean confidences."""
+    ranges = [span.segment.words(span.start, span.stop) for span in spans]
+    boxes = [words.box(start, stop) for start, stop in ranges]
+    return SpanReading(
+        Box(
+            min(box.x0 for box in boxes),
+            min(box.y0 for box in boxes),
+            max(box.x1 for box in boxes),
+            max(box.y1 for box in boxes),
+        ),
+        min(float(words.confidences[start:stop].mean()) for start, stop in ranges),
+    )
+
+
 class Sheet:
     """One page's segments, in reading order, with their neighbours."""
 
@@ -66,24 +107,41 @@ class Sheet:
 
     def left_of(self, segment: Segment) -> list[Segment]:
         """The segments left of it on its line, nearest first."""
-        return [self.segments[one] for one in self._around.left_of(segment.index - self._first_index)]
+        index = segment.index - self._first_index
+        return self.segments[bisect_left(self._lines, segment.line) : index][::-1]
 
     def right_of(self, segment: Segment) -> list[Segment]:
         """The segments right of it on its line, nearest first."""
-        return [self.segments[one] for one in self._around.right_of(segment.index - self._first_index)]
+        index = segment.index - self._first_index
+        return self.segments[index + 1 : bisect_right(self._lines, segment.line)]
 
     def above(self, box: Box) -> list[Segment]:
         """The segments above `box` that share its columns, nearest first."""
-        return [self.segments[one] for one in self._around.above(box)]
+        indices = np.flatnonzero(self._shares_columns(box) & (self._middles < box.y0))[::-1].tolist()
+        return [self.segments[index] for index in indices]
 
     def below(self, box: Box) -> list[Segment]:
         """The segments below `box` that share its columns, nearest first."""
-        return [self.segments[one] for one in self._around.below(box)]
+        indices = np.flatnonzero(self._shares_columns(box) & (self._middles > box.y1)).tolist()
+        return [self.segments[index] for index in indices]
 
     @cached_property
-    def _around(self) -> Neighbourhood:
-        boxes = np.array([segment.box for segment in self.segments], np.float64).reshape(-1, 4)
-        return Neighbourhood(boxes, [segment.line for segment in self.segments])
+    def boxes(self) -> NDArray[np.float64]:
+        """The segments' boxes, shape (n, 4)."""
+        return np.array([segment.box for segment in self.segments], np.float64).reshape(-1, 4)
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [segment.line for segment in self.segments]
+
+    @cached_property
+    def _middles(self) -> NDArray[np.float64]:
+        return (self.boxes[:, 1] + self.boxes[:, 3]) / 2
+
+    def _shares_columns(self, box: Box) -> NDArray[np.bool_]:
+        left, right = self.boxes[:, 0], self.boxes[:, 2]
+        overlap = np.minimum(right, box.x1) - np.maximum(left, box.x0)
+        return overlap > LEAST_OVERLAP * np.minimum(right - left, box.x1 - box.x0)
 
 
 class Layout:
@@ -126,32 +184,52 @@ def _read_pages(count: int) -> list[int]:
     return sorted({*range(min(count, FIRST_PAGES)), *range(max(0, count - LAST_PAGES), count)})
 
 
+class TextRun(NamedTuple):
+    """Words `start` to `stop` (exclusive) of a page, on its line number `line`, without a column's gap."""
+
+    line: int
+    start: int
+    stop: int
+
+
+def text_runs(page: Page) -> list[TextRun]:
+    """The page's lines cut at column gaps, in reading order."""
+    words = page.words
+    if not words.texts:
+        return []
+    left, right = words.boxes[:, 0].astype(np.float64), words.boxes[:, 2].astype(np.float64)
+    cells = (right - left) / np.array([max(1, len(text)) for text in words.texts])
+    cell = np.maximum(np.median(cells), np.minimum(cells[1:], cells[:-1]))
+    begins = np.ones(len(words), np.bool_)
+    begins[1:] = (np.diff(words.lines) > 0) | ((left[1:] - right[:-1]) > COLUMN_GAP_CELLS * cell)
+    starts: list[int] = np.flatnonzero(begins).tolist()
+    stops = [*starts[1:], len(words)]
+    lines: list[int] = np.cumsum(np.diff(words.lines, prepend=words.lines[0]) > 0)[starts].tolist()
+    return [TextRun(line, start, stop) for line, start, stop in zip(lines, starts, stops, strict=True)]
+
+
 def _segments(page: Page, page_index: int, first_index: int) -> list[Segment]:
-    found = stretches(page)
-    starts = [one.start for one in found]
-    low, high, sums = _extents(page.words, starts) if starts else ([], [], [])
+    runs = text_runs(page)
+    if not runs:
+        return []
+    words, starts = page.words, [run.start for run in runs]
+    low: list[list[float]] = np.minimum.reduceat(words.boxes[:, :2], starts).tolist()
+    high: list[list[float]] = np.maximum.reduceat(words.boxes[:, 2:], starts).tolist()
+    sums: list[float] = np.add.reduceat(words.confidences.astype(np.float64), starts).tolist()
     return [
         Segment(
             index=first_index + index,
             page_index=page_index,
-            line=one.line,
-            start=one.start,
-            stop=one.stop,
+            line=run.line,
+            start=run.start,
+            stop=run.stop,
             box=Box(*low[index], *high[index]),
-            text=" ".join(page.words.texts[one.start : one.stop]),
-            offsets=_offsets(page.words.texts[one.start : one.stop]),
-            confidence=sums[index] / (one.stop - one.start),
+            text=" ".join(words.texts[run.start : run.stop]),
+            offsets=_offsets(words.texts[run.start : run.stop]),
+            confidence=sums[index] / (run.stop - run.start),
         )
-        for index, one in enumerate(found)
+        for index, run in enumerate(runs)
     ]
-
-
-def _extents(words: Words, starts: list[int]) -> tuple[list[list[float]], list[list[float]], list[float]]:
-    """Of the words from each start to the next: upper left corners, lower right ones, sums of confidences."""
-    low = np.minimum.reduceat(words.boxes[:, :2], starts)
-    high = np.maximum.reduceat(words.boxes[:, 2:], starts)
-    sums = np.add.reduceat(words.confidences.astype(np.float64), starts)
-    return low.tolist(), high.tolist(), sums.tolist()
 
 
 def _offsets(texts: Sequence[str]) -> tuple[int, ...]:

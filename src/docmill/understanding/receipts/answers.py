@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from docmill.model.document import letters_and_digits
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.findings import Finding, Span, cleaned
+from docmill.understanding.fields.findings import Finding, cleaned
+from docmill.understanding.page.layout import Span
 from docmill.understanding.page.titles import is_title
 from docmill.understanding.receipts.amounts import Amounts, amounts
 from docmill.understanding.receipts.calibration import signs

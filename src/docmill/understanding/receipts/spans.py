@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from docmill.model.document import letters_and_digits
 from docmill.understanding.constraints.address_features import legal_form_end
-from docmill.understanding.fields.findings import Span
+from docmill.understanding.page.layout import Span
 from docmill.understanding.receipts.head import OWN, Head
 from docmill.understanding.receipts.looks import LOOKS, look
 

@@ -6,8 +6,7 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from docmill.understanding.fields.findings import Span
-from docmill.understanding.page.layout import Segment, Sheet
+from docmill.understanding.page.layout import Segment, Sheet, Span
 
 _SAME_HEIGHT = 0.4
 """Of the text height: lines whose middles differ by less are one, if they stand side by side."""

@@ -7,7 +7,8 @@ from decimal import Decimal
 from itertools import pairwise
 
 from docmill.understanding.fields.candidates import Candidate, Candidates
-from docmill.understanding.fields.findings import Finding, Span, cleaned
+from docmill.understanding.fields.findings import Finding, cleaned
+from docmill.understanding.page.layout import Span
 from docmill.understanding.tables.grid import is_sum
 from docmill.understanding.tables.headings import heading_row, is_heading
 from docmill.understanding.tables.items import NO_ITEMS, Items

@@ -1,38 +1,33 @@
-"""Typed candidates of a document for any field, and the texts that stand around each."""
+"""Candidates for the fields of a user's schema: the document's, and others that only such fields have."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from itertools import pairwise
+from typing import TypeAlias
 
 from docmill.model.document import letters_and_digits
-from docmill.model.paths import comparison_key
-from docmill.understanding.fields.findings import Span
-from docmill.understanding.page.conventions import Conventions, decided
-from docmill.understanding.page.layout import Layout, Segment
-from docmill.understanding.text.codes import Code, find_bics, find_ibans, find_vat_ids
-from docmill.understanding.text.dates import RANGE_LINK, WrittenDate, find_dates
+from docmill.understanding.fields.candidates import MOST_CANDIDATES, Candidate, Candidates, Form
+from docmill.understanding.page.context import ValueContext
+from docmill.understanding.page.layout import Segment, Span
+from docmill.understanding.text.clock import find_times
 from docmill.understanding.text.folding import fold
-from docmill.understanding.text.money import WrittenAmount, currency_code, currency_spans, find_amounts
-from docmill.understanding.user_schemas.context import Around, surroundings
-from docmill.understanding.user_schemas.meaning import NO, YES, Form, Role
+from docmill.understanding.text.money import currency_code, currency_spans
+from docmill.understanding.user_schemas.meaning import NO, YES
 
-Value = date | Decimal | str
-Says = Callable[[str], float]
+AnyCandidate: TypeAlias = Candidate[date] | Candidate[Decimal] | Candidate[str]
+MatchStrength: TypeAlias = Callable[[str], float]
+"""How strongly a text names a field."""
 
-MOST = 1500
-"""Candidates of one form: a hostile page must not cost minutes."""
 _NEXT_LINE = 0.9
 """Text heights to the line in which a name goes on."""
 _FLUSH = 0.005
 _LONGEST_NAME = 11
 _ANY_END = 6
 _LONGEST_LABEL = 4
-_SAID = 0.3
-"""How strongly the words around must speak before the spans of a text are tried."""
+_LEAST_MATCH = 0.3
+"""How strongly the texts around must name the field before the runs of words in a text are tried."""
 _IS_LABEL = 1.2
 _FEWEST_LETTERS = 2
 _SHORTEST = 3
@@ -41,374 +36,215 @@ _LONGEST_CONTINUED = 8
 _LONGEST_CONTINUATION = 6
 
 _WORD_WITH_DIGIT = re.compile(r"[^\W_](?:[^\W_]|[\-_/.](?=[^\W_]))*")
+_FILE_ENDING = re.compile(r"\.[a-z]{2,3}$")
 _REVISION = re.compile(r"\s?/\s?\d{1,2}\b| ?\((?:Rev|Ver)\.? ?\d+\)", re.IGNORECASE)
-_TIME = re.compile(
-    r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])[:h](?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?"
-    r"(?:\s?(?P<half>[ap])\.?m\b\.?)?(?![\d:])",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
-    """A value that a document might give to a field.
-
-    spans: where it stands. role: its end of a period. plain: a number without cents or currency.
-    marked: with a currency. previous, following: the words beside it in its segment.
-    """
-
-    form: Form
-    value: Value
-    spans: tuple[Span, ...]
-    around: Around
-    role: Role = ""
-    plain: bool = False
-    marked: bool = False
-    previous: str = ""
-    following: str = ""
-
-    @property
-    def segment(self) -> Segment:
-        """Where it begins."""
-        return self.spans[0].segment
-
-    @property
-    def text(self) -> str:
-        """As read."""
-        return " ".join(span.text for span in self.spans)
-
-    @property
-    def key(self) -> Value:
-        """What makes two candidates the same value."""
-        key: Value = comparison_key(self.value)
-        return key
-
-
 _MAIL = re.compile(r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+")
-
-
-def _mails(text: str) -> Iterator[tuple[str, int, int]]:
-    return ((match[0], *match.span()) for match in _MAIL.finditer(text))
-
-
-def _codes(find: Callable[[str], Iterator[Code]]) -> Callable[[str], Iterator[tuple[str, int, int]]]:
-    return lambda text: ((code.value, code.start, code.stop) for code in find(text))
-
-
-_FORMED: Mapping[Form, Callable[[str], Iterator[tuple[str, int, int]]]] = {
-    "iban": _codes(find_ibans),
-    "bic": _codes(find_bics),
-    "vat id": _codes(find_vat_ids),
-    "mail": _mails,
-}
 _YES, _NO = frozenset((*YES, "\u2713", "\u2714", "\u2612", "\u2611")), frozenset((*NO, "\u2610"))
 _ANSWER = re.compile(r"\[[xX ]\]|[\u2610-\u2612\u2713\u2714]|(?<![^\s:])[^\W\d_]+(?![^\s.,;])")
 
 
-def _answered(text: str) -> str | None:
-    word = fold(text)
-    if word in _YES:
-        return "true"
-    return "false" if word in _NO else None
+class SchemaCandidates:
+    """The candidates of a document for any field, by form; each form is made when first asked for."""
 
+    def __init__(self, candidates: Candidates) -> None:
+        self._candidates = candidates
+        self._segments = candidates.layout.segments
 
-class Candidates:
-    """All candidates of a document, by form; each form is made when first asked for."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
-        self._surroundings: dict[int, Around] = {}
+    def of_form(self, form: Form) -> Sequence[AnyCandidate]:
+        """The candidates of a form that needs to know no more of the field."""
+        candidates = self._candidates
+        sources: dict[Form, Callable[[], Sequence[AnyCandidate]]] = {
+            "date": lambda: candidates.dates,
+            "time": lambda: self._times,
+            "money": lambda: self._amounts,
+            "number": lambda: candidates.numbers[:MOST_CANDIDATES],
+            "boolean": lambda: self._answers,
+            "code": lambda: self.codes,
+            "iban": lambda: candidates.ibans,
+            "bic": lambda: candidates.bics,
+            "vat id": lambda: candidates.vat_ids,
+            "mail": lambda: self._mails,
+            "currency": lambda: self._currencies,
+        }
+        return sources[form]()
 
     @cached_property
-    def conventions(self) -> Conventions:
-        """How the document writes."""
-        texts = [segment.text for segment in self.layout.segments]
-        amounts = [one for found in self._amounts for one in found]
-        return decided(texts, amounts, [one for found in self._dates for one in found])
+    def _amounts(self) -> list[Candidate[Decimal]]:
+        """Numbers that are no percentage."""
+        numbers = self._candidates.numbers
+        return [number for number in numbers if number.form == "money"][:MOST_CANDIDATES]
 
     @cached_property
-    def _dates(self) -> list[Sequence[WrittenDate]]:
-        return [find_dates(segment.text) if _has_digit(segment) else () for segment in self.layout.segments]
+    def codes(self) -> list[Candidate[str]]:
+        """Words with a digit, whole and without their last part."""
+        codes = (
+            code for segment in self._segments if _has_digit(segment) for code in self._codes_of(segment)
+        )
+        return list(codes)[:MOST_CANDIDATES]
 
-    @cached_property
-    def _amounts(self) -> list[Sequence[WrittenAmount]]:
-        return [
-            find_amounts(segment.text, misread=self.layout.sheet(segment).page.source == "ocr")
-            if _has_digit(segment)
-            else ()
-            for segment in self.layout.segments
+    def _codes_of(self, segment: Segment) -> Iterator[Candidate[str]]:
+        text = segment.text
+        dates = [
+            written
+            for written in self._candidates.written_dates[segment.index]
+            if not text[written.start : written.stop].isdecimal()
         ]
+        for match in _WORD_WITH_DIGIT.finditer(text):
+            word, (start, stop) = match[0], match.span()
+            if not any(map(str.isdecimal, word)) or _FILE_ENDING.search(word) or text[:start].endswith("@"):
+                continue
+            if not _SHORTEST <= len(letters_and_digits(word)) <= _LONGEST_CODE:
+                continue
+            is_date = any(start < written.stop and written.start < stop for written in dates)
+            revision = _REVISION.match(text, stop)
+            for end in (
+                stop,
+                start + word.index("/") if "/" in word else 0,
+                revision.end() if revision else 0,
+            ):
+                value = text[start:end]
+                if len(letters_and_digits(value)) >= _SHORTEST:
+                    yield self._candidates.candidate("code", value, segment, start, end, plain=is_date)
 
     @cached_property
-    def dates(self) -> list[Candidate]:
-        """Dates, with their part in a period."""
-        found: list[Candidate] = []
-        for segment in self.layout.segments:
-            written = self._dates[segment.index]
-            roles = _roles(segment.text, written)
-            for index, one in enumerate(written):
-                value = one.value(day_first=self.conventions.day_first)
-                if value is not None:
-                    label_stop = written[index - 1].start if roles[index] == "end" else one.start
-                    made = self._made("date", value, segment, (one.start, one.stop), role=roles[index])
-                    found.append(replace(made, around=self._with_before(segment, label_stop)))
-        return found[:MOST]
+    def _times(self) -> list[Candidate[str]]:
+        """Times of day as HH:MM:SS."""
+        return self._made("time", find_times, filter(_has_digit, self._segments))
 
     @cached_property
-    def amounts(self) -> list[Candidate]:
-        """Numbers that are no date and no percentage."""
-        return [one for one in self._numbers if one.form == "money"][:MOST]
-
-    @cached_property
-    def numbers(self) -> list[Candidate]:
-        """Numbers and percentages."""
-        return self._numbers[:MOST]
-
-    @cached_property
-    def _numbers(self) -> list[Candidate]:
-        return [
-            self._number(segment, one)
-            for segment in self.layout.segments
-            for one in self._amounts[segment.index]
-            if not any(
-                one.start < other.stop and other.start < one.stop for other in self._dates[segment.index]
-            )
-        ]
-
-    def _number(self, segment: Segment, one: WrittenAmount) -> Candidate:
+    def _mails(self) -> list[Candidate[str]]:
         return self._made(
-            "number" if one.percent else "money",
-            one.value(self.conventions.mark),
-            segment,
-            (one.start, one.stop),
-            plain=not one.has_cents and one.currency is None,
-            marked=one.currency is not None,
+            "mail", lambda text: ((match[0], *match.span()) for match in _MAIL.finditer(text)), self._segments
         )
 
     @cached_property
-    def codes(self) -> list[Candidate]:
-        """Words with a digit, whole and without their last part."""
-        found: list[Candidate] = []
-        for segment in self.layout.segments:
-            if _has_digit(segment):
-                found.extend(self._codes_of(segment))
-        return found[:MOST]
-
-    def _codes_of(self, segment: Segment) -> Iterator[Candidate]:
-        text = segment.text
-        dates = self._dates[segment.index]
-        for match in _WORD_WITH_DIGIT.finditer(text):
-            word = match[0]
-            if text[: match.start()].endswith("@") or re.search(r"\.[a-z]{2,3}$", word):
-                continue
-            if (
-                not any(map(str.isdecimal, word))
-                or not _SHORTEST <= len(letters_and_digits(word)) <= _LONGEST_CODE
-            ):
-                continue
-            of_date = any(
-                match.start() < one.stop
-                and one.start < match.end()
-                and not text[one.start : one.stop].isdecimal()
-                for one in dates
-            )
-            revision = _REVISION.match(text, match.end())
-            for stop in (
-                match.end(),
-                match.start() + word.index("/") if "/" in word else 0,
-                revision.end() if revision else 0,
-            ):
-                value = text[match.start() : stop]
-                if len(letters_and_digits(value)) >= _SHORTEST:
-                    yield self._made("code", value, segment, (match.start(), stop), plain=of_date)
-
-    @cached_property
-    def times(self) -> list[Candidate]:
-        """Times of day as HH:MM:SS."""
-        return [
-            self._made("time", _time_of(match), segment, match.span())
-            for segment in self.layout.segments
-            if _has_digit(segment)
-            for match in _TIME.finditer(segment.text)
-        ][:MOST]
-
-    def of_form(self, form: Form) -> list[Candidate]:
-        """The candidates of a form that needs to know no more of the field."""
-        match form:
-            case "date":
-                return self.dates
-            case "time":
-                return self.times
-            case "money":
-                return self.amounts
-            case "number":
-                return self.numbers
-            case "boolean":
-                return self.answers
-            case _:
-                return self.codes if form == "code" else self.formed(form)
-
-    def formed(self, form: Form) -> list[Candidate]:
-        """Values that their form tells: identifiers whose checksums hold, mail addresses, currencies."""
-        if form == "currency":
-            return self._currencies()
-        return [
-            self._made(form, value, segment, (start, stop))
-            for segment in self.layout.segments
-            for value, start, stop in _FORMED[form](segment.text)
-        ][:MOST]
-
-    def _currencies(self) -> list[Candidate]:
-        code = self.conventions.currency
-        return [
-            self._made("currency", code, segment, (start, stop))
-            for segment in self.layout.segments
-            for printed, start, stop in currency_spans(segment.text)
-            if code is not None and currency_code(printed) in (code, "USD" if printed == "$" else code)
-        ][:MOST]
-
-    @cached_property
-    def answers(self) -> list[Candidate]:
+    def _answers(self) -> list[Candidate[str]]:
         """Yes and no, as words and as ticked or empty boxes."""
-        return [
-            self._made("boolean", value, segment, match.span())
-            for segment in self.layout.segments
-            for match in _ANSWER.finditer(segment.text)
-            if (value := _answered(match[0])) is not None
-        ][:MOST]
+        return self._made("boolean", _find_answers, self._segments)
 
-    def choices(self, wanted: Sequence[str]) -> list[Candidate]:
+    @cached_property
+    def _currencies(self) -> list[Candidate[str]]:
+        code = self._candidates.conventions.currency
+        if code is None:
+            return []
+
+        def find(text: str) -> Iterator[tuple[str, int, int]]:
+            for printed, start, stop in currency_spans(text):
+                if currency_code(printed) in (code, "USD" if printed == "$" else code):
+                    yield code, start, stop
+
+        return self._made("currency", find, self._segments)
+
+    def choices(self, wanted: Sequence[str]) -> list[Candidate[str]]:
         """The places of any of the texts that a field may have, as whole words."""
-        found: list[Candidate] = []
+        found: list[Candidate[str]] = []
         for choice in wanted:
             pattern = re.compile(r"(?<!\w)" + re.escape(fold(choice.replace("_", " "))) + r"(?!\w)")
-            for segment in self.layout.segments:
-                matches = pattern.finditer(fold(segment.text))
-                found.extend(self._made("choice", choice, segment, match.span()) for match in matches)
-        return found[:MOST]
+            for segment in self._segments:
+                found.extend(
+                    self._candidates.candidate("choice", choice, segment, *match.span())
+                    for match in pattern.finditer(fold(segment.text))
+                )
+        return found[:MOST_CANDIDATES]
 
-    def names(self, says: Says) -> list[Candidate]:
-        """Runs of words whose surroundings say the field at all, by `says`."""
-        found: list[Candidate] = []
-        for segment in self.layout.segments:
-            found.extend(self._names_of(segment, says))
-        return found[:MOST]
+    def _made(
+        self,
+        form: Form,
+        find: Callable[[str], Iterable[tuple[str, int, int]]],
+        segments: Iterable[Segment],
+    ) -> list[Candidate[str]]:
+        return [
+            self._candidates.candidate(form, value, segment, start, stop)
+            for segment in segments
+            for value, start, stop in find(segment.text)
+        ][:MOST_CANDIDATES]
 
-    def _names_of(self, segment: Segment, says: Says) -> Iterator[Candidate]:
-        around = self.around(segment)
-        texts = self.layout.sheet(segment).page.words.texts[segment.start : segment.stop]
-        outside = max(map(says, (around.left, around.above, around.head, around.row)))
-        starts = {0} if outside >= _SAID else set[int]()
+    def names(self, match_strength: MatchStrength) -> list[Candidate[str]]:
+        """Runs of words in whose context the field is named at all."""
+        return [name for segment in self._segments for name in self._names_of(segment, match_strength)][
+            :MOST_CANDIDATES
+        ]
+
+    def _names_of(self, segment: Segment, match_strength: MatchStrength) -> Iterator[Candidate[str]]:
+        around = self._candidates.contexts.texts(segment)
+        page = self._candidates.layout.sheet(segment).page
+        texts = page.words.texts[segment.start : segment.stop]
+        outside = max(map(match_strength, (around.left, around.above, around.head, around.row)))
+        starts = {0} if outside >= _LEAST_MATCH else set[int]()
         for count in range(1, min(len(texts), _LONGEST_LABEL + 1)):
-            if texts[count - 1].endswith((":", "#")) or says(" ".join(texts[:count])) >= _SAID:
+            is_marked = texts[count - 1].endswith((":", "#"))
+            if is_marked or match_strength(" ".join(texts[:count])) >= _LEAST_MATCH:
                 starts.add(count)
-        is_label = len(texts) < _LONGEST_LABEL and says(segment.text) >= _IS_LABEL
-        if is_label or not starts:
+        if not starts or (len(texts) < _LONGEST_LABEL and match_strength(segment.text) >= _IS_LABEL):
             return
         for start in sorted(starts):
             for stop in _ends(texts, start):
-                yield from self._name(segment, texts, start, stop)
+                yield from self._names_at(segment, texts, start, stop)
 
-    def _name(self, segment: Segment, texts: Sequence[str], start: int, stop: int) -> Iterator[Candidate]:
+    def _names_at(
+        self, segment: Segment, texts: Sequence[str], start: int, stop: int
+    ) -> Iterator[Candidate[str]]:
+        """The words `start` to `stop` as a name; the same with the next line, and cut at a bracket."""
         offsets = segment.offsets
         first, last = offsets[start], offsets[stop - 1] + len(texts[stop - 1])
-        whole = self._named(segment, (first, last), texts, start, stop)
+        whole = self._name(segment, (first, last), texts, start, stop)
         if whole is not None:
             yield whole
             if stop == len(texts) and stop - start <= _LONGEST_CONTINUED:
-                longer = self._continued(whole)
-                if longer is not None:
-                    yield longer
+                yield from self._continued(whole)
         cut = segment.text.find("(", offsets[stop - 1] + 2, last)
         if cut > 0:
-            shorter = self._named(segment, (first, cut), texts, start, stop)
+            shorter = self._name(segment, (first, cut), texts, start, stop)
             if shorter is not None:
                 yield shorter
 
-    def _named(
+    def _name(
         self, segment: Segment, at: tuple[int, int], texts: Sequence[str], start: int, stop: int
-    ) -> Candidate | None:
+    ) -> Candidate[str] | None:
         text = segment.text[at[0] : at[1]]
         value = text.strip(" :-,;")
         if sum(map(str.isalpha, value)) < _FEWEST_LETTERS or len(letters_and_digits(value)) < _SHORTEST:
             return None
         begin = at[0] + text.index(value[0])
+        following = texts[stop] if stop < len(texts) else ""
         return Candidate(
             "name",
             value,
             (Span(segment, begin, begin + len(value)),),
-            self._with_before(segment, begin),
+            ValueContext(self._candidates.contexts, segment, begin),
             previous=texts[start - 1] if start else "",
-            following=(
-                "("
-                if at[1] < len(segment.text) and segment.text[at[1]] == "("
-                else texts[stop]
-                if stop < len(texts)
-                else ""
-            ),
+            following="(" if segment.text[at[1] : at[1] + 1] == "(" else following,
         )
 
-    def _continued(self, name: Candidate) -> Candidate | None:
+    def _continued(self, name: Candidate[str]) -> Iterator[Candidate[str]]:
         """The name with the next line, if that stands right under it and begins where it does."""
         segment = name.segment
-        sheet = self.layout.sheet(segment)
+        sheet = self._candidates.layout.sheet(segment)
         below = sheet.below(segment.box)
         if not below:
-            return None
+            return
         other = below[0]
-        near = other.box.y0 - segment.box.y1 < _NEXT_LINE * segment.height
-        x0 = sheet.page.words.boxes[segment.words(name.spans[0].start, name.spans[0].stop)[0], 0]
-        if not near or abs(other.box.x0 - x0) > _FLUSH or len(other.offsets) > _LONGEST_CONTINUATION:
-            return None
-        spans = (*name.spans, Span(other, 0, len(other.text)))
-        return Candidate("name", f"{name.value} {other.text}", spans, name.around, previous=name.previous)
-
-    def _made(
-        self,
-        form: Form,
-        value: Value,
-        segment: Segment,
-        at: tuple[int, int],
-        *,
-        role: Role = "",
-        plain: bool = False,
-        marked: bool = False,
-    ) -> Candidate:
-        before, after = segment.text[: at[0]].rstrip(), segment.text[at[1] :].lstrip()
-        return Candidate(
-            form,
-            value,
-            (Span(segment, *at),),
-            self._with_before(segment, at[0]),
-            role,
-            plain,
-            marked,
-            before.rpartition(" ")[2],
-            after.partition(" ")[0],
-        )
-
-    def _with_before(self, segment: Segment, at: int) -> Around:
-        around = self.around(segment)
-        return around._replace(before=segment.text[:at].rstrip()[-60:]) if at else around
-
-    def around(self, segment: Segment) -> Around:
-        """The texts around a segment."""
-        known = self._surroundings.get(segment.index)
-        if known is None:
-            sheet = self.layout.sheet(segment)
-            self._surroundings.update(
-                zip((one.index for one in sheet.segments), surroundings(sheet), strict=True)
-            )
-            known = self._surroundings[segment.index]
-        return known
+        is_near = other.box.y0 - segment.box.y1 < _NEXT_LINE * segment.height
+        x0 = sheet.page.words.boxes[segment.words(name.start, name.stop)[0], 0]
+        if is_near and abs(other.box.x0 - x0) <= _FLUSH and len(other.offsets) <= _LONGEST_CONTINUATION:
+            spans = (*name.spans, Span(other, 0, len(other.text)))
+            value = f"{name.value} {other.text}"
+            yield Candidate("name", value, spans, name.context, previous=name.previous)
 
 
 def _has_digit(segment: Segment) -> bool:
     return any(map(str.isdecimal, segment.text))
 
 
+def _find_answers(text: str) -> Iterator[tuple[str, int, int]]:
+    for match in _ANSWER.finditer(text):
+        word = fold(match[0])
+        if word in _YES or word in _NO:
+            yield "true" if word in _YES else "false", match.start(), match.end()
+
+
 def _ends(texts: Sequence[str], start: int) -> list[int]:
-    """Where a name that starts there may end: anywhere near, then only before marks and labels."""
+    """The ends of names that start there: anywhere near, then only before marks and labels."""
     return [
         stop
         for stop in range(start + 1, min(len(texts), start + _LONGEST_NAME) + 1)
@@ -417,23 +253,3 @@ def _ends(texts: Sequence[str], start: int) -> list[int]:
         or texts[stop].startswith(("(", "[", "-", "/", "|"))
         or texts[stop].endswith(":")
     ]
-
-
-def _roles(text: str, written: Sequence[WrittenDate]) -> list[Role]:
-    """Which dates are the start and end of a period written as one."""
-    roles: list[Role] = [""] * len(written)
-    folded = fold(text) if len(written) > 1 else ""
-    for index, (one, other) in enumerate(pairwise(written)):
-        if roles[index] == "" and RANGE_LINK.fullmatch(folded[one.stop : other.start]):
-            roles[index], roles[index + 1] = "start", "end"
-    return roles
-
-
-def _time_of(match: re.Match[str]) -> str:
-    hour = int(match["hour"])
-    half = (match["half"] or "").lower()
-    if half == "p" and hour < 12:  # noqa: PLR2004 - noon
-        hour += 12
-    if half == "a" and hour == 12:  # noqa: PLR2004
-        hour = 0
-    return f"{hour:02}:{match['minute']}:{match['second'] or '00'}"

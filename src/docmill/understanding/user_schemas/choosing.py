@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.understanding.fields.findings import Finding, probabilities
-from docmill.understanding.user_schemas.candidates import Candidate, Value
+from docmill.understanding.user_schemas.candidates import AnyCandidate
 from docmill.understanding.user_schemas.meaning import Meaning, words_of
 from docmill.understanding.user_schemas.scoring import CHECKED, Scored, is_whole
 
@@ -44,7 +44,7 @@ def _stem(meaning: Meaning) -> tuple[str, ...]:
     return tuple(word for word in words if word not in ("start", "end"))
 
 
-def joined(candidates: Sequence[Candidate], starts: Scores, ends: Scores) -> tuple[Scores, Scores]:
+def joined(candidates: Sequence[AnyCandidate], starts: Scores, ends: Scores) -> tuple[Scores, Scores]:
     """The scores of both ends of a period: a pair written as one shares what speaks for either."""
     starts, ends = starts.copy(), ends.copy()
     together = np.zeros(len(candidates), np.bool_)
@@ -88,7 +88,7 @@ def _is_named(one: Scored, index: int) -> bool:
     return bool(one.scores[index] > _SURE or one.labels[index] >= _NAMED)
 
 
-def _place(candidate: Candidate) -> Place:
+def _place(candidate: AnyCandidate) -> Place:
     span = candidate.spans[0]
     return (span.segment.index, span.start, span.stop)
 
@@ -127,13 +127,13 @@ def _leading(one: Scored) -> list[int]:
     return order
 
 
-def _before(start: Candidate, end: Candidate) -> bool:
+def _before(start: AnyCandidate, end: AnyCandidate) -> bool:
     return not (isinstance(start.value, date) and isinstance(end.value, date)) or start.value <= end.value
 
 
 def _share(one: Scored, index: int) -> float:
     """The share of belief of a value among all others and none."""
-    best: dict[Value, float] = {}
+    best: dict[object, float] = {}
     for candidate, score in zip(one.candidates, one.scores.tolist(), strict=True):
         best[candidate.key] = max(best.get(candidate.key, -math.inf), score)
     keys = list(best)

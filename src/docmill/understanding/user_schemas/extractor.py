@@ -14,18 +14,16 @@ from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
-from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.fields.analysis_cache import candidates_of, once
+from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, cleaned, evidence_of
-from docmill.understanding.page.layout import Layout
-from docmill.understanding.user_schemas.candidates import Candidates
+from docmill.understanding.user_schemas.candidates import SchemaCandidates
 from docmill.understanding.user_schemas.choosing import chosen, joined, paired
 from docmill.understanding.user_schemas.learned import Model
 from docmill.understanding.user_schemas.lists import rows_of
 from docmill.understanding.user_schemas.meaning import Meaning, meaning_of
 from docmill.understanding.user_schemas.scoring import Scored, scored
 
-_KEPT = 2
-"""Layouts, as many as `candidates_of` keeps documents."""
 STEP = StepTaken(
     kind="read", by="labels and layout", note="no embedded data", without_model="no model needed"
 )
@@ -47,12 +45,12 @@ class OwnExtractor:
                 document_type=schema.name, data=filled(schema.fields, {}), evidence={}, steps=(STEP,)
             )
         meanings = meanings_of(outline(schema))
-        layout = layout_of(document)
+        candidates = candidates_of(document)
         data: dict[str, Any] = {}
         evidence: dict[str, Evidence] = {}
-        for path, finding in findings(layout, meanings, self._model).items():
+        for path, finding in findings(candidates, meanings, self._model).items():
             set_value(data, path.replace("[]", "[0]"), written(finding, meanings[path]))
-            evidence[path.replace("[]", "[0]")] = evidence_of(finding, layout)
+            evidence[path.replace("[]", "[0]")] = evidence_of(finding, candidates.layout)
         for path, value, proof in rows_of(document, meanings):
             set_value(data, path, value)
             evidence[path] = proof
@@ -66,7 +64,7 @@ class OwnExtractor:
 
 def meanings_of(fields: Sequence[FieldOutline]) -> dict[str, Meaning]:
     """What each field means, by its path."""
-    return {one.path: _meaning(one) for one in fields}
+    return {field.path: _meaning(field) for field in fields}
 
 
 @lru_cache(maxsize=500)
@@ -75,59 +73,32 @@ def _meaning(field: FieldOutline) -> Meaning:
 
 
 def findings(
-    layout: Layout, meanings: Mapping[str, Meaning], model: Model | None = None
+    candidates: Candidates, meanings: Mapping[str, Meaning], model: Model | None = None
 ) -> dict[str, Finding]:
     """One value for each field that is no member of a list of objects."""
-    fields = untaught(layout, meanings)
+    fields = untaught(candidates, meanings)
     if model is not None:
-        fields = model.rescored(fields, layout.document)
-    return chosen(fields, paired([one.meaning for one in fields.values()]))
+        fields = model.rescored(fields, candidates.layout.document)
+    return chosen(fields, paired([field.meaning for field in fields.values()]))
 
 
-def untaught(layout: Layout, meanings: Mapping[str, Meaning]) -> dict[str, Scored]:
+def untaught(candidates: Candidates, meanings: Mapping[str, Meaning]) -> dict[str, Scored]:
     """The candidates of each field that is no member of a list, with the scores of periods joined."""
-    single = {path: one for path, one in meanings.items() if "[]." not in path}
-    return together(fields_of(layout, single), paired(list(single.values())))
+    single = {path: meaning for path, meaning in meanings.items() if "[]." not in path}
+    fields = {path: _scored_field(candidates, meaning) for path, meaning in single.items()}
+    for start, end in paired(list(single.values())).items():
+        first, last = fields[start], fields[end]
+        starts, ends = joined(first.candidates, first.scores, last.scores)
+        fields[start], fields[end] = replace(first, scores=starts), replace(last, scores=ends)
+    return fields
 
 
-def fields_of(layout: Layout, meanings: Mapping[str, Meaning]) -> dict[str, Scored]:
-    """The candidates of each field, scored by themselves."""
-    look = _look(layout)
-    return {path: look.scored(meaning) for path, meaning in meanings.items()}
+@once
+def _scored_field(candidates: Candidates, meaning: Meaning) -> Scored:
+    return scored(meaning, _schema_candidates(candidates))
 
 
-def layout_of(document: Document) -> Layout:
-    """Its layout; that of its copy if that was looked through just before."""
-    return candidates_of(document).layout
-
-
-class _Look:
-    """What was found in one layout, kept: what people said of its like asks for the same once more."""
-
-    def __init__(self, layout: Layout) -> None:
-        self._all_of = Candidates(layout)
-        self._found: dict[int, Scored] = {}
-
-    def scored(self, meaning: Meaning) -> Scored:
-        """See `scored`."""
-        found = self._found.get(id(meaning))
-        if found is None:
-            # What is found holds the meaning, and so its id.
-            found = self._found[id(meaning)] = scored(meaning, self._all_of)
-        return found
-
-
-_look = lru_cache(maxsize=_KEPT)(_Look)
-
-
-def together(fields: Mapping[str, Scored], pairs: Mapping[str, str]) -> dict[str, Scored]:
-    """The fields with the scores of periods joined."""
-    result = dict(fields)
-    for start, end in pairs.items():
-        one, other = fields[start], fields[end]
-        starts, ends = joined(one.candidates, one.scores, other.scores)
-        result[start], result[end] = replace(one, scores=starts), replace(other, scores=ends)
-    return result
+_schema_candidates = once(SchemaCandidates)
 
 
 def written(finding: Finding, meaning: Meaning) -> object:

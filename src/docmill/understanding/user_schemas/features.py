@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from docmill.model.document import Document
 from docmill.understanding.text.folding import fold
-from docmill.understanding.user_schemas.candidates import Candidate
+from docmill.understanding.user_schemas.candidates import AnyCandidate
 from docmill.understanding.user_schemas.scoring import FORM_WORDS, Scored
 
 SIZE = 1 << 17
@@ -76,7 +76,7 @@ def _last_words(text: str, count: int) -> tuple[str, ...]:
     return tuple(re.findall(r"[^\W\d_]+|#|\$|0+", re.sub(r"\d", "0", fold(text)))[-count:])
 
 
-def _surrounding(one: Candidate) -> Iterator[str]:
+def _surrounding(one: AnyCandidate) -> Iterator[str]:
     around = one.around
     label = around.before or around.left
     yield from (f"L:{word}" for word in _last_words(label, 5))
@@ -91,7 +91,7 @@ def _surrounding(one: Candidate) -> Iterator[str]:
     yield from (f"B:{word}" for word in _last_words(around.below, 3))
 
 
-def _place(one: Candidate, page_count: int) -> Iterator[str]:
+def _place(one: AnyCandidate, page_count: int) -> Iterator[str]:
     segment = one.segment
     page = "first" if segment.page_index == 0 else "last" if segment.page_index == page_count - 1 else "other"
     x, y = (segment.box.x0 + segment.box.x1) / 2, segment.middle
@@ -103,7 +103,7 @@ def _place(one: Candidate, page_count: int) -> Iterator[str]:
         yield f"at{shift}:{page},{int(segment.box.x0 * _GRID + shift)},{int(y * _GRID + shift)}"
 
 
-def _form(one: Candidate) -> Iterator[str]:
+def _form(one: AnyCandidate) -> Iterator[str]:
     text = one.text
     yield f"role:{one.role}"
     yield f"plain{one.plain}"
@@ -120,7 +120,7 @@ def _form(one: Candidate) -> Iterator[str]:
         yield f"negative{one.value < 0}"
 
 
-def _form_of_name(one: Candidate, text: str) -> Iterator[str]:
+def _form_of_name(one: AnyCandidate, text: str) -> Iterator[str]:
     words = re.findall(r"[^\W_]+", fold(text)) or [""]
     starts, ends = not one.previous, not one.following
     yield f"words{min(7, len(words))}"
@@ -143,7 +143,7 @@ def _mark(character: str) -> str:
     return "word" if character.isalnum() else character
 
 
-def _ranks(candidates: Sequence[Candidate]) -> dict[int, tuple[str, ...]]:
+def _ranks(candidates: Sequence[AnyCandidate]) -> dict[int, tuple[str, ...]]:
     """Of amounts and dates: how many are larger, how many smaller."""
     if not candidates or candidates[0].form not in ("money", "number", "date"):
         return {}

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from docmill.errors import MisconfiguredError
 from docmill.model.document import Document
-from docmill.understanding.user_schemas.candidates import Value
 from docmill.understanding.user_schemas.features import Looked, Rows, looked_at, signature
 from docmill.understanding.user_schemas.scoring import Scored
 
@@ -202,7 +201,7 @@ def _keep_cut(one: Scored, scores: NDArray[np.float64]) -> None:
         scores[before] += ahead
 
 
-def is_cut_otherwise(one: Value, other: Value) -> bool:
+def is_cut_otherwise(one: object, other: object) -> bool:
     """Whether two texts are the same but for where they begin or end."""
     if not isinstance(one, str) or not isinstance(other, str) or one == other:
         return False

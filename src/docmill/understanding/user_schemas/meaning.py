@@ -5,33 +5,15 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any, Literal
+from typing import Any
 
 from rapidfuzz import fuzz
 
 from docmill.schemas.outline import FieldOutline, Kind
+from docmill.understanding.fields.candidates import Form, Role
 from docmill.understanding.text.folding import fold
 from docmill.understanding.vocabulary import LANGUAGES, NUMBER_WORDS, Concept
 from docmill.understanding.vocabulary.labels import LABELS, Label
-
-Role = Literal["", "start", "end"]
-Form = Literal[
-    "date",
-    "time",
-    "money",
-    "number",
-    "code",
-    "name",
-    "text",
-    "boolean",
-    "choice",
-    "iban",
-    "bic",
-    "vat id",
-    "mail",
-    "currency",
-]
-"""What a value looks like."""
 
 STRONGEST = 1.6
 """What a text says at most."""
@@ -72,7 +54,7 @@ _READ = 60
 _LAST_WORDS = 4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Meaning:
     """What is known of a field before any document.
 

@@ -10,9 +10,9 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.understanding.fields.findings import Span
+from docmill.understanding.page.layout import Span
 from docmill.understanding.text.folding import tokens
-from docmill.understanding.user_schemas.candidates import Candidate, Candidates
+from docmill.understanding.user_schemas.candidates import AnyCandidate, SchemaCandidates
 from docmill.understanding.user_schemas.meaning import OF_FORMS, Meaning
 from docmill.understanding.vocabulary import LANGUAGES
 from docmill.understanding.vocabulary.labels import LABELS
@@ -72,13 +72,13 @@ class Scored:
     """
 
     meaning: Meaning
-    candidates: list[Candidate]
+    candidates: Sequence[AnyCandidate]
     labels: NDArray[np.float64]
     scores: NDArray[np.float64]
     is_taught: bool = False
 
 
-def candidates_of(meaning: Meaning, all_of: Candidates) -> list[Candidate]:
+def candidates_of(meaning: Meaning, all_of: SchemaCandidates) -> Sequence[AnyCandidate]:
     """The candidates of the field's form."""
     match meaning.form:
         case "name":
@@ -91,7 +91,7 @@ def candidates_of(meaning: Meaning, all_of: Candidates) -> list[Candidate]:
             return all_of.of_form(meaning.form)
 
 
-def scored(meaning: Meaning, all_of: Candidates) -> Scored:
+def scored(meaning: Meaning, all_of: SchemaCandidates) -> Scored:
     """Every candidate of the field with what speaks for it."""
     found = candidates_of(meaning, all_of)
     counts = Counter(one.key for one in found)
@@ -107,7 +107,7 @@ def scored(meaning: Meaning, all_of: Candidates) -> Scored:
     return Scored(meaning, found, labels, scores)
 
 
-def said(meaning: Meaning, one: Candidate) -> float:
+def said(meaning: Meaning, one: AnyCandidate) -> float:
     """How strongly the texts around the candidate name the field."""
     around, says = one.around, meaning.says
     beside = max(
@@ -129,7 +129,7 @@ def is_whole(meaning: Meaning) -> bool:
     return meaning.form == "money" and bool(_WHOLES & words.keys()) and not _PARTS & words.keys()
 
 
-def _by_form(meaning: Meaning, found: Sequence[Candidate]) -> NDArray[np.float64]:
+def _by_form(meaning: Meaning, found: Sequence[AnyCandidate]) -> NDArray[np.float64]:
     if meaning.form == "money":
         values = {_amount(one) for one in found if not one.plain}
         ranks = {value: rank for rank, value in enumerate(sorted(values, reverse=True))}
@@ -142,16 +142,16 @@ def _by_form(meaning: Meaning, found: Sequence[Candidate]) -> NDArray[np.float64
     return np.array([judge(meaning, one) if judge else 0.0 for one in found], np.float64)
 
 
-def _amount(one: Candidate) -> Decimal:
+def _amount(one: AnyCandidate) -> Decimal:
     assert isinstance(one.value, Decimal)
     return one.value
 
 
-def _upper(one: Candidate) -> bool:
+def _upper(one: AnyCandidate) -> bool:
     return one.segment.page_index == 0 and one.segment.middle < _UPPER
 
 
-def _money(meaning: Meaning, one: Candidate, rank: int) -> float:
+def _money(meaning: Meaning, one: AnyCandidate, rank: int) -> float:
     """The largest amounts are the totals; what is net is less than the whole."""
     score = 0.5 * one.marked - 2.5 * one.plain - 3 * (_amount(one) <= 0)
     if is_whole(meaning):
@@ -161,20 +161,20 @@ def _money(meaning: Meaning, one: Candidate, rank: int) -> float:
     return score
 
 
-def _date(meaning: Meaning, one: Candidate) -> float:
+def _date(meaning: Meaning, one: AnyCandidate) -> float:
     score = 0.8 * _upper(one)
     if meaning.role and one.role:
         score += _ROLE if one.role == meaning.role else -_WRONG_ROLE
     return score
 
 
-def _code(_: Meaning, one: Candidate) -> float:
+def _code(_: Meaning, one: AnyCandidate) -> float:
     value = str(one.key)
     score = 0.5 if len(value) >= _LONG_CODE else -0.5
     return score - 4 * one.plain + 0.6 * _upper(one) - 1.0 * ("/" in one.text)
 
 
-def _name(meaning: Meaning, one: Candidate) -> float:
+def _name(meaning: Meaning, one: AnyCandidate) -> float:
     words = [token.text for token in tokens(one.text)]
     of_forms = max(map(_share_of_form_words, one.spans))
     starts, ends = not one.previous, not one.following
@@ -200,5 +200,5 @@ def _share_of_form_words(span: Span) -> float:
     return printed / max(1, len(words))
 
 
-def _text(meaning: Meaning, one: Candidate) -> float:
+def _text(meaning: Meaning, one: AnyCandidate) -> float:
     return _code(meaning, one) + _CODE_AS_TEXT if one.form == "code" else _name(meaning, one)

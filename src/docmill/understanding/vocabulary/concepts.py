@@ -71,6 +71,23 @@ class Concept(StrEnum):
     COURTESY = auto()
 
 
+DATE_CONCEPTS = frozenset(
+    (
+        Concept.DATE,
+        Concept.INVOICE_DATE,
+        Concept.ORDER_DATE,
+        Concept.DELIVERY_DATE,
+        Concept.DUE_DATE,
+        Concept.OTHER_DATE,
+        Concept.PERIOD,
+        Concept.SERVICE_PERIOD,
+        Concept.PERIOD_START,
+        Concept.PERIOD_END,
+    )
+)
+"""Labels of dates."""
+
+
 class Column(StrEnum):
     """What the heading of a table's column can mean, in any language."""
 

@@ -55,9 +55,12 @@ class Phrases(Generic[Meaning]):
         for first in {key[0] for key in meanings if key}:
             lengths = {len(key) for key in meanings if key and key[0] == first}
             self._lengths[first] = tuple(sorted(lengths, reverse=True))
+        self._begins = lru_cache(maxsize=20_000)(self._spells_beginning)
 
     def find(self, text: str) -> list[Label[Meaning]]:
         """The phrases of `text` from left to right, the longest at each place, none within another."""
+        if not any(self._begins(token.text) for token in tokens(text)):
+            return []
         words = self._spelling.words(text)
         found: list[Label[Meaning]] = []
         at = 0
@@ -70,6 +73,10 @@ class Phrases(Generic[Meaning]):
                 found.append(Label(meanings, run[0].start, run[-1].stop, quality))
             at += max(1, length)
         return found
+
+    def _spells_beginning(self, token: str) -> bool:
+        """Whether a phrase begins with the token or a part of it; in most texts none does."""
+        return any(word in self._lengths for word, _, _ in self._spelling.spelt(token))
 
     def _longest(self, words: Sequence[_Word], at: int) -> int:
         for length in self._lengths.get(words[at].text, ()):
@@ -113,14 +120,14 @@ class Spelling:
         self._by_length: Mapping[int, tuple[str, ...]] = {
             length: tuple(sorted(word for word in known if len(word) == length)) for length in range(4, 24)
         }
-        self._spelt = lru_cache(maxsize=20_000)(self._spelling)
+        self.spelt = lru_cache(maxsize=20_000)(self._spelling)
 
     def words(self, text: str) -> list[_Word]:
         """The text's tokens as the vocabulary spells them; number signs in a row count once."""
         found: list[_Word] = []
         for token in tokens(text):
             at = token.start
-            for word, length, quality in self._spelt(token.text):
+            for word, length, quality in self.spelt(token.text):
                 if word == "#" and found and found[-1].text == "#":
                     found[-1] = found[-1]._replace(stop=at + length)
                 else:

@@ -1,0 +1,296 @@
+"""The context of a value: the texts beside, above and below it, and the labels among them."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from docmill.model.document import Box
+from docmill.understanding.page.layout import LEAST_OVERLAP, Layout, Segment, Sheet
+from docmill.understanding.text.dates import find_dates
+from docmill.understanding.vocabulary.concepts import DATE_CONCEPTS, Concept
+from docmill.understanding.vocabulary.labels import LABELS, Label
+
+WORD_GAP = 0.88
+"""What a label loses for each word between it and the value."""
+FARTHER = 0.85
+"""What a text on the line loses for each text between it and the value."""
+OTHER_VALUE_BETWEEN = 0.8
+"""The same where what stands between is a value, too."""
+ABOVE = 0.9
+HEADER = 0.75
+"""What the text right above counts, and what the header of the column counts."""
+NEAR_LINES = 2.6
+"""Text heights to what stands right above."""
+
+_BESIDE_LEFT_LABEL = {"date": 0.15, "money": 0.8, "code": 0.1}
+"""What a label above counts where one on the left names the value: in tables of money both matter."""
+_MOST_ABOVE = 46
+_SMALLEST_CLUE = 0.05
+_SMALL_WORDS = frozenset(
+    "den vom von bis ab an le du au del al da dal van tot aan to from desde".split()  # noqa: SIM905 - a list of words
+)
+"""Labels that are prepositions and articles elsewhere: in a sentence they must stand right before a value."""
+_BEFORE_CHARACTERS = 60
+_NEAR_ABOVE = 3.0
+_NEAR_BELOW = 2.5
+"""Text heights of the gap to a text above and to one below."""
+_ROWS_AT_ONCE = 512
+"""Segments compared with all others of the page at a time."""
+_DIGIT = re.compile(r"\d")
+_PAIR = re.compile(r":\s*\w")
+"""A label with its value, which names nothing below it."""
+
+ValueKind = Literal["date", "money", "code"]
+Clues: TypeAlias = dict[Concept, float]
+"""For each concept how strongly labels name it, in [0, 1]."""
+_Indices: TypeAlias = NDArray[np.intp]
+
+
+def texts_left(
+    sheet: Sheet,
+    segment: Segment,
+    *,
+    strength: float = 1.0,
+    is_value: Callable[[Segment], bool] = lambda _: False,
+) -> Iterator[tuple[Segment, float]]:
+    """The segments left of one on its line, nearest first, with how much each counts.
+
+    strength: of the nearest. is_value: whether a segment is a value of the same kind.
+    """
+    for other in sheet.left_of(segment):
+        yield other, strength
+        strength *= OTHER_VALUE_BETWEEN if is_value(other) else FARTHER
+
+
+def texts_above(sheet: Sheet, segment: Segment, box: Box, *, most: int) -> Iterator[tuple[Segment, float]]:
+    """At most so many segments above `box`, nearest first: the one right above counts `ABOVE`.
+
+    segment: that of the value. box: of the value, from the top of its segment.
+    """
+    height = max(segment.height, sheet.text_height)
+    for count, other in enumerate(sheet.above(box)[:most]):
+        lines = (segment.middle - other.middle) / height
+        yield other, ABOVE if count == 0 and lines < NEAR_LINES else HEADER
+
+
+class TextsAround(NamedTuple):
+    """The texts around a value. before: left of it in its segment; left2: beyond `left`.
+
+    above: right over it; head: the nearest over it that has no number; row: the first of its line.
+    """
+
+    before: str = ""
+    left: str = ""
+    left2: str = ""
+    above: str = ""
+    head: str = ""
+    row: str = ""
+    right: str = ""
+    below: str = ""
+
+
+class Contexts:
+    """The contexts of the values of a document; each is made when first asked for."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._labels: dict[int, list[Label[Concept]]] = {}
+        self._labels_of_texts: dict[str, list[Label[Concept]]] = {}
+        self._left: dict[tuple[int, ValueKind], Clues] = {}
+        self._above: dict[tuple[int, frozenset[int]], Clues] = {}
+        self._texts: dict[int, TextsAround] = {}
+
+    def labels(self, segment: Segment) -> list[Label[Concept]]:
+        """The labels in a segment."""
+        labels = self._labels.get(segment.index)
+        if labels is None:
+            labels = self._labels[segment.index] = LABELS.find(segment.text)
+        return labels
+
+    def labels_of(self, text: str) -> list[Label[Concept]]:
+        """The labels in a text of the document."""
+        labels = self._labels_of_texts.get(text)
+        if labels is None:
+            labels = self._labels_of_texts[text] = LABELS.find(text)
+        return labels
+
+    def texts(self, segment: Segment) -> TextsAround:
+        """The texts around a segment."""
+        if segment.index not in self._texts:
+            sheet = self._layout.sheet(segment)
+            self._texts.update(zip((one.index for one in sheet.segments), _texts_around(sheet), strict=True))
+        return self._texts[segment.index]
+
+    def clues(
+        self,
+        segment: Segment,
+        at: int,
+        *,
+        begin: int = 0,
+        kind: ValueKind,
+        ignored: frozenset[int] = frozenset(),
+    ) -> Clues:
+        """The concepts that the labels before, left of and above the value at `at` name.
+
+        begin: labels before it are of another value. ignored: headings that name nothing, by index.
+        """
+        clues = _clues_before(self.labels(segment), segment.text, begin=begin, at=at)
+        if not clues:
+            key = (segment.index, kind)
+            if key not in self._left:
+                self._left[key] = self._clues_left(segment, kind)
+            clues = {**self._left[key]}
+        named = not DATE_CONCEPTS.isdisjoint(clues) if kind == "date" else bool(clues)
+        share = _BESIDE_LEFT_LABEL[kind] if named else 1.0
+        place = (segment.index, ignored)
+        if place not in self._above:
+            self._above[place] = self._clues_above(segment, ignored)
+        for concept, strength in self._above[place].items():
+            clues[concept] = max(clues.get(concept, 0), strength * share)
+        return {concept: strength for concept, strength in clues.items() if strength >= _SMALLEST_CLUE}
+
+    def _clues_left(self, segment: Segment, kind: ValueKind) -> Clues:
+        sheet = self._layout.sheet(segment)
+        is_value = _has_date if kind == "date" else _has_digit
+        for other, strength in texts_left(sheet, segment, is_value=is_value):
+            labels = self.labels(other)
+            if labels:
+                return _clues_before(labels, other.text, at=len(other.text), factor=strength)
+        return {}
+
+    def _clues_above(self, segment: Segment, ignored: frozenset[int]) -> Clues:
+        """By the label right above, or the column's header: the first text above that has no value in it."""
+        sheet = self._layout.sheet(segment)
+        for other, strength in texts_above(sheet, segment, segment.box, most=_MOST_ABOVE):
+            if other.index in ignored:
+                break
+            if _has_digit(other):
+                continue
+            labels = self.labels(other)
+            if not labels and strength == ABOVE:
+                continue
+            return _clues_before(labels, other.text, at=len(other.text), factor=strength)
+        return {}
+
+
+class ValueContext:
+    """The context of one value.
+
+    at: where it begins. begin: labels before it are of another value. label_stop: the text before it ends
+    here. ignored: headings that name nothing, by index.
+    """
+
+    def __init__(
+        self,
+        contexts: Contexts,
+        segment: Segment,
+        at: int,
+        *,
+        kind: ValueKind = "code",
+        begin: int = 0,
+        label_stop: int | None = None,
+        ignored: frozenset[int] = frozenset(),
+    ) -> None:
+        self._contexts, self._segment, self._at = contexts, segment, at
+        self._kind: ValueKind = kind
+        self._begin, self._ignored = begin, ignored
+        self._label_stop = at if label_stop is None else label_stop
+
+    @cached_property
+    def clues(self) -> Clues:
+        """See `Contexts.clues`."""
+        return self._contexts.clues(
+            self._segment, self._at, begin=self._begin, kind=self._kind, ignored=self._ignored
+        )
+
+    @cached_property
+    def texts(self) -> TextsAround:
+        """The texts around the value."""
+        around = self._contexts.texts(self._segment)
+        if not self._label_stop:
+            return around
+        before = self._segment.text[: self._label_stop].rstrip()[-_BEFORE_CHARACTERS:]
+        return around._replace(before=before)
+
+
+def _has_digit(segment: Segment) -> bool:
+    return _DIGIT.search(segment.text) is not None
+
+
+def _has_date(segment: Segment) -> bool:
+    return bool(find_dates(segment.text))
+
+
+def _clues_before(
+    labels: Sequence[Label[Concept]], text: str, *, begin: int = 0, at: int, factor: float = 1.0
+) -> Clues:
+    """The concepts of the labels of `text` between `begin` and `at`; the nearer a label, the stronger."""
+    clues: Clues = {}
+    for label in labels:
+        if label.start < begin or label.stop > at:
+            continue
+        between = len(text[label.stop : at].split())
+        if between and text[label.start : label.stop].casefold() in _SMALL_WORDS:
+            continue
+        strength = label.quality * WORD_GAP ** max(0, between - 1)
+        for concept in label.meanings:
+            clues[concept] = max(clues.get(concept, 0), strength)
+    return clues if factor == 1 else {concept: strength * factor for concept, strength in clues.items()}
+
+
+def _texts_around(sheet: Sheet) -> Iterator[TextsAround]:
+    """The texts around each segment of a page, in order."""
+    segments, boxes = sheet.segments, sheet.boxes
+    headings = np.array([_is_heading(segment.text) for segment in segments], np.bool_)
+    for begin in range(0, len(segments), _ROWS_AT_ONCE):
+        part = slice(begin, begin + _ROWS_AT_ONCE)
+        columns = zip(
+            *(one.tolist() for one in _nearest_in_columns(boxes, boxes[part], headings)), strict=True
+        )
+        for index, (over, head, under) in enumerate(columns, begin):
+            yield _texts_of(segments, index, over, head, under)
+
+
+def _nearest_in_columns(
+    boxes: NDArray[np.float64], part: NDArray[np.float64], headings: NDArray[np.bool_]
+) -> tuple[_Indices, _Indices, _Indices]:
+    """For each of `part` the nearest above, the nearest heading above, and the nearest below; -1 for none."""
+    left, right = boxes[:, 0], boxes[:, 2]
+    middles = (boxes[:, 1] + boxes[:, 3]) / 2
+    overlap = np.minimum(right, part[:, 2:3]) - np.maximum(left, part[:, 0:1])
+    shares = overlap > LEAST_OVERLAP * np.minimum(right - left, (part[:, 2] - part[:, 0])[:, None])
+    above = shares & (middles < part[:, 1:2])
+    below = shares & (middles > part[:, 3:4])
+    return _last(above), _last(above & headings), np.where(below.any(axis=1), below.argmax(axis=1), -1)
+
+
+def _last(flags: NDArray[np.bool_]) -> _Indices:
+    return np.where(flags.any(axis=1), flags.shape[1] - 1 - flags[:, ::-1].argmax(axis=1), -1)
+
+
+def _texts_of(segments: Sequence[Segment], index: int, over: int, head: int, under: int) -> TextsAround:
+    """The texts around a segment. over, head, under: indices of those in its columns; -1 for none."""
+    segment = segments[index]
+    first, last = index, min(index + 1, len(segments) - 1)
+    while first and segments[first - 1].line == segment.line:
+        first -= 1
+    above, below = segments[over], segments[under]
+    is_near_above = over >= 0 and segment.box.y0 - above.box.y1 < _NEAR_ABOVE * segment.height
+    is_near_below = under >= 0 and below.box.y0 - segment.box.y1 < _NEAR_BELOW * segment.height
+    return TextsAround(
+        left=segments[index - 1].text if first <= index - 1 else "",
+        left2=segments[index - 2].text if first <= index - 2 else "",
+        above=above.text if is_near_above and not _PAIR.search(above.text) else "",
+        head=segments[head].text if head >= 0 else "",
+        row=segments[first].text if first < index else "",
+        right=segments[last].text if last > index and segments[last].line == segment.line else "",
+        below=below.text if is_near_below else "",
+    )
+
+
+def _is_heading(text: str) -> bool:
+    return not _PAIR.search(text) and sum(map(str.isdecimal, text)) <= 1 and any(map(str.isalpha, text))
