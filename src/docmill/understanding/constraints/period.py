@@ -7,16 +7,13 @@ from itertools import pairwise
 from docmill.model.result import DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, best, found, probabilities
-from docmill.understanding.fields.weights import DATES, NULL_DATE, issue_date, score
+from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
 from docmill.understanding.page.layout import Span
 from docmill.understanding.text.clock import MISREAD_TIME, clock_time
 from docmill.understanding.vocabulary import Concept
 from docmill.understanding.vocabulary.terms import is_payable_by
 
-_UNLABELLED = {"receipt": 2.2, "invoice": 1.2, "purchase_order": 1.2, "delivery_note": 1.2}
-"""What a date without any label is worth as the issue date, at the top of the first page."""
-_NULL_ISSUED = {"receipt": -1.0}
-"""A receipt has a date, so that a doubtful one is better than none."""
+_START, _END = built_in_meaning("period_start"), built_in_meaning("period_end")
 _LINKED = 1.6
 """What being written as one period adds to each of its ends."""
 _LONGEST_PERIOD = timedelta(days=800)
@@ -28,18 +25,18 @@ _IN_TERMS = 4.0
 def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
     """All date fields; a period first, since its ends are not other dates."""
     chosen: dict[str, Finding] = dict(_period(candidates.dates))
-    issued = best(
-        _issue_scores(candidates, document_type), null=_NULL_ISSUED.get(document_type, NULL_DATE - 0.9)
-    )
+    meaning = built_in_meaning("issue_date", document_type)
+    issued = best(_issue_scores(candidates, meaning), null=meaning.null)
     if issued is not None:
         chosen["issue_date"] = issued
     for field in ("due_date", "delivery_date"):
+        meaning = built_in_meaning(field)
         scored = [
-            (candidate, max(score(candidate.clues, DATES[field]), _said(candidates, candidate, field)))
+            (candidate, max(meaning.score(candidate.clues), _said(candidates, candidate, field)))
             for candidate in candidates.dates
             if not (_too_early(field, candidate.value, issued) or (field == "due_date" and candidate.role))
         ]
-        finding = best(scored, null=NULL_DATE)
+        finding = best(scored, null=meaning.null)
         if finding is not None:
             chosen[field] = finding
     return chosen
@@ -69,14 +66,10 @@ def _too_early(field: str, value: date, issued: Finding | None) -> bool:
     )
 
 
-def _issue_scores(
-    candidates: Candidates, document_type: DocumentType
-) -> Iterator[tuple[Candidate[date], float]]:
-    weights = issue_date(document_type)
-    unlabelled = _UNLABELLED.get(document_type, 0.0)
+def _issue_scores(candidates: Candidates, meaning: FieldMeaning) -> Iterator[tuple[Candidate[date], float]]:
     for index, candidate in enumerate(candidates.dates):
-        said = score(candidate.clues, weights)
-        value = max(said, unlabelled + min(said, 0))
+        said = meaning.score(candidate.clues)
+        value = max(said, meaning.unlabelled + min(said, 0))
         if candidate.role:
             value += _IN_PERIOD
         if MISREAD_TIME.search(candidate.segment.text[candidate.stop :]):
@@ -96,11 +89,11 @@ def _period(all_dates: list[Candidate[date]]) -> Iterator[tuple[str, Finding]]:
         return
     pairs.sort(key=lambda pair: -pair[2])
     start, end, value = pairs[0]
-    if value <= 2 * NULL_DATE:
+    if value <= 2 * _START.null:
         return
     rivals = {(pair[0].value, pair[1].value): pair[2] for pair in reversed(pairs)}
     rivals.pop((start.value, end.value))
-    share = probabilities([value / 2, *(rival / 2 for rival in rivals.values())], null=NULL_DATE)[0]
+    share = probabilities([value / 2, *(rival / 2 for rival in rivals.values())], null=_START.null)[0]
     yield "period_start", found(start, share)
     yield "period_end", found(end, share)
 
@@ -112,7 +105,7 @@ def _linked(all_dates: list[Candidate[date]]) -> Iterator[_Pair]:
     for start, end in pairwise(all_dates):
         if start.role == "start" and end.role == "end" and start.value <= end.value:
             # The label speaks for both ends; the start's own label is the nearest.
-            value = 2 * max(0.0, score(start.clues, DATES["period_start"])) + 2 * _LINKED
+            value = 2 * max(0.0, _START.score(start.clues)) + 2 * _LINKED
             yield start, end, value - _late(start)
 
 
@@ -123,7 +116,7 @@ def _labelled(all_dates: list[Candidate[date]]) -> Iterator[_Pair]:
         for end in ends:
             if timedelta(0) <= end.value - start.value <= _LONGEST_PERIOD:
                 distance = abs(end.segment.index - start.segment.index)
-                value = score(start.clues, DATES["period_start"]) + score(end.clues, DATES["period_end"])
+                value = _START.score(start.clues) + _END.score(end.clues)
                 yield start, end, value - 0.02 * min(distance, 50) - _late(start)
 
 

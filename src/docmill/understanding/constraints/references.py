@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from docmill.model.result import DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, best, found
-from docmill.understanding.fields.weights import NULL_NUMBER, OWN_NUMBER, REFERENCES, Weights, score
+from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
 from docmill.understanding.vocabulary import Concept
 
+_REFERENCES = ("order_number", "contract_number", "customer_number", "delivery_note_number")
+"""Numbers of other documents and of the customer."""
 _SHORT = 3
 _ASIDE = 2.0
 _DOUBTFUL = 0.4
@@ -21,25 +23,22 @@ _BANK_LINES = 5
 
 def numbers(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
     """`number` and the references. A place serves the field it fits best and no other."""
-    tables = {"number": OWN_NUMBER[document_type], **_references(document_type)}
+    number = built_in_meaning("number", document_type)
+    # An order's own number is no reference; neither is a delivery note's.
+    meanings = [number, *(built_in_meaning(path) for path in _REFERENCES if path != number.same_as)]
     scores = [
-        (candidate, {field: _score(clues, candidate, weights) for field, weights in tables.items()})
+        (candidate, {meaning.path: _score(clues, candidate, meaning) for meaning in meanings})
         for candidate in candidates.identifiers
         for clues in [_customers(candidate, candidates)]
     ]
     chosen: dict[str, Finding] = {}
-    for field in tables:
-        own = [(candidate, of[field]) for candidate, of in scores if of[field] >= max(of.values())]
-        finding = best(own, null=NULL_NUMBER)
+    for meaning in meanings:
+        path = meaning.path
+        fitting = [(candidate, of[path]) for candidate, of in scores if of[path] >= max(of.values())]
+        finding = best(fitting, null=meaning.null)
         if finding is not None:
-            chosen[field] = finding
+            chosen[path] = finding
     return chosen
-
-
-def _references(document_type: DocumentType) -> dict[str, Weights]:
-    """An order's own number is no reference; neither is a delivery note's."""
-    own = {"purchase_order": "order_number", "delivery_note": "delivery_note_number"}.get(document_type)
-    return {field: weights for field, weights in REFERENCES.items() if field != own}
 
 
 def _customers(candidate: Candidate[str], candidates: Candidates) -> Mapping[Concept, float]:
@@ -62,9 +61,9 @@ def _customers(candidate: Candidate[str], candidates: Candidates) -> Mapping[Con
     return {concept: strength for concept, strength in clues.items() if concept is not Concept.ACCOUNT}
 
 
-def _score(clues: Mapping[Concept, float], candidate: Candidate[str], weights: Weights) -> float:
+def _score(clues: Mapping[Concept, float], candidate: Candidate[str], meaning: FieldMeaning) -> float:
     """The labels' words, and a little for place and shape where labels say something."""
-    said = score(clues, weights)
+    said = meaning.score(clues)
     if said < _ALONE_MUST_SAY:
         return said
     value = candidate.value

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from docmill.model.result import DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, found, probabilities
-from docmill.understanding.fields.weights import MONEY, NULL_MONEY, score
+from docmill.understanding.fields.meaning import built_in_meaning
 from docmill.understanding.page.layout import Span
 from docmill.understanding.tables.items import NO_ITEMS, Items
 from docmill.understanding.text.money import currency_code, currency_spans
@@ -233,10 +233,11 @@ def _said(amounts: Sequence[Amount], concept: Concept) -> list[Decimal]:
 def _options(amounts: Sequence[Amount], field: str, places: _Places, least: float = 0.0) -> list[_Option]:
     """None at all, and the best candidates of a field by label and place, the best first."""
     best: dict[Decimal, _Option] = {}
+    meaning = built_in_meaning(field)
     for amount in amounts:
-        said = score(amount.clues, MONEY[field])
+        said = meaning.score(amount.clues)
         if said > (0 if amount.plain else least):
-            option = _Option(amount, said + places.score(amount, field) - NULL_MONEY[field])
+            option = _Option(amount, said + places.score(amount, field) - meaning.null)
             known = best.get(amount.value)
             if known is None or option.score > known.score:
                 best[amount.value] = option

@@ -10,10 +10,10 @@ from docmill.understanding.corrections.precedents import Precedents
 from docmill.understanding.corrections.values import with_values
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import Finding, evidence_of
+from docmill.understanding.fields.meaning import FieldMeaning
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.user_schemas.extractor import findings, meanings_of, written
 from docmill.understanding.user_schemas.features import signature
-from docmill.understanding.user_schemas.meaning import Meaning
 
 
 class Anchored(NamedTuple):
@@ -50,7 +50,7 @@ def _is_as_good(one: Anchored, before: object, proof: Evidence | None) -> bool:
     )
 
 
-def _anchored(finding: Finding, meaning: Meaning, layout: Layout, source: str) -> Anchored:
+def _anchored(finding: Finding, meaning: FieldMeaning, layout: Layout, source: str) -> Anchored:
     proof = evidence_of(finding, layout)
     reason = f"where you said it stands on {source}" if source else "where you said it stands"
     return Anchored(written(finding, meaning), proof.model_copy(update={"reason": reason}))

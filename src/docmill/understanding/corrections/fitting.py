@@ -10,6 +10,7 @@ import numpy as np
 
 from docmill.model.document import Document, letters_and_digits
 from docmill.understanding.corrections.logistic import fitted
+from docmill.understanding.fields.scoring import Scored
 from docmill.understanding.page.conventions import Conventions
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import find_amounts
@@ -24,7 +25,6 @@ from docmill.understanding.user_schemas.learned import (
     is_cut_otherwise,
     nearest,
 )
-from docmill.understanding.user_schemas.scoring import Scored
 
 Truth = Mapping[str, object]
 

@@ -1,17 +1,15 @@
 """How much speaks for a field around a place: labels, the field's own name, words of the vocabulary."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from docmill.model.document import Box
 from docmill.model.paths import without_indices
 from docmill.model.result import Schema, known_type
-from docmill.understanding.fields import weights
-from docmill.understanding.fields.weights import Weights
+from docmill.understanding.fields.meaning import built_in_meaning
 from docmill.understanding.locate.sheets import Sighting
-from docmill.understanding.page.context import FARTHER, WORD_GAP, texts_above, texts_left
+from docmill.understanding.page.context import FARTHER, WORD_GAP, Clues, texts_above, texts_left
 from docmill.understanding.text.folding import tokens
-from docmill.understanding.vocabulary import Concept
 from docmill.understanding.vocabulary.labels import LABELS
 
 GIVEN = 4.0
@@ -22,17 +20,6 @@ _MOST_ABOVE = 60
 _TELL_NOTHING = frozenset(
     ("name", "value", "text", "field", "of", "the", "data", "item", "number", "no", "date")
 )
-_PARTIES: Mapping[str, Weights] = {
-    "seller": {Concept.SELLER: 3, Concept.BUYER: -2, Concept.SHIP_TO: -2, Concept.ADVERTISER: -2},
-    "buyer": {Concept.BUYER: 3, Concept.ADVERTISER: 3, Concept.SHIP_TO: 1, Concept.SELLER: -2},
-    "payment": {Concept.IBAN: 2, Concept.BIC: 2, Concept.BANK: 2, Concept.ACCOUNT: 1, Concept.DUE: 0.5},
-}
-_LISTED: Mapping[str, Weights] = {
-    "quantity": {Concept.QUANTITY: 3},
-    "unit_price": {Concept.PRICE: 3},
-    "net_amount": {Concept.AMOUNT: 2, Concept.TOTAL: 1.5, Concept.NET: 1},
-    "tax_rate": {Concept.TAX: 2},
-}
 
 
 class Labels:
@@ -47,10 +34,8 @@ class Labels:
         contexts = self._contexts.get(id(one))
         if contexts is None:
             contexts = self._contexts[id(one)] = list(_texts_around(one))
-        own = max(
-            (_own(self._phrases(path), self._names(path), text) * strength for text, strength in contexts),
-            default=0.0,
-        )
+        phrases, names = self._phrases(path), self._names(path)
+        own = max((_own(phrases, names, text) * strength for text, strength in contexts), default=0.0)
         return own + self._known(path, contexts)
 
     def _phrases(self, path: str) -> list[list[str]]:
@@ -62,31 +47,17 @@ class Labels:
         return [word for word in re.sub(r"(?<=[a-z])(?=[A-Z])", "_", leaf).casefold().split("_") if word]
 
     def _known(self, path: str, contexts: Sequence[tuple[str, float]]) -> float:
-        table = _weights(self._schema.name, path)
-        if not table:
+        meaning = built_in_meaning(path, known_type(self._schema.name))
+        if not meaning.labels:
             return 0.0
-        clues: dict[Concept, float] = {}
+        clues: Clues = {}
         for text, weight in contexts:
             for label in LABELS.find(text):
                 gap = len(text[label.stop :].split())
                 strength = weight * label.quality * WORD_GAP**gap
                 for concept in label.meanings:
                     clues[concept] = max(clues.get(concept, 0.0), strength)
-        return weights.score(clues, table)
-
-
-def _weights(document_type: str, path: str) -> Weights:
-    kind, (owner, _, leaf) = known_type(document_type), path.rpartition(".")
-    if "[" in path:
-        return _LISTED.get(leaf, {})
-    if path == "number":
-        return weights.OWN_NUMBER[kind]
-    if path == "issue_date":
-        return weights.issue_date(kind)
-    for table in (weights.DATES, weights.MONEY, weights.REFERENCES):
-        if path in table:
-            return table[path]
-    return _PARTIES.get(owner, {})
+        return meaning.score(clues)
 
 
 def _texts_around(one: Sighting) -> Iterator[tuple[str, float]]:

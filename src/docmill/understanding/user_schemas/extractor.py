@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 from docmill.model.document import Document
@@ -16,13 +15,13 @@ from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
 from docmill.understanding.fields.analysis_cache import candidates_of, once
 from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.fields.choosing import chosen, joined, paired
 from docmill.understanding.fields.findings import Finding, cleaned, evidence_of
-from docmill.understanding.user_schemas.candidates import SchemaCandidates
-from docmill.understanding.user_schemas.choosing import chosen, joined, paired
+from docmill.understanding.fields.meaning import FieldMeaning, meaning_of
+from docmill.understanding.fields.schema_candidates import SchemaCandidates
+from docmill.understanding.fields.scoring import Scored, scored
 from docmill.understanding.user_schemas.learned import Model
 from docmill.understanding.user_schemas.lists import rows_of
-from docmill.understanding.user_schemas.meaning import Meaning, meaning_of
-from docmill.understanding.user_schemas.scoring import Scored, scored
 
 STEP = StepTaken(
     kind="read", by="labels and layout", note="no embedded data", without_model="no model needed"
@@ -62,18 +61,13 @@ class OwnExtractor:
         )
 
 
-def meanings_of(fields: Sequence[FieldOutline]) -> dict[str, Meaning]:
+def meanings_of(fields: Sequence[FieldOutline]) -> dict[str, FieldMeaning]:
     """What each field means, by its path."""
-    return {field.path: _meaning(field) for field in fields}
-
-
-@lru_cache(maxsize=500)
-def _meaning(field: FieldOutline) -> Meaning:
-    return meaning_of(field)
+    return {field.path: meaning_of(field) for field in fields}
 
 
 def findings(
-    candidates: Candidates, meanings: Mapping[str, Meaning], model: Model | None = None
+    candidates: Candidates, meanings: Mapping[str, FieldMeaning], model: Model | None = None
 ) -> dict[str, Finding]:
     """One value for each field that is no member of a list of objects."""
     fields = untaught(candidates, meanings)
@@ -82,7 +76,7 @@ def findings(
     return chosen(fields, paired([field.meaning for field in fields.values()]))
 
 
-def untaught(candidates: Candidates, meanings: Mapping[str, Meaning]) -> dict[str, Scored]:
+def untaught(candidates: Candidates, meanings: Mapping[str, FieldMeaning]) -> dict[str, Scored]:
     """The candidates of each field that is no member of a list, with the scores of periods joined."""
     single = {path: meaning for path, meaning in meanings.items() if "[]." not in path}
     fields = {path: _scored_field(candidates, meaning) for path, meaning in single.items()}
@@ -94,14 +88,14 @@ def untaught(candidates: Candidates, meanings: Mapping[str, Meaning]) -> dict[st
 
 
 @once
-def _scored_field(candidates: Candidates, meaning: Meaning) -> Scored:
+def _scored_field(candidates: Candidates, meaning: FieldMeaning) -> Scored:
     return scored(meaning, _schema_candidates(candidates))
 
 
 _schema_candidates = once(SchemaCandidates)
 
 
-def written(finding: Finding, meaning: Meaning) -> object:
+def written(finding: Finding, meaning: FieldMeaning) -> object:
     """The value as the field's kind has it."""
     value = finding.value
     as_read = " ".join(span.text for span in finding.spans)

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.model.document import Document
+from docmill.understanding.fields.schema_candidates import AnyCandidate
+from docmill.understanding.fields.scoring import FORM_WORDS, Scored
 from docmill.understanding.text.folding import fold
-from docmill.understanding.user_schemas.candidates import AnyCandidate
-from docmill.understanding.user_schemas.scoring import FORM_WORDS, Scored
 
 SIZE = 1 << 17
 MOST = 120

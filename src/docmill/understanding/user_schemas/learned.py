@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from docmill.errors import MisconfiguredError
 from docmill.model.document import Document
+from docmill.understanding.fields.scoring import Scored
 from docmill.understanding.user_schemas.features import Looked, Rows, looked_at, signature
-from docmill.understanding.user_schemas.scoring import Scored
 
 
 def model_in(path: Path) -> str:

@@ -7,11 +7,11 @@ from decimal import Decimal
 
 from docmill.model.document import Document, Page, Table
 from docmill.model.result import Evidence
+from docmill.understanding.fields.meaning import FieldMeaning
 from docmill.understanding.page.conventions import Conventions, conventions
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import find_amounts
-from docmill.understanding.user_schemas.meaning import Meaning
 from docmill.understanding.vocabulary import Concept
 from docmill.understanding.vocabulary.labels import LABELS
 
@@ -36,9 +36,11 @@ class _Header:
     row: int
 
 
-def rows_of(document: Document, meanings: Mapping[str, Meaning]) -> Iterator[tuple[str, object, Evidence]]:
+def rows_of(
+    document: Document, meanings: Mapping[str, FieldMeaning]
+) -> Iterator[tuple[str, object, Evidence]]:
     """Path, value and evidence of every member that a table has, such as `lines[2].net_amount`."""
-    lists: dict[str, dict[str, Meaning]] = {}
+    lists: dict[str, dict[str, FieldMeaning]] = {}
     for path, meaning in meanings.items():
         owner, bracket, member = path.partition("[].")
         if bracket and "[]" not in member:
@@ -55,7 +57,7 @@ def rows_of(document: Document, meanings: Mapping[str, Meaning]) -> Iterator[tup
 
 
 def _rows(
-    document: Document, members: Mapping[str, Meaning], writes: Conventions
+    document: Document, members: Mapping[str, FieldMeaning], writes: Conventions
 ) -> Iterator[tuple[Page, Row]]:
     """The rows of every table that lists the objects; one without a header goes on with that before it."""
     header: _Header | None = None
@@ -73,7 +75,7 @@ def _rows(
                     yield page, row
 
 
-def _header(table: Table, page: Page, members: Mapping[str, Meaning]) -> _Header | None:
+def _header(table: Table, page: Page, members: Mapping[str, FieldMeaning]) -> _Header | None:
     """The first row that names enough members."""
     texts = table.texts(page.words)
     for index in range(min(_HEADER_ROWS, table.row_count)):
@@ -83,11 +85,11 @@ def _header(table: Table, page: Page, members: Mapping[str, Meaning]) -> _Header
     return None
 
 
-def _assigned(heads: Sequence[str], members: Mapping[str, Meaning]) -> dict[str, int]:
+def _assigned(heads: Sequence[str], members: Mapping[str, FieldMeaning]) -> dict[str, int]:
     """The column of each member that is named, the strongest first."""
     said = sorted(
         (
-            (meaning.says(head), member, column)
+            (meaning.match_strength(head), member, column)
             for member, meaning in members.items()
             for column, head in enumerate(heads)
             if head
@@ -110,7 +112,7 @@ def _cells(table: Table, columns: Mapping[str, int], start: int) -> Iterator[Row
             yield found
 
 
-def _is_item(row: Row, page: Page, members: Mapping[str, Meaning], writes: Conventions) -> bool:
+def _is_item(row: Row, page: Page, members: Mapping[str, FieldMeaning], writes: Conventions) -> bool:
     """Whether a row is one of the list: not a sum, and with a number where the list has numbers."""
     text = " ".join(page.words.texts[index] for words in row.values() for index in words)
     labels = LABELS.find(text)
@@ -122,7 +124,7 @@ def _is_item(row: Row, page: Page, members: Mapping[str, Meaning], writes: Conve
     )
 
 
-def _value(meaning: Meaning, page: Page, words: Sequence[int], writes: Conventions) -> object:
+def _value(meaning: FieldMeaning, page: Page, words: Sequence[int], writes: Conventions) -> object:
     text = " ".join(page.words.texts[index] for index in words)
     match meaning.kind:
         case "date":

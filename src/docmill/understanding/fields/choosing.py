@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.understanding.fields.findings import Finding, probabilities
-from docmill.understanding.user_schemas.candidates import AnyCandidate
-from docmill.understanding.user_schemas.meaning import Meaning, words_of
-from docmill.understanding.user_schemas.scoring import CHECKED, Scored, is_whole
+from docmill.understanding.fields.meaning import FieldMeaning, words_of
+from docmill.understanding.fields.schema_candidates import AnyCandidate
+from docmill.understanding.fields.scoring import CHECKED, Scored, is_whole
 
-NULL = 1.2
-"""The score of no value at all. Less than a weak label in a good place."""
 _NAMED = 0.15
 _SURE = 4.0
 _PAIR = 1.0
@@ -25,7 +23,7 @@ Scores = NDArray[np.float64]
 Place = tuple[int, int, int]
 
 
-def paired(meanings: Sequence[Meaning]) -> dict[str, str]:
+def paired(meanings: Sequence[FieldMeaning]) -> dict[str, str]:
     """The fields that are the two ends of one period: path of the start to path of the end."""
     starts = [one for one in meanings if one.role == "start" and one.form == "date"]
     ends = [one for one in meanings if one.role == "end" and one.form == "date"]
@@ -39,7 +37,7 @@ def paired(meanings: Sequence[Meaning]) -> dict[str, str]:
     return found
 
 
-def _stem(meaning: Meaning) -> tuple[str, ...]:
+def _stem(meaning: FieldMeaning) -> tuple[str, ...]:
     words = words_of(meaning.path.replace("_", " "))
     return tuple(word for word in words if word not in ("start", "end"))
 
@@ -70,7 +68,7 @@ def chosen(fields: Mapping[str, Scored], pairs: Mapping[str, str]) -> dict[str, 
         one = fields[path]
         free = [taken.get(_place(candidate)) in (None, partner.get(path)) for candidate in one.candidates]
         index = best[path] if best[path] >= 0 and free[best[path]] else _best(one, free)
-        if index >= 0 and one.scores[index] > NULL and _is_named(one, index):
+        if index >= 0 and one.scores[index] > one.meaning.null and _is_named(one, index):
             candidate = one.candidates[index]
             taken[_place(candidate)] = path
             found[path] = Finding(candidate.value, candidate.spans, _share(one, index))
@@ -137,5 +135,5 @@ def _share(one: Scored, index: int) -> float:
     for candidate, score in zip(one.candidates, one.scores.tolist(), strict=True):
         best[candidate.key] = max(best.get(candidate.key, -math.inf), score)
     keys = list(best)
-    shares = probabilities(list(best.values()), null=NULL)
+    shares = probabilities(list(best.values()), null=one.meaning.null)
     return shares[keys.index(one.candidates[index].key)]

@@ -1,14 +1,19 @@
-"""What a field of a user's schema means, by its name, description and labels; how well a text names it."""
+"""The meaning of a field: which labels and words name it.
+
+Of docmill's own fields `fields.toml` says so; of a user's schema the field's name, description and labels.
+"""
 
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
 from rapidfuzz import fuzz
 
+from docmill.model.result import DocumentType
 from docmill.schemas.outline import FieldOutline, Kind
 from docmill.understanding.fields.candidates import Form, Role
 from docmill.understanding.text.folding import fold
@@ -16,7 +21,9 @@ from docmill.understanding.vocabulary import LANGUAGES, NUMBER_WORDS, Concept
 from docmill.understanding.vocabulary.labels import LABELS, Label
 
 STRONGEST = 1.6
-"""What a text says at most."""
+"""The greatest match strength."""
+NULL = 1.2
+"""The score of no value for a field of a user's schema: less than a weak label in a good place."""
 
 _WORDS: dict[str, Any] = tomllib.loads(
     resources.files(__package__ or "").joinpath("words.toml").read_text(encoding="utf-8")
@@ -55,36 +62,46 @@ _LAST_WORDS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Meaning:
+class FieldMeaning:
     """What is known of a field before any document.
 
-    words, concepts: how strongly each, on a label, speaks for the field. aliases: labels that its owner
-    named, as word lists.
+    labels: how much each label around a value speaks for the field, below zero against it. null: the score of
+    no value. unlabelled: of a date without any label. same_as: another field, which would be the same value.
+    words: how strongly each word of a label names the field. aliases: labels that its owner named, as word
+    lists. hints: words without which no text names it.
     """
 
     path: str
-    kind: Kind
-    form: Form
-    role: Role
-    words: Mapping[str, float]
-    concepts: Mapping[Concept, float]
+    labels: Mapping[Concept, float]
+    null: float = NULL
+    unlabelled: float = 0.0
+    same_as: str = ""
+    form: Form = "text"
+    kind: Kind = "text"
+    role: Role = ""
+    words: Mapping[str, float] = field(default_factory=dict[str, float])
     aliases: tuple[tuple[str, ...], ...] = ()
     choices: tuple[str, ...] = ()
     hints: frozenset[str] = frozenset()
-    _hinting: dict[str, bool] = field(default_factory=dict[str, bool], compare=False, repr=False)
-    _said: dict[str, float] = field(default_factory=dict[str, float], compare=False, repr=False)
+    _is_hint: dict[str, bool] = field(default_factory=dict[str, bool], repr=False)
+    _strengths: dict[str, float] = field(default_factory=dict[str, float], repr=False)
 
-    def says(self, text: str) -> float:
+    def score(self, clues: Mapping[Concept, float]) -> float:
+        """The sum of the labels' weights, each times the strength of its label."""
+        labels = self.labels
+        return sum(strength * labels.get(concept, 0.0) for concept, strength in clues.items())
+
+    def match_strength(self, text: str) -> float:
         """How strongly `text` names this field, in [0, STRONGEST]."""
         text = text[-_READ:]
-        known = self._said.get(text)
-        if known is None:
-            if len(self._said) > _REMEMBERED:
-                self._said.clear()
-            known = self._said[text] = self._judged(text)
-        return known
+        strength = self._strengths.get(text)
+        if strength is None:
+            if len(self._strengths) > _REMEMBERED:
+                self._strengths.clear()
+            strength = self._strengths[text] = self._match_strength(text)
+        return strength
 
-    def _judged(self, text: str) -> float:
+    def _match_strength(self, text: str) -> float:
         written = words_of(text)
         if not written:
             return 0.0
@@ -92,74 +109,70 @@ class Meaning:
             spelt = spelling_of(text)
             if any(_is_alias(spelt, alias) for alias in self.aliases):
                 return STRONGEST
-        if not any(self._hints(word) for word in written):
+        if not any(self._has_hint(word) for word in written):
             return 0.0
         labels = LABELS.find(text)
-        said = self._by_words([word for word in written if word not in _STOP])
-        if self._is_foreign(labels, written):
-            said *= _FOREIGN
+        strength = self._by_words([word for word in written if word not in _STOP])
+        if len(labels) == 1 and len(written) > 1 and self.labels.keys().isdisjoint(labels[0].meanings):
+            strength *= _FOREIGN  # one label of something else: `Alt Order #` names no order
         if self.form == "name" and _OF_CODES.intersection(written) - set(self.words):
-            return _FOREIGN * said
-        return max(said, self._by_concepts(text, labels))
+            return _FOREIGN * strength
+        return max(strength, self._by_labels(text, labels))
 
-    def _hints(self, word: str) -> bool:
+    def _has_hint(self, word: str) -> bool:
         """Whether the word could speak for the field at all."""
-        known = self._hinting.get(word)
-        if known is None:
-            known = self._hinting[word] = (
+        is_hint = self._is_hint.get(word)
+        if is_hint is None:
+            is_hint = self._is_hint[word] = (
                 word in self.hints
-                or any(_same(word, own) for own in self.words)
-                or any(own in word for own in self.hints if _SHORTEST_GLUED <= len(own) < len(word))
+                or any(_is_same_word(word, known) for known in self.words)
+                or any(hint in word for hint in self.hints if _SHORTEST_GLUED <= len(hint) < len(word))
             )
-        return known
-
-    def _is_foreign(self, labels: Sequence[Label[Concept]], written: Sequence[str]) -> bool:
-        """Whether the text is one label of something else: `Alt Order #` names no order."""
-        if len(labels) != 1 or any(one in self.concepts for one in labels[0].meanings):
-            return False
-        return len(written) > 1
+        return is_hint
 
     def _by_words(self, written: Sequence[str]) -> float:
         used: set[str] = set()
-        said, after, before = 0.0, 0, 0
+        strength, after, before = 0.0, 0, 0
         for word in written:
-            match = next((own for own in self.words if own not in used and _same(word, own)), None)
+            match = next(
+                (known for known in self.words if known not in used and _is_same_word(word, known)), None
+            )
             if match:
-                said += self.words[match]
+                strength += self.words[match]
                 used.add(match)
-            elif said:
+            elif strength:
                 after += 1
             else:
                 before += 1
-        if not said:
+        if not strength:
             return 0.0
         if after + before and used <= _GENERIC.keys():
-            said *= _FOREIGN  # `Estimate No` names no order, although both are numbers
-        best = said - 0.15 * after - 0.45 * min(before, 3)
+            strength *= _FOREIGN  # `Estimate No` names no order, although both are numbers
+        best = strength - 0.15 * after - 0.45 * min(before, 3)
         if len(written) >= _LAST_WORDS:
-            best = max(best, *(0.85 * self._of_last(written[-count:]) for count in (1, 2, 3)))
+            best = max(best, *(0.85 * self._by_last_words(written[-count:]) for count in (1, 2, 3)))
         return min(max(best, 0.0), STRONGEST)
 
-    def _of_last(self, written: Sequence[str]) -> float:
-        said = sum(self.words.get(word, 0.0) for word in set(written))
-        return said - 0.3 * sum(word not in self.words for word in written) if said else 0.0
+    def _by_last_words(self, written: Sequence[str]) -> float:
+        strength = sum(self.words.get(word, 0.0) for word in set(written))
+        return strength - 0.3 * sum(word not in self.words for word in written) if strength else 0.0
 
-    def _by_concepts(self, text: str, labels: Sequence[Label[Concept]]) -> float:
+    def _by_labels(self, text: str, labels: Sequence[Label[Concept]]) -> float:
         """By the labels of all languages in the text; those that mean something else speak against it."""
-        said, stop = 0.0, 0
+        strength, stop = 0.0, 0
         seen: set[Concept] = set()
         for label in labels:
-            known = [one for one in label.meanings if one in self.concepts and one not in seen]
-            if known:
-                best = max(known, key=lambda one: self.concepts[one])
+            meant = [concept for concept in label.meanings if concept in self.labels and concept not in seen]
+            if meant:
+                best = max(meant, key=lambda concept: self.labels[concept])
                 seen.add(best)
-                said += self.concepts[best] * label.quality
+                strength += self.labels[best] * label.quality
                 stop = label.stop
-        if not said:
+        if not strength:
             return 0.0
-        others = sum(not any(one in self.concepts for one in label.meanings) for label in labels)
+        others = sum(self.labels.keys().isdisjoint(label.meanings) for label in labels)
         unknown = len(words_of(text[: labels[0].start])) + 0.4 * len(words_of(text[stop:]))
-        return min(max(said - 0.3 * others - 0.3 * min(unknown, 4), 0.0), STRONGEST)
+        return min(max(strength - 0.3 * others - 0.3 * min(unknown, 4), 0.0), STRONGEST)
 
 
 _REMEMBERED = 20_000
@@ -183,15 +196,15 @@ def _folded_words(text: str) -> list[str]:
     return found
 
 
-def _same(word: str, own: str) -> bool:
-    if word == own:
+def _is_same_word(word: str, other: str) -> bool:
+    if word == other:
         return True
-    return len(word) > 4 and len(own) > 4 and fuzz.ratio(word, own) >= 83  # noqa: PLR2004 - one letter misread
+    return len(word) > 4 and len(other) > 4 and fuzz.ratio(word, other) >= 83  # noqa: PLR2004 - one letter misread
 
 
 def _is_alias(written: Sequence[str], alias: Sequence[str]) -> bool:
     if len(written) == len(alias):
-        return all(map(_same, written, alias))
+        return all(map(_is_same_word, written, alias))
     return (
         len(written) > len(alias)
         and len(written) >= _LAST_WORDS
@@ -199,8 +212,35 @@ def _is_alias(written: Sequence[str], alias: Sequence[str]) -> bool:
     )
 
 
-def meaning_of(outline: FieldOutline) -> Meaning:
-    """The meaning of a field by what its author wrote."""
+_FIELDS: dict[str, Any] = tomllib.loads(
+    resources.files(__package__ or "").joinpath("fields.toml").read_text(encoding="utf-8")
+)
+
+
+@cache
+def built_in_meaning(path: str, document_type: DocumentType = "other") -> FieldMeaning:
+    """The meaning of a field of docmill's own types; it has no labels if none is known."""
+    owner, _, name = path.rpartition(".")
+    if "[" in path:
+        table: Any = _FIELDS["members"].get(name, {})
+    else:
+        table = _FIELDS["objects"].get(owner, {}) if owner else _FIELDS.get(name, {})
+    if "other" in table:
+        table = table.get(document_type, table["other"])
+    labels = [_FIELDS["groups"][group] for group in table.get("based_on", ())]
+    weights = {name: weight for each in (*labels, table.get("labels", {})) for name, weight in each.items()}
+    return FieldMeaning(
+        path,
+        {Concept(name): weight for name, weight in weights.items()},
+        table.get("null", 0.0),
+        table.get("unlabelled", 0.0),
+        table.get("reference", ""),
+    )
+
+
+@lru_cache(maxsize=500)
+def meaning_of(outline: FieldOutline) -> FieldMeaning:
+    """The meaning of a field of a user's schema by what its author wrote."""
     *owners, name = re.sub(r"\[\]", "", outline.path).split(".")
     words: dict[str, float] = {}
     concepts: dict[Concept, float] = {}
@@ -223,13 +263,13 @@ def meaning_of(outline: FieldOutline) -> Meaning:
         concepts = {**_RANGE_CLUES[role], **concepts}
         words = {**_RANGE_WORDS[role], **words}
     aliases = tuple(tuple(spelling_of(label)) for label in outline.labels if spelling_of(label))
-    return Meaning(
+    return FieldMeaning(
         path=outline.path,
         kind=outline.kind,
         form=form,
         role=role if form in ("date", "time") else "",
         words=words,
-        concepts=concepts,
+        labels=concepts,
         aliases=aliases,
         choices=outline.choices,
         hints=frozenset(

@@ -10,10 +10,10 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
+from docmill.understanding.fields.meaning import OF_FORMS, FieldMeaning
+from docmill.understanding.fields.schema_candidates import AnyCandidate, SchemaCandidates
 from docmill.understanding.page.layout import Span
 from docmill.understanding.text.folding import tokens
-from docmill.understanding.user_schemas.candidates import AnyCandidate, SchemaCandidates
-from docmill.understanding.user_schemas.meaning import OF_FORMS, Meaning
 from docmill.understanding.vocabulary import LANGUAGES
 from docmill.understanding.vocabulary.labels import LABELS
 
@@ -71,31 +71,31 @@ class Scored:
     labels: how strongly the words around each name the field. is_taught: the scores hold what was learned.
     """
 
-    meaning: Meaning
+    meaning: FieldMeaning
     candidates: Sequence[AnyCandidate]
     labels: NDArray[np.float64]
     scores: NDArray[np.float64]
     is_taught: bool = False
 
 
-def candidates_of(meaning: Meaning, all_of: SchemaCandidates) -> Sequence[AnyCandidate]:
+def candidates_of(meaning: FieldMeaning, all_of: SchemaCandidates) -> Sequence[AnyCandidate]:
     """The candidates of the field's form."""
     match meaning.form:
         case "name":
-            return all_of.names(meaning.says)
+            return all_of.names(meaning.match_strength)
         case "text":
-            return [*all_of.codes, *all_of.names(meaning.says)]
+            return [*all_of.codes, *all_of.names(meaning.match_strength)]
         case "choice":
             return all_of.choices(meaning.choices)
         case _:
             return all_of.of_form(meaning.form)
 
 
-def scored(meaning: Meaning, all_of: SchemaCandidates) -> Scored:
+def scored(meaning: FieldMeaning, all_of: SchemaCandidates) -> Scored:
     """Every candidate of the field with what speaks for it."""
     found = candidates_of(meaning, all_of)
     counts = Counter(one.key for one in found)
-    labels = np.array([said(meaning, one) for one in found], np.float64)
+    labels = np.array([label_strength(meaning, one) for one in found], np.float64)
     base = np.array(
         [
             _FIRST_PAGE * (one.segment.page_index == 0) + _REPEATED * math.log2(counts[one.key])
@@ -107,29 +107,29 @@ def scored(meaning: Meaning, all_of: SchemaCandidates) -> Scored:
     return Scored(meaning, found, labels, scores)
 
 
-def said(meaning: Meaning, one: AnyCandidate) -> float:
+def label_strength(meaning: FieldMeaning, one: AnyCandidate) -> float:
     """How strongly the texts around the candidate name the field."""
-    around, says = one.around, meaning.says
+    around, strength = one.around, meaning.match_strength
     beside = max(
-        says(around.before) if around.before else 0.0,
-        says(around.left) * (_OUTSIDE if around.before else 1.0),
-        _LEFT2 * says(around.left2),
+        strength(around.before) if around.before else 0.0,
+        strength(around.left) * (_OUTSIDE if around.before else 1.0),
+        _LEFT2 * strength(around.left2),
     )
-    beside = max(beside, _ROW * says(around.row))
+    beside = max(beside, _ROW * strength(around.row))
     head = _HEAD_OF_MONEY if meaning.form == "money" else _HEAD
     if meaning.form in ("boolean", "choice"):
-        beside = max(beside, says(around.right))  # a box stands before what it ticks
-    over = max(_ABOVE * says(around.above), head * says(around.head))
+        beside = max(beside, strength(around.right))  # a box stands before what it ticks
+    over = max(_ABOVE * strength(around.above), head * strength(around.head))
     return max(beside, over) + _BOTH * min(beside, over)
 
 
-def is_whole(meaning: Meaning) -> bool:
+def is_whole(meaning: FieldMeaning) -> bool:
     """Whether the field is a total, which is among the largest amounts."""
     words = meaning.words
     return meaning.form == "money" and bool(_WHOLES & words.keys()) and not _PARTS & words.keys()
 
 
-def _by_form(meaning: Meaning, found: Sequence[AnyCandidate]) -> NDArray[np.float64]:
+def _by_form(meaning: FieldMeaning, found: Sequence[AnyCandidate]) -> NDArray[np.float64]:
     if meaning.form == "money":
         values = {_amount(one) for one in found if not one.plain}
         ranks = {value: rank for rank, value in enumerate(sorted(values, reverse=True))}
@@ -151,7 +151,7 @@ def _upper(one: AnyCandidate) -> bool:
     return one.segment.page_index == 0 and one.segment.middle < _UPPER
 
 
-def _money(meaning: Meaning, one: AnyCandidate, rank: int) -> float:
+def _money(meaning: FieldMeaning, one: AnyCandidate, rank: int) -> float:
     """The largest amounts are the totals; what is net is less than the whole."""
     score = 0.5 * one.marked - 2.5 * one.plain - 3 * (_amount(one) <= 0)
     if is_whole(meaning):
@@ -161,20 +161,20 @@ def _money(meaning: Meaning, one: AnyCandidate, rank: int) -> float:
     return score
 
 
-def _date(meaning: Meaning, one: AnyCandidate) -> float:
+def _date(meaning: FieldMeaning, one: AnyCandidate) -> float:
     score = 0.8 * _upper(one)
     if meaning.role and one.role:
         score += _ROLE if one.role == meaning.role else -_WRONG_ROLE
     return score
 
 
-def _code(_: Meaning, one: AnyCandidate) -> float:
+def _code(_: FieldMeaning, one: AnyCandidate) -> float:
     value = str(one.key)
     score = 0.5 if len(value) >= _LONG_CODE else -0.5
     return score - 4 * one.plain + 0.6 * _upper(one) - 1.0 * ("/" in one.text)
 
 
-def _name(meaning: Meaning, one: AnyCandidate) -> float:
+def _name(meaning: FieldMeaning, one: AnyCandidate) -> float:
     words = [token.text for token in tokens(one.text)]
     of_forms = max(map(_share_of_form_words, one.spans))
     starts, ends = not one.previous, not one.following
@@ -186,7 +186,7 @@ def _name(meaning: Meaning, one: AnyCandidate) -> float:
     score += 0.4 * (one.segment.middle < _UPPER) - 1.0 * (sum(map(str.isdecimal, one.text)) > _MANY_DIGITS)
     if one.text[0].islower() or one.text[0].isdecimal():
         score -= 1.5
-    if not starts and one.previous[-1] not in ":#" and meaning.says(one.around.before) < _WEAK:
+    if not starts and one.previous[-1] not in ":#" and meaning.match_strength(one.around.before) < _WEAK:
         score -= 1.5
     return score
 
@@ -200,5 +200,5 @@ def _share_of_form_words(span: Span) -> float:
     return printed / max(1, len(words))
 
 
-def _text(meaning: Meaning, one: AnyCandidate) -> float:
+def _text(meaning: FieldMeaning, one: AnyCandidate) -> float:
     return _code(meaning, one) + _CODE_AS_TEXT if one.form == "code" else _name(meaning, one)

@@ -9,12 +9,12 @@ from typing import TypeAlias
 
 from docmill.model.document import letters_and_digits
 from docmill.understanding.fields.candidates import MOST_CANDIDATES, Candidate, Candidates, Form
+from docmill.understanding.fields.meaning import NO, YES
 from docmill.understanding.page.context import ValueContext
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.text.clock import find_times
 from docmill.understanding.text.folding import fold
 from docmill.understanding.text.money import currency_code, currency_spans
-from docmill.understanding.user_schemas.meaning import NO, YES
 
 AnyCandidate: TypeAlias = Candidate[date] | Candidate[Decimal] | Candidate[str]
 MatchStrength: TypeAlias = Callable[[str], float]
