@@ -26,7 +26,6 @@ from docmill.understanding.text.dates import RANGE_LINK, WrittenDate, find_dates
 from docmill.understanding.text.folding import fold
 from docmill.understanding.text.money import WrittenAmount, find_amounts
 from docmill.understanding.vocabulary import Concept
-from docmill.understanding.vocabulary.labels import Label
 from docmill.understanding.vocabulary.terms import Term, find_terms
 
 Value = TypeVar("Value", bound=date | Decimal | str)
@@ -118,6 +117,7 @@ class Candidates:
         self.layout = layout
         self.conventions = conventions
         self.contexts = Contexts(layout)
+        self.labels, self.labels_of = self.contexts.labels, self.contexts.labels_of
         self.memo: dict[object, Any] = {}
         """Results of functions of these candidates; see `once`."""
         self._terms: dict[int, list[Term]] = {}
@@ -127,14 +127,6 @@ class Candidates:
     def plain(self) -> bool:
         """Whether accents are misread: a recognised page in a language that has none."""
         return any(self._is_misread.values()) and self.conventions.language in _PLAIN_LANGUAGES
-
-    def labels(self, segment: Segment) -> list[Label[Concept]]:
-        """The labels in a segment."""
-        return self.contexts.labels(segment)
-
-    def labels_of(self, text: str) -> list[Label[Concept]]:
-        """The labels in a text of the document."""
-        return self.contexts.labels_of(text)
 
     @cached_property
     def written_dates(self) -> list[Sequence[WrittenDate]]:

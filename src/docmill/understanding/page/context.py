@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -184,6 +183,18 @@ class ValueContext:
     here. ignored: headings that name nothing, by index.
     """
 
+    __slots__ = (
+        "_at",
+        "_begin",
+        "_clues",
+        "_contexts",
+        "_ignored",
+        "_kind",
+        "_label_stop",
+        "_segment",
+        "_texts",
+    )
+
     def __init__(
         self,
         contexts: Contexts,
@@ -199,22 +210,27 @@ class ValueContext:
         self._kind: ValueKind = kind
         self._begin, self._ignored = begin, ignored
         self._label_stop = at if label_stop is None else label_stop
+        self._clues: Clues | None = None
+        self._texts: TextsAround | None = None
 
-    @cached_property
+    @property
     def clues(self) -> Clues:
         """See `Contexts.clues`."""
-        return self._contexts.clues(
-            self._segment, self._at, begin=self._begin, kind=self._kind, ignored=self._ignored
-        )
+        if self._clues is None:
+            self._clues = self._contexts.clues(
+                self._segment, self._at, begin=self._begin, kind=self._kind, ignored=self._ignored
+            )
+        return self._clues
 
-    @cached_property
+    @property
     def texts(self) -> TextsAround:
         """The texts around the value."""
-        around = self._contexts.texts(self._segment)
-        if not self._label_stop:
-            return around
-        before = self._segment.text[: self._label_stop].rstrip()[-_BEFORE_CHARACTERS:]
-        return around._replace(before=before)
+        if self._texts is None:
+            self._texts = self._contexts.texts(self._segment)
+            if self._label_stop:
+                before = self._segment.text[: self._label_stop].rstrip()[-_BEFORE_CHARACTERS:]
+                self._texts = self._texts._replace(before=before)
+        return self._texts
 
 
 def _has_digit(segment: Segment) -> bool:
