@@ -20,6 +20,30 @@ def test_headings_paragraphs_and_lists_are_blocks() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<ol><li>net<li>tax</ol>", "1. net\n2. tax"),
+        ("<ol start=9><li>net<li value=20>tax<li>total</ol>", "9. net\n20. tax\n21. total"),
+        ("<ol reversed><li>net<li>tax</ol>", "2. net\n1. tax"),
+        ("<ol type=a><li>net<li>tax</ol>", "a. net\nb. tax"),
+        ("<ol type=I start=4><li>net</ol>", "IV. net"),
+        ("<ol start=none><li>net<li hidden>tax<li>total</ol>", "1. net\n2. total"),
+        ("<ol type=a start=0><li>net<li>tax</ol>", "0. net\na. tax"),
+    ],
+)
+def test_items_of_a_numbered_list_keep_their_numbers(page: str, text: str) -> None:
+    assert shown(page) == [Paragraph(text)]
+
+
+def test_a_list_in_a_list_counts_for_itself() -> None:
+    page = "<ol><li>goods<ul><li>screws</ul><ol><li>nuts</ol><li>postage</ol>"
+
+    lines = [line for block in shown(page) if isinstance(block, Paragraph) for line in block.text.split("\n")]
+
+    assert lines == ["1. goods", "• screws", "1. nuts", "2. postage"]
+
+
 def test_lines_of_divs_follow_each_other() -> None:
     assert shown("<div>ACME Ltd<div>1 Road</div>London</div>") == [Paragraph("ACME Ltd\n1 Road\nLondon")]
 

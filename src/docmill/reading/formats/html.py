@@ -3,6 +3,7 @@
 import re
 from binascii import a2b_base64
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +14,7 @@ from lxml import etree
 from docmill.errors import CorruptError, TooLargeError
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.cells import TableCell, table
+from docmill.reading.formats.docx_numbering import FORMS
 from docmill.reading.formats.html_tags import BLOCKS, SPACED, UNSEEN
 from docmill.reading.formats.package import Element, attribute, local
 from docmill.reading.formats.pictures import Album, Size
@@ -32,6 +34,8 @@ LINE_END = "\v"
 DEEPEST = 200
 """Elements inside each other. What is deeper is read as bare text: no page that people write needs more."""
 BULLET = "•"
+NUMBER_FORMS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
+"""Values of the attribute `type` of `<ol>`, as `FORMS` calls them."""
 INLINE = re.compile(r"data:image/[\w.+-]{1,30}(?:;[\w=.-]{1,40}){0,3};base64,", re.IGNORECASE)
 DRAWING = re.compile(r"data:image/svg\+xml", re.IGNORECASE)
 SOURCES = {
@@ -140,6 +144,33 @@ def _length(image: Element, side: str) -> float:
     return int(plain[1]) * PT_PER_PX if plain else 0.0
 
 
+@dataclass
+class _NumberedList:
+    """Counter of an `<ol>`. form: of its numbers, as in `FORMS`; step: -1 where it counts backwards."""
+
+    form: str
+    number: int
+    step: int
+
+    @classmethod
+    def of(cls, element: Element) -> "_NumberedList":
+        is_reversed = attribute(element, "reversed") is not None
+        items = sum(local(child) == "li" for child in element)
+        start = _whole(attribute(element, "start"), items if is_reversed else 1)
+        form = NUMBER_FORMS.get((attribute(element, "type") or "").strip(), "decimal")
+        return cls(form, start, -1 if is_reversed else 1)
+
+    def next_mark(self, value: str | None) -> str:
+        """The mark of the next item. value: the item's attribute, which sets the number."""
+        number = _whole(value, self.number)
+        self.number = number + self.step
+        return f"{FORMS[self.form](number) if self.form in FORMS and number > 0 else number}."
+
+
+def _whole(text: str | None, default: int) -> int:
+    return int(text) if text and re.fullmatch(r"\s*-?\d{1,9}\s*", text) else default
+
+
 def _shown(element: Element, depth: int, pictures: _Pictures) -> list[Block]:
     page = _Page(pictures)
     page.walk(element, depth)
@@ -156,6 +187,7 @@ class _Page:
         self._lines: list[str] = []
         self._line: list[str] = []
         self._is_set = False
+        self._lists: list[_NumberedList | None] = []  # the lists around, None for those of bullets
 
     def walk(self, element: Element, depth: int) -> None:
         name = local(element)
@@ -197,9 +229,18 @@ class _Page:
         end = self.end_paragraph if name in SPACED else self._end_line
         end()
         if name == "li":
-            self._line.append(f"{BULLET} ")
-        self.inside(element, depth)
+            self._line.append(f"{self._next_mark(element)} ")
+        if name in ("menu", "ol", "ul"):
+            self._lists.append(_NumberedList.of(element) if name == "ol" else None)
+            self.inside(element, depth)
+            self._lists.pop()
+        else:
+            self.inside(element, depth)
         end()
+
+    def _next_mark(self, item: Element) -> str:
+        numbered = self._lists[-1] if self._lists else None
+        return BULLET if numbered is None else numbered.next_mark(attribute(item, "value"))
 
     def inside(self, element: Element, depth: int) -> None:
         self._line.append(element.text or "")
