@@ -16,35 +16,17 @@ from docmill.schemas.types import Invoice
 from docmill.service.app import Service
 from docmill.service.intake.accept import Accepted
 from docmill.service.store import dead_letters, documents, ingestions
-from docmill.service.store.claims import Outcome
 from docmill.service.store.dead_letters import DeadLetterRow
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
+from docmill.service.store.result_columns import StoredResult
 from docmill.understanding.router import GateRouter
 
 Running = Callable[[], AbstractAsyncContextManager[asyncio.Task[None]]]
 Upload = Callable[..., Awaitable[Accepted]]
 
 
-NO_RESULT = Outcome(
-    media_type="application/pdf",
-    classification={},
-    structured_data=None,
-    evidence=None,
-    verdict=None,
-    valid_structured_data=None,
-    text=None,
-    page_count=None,
-    quality=None,
-    transcription_file_path=None,
-    input_tokens=None,
-    output_tokens=None,
-    model=None,
-    cost=None,
-    pipeline_fingerprint="",
-    error_code=None,
-    error_message=None,
-)
+NO_RESULT = StoredResult(media_type="application/pdf", classification={}, pipeline_fingerprint="")
 """What a document is completed with when only that it is completed matters."""
 
 PAID = Usage(input_tokens=10, output_tokens=5, model="scripted", cost=Decimal("0.001"))

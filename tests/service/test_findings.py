@@ -25,12 +25,14 @@ from docmill.service.processing.process import LeaseObserver
 from docmill.service.store import documents
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn, Database
-from docmill.service.store.findings import StoredFindings, updated
+from docmill.service.store.result_columns import StoredFindings
 from docmill.testing.page_images import PaintedPages
 from docmill.web.app import create_app
 from scripted import NO_RESULT, Eyes, Running, Script, Upload
 
-READ = StoredFindings(media_type="application/pdf", page_count=3, text="Total 119.00", quality=0.8)
+READ = StoredFindings(
+    media_type="application/pdf", page_count=3, text="Total 119.00", transcription_quality_score=0.8
+)
 
 
 class Counting(Database):
@@ -163,7 +165,7 @@ async def test_a_finding_that_cannot_be_stored_does_not_end_the_writing_of_progr
 ) -> None:
     ledger, claim = await _claimed(service, upload, service.database)
     accepted = await upload()
-    impossible = StoredFindings(quality=2.0)
+    impossible = StoredFindings(transcription_quality_score=2.0)
 
     async with ledger, asyncio.timeout(20):
         ledger.record(claim, impossible)
@@ -180,7 +182,7 @@ async def test_a_finding_that_cannot_be_stored_does_not_keep_an_attempt_from_end
 ) -> None:
     ledger, claim = await _claimed(service, upload, service.database)
     accepted = await upload()
-    ledger.record(claim, StoredFindings(quality=2.0))
+    ledger.record(claim, StoredFindings(transcription_quality_score=2.0))
 
     held = await ledger.fail(claim, ContextTooLongError("too long for every model"), receive_count=1)
 
@@ -190,7 +192,7 @@ async def test_a_finding_that_cannot_be_stored_does_not_keep_an_attempt_from_end
 
 async def test_who_lost_the_claim_stores_no_findings(service: Service, upload: Upload, eyes: Eyes) -> None:
     ledger, claim = await _claimed(service, upload, service.database)
-    provisional = updated(READ, StoredFindings(structured_data={"number": "7"}, reason="rules"))
+    provisional = READ.updated(StoredFindings(structured_data={"number": "7"}, extraction_reason="rules"))
     ledger.record(replace(claim, fence=claim.fence - 1), provisional)
 
     await ledger.store_findings()

@@ -19,9 +19,9 @@ from docmill.service.concurrency.batches import Batches
 from docmill.service.concurrency.tasks import end
 from docmill.service.protocol.claim_rules import Obstacle
 from docmill.service.store import claims, findings
-from docmill.service.store.claims import Claim, Outcome
+from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn, Database, new_id
-from docmill.service.store.findings import StoredFindings, updated
+from docmill.service.store.result_columns import StoredFindings, StoredResult, cost_values
 
 log = logging.getLogger(__name__)
 
@@ -97,20 +97,12 @@ class Ledger:
     def record(self, claim: Claim, found: StoredFindings) -> None:
         """Keep what is known of a document, to be stored soon, or when its ingestion ends before."""
         _, earlier = self._findings.get(claim.ingestion_id, (claim, StoredFindings()))
-        self._findings[claim.ingestion_id] = (claim, updated(earlier, found))
+        self._findings[claim.ingestion_id] = (claim, earlier.updated(found))
         self._moved.set()
 
     def spent(self, claim: Claim, usage: Usage) -> None:
         """Note what a document has cost in all its attempts, to be stored as what else is known of it."""
-        self.record(
-            claim,
-            StoredFindings(
-                input_tokens=usage.input_tokens,
-                output_tokens=usage.output_tokens,
-                model=usage.model,
-                cost=usage.cost,
-            ),
-        )
+        self.record(claim, StoredFindings(**cost_values(usage)))
 
     async def store_findings(self) -> None:
         """Store now what is known of documents under way. If that fails, it is kept for the next time."""
@@ -125,14 +117,14 @@ class Ledger:
         async with self._database.tenant(claim.tenant_id) as conn:
             return await claims.extend(conn, claim, lease_s=self._lease_s, step=step)
 
-    async def finish(self, claim: Claim, outcome: Outcome) -> bool:
+    async def finish(self, claim: Claim, result: StoredResult) -> bool:
         """Complete the ingestion. False if the claim is lost."""
         self._steps.pop(claim.ingestion_id, None)
-        self._findings.pop(claim.ingestion_id, None)  # the outcome says as much
-        if len(outcome.text or "") > _LONG_TEXT:
-            (held,) = await self._finish_all([(claim, outcome)])
+        self._findings.pop(claim.ingestion_id, None)  # the result says as much
+        if len(result.text or "") > _LONG_TEXT:
+            (held,) = await self._finish_all([(claim, result)])
             return held
-        return await self._finishing.ask((claim, outcome))
+        return await self._finishing.ask((claim, result))
 
     async def fail(self, claim: Claim, error: DocmillError, *, receive_count: int) -> bool:
         """See `claims.fail`."""
@@ -228,7 +220,7 @@ class Ledger:
                 answers |= {id_: Refusal(tenant_id, found.get(id_)) for id_ in left}
         return answers
 
-    async def _finish_all(self, finished: Sequence[tuple[Claim, Outcome]]) -> list[bool]:
+    async def _finish_all(self, finished: Sequence[tuple[Claim, StoredResult]]) -> list[bool]:
         async def once() -> set[UUID]:
             held: set[UUID] = set()
             for tenant_id, group in _grouped(finished, _tenant):

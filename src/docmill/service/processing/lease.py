@@ -13,8 +13,8 @@ from docmill.resilience.spending import Spending
 from docmill.service.concurrency.tasks import BrokenWorkerError, end
 from docmill.service.processing.claim_writer import Ledger
 from docmill.service.protocol.claim_rules import ClaimLostError
-from docmill.service.store.claims import Claim, Outcome
-from docmill.service.store.findings import StoredFindings
+from docmill.service.store.claims import Claim
+from docmill.service.store.result_columns import StoredFindings, StoredResult
 
 log = logging.getLogger(__name__)
 
@@ -71,9 +71,9 @@ class Lease:
         except DocmillError as error:
             log.warning("cannot store what is known so far", extra={"code": error.code})
 
-    async def finish(self, outcome: Outcome) -> None:
+    async def finish(self, result: StoredResult) -> None:
         """Complete the ingestion. Raises ClaimLostError if another worker holds it."""
-        if not await self.ledger.finish(self.claim, outcome):
+        if not await self.ledger.finish(self.claim, result):
             raise ClaimLostError
 
     async def extend(self) -> None:

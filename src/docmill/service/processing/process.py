@@ -5,12 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 from docmill.errors import CorruptError, DocmillError, UnsupportedFileTypeError, room_in
 from docmill.model.document import Document
-from docmill.model.result import Evidence, Extraction, Result, Verdict
+from docmill.model.result import Extraction, Result
 from docmill.pipeline import DocumentIO, PartLimits, Steps, process
 from docmill.ports import Findings, Original, Ref
 from docmill.resilience.breaker import Breaker
@@ -27,9 +26,9 @@ from docmill.service.protocol.pause import guarded_part
 from docmill.service.review.corrections import Lessons
 from docmill.service.review.reviews import Reviews
 from docmill.service.storage.blobs import Blobs
-from docmill.service.store.claims import Claim, Outcome
+from docmill.service.store.claims import Claim
 from docmill.service.store.database import Database
-from docmill.service.store.findings import StoredFindings, updated
+from docmill.service.store.result_columns import StoredFindings, StoredResult, cost_values, result_values
 from docmill.workers.fair_semaphore import scheduled_for, with_turn_callback
 
 log = logging.getLogger(__name__)
@@ -227,51 +226,24 @@ class LeaseObserver(StepObserver):
     async def record(self, findings: Findings) -> None:
         """See `Observer.record`."""
         size = _size(findings.document, findings.extraction)
-        await self._lease.record(await off_loop(_stored, findings, self._key, size=size))
+        await self._lease.record(await off_loop(_findings_to_store, findings, self._key, size=size))
 
 
-def _stored(findings: Findings, key: Callable[[str], str]) -> StoredFindings:
-    document, classification = findings.document, findings.classification
-    found = StoredFindings(media_type=findings.media_type, page_count=findings.page_count)
-    if classification is not None:
-        found["classification"] = classification.model_dump(mode="json")
-    if findings.extraction is not None:
-        found = updated(found, _provisional(findings.extraction, findings.verdict))
-    if document is not None:
-        found = updated(found, _transcribed(document, key))
-    return found
-
-
-def _transcribed(document: Document, key: Callable[[str], str]) -> StoredFindings:
-    is_preprocessed = any(page.preprocessed for page in document.pages)
+def _findings_to_store(findings: Findings, key: Callable[[str], str]) -> StoredFindings:
+    document = findings.document
     return StoredFindings(
-        page_count=len(document.pages),
-        language=document.language,
-        text=_text(document),
-        quality=document.quality if document.pages else None,
-        transcription_file_path=key("transcription"),
-        preprocessed_file_path=key("preprocessed") if is_preprocessed else None,
+        **result_values(
+            key,
+            document=document,
+            classification=findings.classification,
+            extraction=findings.extraction,
+            verdict=findings.verdict,
+        ),
+        media_type=findings.media_type,
+        page_count=len(document.pages) if document else findings.page_count,
+        text=_search_text(document) if document else None,
+        language=document.language if document else None,
     )
-
-
-def _provisional(extraction: Extraction, verdict: Verdict | None) -> StoredFindings:
-    """A result that counts until a model that failed has been asked again."""
-    return StoredFindings(
-        structured_data=extraction.data.model_dump(mode="json"),
-        evidence=_dumped(extraction.evidence),
-        verdict=verdict.model_dump(mode="json") if verdict else None,
-        valid_structured_data=verdict.passed if verdict else None,
-        reason=extraction.reason,
-    )
-
-
-def _size(document: Document | None, extraction: Extraction | None) -> int:
-    """What is to be stored of them, in words."""
-    return (document.word_count if document else 0) + VALUE * len(extraction.evidence if extraction else ())
-
-
-def _dumped(evidence: Mapping[str, Evidence]) -> dict[str, Any]:
-    return {path: proof.model_dump(mode="json") for path, proof in evidence.items()}
 
 
 class LeaseExporter:
@@ -286,39 +258,38 @@ class LeaseExporter:
         """See `Exporter.export`. Raises ClaimLostError if another worker holds the claim."""
         del ref
         size = _size(result.document, result.extraction)
-        await self._lease.finish(await off_loop(_outcome, result, self._key, self._fingerprint, size=size))
+        await self._lease.finish(
+            await off_loop(_result_to_store, result, self._key, self._fingerprint, size=size)
+        )
 
 
-def _text(document: Document) -> str:
-    """What the document is found by: an archive by the names of what it holds."""
-    return document.text if document.pages else "\n".join(part.name for part in document.parts)
-
-
-def _outcome(result: Result, key: Callable[[str], str], fingerprint: str) -> Outcome:
-    document, extraction, verdict = result.document, result.extraction, result.verdict
-    classification = result.classification
+def _result_to_store(result: Result, key: Callable[[str], str], fingerprint: str) -> StoredResult:
+    document, classification = result.document, result.classification
     if classification.language is None and document is not None:
         classification = classification.model_copy(update={"language": document.language})
-    usage = result.usage
-    is_preprocessed = document is not None and any(page.preprocessed for page in document.pages)
-    return Outcome(
+    return StoredResult(
+        **result_values(
+            key,
+            document=document,
+            classification=classification,
+            extraction=result.extraction,
+            verdict=result.verdict,
+        ),
+        **cost_values(result.usage),
         media_type=result.media_type,
-        classification=classification.model_dump(mode="json"),
-        structured_data=extraction.data.model_dump(mode="json") if extraction else None,
-        evidence=_dumped(extraction.evidence) if extraction else None,
-        verdict=verdict.model_dump(mode="json") if verdict else None,
-        valid_structured_data=verdict.passed if verdict else None,
-        text=_text(document) if document else None,
         page_count=len(document.pages) if document else None,
-        quality=document.quality if document and document.pages else None,
-        transcription_file_path=key("transcription") if document else None,
-        preprocessed_file_path=key("preprocessed") if is_preprocessed else None,
-        input_tokens=usage.input_tokens if usage else None,
-        output_tokens=usage.output_tokens if usage else None,
-        model=usage.model if usage else None,
-        reason=extraction.reason if extraction else None,
-        cost=usage.cost if usage else None,
+        text=_search_text(document) if document else None,
         pipeline_fingerprint=fingerprint,
         error_code=UnsupportedFileTypeError.code if result.refusal else None,
         error_message=result.refusal,
     )
+
+
+def _search_text(document: Document) -> str:
+    """The text by which the document is found; for an archive, the names of what it holds."""
+    return document.text if document.pages else "\n".join(part.name for part in document.parts)
+
+
+def _size(document: Document | None, extraction: Extraction | None) -> int:
+    """The size of what is to be stored, in words."""
+    return (document.word_count if document else 0) + VALUE * len(extraction.evidence if extraction else ())

@@ -1,7 +1,7 @@
 """A worker's hold on an ingestion. Every write names its fence: who lost the hold writes nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -12,8 +12,9 @@ from docmill.errors import DocmillError
 from docmill.model.document import Usage
 from docmill.resilience.spending import NOTHING
 from docmill.service.protocol.claim_rules import Obstacle
-from docmill.service.store import dead_letters
+from docmill.service.store import dead_letters, result_columns
 from docmill.service.store.database import Conn
+from docmill.service.store.result_columns import StoredResult
 from docmill.service.store.storable import dumped, storable
 
 
@@ -53,31 +54,6 @@ class Claim:
             model=self.model,
             cost=self.cost,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a completed ingestion found out, ready to be stored."""
-
-    media_type: str
-    classification: dict[str, Any]
-    structured_data: dict[str, Any] | None
-    evidence: dict[str, Any] | None
-    verdict: dict[str, Any] | None
-    valid_structured_data: bool | None
-    text: str | None
-    page_count: int | None
-    quality: float | None
-    transcription_file_path: str | None
-    input_tokens: int | None
-    output_tokens: int | None
-    model: str | None
-    cost: Decimal | None
-    pipeline_fingerprint: str
-    error_code: str | None
-    error_message: str | None
-    reason: str | None = None
-    preprocessed_file_path: str | None = None
 
 
 async def tenants_of(conn: Conn, ingestion_ids: Sequence[UUID]) -> dict[UUID, UUID]:
@@ -284,27 +260,34 @@ async def progress(conn: Conn, steps: Sequence[tuple[Claim, str]]) -> None:
     )
 
 
-async def finish(conn: Conn, finished: Sequence[tuple[Claim, Outcome]]) -> set[UUID]:
+async def finish(conn: Conn, finished: Sequence[tuple[Claim, StoredResult]]) -> set[UUID]:
     """Complete ingestions of one tenant; a trigger copies each result to its document.
 
     The ids of those that these claims completed, now or before: a caller who has not heard of a commit asks
     again. The claims of the others are lost.
     """
     await lock_documents(conn, [claim.document_id for claim, _ in finished])
-    results = await dumped([key_of(claim) | _columns(outcome) for claim, outcome in finished])
+    results = await dumped(
+        [
+            key_of(claim)
+            | result.result_columns()
+            | {
+                "pipeline_fingerprint": result.pipeline_fingerprint,
+                "error_code": result.error_code,
+                "error_message": result.error_message,
+            }
+            for claim, result in finished
+        ]
+    )
     texts = await dumped(
         [
             key_of(claim)
-            | {
-                "text": outcome.text,
-                "page_count": outcome.page_count,
-                "media_type": outcome.media_type,
-            }
-            for claim, outcome in finished
+            | {"text": result.text, "page_count": result.page_count, "media_type": result.media_type}
+            for claim, result in finished
         ]
     )
     cur = await conn.execute(
-        """
+        f"""
         UPDATE ingestion
            SET status = 'completed',
                completed_at = clock_timestamp(),
@@ -312,34 +295,19 @@ async def finish(conn: Conn, finished: Sequence[tuple[Claim, Outcome]]) -> set[U
                lease_until = NULL,
                step = NULL,
                failed_step = NULL,
-               classification = done.classification,
-               structured_data = done.structured_data,
-               evidence = done.evidence,
-               verdict = done.verdict,
-               valid_structured_data = done.valid_structured_data,
-               transcription_file_path = done.transcription_file_path,
-               preprocessed_file_path = done.preprocessed_file_path,
-               transcription_quality_score = done.quality,
-               extraction_input_tokens = done.input_tokens,
-               extraction_output_tokens = done.output_tokens,
-               extraction_model = done.model,
-               extraction_reason = done.reason,
-               cost = done.cost,
+               {result_columns.ASSIGNMENTS},
                pipeline_fingerprint = done.pipeline_fingerprint,
                error_code = done.error_code,
                error_message = done.error_message
           FROM jsonb_to_recordset(%(results)s) AS done (
-                   ingestion_id uuid, fence bigint, classification jsonb, structured_data jsonb,
-                   evidence jsonb, verdict jsonb, valid_structured_data boolean,
-                   transcription_file_path text, preprocessed_file_path text, quality double precision,
-                   input_tokens bigint, output_tokens bigint, model text, reason text, cost numeric,
+                   ingestion_id uuid, fence bigint, {result_columns.DEFINITIONS},
                    pipeline_fingerprint text, error_code text, error_message text
                )
          WHERE ingestion.id = done.ingestion_id
            AND ingestion.fence = done.fence
            AND status = 'in-progress'
         RETURNING ingestion.id
-        """,
+        """,  # noqa: S608  the names of columns are our own
         {"results": results},
     )
     held = {row[0] for row in await cur.fetchall()}
@@ -488,10 +456,3 @@ def key_of(claim: Claim) -> dict[str, Any]:
         "document_id": str(claim.document_id),
         "fence": claim.fence,
     }
-
-
-def _columns(outcome: Outcome) -> dict[str, Any]:
-    return {name: getattr(outcome, name) for name in _RESULT}
-
-
-_RESULT = [field.name for field in fields(Outcome) if field.name != "text"]

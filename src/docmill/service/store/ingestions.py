@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -12,11 +11,13 @@ from psycopg.types.json import Jsonb
 from pydantic import JsonValue
 
 from docmill.errors import EncryptedError
+from docmill.service.store import result_columns
 from docmill.service.store.database import Conn, new_id
+from docmill.service.store.result_columns import ResultColumns
 
 
-@dataclass(frozen=True)
-class IngestionRow:
+@dataclass(frozen=True, kw_only=True)
+class IngestionRow(ResultColumns):
     """One request to process a document. status: `in-progress`, `completed` or `failed`."""
 
     id: UUID
@@ -35,19 +36,6 @@ class IngestionRow:
     worker_id: str | None
     next_attempt_at: datetime | None
     source_metadata: dict[str, Any] | None
-    transcription_file_path: str | None
-    preprocessed_file_path: str | None
-    transcription_quality_score: float | None
-    classification: dict[str, Any] | None
-    structured_data: dict[str, Any] | None
-    evidence: dict[str, Any] | None
-    verdict: dict[str, Any] | None
-    valid_structured_data: bool | None
-    extraction_input_tokens: int | None
-    extraction_output_tokens: int | None
-    extraction_model: str | None
-    extraction_reason: str | None
-    cost: Decimal | None
     error_code: str | None
     error_message: str | None
     failed_step: str | None
@@ -59,18 +47,15 @@ async def of_document(conn: Conn, document_id: UUID) -> list[IngestionRow]:
     """The document's ingestions, newest first."""
     async with conn.cursor(row_factory=class_row(IngestionRow)) as cur:
         await cur.execute(
-            """
+            f"""
             SELECT id, tenant_id, document_id, doc_source_id, uploaded_by, status, step, progress_at,
                    attempt_count, deaths, started_at, lease_until, fence, worker_id, next_attempt_at,
-                   source_metadata, transcription_file_path, preprocessed_file_path,
-                   transcription_quality_score,
-                   classification, structured_data, evidence, verdict, valid_structured_data,
-                   extraction_input_tokens, extraction_output_tokens, extraction_model, extraction_reason,
-                   cost, error_code, error_message, failed_step, created_at, completed_at
+                   source_metadata, {result_columns.NAMES},
+                   error_code, error_message, failed_step, created_at, completed_at
               FROM ingestion
              WHERE document_id = %(document_id)s
              ORDER BY ordinal DESC
-            """,
+            """,  # noqa: S608  the names of columns are our own
             {"document_id": document_id},
         )
         return await cur.fetchall()

@@ -1,11 +1,10 @@
 """What the API answers with. Names and meanings are those of the specification."""
 
 from datetime import date, datetime
-from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, create_model, model_validator
 
 from docmill.model.result import Evidence, Failure, Verdict
 from docmill.service.store.dead_letters import DeadLetterRow
@@ -13,6 +12,7 @@ from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.parts import Links, PartRow, WholeRow
 from docmill.service.store.pauses import PauseRow
+from docmill.service.store.result_columns import PUBLIC_COLUMNS
 
 State = Literal["processing", "stale", "needs_classification", "needs_review", "failed", "ready"]
 
@@ -223,9 +223,7 @@ class Password(_Shape):
     password: Annotated[SecretStr, Field(min_length=1, max_length=1000)]
 
 
-class Ingestion(_Shape):
-    """One request to process a document, and what came of it. cost: in US dollars."""
-
+class _IngestionRequest(_Shape):
     id: UUID
     document_id: UUID
     status: Literal["in-progress", "completed", "failed"]
@@ -235,16 +233,16 @@ class Ingestion(_Shape):
     completed_at: datetime | None
     created_at: datetime
     next_attempt_at: datetime | None
-    transcription_quality_score: float | None
-    classification: dict[str, Any] | None
-    structured_data: dict[str, Any] | None
+
+
+_RESULT_FIELDS: dict[str, Any] = {name: (kind, ...) for name, kind in PUBLIC_COLUMNS.items()}
+_IngestionResult = create_model("_IngestionResult", __base__=_IngestionRequest, **_RESULT_FIELDS)
+
+
+class Ingestion(_IngestionResult):
+    """One request to process a document, and what came of it. cost: in US dollars."""
+
     evidence: dict[str, Evidence] | None
-    verdict: dict[str, Any] | None
-    extraction_model: str | None
-    extraction_reason: str | None
-    extraction_input_tokens: int | None
-    extraction_output_tokens: int | None
-    cost: Decimal | None
     failed_step: str | None
     error: Fault | None
 
