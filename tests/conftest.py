@@ -141,5 +141,5 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
 async def service(settings: Settings) -> AsyncIterator[Service]:
     """The service on a database and a folder of its own."""
     async with open_service(settings) as service:
-        await asyncio.wait_for(service.notices.listening(), 10)
+        await asyncio.wait_for(service.wakeups.listening(), 10)
         yield service

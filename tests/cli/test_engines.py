@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from docmill.cli import doctor
 from docmill.cli.doctor import engine_findings, model_findings
 from docmill.reading.ocr import tesseract
-from docmill.service.config.settings import ChosenModel, DocumentAi, Llm, Ocr, Settings, Understanding
+from docmill.service.config.settings import ChosenModel, DocumentAi, Llm, Ocr, Settings, UnderstandingSettings
 
 GOOGLE = DocumentAi(project="mill", processor="4711", adc=True)
 MODEL = Llm(model="seer", api_key=SecretStr("secret"))
@@ -51,7 +51,9 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
 
 def test_models_that_read_fields_are_told_without_their_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     large = ChosenModel(model="big", provider="anthropic", base_url="http://127.0.0.1:8")
-    settings = Settings(llm=MODEL, understanding=Understanding(small=ChosenModel(model="tiny"), large=large))
+    settings = Settings(
+        llm=MODEL, understanding=UnderstandingSettings(small=ChosenModel(model="tiny"), large=large)
+    )
 
     told = [finding.detail for finding in model_findings(settings)]
     monkeypatch.setattr(doctor, "is_installed", lambda _: False)  # pyright: ignore[reportUnknownArgumentType, reportUnknownLambdaType]

@@ -14,7 +14,7 @@ from docmill.model import codec
 from docmill.model.document import Document, Page, Words
 from docmill.service.app import open_service
 from docmill.service.config.settings import Settings
-from docmill.service.review.review import Wish
+from docmill.service.review.review import FieldReview
 from docmill.service.store.database import new_id
 from docmill.understanding.user_schemas.learned import loads
 
@@ -78,7 +78,7 @@ async def _reviewed(settings: Settings, house: int, number: int) -> None:
         assert accepted.ingestion_id is not None
         await service.reviews.add(
             accepted.document_id,
-            [Wish("job_number", "correct", f"KN{number:05}")],
+            [FieldReview("job_number", "correct", f"KN{number:05}")],
             tenant_id=tenant_id,
             ingestion_id=accepted.ingestion_id,
         )

@@ -175,7 +175,7 @@ def settled(service: Service, database_url: str) -> Settled:
     async def wait() -> None:
         async with asyncio.timeout(30):
             while dead_workers(work) or not await is_quiet(database_url, service.queue):
-                await service.notices.wait(service.notices.next("queue:ingestion"), timeout_s=0.1)
+                await service.wakeups.wait(service.wakeups.next("queue:ingestion"), timeout_s=0.1)
 
     return wait
 
@@ -192,7 +192,7 @@ def all_is_well(
     monkeypatch.setattr(orphaned_files, "_GIVEN_UP_AFTER", timedelta(0))
 
     async def check() -> None:
-        await orphaned_files.remove_leftovers(service.database, service.blobs)
+        await orphaned_files.remove_orphaned_files(service.database, service.blobs)
         assert await is_quiet(database_url, service.queue)
         ids = [one.ingestion_id for one in accepted if one.ingestion_id]
         assert ids

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from docmill.service.app import Service
-from docmill.service.review.review import Wish
+from docmill.service.review.review import FieldReview
 from docmill.service.store import ingestions, parts
 from faults.control import Control
 from faults.roles import AllIsWell, Heir, Inherited, Put, Settled, StartWorker, on_both_queues
@@ -96,7 +96,7 @@ async def test_what_a_person_said_wins_though_the_worker_dies_before_it_is_judge
     read = await eyes.until(accepted, "ready")
     await first.stop()
     assert read.ingestion_id
-    said = [Wish("number", "correct", "R-7"), Wish("issue_date", "correct", "2026-02-03")]
+    said = [FieldReview("number", "correct", "R-7"), FieldReview("issue_date", "correct", "2026-02-03")]
     await service.reviews.add(read.id, said, tenant_id=tenant_id, ingestion_id=read.ingestion_id)
     await service.intake.reprocess(read.id, tenant_id=tenant_id)
     victim = await start_worker(point)

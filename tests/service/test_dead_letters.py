@@ -9,7 +9,7 @@ import pytest
 from docmill.errors import CorruptError, EncryptedError, ServerError
 from docmill.ports import Original
 from docmill.service.app import Service
-from docmill.service.dead_letters import Redriven, Selection
+from docmill.service.dead_letters import RedriveResult, Selection
 from docmill.service.intake.accept import Accepted
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.store import claims, dead_letters, ingestions
@@ -43,7 +43,7 @@ async def stranger(database_url: str) -> UUID:
     return tenant_id
 
 
-async def redrive(service: Service, chosen: Selection = ALL, tenant_id: UUID | None = None) -> Redriven:
+async def redrive(service: Service, chosen: Selection = ALL, tenant_id: UUID | None = None) -> RedriveResult:
     return await service.dead_letters.redrive(chosen, tenant_id=tenant_id or service.default_tenant_id)
 
 
@@ -85,7 +85,7 @@ async def test_a_redriven_document_starts_from_its_first_attempt(
 
     done = await redrive(service)
 
-    assert done == Redriven(redriven=1)
+    assert done == RedriveResult(redriven=1)
     assert await eyes.letters() == []
     async with working():
         await eyes.until(failed, "ready")
@@ -126,8 +126,8 @@ async def test_a_stranger_redrives_and_purges_nothing(
     (letter,) = await eyes.letters()
     named = Selection(ids=[letter.id])
 
-    assert await redrive(service, ALL, stranger) == Redriven()
-    assert await redrive(service, named, stranger) == Redriven(unknown=1)
+    assert await redrive(service, ALL, stranger) == RedriveResult()
+    assert await redrive(service, named, stranger) == RedriveResult(unknown=1)
     assert await purge(service, named, stranger) == 0
     assert await service.dead_letters.find(named, tenant_id=stranger) == []
     assert [one.id for one in await eyes.letters()] == [letter.id]
@@ -140,7 +140,7 @@ async def test_pressing_retry_ends_the_letter(service: Service, eyes: Eyes, fail
     await service.intake.reprocess(failed.document_id, tenant_id=service.default_tenant_id)
 
     assert await eyes.letters() == []
-    assert await redrive(service, Selection(ids=[letter.id])) == Redriven(unknown=1)
+    assert await redrive(service, Selection(ids=[letter.id])) == RedriveResult(unknown=1)
 
 
 async def test_uploading_it_again_ends_the_letter(upload: Upload, eyes: Eyes, failed: Accepted) -> None:
@@ -161,7 +161,7 @@ async def test_a_letter_whose_document_was_processed_anew_is_dropped(
             uploaded_by=new_id(),
         )
 
-    assert await redrive(service) == Redriven(dropped=1)
+    assert await redrive(service) == RedriveResult(dropped=1)
     assert await eyes.letters() == []
     assert (await service.queue.depth()).due == 0
 
@@ -217,7 +217,7 @@ async def test_all_of_one_code_are_redriven_in_batches(
 
     done = await redrive(service, Selection(code="corrupt"))
 
-    assert done == Redriven(redriven=3)
+    assert done == RedriveResult(redriven=3)
     assert {one.error_code for one in await eyes.letters()} == {"encrypted"}
     assert (await service.queue.depth()).due == 3
     assert many
@@ -231,7 +231,7 @@ async def test_some_are_redriven_and_the_others_stay(
 
     done = await redrive(service, Selection(ids=[*ids[:3], ids[0], new_id()]))
 
-    assert done == Redriven(redriven=3, unknown=1)
+    assert done == RedriveResult(redriven=3, unknown=1)
     assert [letter.id for letter in await eyes.letters()] == ids[3:]
     assert many
 

@@ -19,7 +19,7 @@ from docmill.ports import Findings, Message, Original
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.processing import lease as leases
-from docmill.service.processing.claim_writer import PROGRESS_S, Ledger
+from docmill.service.processing.claim_writer import PROGRESS_S, ClaimWriter
 from docmill.service.processing.lease import Lease
 from docmill.service.processing.process import LeaseObserver
 from docmill.service.store import documents
@@ -50,14 +50,14 @@ class Counting(Database):
             yield conn
 
 
-async def _claimed(service: Service, upload: Upload, database: Database) -> tuple[Ledger, Claim]:
+async def _claimed(service: Service, upload: Upload, database: Database) -> tuple[ClaimWriter, Claim]:
     accepted = await upload()
     assert accepted.ingestion_id
-    ledger = Ledger(database, "me", lease_s=300, max_attempts=3)
-    claim = await ledger.claim(accepted.ingestion_id)
+    claim_writer = ClaimWriter(database, "me", lease_s=300, max_attempts=3)
+    claim = await claim_writer.claim(accepted.ingestion_id)
     assert isinstance(claim, Claim)
     assert claim.tenant_id == service.default_tenant_id
-    return ledger, claim
+    return claim_writer, claim
 
 
 async def test_a_document_whose_extraction_fails_keeps_text_type_and_title(
@@ -100,8 +100,8 @@ async def test_what_took_long_is_stored_before_the_next_step_begins(
     service: Service, upload: Upload, eyes: Eyes, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "LONG_WORK_S", 0.0)
-    ledger, claim = await _claimed(service, upload, service.database)
-    observer = LeaseObserver(_lease(service, ledger, claim))
+    claim_writer, claim = await _claimed(service, upload, service.database)
+    observer = LeaseObserver(_lease(service, claim_writer, claim))
 
     await observer.record(Findings("application/pdf", document=script.document))
     await observer.record(Findings(classification=Classification(title="Bill", document_type="invoice")))
@@ -117,15 +117,15 @@ async def test_a_database_that_is_away_does_not_stop_a_document_and_gets_the_fin
 ) -> None:
     monkeypatch.setattr(leases, "LONG_WORK_S", 0.0)
     async with Counting(service.database.url) as database:
-        ledger, claim = await _claimed(service, upload, database)
+        claim_writer, claim = await _claimed(service, upload, database)
         database.is_away = True
-        await _lease(service, ledger, claim).record(READ)
+        await _lease(service, claim_writer, claim).record(READ)
         database.is_away = False
 
-        assert await ledger.set_back(claim, error=None, delay_s=0, counts=False)
+        assert await claim_writer.set_back(claim, error=None, delay_s=0, counts=False)
 
         before = database.transactions
-        await ledger.store_findings()
+        await claim_writer.store_findings()
         assert database.transactions == before
     assert (await eyes.document(await upload())).page_count == 3
 
@@ -134,12 +134,12 @@ async def test_a_document_that_is_over_in_a_moment_costs_no_write_of_its_finding
     service: Service, upload: Upload
 ) -> None:
     async with Counting(service.database.url) as database:
-        ledger, claim = await _claimed(service, upload, database)
+        claim_writer, claim = await _claimed(service, upload, database)
         before = database.transactions
 
-        await _lease(service, ledger, claim).record(READ)
-        await ledger.finish(claim, NO_RESULT)
-        await ledger.store_findings()
+        await _lease(service, claim_writer, claim).record(READ)
+        await claim_writer.finish(claim, NO_RESULT)
+        await claim_writer.store_findings()
 
         assert database.transactions == before + 1
 
@@ -147,12 +147,12 @@ async def test_a_document_that_is_over_in_a_moment_costs_no_write_of_its_finding
 async def test_findings_of_a_step_that_lasts_are_written_with_its_progress(
     service: Service, upload: Upload, eyes: Eyes
 ) -> None:
-    ledger, claim = await _claimed(service, upload, service.database)
+    claim_writer, claim = await _claimed(service, upload, service.database)
     accepted = await upload()
 
-    async with ledger, asyncio.timeout(20):
-        ledger.record(claim, READ)
-        ledger.step_started(claim, "classify")
+    async with claim_writer, asyncio.timeout(20):
+        claim_writer.record(claim, READ)
+        claim_writer.step_started(claim, "classify")
         async for _ in service.feed.follow(service.default_tenant_id, 0):
             if (await eyes.document(accepted)).page_count == 3:
                 break
@@ -163,39 +163,39 @@ async def test_findings_of_a_step_that_lasts_are_written_with_its_progress(
 async def test_a_finding_that_cannot_be_stored_does_not_end_the_writing_of_progress(
     service: Service, upload: Upload, eyes: Eyes
 ) -> None:
-    ledger, claim = await _claimed(service, upload, service.database)
+    claim_writer, claim = await _claimed(service, upload, service.database)
     accepted = await upload()
     impossible = StoredFindings(transcription_quality_score=2.0)
 
-    async with ledger, asyncio.timeout(20):
-        ledger.record(claim, impossible)
+    async with claim_writer, asyncio.timeout(20):
+        claim_writer.record(claim, impossible)
         with pytest.raises(psycopg.errors.CheckViolation):
-            await ledger.store_findings()
+            await claim_writer.store_findings()
         step = "classify"
         while (await eyes.ingestion(accepted)).step != step:  # the first are lost with the impossible one
-            ledger.step_started(claim, step)
+            claim_writer.step_started(claim, step)
             await asyncio.sleep(PROGRESS_S)
 
 
 async def test_a_finding_that_cannot_be_stored_does_not_keep_an_attempt_from_ending(
     service: Service, upload: Upload, eyes: Eyes
 ) -> None:
-    ledger, claim = await _claimed(service, upload, service.database)
+    claim_writer, claim = await _claimed(service, upload, service.database)
     accepted = await upload()
-    ledger.record(claim, StoredFindings(transcription_quality_score=2.0))
+    claim_writer.record(claim, StoredFindings(transcription_quality_score=2.0))
 
-    held = await ledger.fail(claim, ContextTooLongError("too long for every model"), receive_count=1)
+    held = await claim_writer.fail(claim, ContextTooLongError("too long for every model"), receive_count=1)
 
     assert held
     assert (await eyes.ingestion(accepted)).error_code == "context_too_long"
 
 
 async def test_who_lost_the_claim_stores_no_findings(service: Service, upload: Upload, eyes: Eyes) -> None:
-    ledger, claim = await _claimed(service, upload, service.database)
+    claim_writer, claim = await _claimed(service, upload, service.database)
     provisional = READ.updated(StoredFindings(structured_data={"number": "7"}, extraction_reason="rules"))
-    ledger.record(replace(claim, fence=claim.fence - 1), provisional)
+    claim_writer.record(replace(claim, fence=claim.fence - 1), provisional)
 
-    await ledger.store_findings()
+    await claim_writer.store_findings()
 
     accepted = await upload()
     row, ingestion = await eyes.document(accepted), await eyes.ingestion(accepted)
@@ -236,9 +236,11 @@ async def test_a_protected_file_is_known_to_be_a_pdf(
     assert (failed.media_type, failed.page_count) == ("application/pdf", None)
 
 
-def _lease(service: Service, ledger: Ledger, claim: Claim) -> Lease:
+def _lease(service: Service, claim_writer: ClaimWriter, claim: Claim) -> Lease:
     message = Message("1", str(claim.ingestion_id), "1", 1)
-    return Lease(ledger, service.queue, message, claim, since=time.monotonic(), lease_s=300, heartbeat_s=60)
+    return Lease(
+        claim_writer, service.queue, message, claim, since=time.monotonic(), lease_s=300, heartbeat_s=60
+    )
 
 
 async def test_an_unreadable_transcription_is_made_anew_in_a_file_of_its_own(

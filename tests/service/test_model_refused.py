@@ -14,7 +14,7 @@ from docmill.ports import Original
 from docmill.schemas.types import Invoice
 from docmill.service.app import Service
 from docmill.service.config.settings import ChosenModel, Llm
-from docmill.service.config.settings import Understanding as Chosen
+from docmill.service.config.settings import UnderstandingSettings as Chosen
 from docmill.service.models import models_of
 from docmill.service.store import pauses
 from docmill.service.worker import run_worker

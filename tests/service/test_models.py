@@ -22,7 +22,7 @@ from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
 from docmill.service.config.fingerprint import pipeline_fingerprint
 from docmill.service.config.settings import ChosenModel, Limits, Llm, Settings
-from docmill.service.config.settings import Understanding as Chosen
+from docmill.service.config.settings import UnderstandingSettings as Chosen
 from docmill.service.models import models_of
 from docmill.service.steps import open_steps
 from docmill.testing.understanding import FakeClassifier, FakeGate

@@ -15,10 +15,10 @@ from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
 from docmill.service.app import Service
 from docmill.service.config.settings import ChosenModel, Llm, Settings
-from docmill.service.config.settings import Understanding as Chosen
+from docmill.service.config.settings import UnderstandingSettings as Chosen
 from docmill.service.intake.accept import Accepted
 from docmill.service.models import models_of
-from docmill.service.review.review import Wish
+from docmill.service.review.review import FieldReview
 from docmill.service.store import reviews
 from docmill.service.worker import run_worker
 from docmill.testing.page_images import PaintedPages
@@ -52,7 +52,7 @@ async def test_what_rules_found_is_shown_while_a_document_waits_for_a_model(
     assert ingestion.extraction_reason == "rules; asked small model for number: it failed (rate_limited)"
     assert ingestion.evidence is not None
     async with service.database.tenant(service.default_tenant_id) as conn:
-        standing = await reviews.standing(conn, accepted.document_id)
+        standing = await reviews.reviewable_result(conn, accepted.document_id)
     assert standing is not None
     assert (standing.ingestion_id, standing.evidence) == (accepted.ingestion_id, ingestion.evidence)
 
@@ -168,9 +168,9 @@ async def test_what_a_person_says_of_the_rules_values_stays_when_the_model_has_a
 
     async with working():
         await eyes.when(accepted, lambda row: row.error_code == "rate_limited")
-        wish = Wish("number", "correct", "8")
+        field_review = FieldReview("number", "correct", "8")
         await service.reviews.add(
-            accepted.document_id, [wish], tenant_id=tenant_id, ingestion_id=ingestion_id
+            accepted.document_id, [field_review], tenant_id=tenant_id, ingestion_id=ingestion_id
         )
         meanwhile = await eyes.document(accepted)
         await _at_once(service, accepted)

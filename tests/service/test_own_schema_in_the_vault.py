@@ -8,7 +8,7 @@ from docmill.pipeline import Steps
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.config.user_schemas import OwnField, OwnSchema
-from docmill.service.review.review import Wish
+from docmill.service.review.review import FieldReview
 from docmill.understanding.pooled import PooledLessons
 from docmill.workers.pool import Pool
 from scripted import Eyes, Running, Upload
@@ -62,7 +62,7 @@ async def test_documents_of_its_types_are_read_by_it_and_corrected(
         assert isinstance(ingestion_id, UUID)
         await service.reviews.add(
             first.document_id,
-            [Wish("job_number", "correct", "KN00001")],
+            [FieldReview("job_number", "correct", "KN00001")],
             tenant_id=tenant_id,
             ingestion_id=ingestion_id,
         )

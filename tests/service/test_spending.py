@@ -11,7 +11,7 @@ from docmill.model.result import Extraction, Schema
 from docmill.pipeline import Steps
 from docmill.ports import Original
 from docmill.service.app import Service
-from docmill.service.processing.claim_writer import Ledger
+from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.store.claims import Claim
 from docmill.understanding.llm.meter import Meter
 from scripted import NO_RESULT, Eyes, Running, Script, Upload
@@ -113,15 +113,15 @@ async def test_a_worker_that_dies_loses_nothing_of_what_was_paid_before(
 ) -> None:
     accepted = await upload()
     assert accepted.ingestion_id
-    ledger = Ledger(service.database, "me", lease_s=300, max_attempts=3)
-    claim = await ledger.claim(accepted.ingestion_id)
+    claim_writer = ClaimWriter(service.database, "me", lease_s=300, max_attempts=3)
+    claim = await claim_writer.claim(accepted.ingestion_id)
     assert isinstance(claim, Claim)
 
-    ledger.spent(claim, CALL)
-    await ledger.store_findings()  # as it is done all the time; no end of the attempt is ever told
+    claim_writer.spent(claim, CALL)
+    await claim_writer.store_findings()  # as it is done all the time; no end of the attempt is ever told
     async with service.database.tenant(service.default_tenant_id) as conn:
         await conn.execute("UPDATE ingestion SET lease_until = now()")
-    again = await ledger.claim_alone(accepted.ingestion_id)
+    again = await claim_writer.claim_alone(accepted.ingestion_id)
 
     assert isinstance(again, Claim)
     assert again.spent == CALL
@@ -130,12 +130,12 @@ async def test_a_worker_that_dies_loses_nothing_of_what_was_paid_before(
 async def test_who_lost_the_claim_counts_nothing(service: Service, upload: Upload, eyes: Eyes) -> None:
     accepted = await upload()
     assert accepted.ingestion_id
-    ledger = Ledger(service.database, "me", lease_s=300, max_attempts=3)
-    claim = await ledger.claim(accepted.ingestion_id)
+    claim_writer = ClaimWriter(service.database, "me", lease_s=300, max_attempts=3)
+    claim = await claim_writer.claim(accepted.ingestion_id)
     assert isinstance(claim, Claim)
 
-    ledger.spent(replace(claim, fence=claim.fence - 1), CALL)
-    await ledger.store_findings()
+    claim_writer.spent(replace(claim, fence=claim.fence - 1), CALL)
+    await claim_writer.store_findings()
 
     assert (await eyes.ingestion(accepted)).cost is None
-    assert await ledger.finish(claim, NO_RESULT)
+    assert await claim_writer.finish(claim, NO_RESULT)

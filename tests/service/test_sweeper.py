@@ -203,9 +203,9 @@ class Neighbour:
         code = (
             "import asyncio, sys\n"
             "from pathlib import Path\n"
-            "from docmill.service.processing.work_folders import workplace\n"
+            "from docmill.service.processing.work_folders import worker_folder\n"
             "async def live():\n"
-            "    async with workplace(Path(sys.argv[1]), sys.argv[2]):\n"
+            "    async with worker_folder(Path(sys.argv[1]), sys.argv[2]):\n"
             "        print('working', flush=True)\n"
             "        await asyncio.Event().wait()\n"
             "asyncio.run(live())\n"

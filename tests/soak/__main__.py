@@ -27,7 +27,7 @@ from docmill.errors import DocmillError
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.intake import orphaned_files
-from docmill.service.intake.orphaned_files import remove_leftovers
+from docmill.service.intake.orphaned_files import remove_orphaned_files
 from emulators import CREDENTIALS, Emulator, running
 from faults.audit import Findings, examine, is_quiet, open_books
 from faults.control import Control
@@ -123,7 +123,7 @@ async def soak(plan: Plan) -> int:
             # Again while it fails: our own pool may still hold a connection that a fault has cut.
             async for attempt in stamina.retry_context(on=DocmillError, attempts=10):
                 with attempt:
-                    await remove_leftovers(stage.service.database, stage.service.blobs)
+                    await remove_orphaned_files(stage.service.database, stage.service.blobs)
             findings = await examine(
                 stage.server.url,
                 stage.service.queue,

@@ -16,7 +16,7 @@ from docmill.service.config.settings import Settings
 from docmill.service.dead_letters import DeadLetters
 from docmill.service.events.feed import EventFeed
 from docmill.service.events.outbox import Outbox
-from docmill.service.events.wakeups import Notices
+from docmill.service.events.wakeups import Wakeups
 from docmill.service.intake.accept import Intake, Sender
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
 from docmill.service.queue.postgres import PostgresQueue
@@ -53,7 +53,7 @@ class Service:
     intake: Intake
     dead_letters: DeadLetters
     reviews: Reviews
-    notices: Notices
+    wakeups: Wakeups
     feed: EventFeed
     fingerprint: Fingerprint
     tracer: Tracer = NO_TRACER
@@ -72,11 +72,11 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
         url = await _database_url(settings, stack)
         await asyncio.to_thread(migrate, url)
         database = await stack.enter_async_context(Database(url))
-        notices = await stack.enter_async_context(Notices(database))
-        parts = await stack.enter_async_context(_parts(settings, database, notices))
+        wakeups = await stack.enter_async_context(Wakeups(database))
+        resources = await stack.enter_async_context(_open_resources(settings, database, wakeups))
         async with database.connection() as conn:
             vault_id = await sweeps.vault_id(conn)
-        yield _service(vault_id, settings, database, notices, parts, tracer=tracer)
+        yield _service(vault_id, settings, database, wakeups, resources, tracer=tracer)
 
 
 async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
@@ -98,7 +98,7 @@ async def _watch(server: EmbeddedPostgres) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _Resources:
     """What stands in the database and a folder, or in AWS."""
 
     queue: Queue
@@ -107,39 +107,41 @@ class _Parts:
 
 
 @asynccontextmanager
-async def _parts(settings: Settings, database: Database, notices: Notices) -> AsyncGenerator[_Parts]:
+async def _open_resources(
+    settings: Settings, database: Database, wakeups: Wakeups
+) -> AsyncGenerator[_Resources]:
     if not settings.aws.enabled:
-        queue = PostgresQueue(database, notices, INGESTION_QUEUE, visibility_s=settings.worker.lease_s)
-        yield _Parts(queue, queue, Blobs.in_folder(settings.folder / "blobs"))
+        queue = PostgresQueue(database, wakeups, INGESTION_QUEUE, visibility_s=settings.worker.lease_s)
+        yield _Resources(queue, queue, Blobs.in_folder(settings.folder / "blobs"))
         return
     try:
-        from docmill.service.aws_resources import aws_parts  # noqa: PLC0415  an extra that most do without
+        from docmill.service.aws_resources import open_aws_resources  # noqa: PLC0415  an extra that most do without
     except ModuleNotFoundError as error:
         raise MisconfiguredError(
             f"aws.enabled needs {error.name!r}; run: pip install 'docmill[aws]'"
         ) from error
     async with (
-        aws_parts(settings) as aws,
-        Outbox(database, notices, aws.queue, INGESTION_QUEUE) as outbox,
+        open_aws_resources(settings) as aws,
+        Outbox(database, wakeups, aws.queue, INGESTION_QUEUE) as outbox,
     ):
-        yield _Parts(aws.queue, outbox, aws.blobs)
+        yield _Resources(aws.queue, outbox, aws.blobs)
 
 
 def _service(
     vault_id: UUID,
     settings: Settings,
     database: Database,
-    notices: Notices,
-    parts: _Parts,
+    wakeups: Wakeups,
+    resources: _Resources,
     *,
     tracer: Tracer,
 ) -> Service:
-    feed = EventFeed(database, notices)
+    feed = EventFeed(database, wakeups)
     fingerprint = Fingerprint(settings)
     intake = Intake(
         database,
-        parts.blobs,
-        parts.sender,
+        resources.blobs,
+        resources.sender,
         feed,
         max_bytes=settings.limits.file_bytes,
         fingerprint=fingerprint,
@@ -149,13 +151,13 @@ def _service(
         vault_id,
         settings,
         database,
-        parts.blobs,
-        parts.queue,
-        parts.sender,
+        resources.blobs,
+        resources.queue,
+        resources.sender,
         intake,
-        DeadLetters(database, parts.sender, feed),
-        Reviews(database, parts.blobs, feed, RuleGate(), settings.own.by_type),
-        notices,
+        DeadLetters(database, resources.sender, feed),
+        Reviews(database, resources.blobs, feed, RuleGate(), settings.own.by_type),
+        wakeups,
         feed,
         fingerprint,
         tracer,

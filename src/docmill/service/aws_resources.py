@@ -14,7 +14,7 @@ from docmill.service.storage.blobs import Blobs
 
 
 @dataclass(frozen=True, slots=True)
-class AwsParts:
+class AwsResources:
     """What a service has in AWS."""
 
     queue: SqsQueue
@@ -22,7 +22,7 @@ class AwsParts:
 
 
 @asynccontextmanager
-async def aws_parts(settings: Settings) -> AsyncGenerator[AwsParts]:
+async def open_aws_resources(settings: Settings) -> AsyncGenerator[AwsResources]:
     """Queue and files, for the length of the block.
 
     Raises UnauthorizedError, or MisconfiguredError if one is missing and not to be made; both say what to do.
@@ -43,4 +43,4 @@ async def aws_parts(settings: Settings) -> AsyncGenerator[AwsParts]:
         blobs = Blobs.in_bucket(
             storage, region=aws.region, endpoint=aws.endpoint, credentials=StoreCredentials()
         )
-        yield AwsParts(queue, blobs)
+        yield AwsResources(queue, blobs)

@@ -22,7 +22,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Redriven:
+class RedriveResult:
     """What became of letters.
 
     redriven: tried again now. dropped: their document has been processed anew since, so they are out of
@@ -33,8 +33,8 @@ class Redriven:
     dropped: int = 0
     unknown: int = 0
 
-    def __add__(self, other: "Redriven") -> "Redriven":
-        return Redriven(
+    def __add__(self, other: "RedriveResult") -> "RedriveResult":
+        return RedriveResult(
             self.redriven + other.redriven, self.dropped + other.dropped, self.unknown + other.unknown
         )
 
@@ -47,9 +47,9 @@ class DeadLetters:
         self._sender = sender
         self._feed = feed
 
-    async def redrive(self, chosen: Selection, *, tenant_id: UUID) -> Redriven:
+    async def redrive(self, chosen: Selection, *, tenant_id: UUID) -> RedriveResult:
         """Try again from the first attempt. A letter, its ingestion and its message change together."""
-        total = Redriven()
+        total = RedriveResult()
         async for ids in self._batches(chosen, tenant_id):
             total += await self._redrive(ids, tenant_id)
             self._sender.announce()
@@ -72,13 +72,13 @@ class DeadLetters:
                 found += await dead_letters.existing(conn, ids)
         return found
 
-    async def _redrive(self, ids: Sequence[UUID], tenant_id: UUID) -> Redriven:
+    async def _redrive(self, ids: Sequence[UUID], tenant_id: UUID) -> RedriveResult:
         async with self._database.tenant(tenant_id) as conn:
             await dead_letters.lock_documents(conn, ids)
             removed = await dead_letters.remove(conn, ids)
             reopened = await dead_letters.reopen(conn, removed)
             await self._sender.send_in(conn, [str(ingestion_id) for ingestion_id in reopened])
-        return Redriven(len(reopened), len(removed) - len(reopened), len(ids) - len(removed))
+        return RedriveResult(len(reopened), len(removed) - len(reopened), len(ids) - len(removed))
 
     async def _batches(self, chosen: Selection, tenant_id: UUID) -> AsyncGenerator[Sequence[UUID]]:
         """The ids that are meant. Letters that come meanwhile are newer than all and not among them."""

@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 from docmill.errors import DocmillError
 from docmill.ports import Depth
 from docmill.service.app import INGESTION_QUEUE, Service
-from docmill.service.observe.health import LIMIT_S, Health, Report
+from docmill.service.observe.health import LIMIT_S, Health, HealthReport
 from docmill.service.observe.metrics import Metrics
 from docmill.service.store import backlog
 from docmill.service.store.backlog import Backlog
@@ -66,7 +66,7 @@ class Probes:
 class _Shared(Collector):
     """What every process on the same database reports alike."""
 
-    report: Report
+    report: HealthReport
     depth: Depth | None
     backlog: Backlog | None
 

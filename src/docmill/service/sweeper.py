@@ -11,12 +11,12 @@ from docmill.errors import CrashedError, DocmillError
 from docmill.ports import DeadMessage
 from docmill.service.app import Service
 from docmill.service.concurrency.tasks import keep_doing
-from docmill.service.intake.orphaned_files import remove_leftovers
+from docmill.service.intake.orphaned_files import remove_orphaned_files
 from docmill.service.observe.metrics import Metrics
 from docmill.service.processing.work_folders import begun_work, dead_workers, forget_worker
 from docmill.service.store import claims, pauses, sweeps
 from docmill.service.store.database import Conn
-from docmill.service.store.sweeps import Found, by_tenant
+from docmill.service.store.sweeps import IngestionId, by_tenant
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class Sweeper:
             Rule("clock", self._sweep_s, self.pull_back),
             Rule("lost messages", self._sweep_s, self.send_lost_again),
             Rule("dead messages", self._sweep_s, self.empty_dead_messages),
-            Rule("files", _DAY_S, partial(remove_leftovers, service.database, service.blobs)),
+            Rule("files", _DAY_S, partial(remove_orphaned_files, service.database, service.blobs)),
             Rule("reviews", self._sweep_s, self.judge_reviews),
             Rule("events", _HOUR_S, self.forget_old_events),
         )
@@ -136,12 +136,12 @@ class Sweeper:
 
     async def _freed(
         self, tenant_id: UUID, ids: Sequence[UUID], worker_id: str, begun: Collection[str]
-    ) -> list[Found]:
+    ) -> list[IngestionId]:
         """Take ingestions out of the hands of a dead worker; those that it really held."""
         async with self._database.tenant(tenant_id) as conn:
             given = await sweeps.give_back(conn, ids, worker_id=worker_id, begun=begun)
             await self._log_some(conn, tenant_id, given, "taken back from a dead worker")
-        return [Found(id_, tenant_id) for id_ in given]
+        return [IngestionId(id_, tenant_id) for id_ in given]
 
     async def pull_back(self) -> None:
         """Let nothing wait for times that were written while the clock was ahead, by more than a sweep."""
@@ -170,7 +170,7 @@ class Sweeper:
                 return
             self._looked_up_to = idle[-1].id
 
-    async def _send_unsent(self, idle: Sequence[Found]) -> None:
+    async def _send_unsent(self, idle: Sequence[IngestionId]) -> None:
         unsent = set(await self._queue.unsent([str(one.id) for one in idle]))
         lost = by_tenant(one for one in idle if str(one.id) in unsent)
         for tenant_id, ids in lost.items():

@@ -17,12 +17,12 @@ from docmill.ports import Message
 from docmill.service.app import Service
 from docmill.service.concurrency.tasks import end
 from docmill.service.observe.metrics import Metrics
-from docmill.service.processing.claim_writer import Ledger
+from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.processing.job import LETTING_GO_S, Attempt, Jobs
 from docmill.service.processing.pause_records import PauseRecords
 from docmill.service.processing.process import DocumentProcessor
 from docmill.service.processing.tags_in_use import TagsInUse
-from docmill.service.processing.work_folders import workplace
+from docmill.service.processing.work_folders import worker_folder
 from docmill.service.protocol.pause import Pauses
 from docmill.service.review.corrections import LessonMaker, Lessons
 from docmill.service.store.database import new_id
@@ -54,7 +54,7 @@ async def run_worker(
     said of documents into what helps to read others; without it, nothing is learned from them.
     """
     worker_id = fresh_worker_id()
-    async with workplace(service.settings.folder / WORK_FOLDER, worker_id) as place:
+    async with worker_folder(service.settings.folder / WORK_FOLDER, worker_id) as place:
         processor = DocumentProcessor(
             steps=replace(steps, limits=service.settings.limits.times),
             blobs=service.blobs,
@@ -112,12 +112,12 @@ class Worker:
         self._queue = service.queue
         self._most_ahead = settings.concurrency if most_ahead is None else most_ahead
         self._worker_id = worker_id
-        self._ledger = Ledger(
+        self._claim_writer = ClaimWriter(
             service.database, worker_id, lease_s=settings.lease_s, max_attempts=settings.max_attempts
         )
         self._jobs = Jobs(
             service.queue,
-            self._ledger,
+            self._claim_writer,
             attempt,
             settings,
             metrics,
@@ -137,7 +137,7 @@ class Worker:
             log.info("worker started")
             gc.freeze()  # what was loaded so far stays: to look through it again took a tenth of the time
             try:
-                async with self._records.kept(), self._ledger, asyncio.TaskGroup() as group:
+                async with self._records.kept(), self._claim_writer, asyncio.TaskGroup() as group:
                     polling = asyncio.create_task(self._poll_all(group))
                     try:
                         await _first_of(polling, stop)

@@ -25,7 +25,7 @@ from docmill.service.intake.passwords import (
     unlocking,
 )
 from docmill.service.observe.metrics import Metrics
-from docmill.service.review.reviews import Reviewed
+from docmill.service.review.reviews import DocumentReviews
 from docmill.service.storage.transcriptions import NewerTranscriptionError, load_transcription
 from docmill.service.store import documents, ingestions, parts
 from docmill.service.store.database import Conn
@@ -76,7 +76,7 @@ class Vault:
             row = found(await documents.get(conn, document_id))
             return row, await ingestions.of_document(conn, document_id)
 
-    async def reviewed(self, document_id: UUID) -> Reviewed | None:
+    async def reviewed(self, document_id: UUID) -> DocumentReviews | None:
         """What was read in the document and what people said of it; None if nothing has been read."""
         return await self.service.reviews.of(document_id, tenant_id=self.tenant_id)
 

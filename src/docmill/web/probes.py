@@ -4,7 +4,7 @@ from fastapi import APIRouter, FastAPI
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import JSONResponse, Response
 
-from docmill.service.observe.health import VAULT_HEADER, Report
+from docmill.service.observe.health import VAULT_HEADER, HealthReport
 from docmill.service.probes import Probes
 from docmill.web.api.shapes import Health
 from docmill.web.security import OnlyFromHere
@@ -51,7 +51,7 @@ def create_probe_app(probes: Probes) -> FastAPI:
     return app
 
 
-def _answer(report: Report) -> JSONResponse:
+def _answer(report: HealthReport) -> JSONResponse:
     content = Health(status=report.status, checks=dict(report.checks))
     return JSONResponse(
         content.model_dump(), 200 if report.ok else _NOT_NOW, headers={"cache-control": "no-store"}

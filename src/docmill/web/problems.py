@@ -19,7 +19,7 @@ from docmill.errors import (
     TransientError,
     UnsupportedFileTypeError,
 )
-from docmill.service.review.review import RefusedError
+from docmill.service.review.review import InvalidValuesError
 from docmill.web.security import HEADERS
 from docmill.web.templating import Templates
 
@@ -91,7 +91,7 @@ def install(app: FastAPI, templates: Templates) -> None:
         status = status_of(error)
         if status >= 500:  # noqa: PLR2004  the server's own faults
             log.error("request failed", extra={"code": error.code, "path": request.url.path})
-        members = {"faults": faults_of(error)} if isinstance(error, RefusedError) else {}
+        members = {"faults": faults_of(error)} if isinstance(error, InvalidValuesError) else {}
         return answer(request, status, code=error.code, detail=error.message, **members)
 
     async def on_http_error(request: Request, error: Exception) -> Response:
@@ -125,7 +125,7 @@ def install(app: FastAPI, templates: Templates) -> None:
     app.add_exception_handler(Exception, on_fault)
 
 
-def faults_of(error: RefusedError) -> list[dict[str, str]]:
+def faults_of(error: InvalidValuesError) -> list[dict[str, str]]:
     """What is wrong with which value."""
     return [{"where": path, "message": message} for path, message in error.faults.items()]
 

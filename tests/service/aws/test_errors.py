@@ -15,7 +15,7 @@ from docmill.errors import (
 )
 from docmill.service.aws import client
 from docmill.service.aws.client import Operations
-from docmill.service.aws.errors import RefusedError, translated
+from docmill.service.aws.errors import AwsRefusedError, translated
 
 
 def answered(status: int, code: str = "Any") -> exceptions.ClientError:
@@ -34,8 +34,8 @@ CASES: list[tuple[Exception, type[DocmillError]]] = [
     (answered(401), UnauthorizedError),
     (answered(403, "AccessDenied"), UnauthorizedError),
     (answered(400, "ExpiredTokenException"), UnauthorizedError),
-    (answered(400, "AWS.SimpleQueueService.NonExistentQueue"), RefusedError),
-    (answered(404, "NoSuchBucket"), RefusedError),
+    (answered(400, "AWS.SimpleQueueService.NonExistentQueue"), AwsRefusedError),
+    (answered(404, "NoSuchBucket"), AwsRefusedError),
     (exceptions.NoCredentialsError(), UnauthorizedError),
     (exceptions.CredentialRetrievalError(provider="role", error_msg="gone"), UnauthorizedError),
     (exceptions.EndpointConnectionError(**NOWHERE), NetworkError),
@@ -63,7 +63,7 @@ def test_a_call_that_breaks_the_rules_is_our_own_fault() -> None:
 
 
 def test_a_refusal_keeps_the_code_of_aws() -> None:
-    with pytest.raises(RefusedError) as raised, translated("send_message"):
+    with pytest.raises(AwsRefusedError) as raised, translated("send_message"):
         raise answered(400, "InvalidMessageContents")
 
     assert raised.value.refusal == "InvalidMessageContents"

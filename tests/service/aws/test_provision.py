@@ -6,7 +6,7 @@ import pytest
 
 from docmill.errors import MisconfiguredError
 from docmill.service.aws.client import Operations, Session, opened
-from docmill.service.aws.errors import RefusedError
+from docmill.service.aws.errors import AwsRefusedError
 from docmill.service.aws.provision import MAX_RECEIVES, bucket, queue_pair
 from emulators import Emulator
 
@@ -71,7 +71,7 @@ class Refusing:
 
     async def call(self, operation: str, **_: object) -> dict[str, Any]:
         if operation in self._refusals:
-            raise RefusedError("refused", refusal=self._refusals[operation])
+            raise AwsRefusedError("refused", refusal=self._refusals[operation])
         return {}
 
 
@@ -87,12 +87,12 @@ async def test_a_bucket_that_another_process_makes_at_the_same_time_is_ours() ->
 async def test_another_refusal_is_not_taken_for_a_missing_bucket(refusals: dict[str, str]) -> None:
     s3: Any = Refusing(**refusals)
 
-    with pytest.raises(RefusedError):
+    with pytest.raises(AwsRefusedError):
         await bucket(s3, "test", region="eu-central-1", create=True)
 
 
 async def test_another_refusal_is_not_taken_for_a_missing_queue() -> None:
     sqs: Any = Refusing(get_queue_url="InvalidAddress")
 
-    with pytest.raises(RefusedError):
+    with pytest.raises(AwsRefusedError):
         await queue_pair(sqs, "test", create=True)

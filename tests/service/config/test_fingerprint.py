@@ -5,7 +5,7 @@ import pytest
 from docmill.model.result import Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.service.config.fingerprint import pipeline_fingerprint
-from docmill.service.config.settings import DocumentAi, Image, Limits, Llm, Ocr, Settings, Web, Worker
+from docmill.service.config.settings import DocumentAi, Image, Limits, Llm, Ocr, Settings, Web, WorkerSettings
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_settings_that_change_results_change_it(changed: dict[str, Any]) -> None
 
 @pytest.mark.parametrize(
     "changed",
-    [{"worker": Worker(concurrency=99)}, {"web": Web(port=1)}, {"limits": Limits(document_s=1)}],
+    [{"worker": WorkerSettings(concurrency=99)}, {"web": Web(port=1)}, {"limits": Limits(document_s=1)}],
     ids=str,
 )
 def test_settings_that_change_no_result_do_not(changed: dict[str, Any]) -> None:

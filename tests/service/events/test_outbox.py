@@ -5,7 +5,7 @@ import pytest
 
 from docmill.errors import NetworkError, ServerError
 from docmill.service.events.outbox import Outbox
-from docmill.service.events.wakeups import Notices
+from docmill.service.events.wakeups import Wakeups
 from docmill.service.store.database import Database
 from docmill.testing.queue import MemoryQueue
 
@@ -42,10 +42,10 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def notices(database: Database) -> AsyncIterator[Notices]:
-    async with Notices(database) as notices:
-        await asyncio.wait_for(notices.listening(), 10)
-        yield notices
+async def wakeups(database: Database) -> AsyncIterator[Wakeups]:
+    async with Wakeups(database) as wakeups:
+        await asyncio.wait_for(wakeups.listening(), 10)
+        yield wakeups
 
 
 @pytest.fixture
@@ -54,9 +54,9 @@ def queue() -> Line:
 
 
 @pytest.fixture
-def outbox(database: Database, notices: Notices, queue: Line) -> Outbox:
+def outbox(database: Database, wakeups: Wakeups, queue: Line) -> Outbox:
     """An outbox whose task does not run."""
-    return Outbox(database, notices, queue, "test")
+    return Outbox(database, wakeups, queue, "test")
 
 
 async def promise(database: Database, outbox: Outbox, *bodies: str, delay_s: float = 0) -> None:
@@ -105,11 +105,11 @@ async def test_what_was_rolled_back_is_never_sent(database: Database, outbox: Ou
 
 
 async def test_a_process_that_died_after_its_commit_is_stood_in_for(
-    database: Database, notices: Notices, outbox: Outbox, queue: Line
+    database: Database, wakeups: Wakeups, outbox: Outbox, queue: Line
 ) -> None:
     await promise(database, outbox, "a")  # by a process whose task never ran
 
-    async with Outbox(database, notices, queue, "test"):
+    async with Outbox(database, wakeups, queue, "test"):
         assert await queue.until_sent(1) == ["a"]
 
 
@@ -164,9 +164,9 @@ async def test_a_delay_is_counted_from_the_transaction(
 
 
 async def test_many_processes_relay_at_once_and_send_each_message_once(
-    database: Database, notices: Notices, queue: Line
+    database: Database, wakeups: Wakeups, queue: Line
 ) -> None:
-    outboxes = [Outbox(database, notices, queue, "test") for _ in range(5)]
+    outboxes = [Outbox(database, wakeups, queue, "test") for _ in range(5)]
     bodies = [str(number) for number in range(500)]
     await promise(database, outboxes[0], *bodies)
 
@@ -178,11 +178,11 @@ async def test_many_processes_relay_at_once_and_send_each_message_once(
 
 
 async def test_outboxes_of_different_queues_do_not_touch_each_others_messages(
-    database: Database, notices: Notices, outbox: Outbox, queue: Line
+    database: Database, wakeups: Wakeups, outbox: Outbox, queue: Line
 ) -> None:
     await promise(database, outbox, "mine")
 
-    assert await Outbox(database, notices, queue, "other").relay() == 0
+    assert await Outbox(database, wakeups, queue, "other").relay() == 0
     assert await outbox.relay() == 1
 
 

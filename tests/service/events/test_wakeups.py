@@ -6,7 +6,7 @@ from docmill.service.app import Service
 
 
 async def test_a_broken_listening_connection_is_made_anew(service: Service, database_url: str) -> None:
-    heard = service.notices.next("topic")
+    heard = service.wakeups.next("topic")
     async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as admin:
         await admin.execute(
             """
@@ -18,6 +18,6 @@ async def test_a_broken_listening_connection_is_made_anew(service: Service, data
 
     # On its return it wakes all who wait, since it cannot know what it missed.
     await asyncio.wait_for(heard.wait(), 20)
-    again = service.notices.next("topic")
-    service.notices.announce("topic")
+    again = service.wakeups.next("topic")
+    service.wakeups.announce("topic")
     await asyncio.wait_for(again.wait(), 20)

@@ -18,7 +18,7 @@ from docmill.resilience.breaker import Breaker
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import Accepted
-from docmill.service.intake.members import VaultReceiver
+from docmill.service.intake.members import VaultMemberReceiver
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.store import claims, documents, ingestions, parts
 from docmill.service.store.claims import Claim
@@ -313,8 +313,8 @@ async def claim(service: Service, put: Put) -> Claim:
 REF = Ref("a.zip", "a.zip")
 
 
-def receiver(service: Service, claim: Claim, place: Path) -> VaultReceiver:
-    return VaultReceiver(service.intake, service.database, claim, place, PartLimits(), Breaker("files"))
+def receiver(service: Service, claim: Claim, place: Path) -> VaultMemberReceiver:
+    return VaultMemberReceiver(service.intake, service.database, claim, place, PartLimits(), Breaker("files"))
 
 
 def part_files(folder: Path, *names: str) -> Sequence[PartFile]:

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from docmill.service.app import Service
-from docmill.service.intake.orphaned_files import remove_leftovers
+from docmill.service.intake.orphaned_files import remove_orphaned_files
 from docmill.service.store import documents
 from docmill.service.store.database import Conn, lock_file, new_id
 from scripted import Eyes, Running, Upload
@@ -33,7 +33,7 @@ def files(service: Service) -> list[str]:
 
 
 async def sweep(service: Service) -> None:
-    await remove_leftovers(service.database, service.blobs)
+    await remove_orphaned_files(service.database, service.blobs)
 
 
 @pytest.mark.parametrize(

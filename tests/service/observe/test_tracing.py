@@ -29,7 +29,7 @@ from docmill.ports import Original
 from docmill.resilience.breaker import Breaker, guarded
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import ChosenModel, Llm, Otel, Settings
-from docmill.service.config.settings import Understanding as Chosen
+from docmill.service.config.settings import UnderstandingSettings as Chosen
 from docmill.service.intake.accept import Accepted
 from docmill.service.models import models_of
 from docmill.service.observe.otel import OtelTracer
@@ -73,7 +73,7 @@ def boxes(make_document: Callable[..., Document]) -> Boxes:
 @pytest.fixture
 async def service(settings: Settings, tracer: Tracer) -> AsyncIterator[Service]:
     async with open_service(settings, tracer) as service:
-        await asyncio.wait_for(service.notices.listening(), 10)
+        await asyncio.wait_for(service.wakeups.listening(), 10)
         yield service
 
 
@@ -388,7 +388,7 @@ async def test_spans_go_by_otlp_to_the_receiver_that_the_settings_name_and_to_no
     stop = asyncio.Event()
 
     async with open_service(with_endpoint(settings, receiver.address)) as service:
-        await asyncio.wait_for(service.notices.listening(), 10)
+        await asyncio.wait_for(service.wakeups.listening(), 10)
         accepted = await sent(service)
         working = asyncio.create_task(run_worker(service, script.steps(), stop))
         await Eyes(service).until(accepted, "ready")
@@ -407,7 +407,7 @@ async def test_a_receiver_that_is_away_costs_spans_and_no_document(
     stop = asyncio.Event()
 
     async with open_service(with_endpoint(settings, "http://127.0.0.1:9")) as service:
-        await asyncio.wait_for(service.notices.listening(), 10)
+        await asyncio.wait_for(service.wakeups.listening(), 10)
         accepted = await sent(service)
         working = asyncio.create_task(run_worker(service, script.steps(), stop))
         await Eyes(service).until(accepted, "ready")

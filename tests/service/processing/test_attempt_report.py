@@ -12,7 +12,7 @@ from docmill.model.result import Classification, Extraction, Failure, Result, Ve
 from docmill.model.steps_taken import StepTaken
 from docmill.schemas.types import Invoice
 from docmill.service.observe.metrics import Metrics
-from docmill.service.processing.attempt_report import Report, Reports
+from docmill.service.processing.attempt_report import AttemptReport, AttemptReports
 from docmill.service.protocol.claim_rules import ClaimLostError
 
 USAGE = Usage(input_tokens=10, output_tokens=5, model="small", cost=Decimal("0.25"))
@@ -53,7 +53,7 @@ def heard(caplog: pytest.LogCaptureFixture) -> None:
 def test_an_attempt_is_one_line_with_the_time_of_each_step(caplog: pytest.LogCaptureFixture) -> None:
     metrics = Metrics()
 
-    with Reports(metrics).attempt(1) as report:
+    with AttemptReports(metrics).attempt(1) as report:
         report.result, report.outcome, report.usage = found(Verdict()), "completed", USAGE
 
     line = told(caplog)
@@ -67,7 +67,7 @@ def test_an_attempt_is_one_line_with_the_time_of_each_step(caplog: pytest.LogCap
 def test_what_a_failed_attempt_has_cost_is_counted(caplog: pytest.LogCaptureFixture) -> None:
     metrics = Metrics()
 
-    with Reports(metrics).attempt(1) as report:
+    with AttemptReports(metrics).attempt(1) as report:
         report.error, report.outcome, report.usage = ServerError("down"), "retried", USAGE
 
     assert told(caplog)["code"] == "server_error"
@@ -83,7 +83,7 @@ def test_an_attempt_tells_why_the_values_are_those_of_who_read_them(caplog: pyte
     )
     extraction = result.extraction.model_copy(update={"steps": steps})
 
-    with Reports(Metrics()).attempt(1) as report:
+    with AttemptReports(Metrics()).attempt(1) as report:
         report.result, report.outcome = replace(result, extraction=extraction), "completed"
 
     assert told(caplog)["reason"] == "rules; asked small model for number: number mended"
@@ -94,7 +94,7 @@ def test_an_attempt_that_failed_names_code_and_step(caplog: pytest.LogCaptureFix
     error = CorruptError("words of the document")
     error.step = "transcribe"
 
-    with Reports(metrics).attempt(2) as report:
+    with AttemptReports(metrics).attempt(2) as report:
         report.error, report.outcome = error, "failed"
 
     line = told(caplog)
@@ -107,24 +107,24 @@ def test_an_attempt_that_failed_names_code_and_step(caplog: pytest.LogCaptureFix
 @pytest.mark.parametrize(
     ("report", "status"),
     [
-        (Report(outcome="completed"), "completed"),
-        (Report(found(), outcome="completed"), "completed"),
-        (Report(found(Verdict(failures=(Failure(check="sums", message=""),)))), "needs_review"),
-        (Report(found(Verdict())), "completed"),
-        (Report(error=ClaimLostError(), outcome="lost"), "lost"),
-        (Report(found(), outcome="released"), "released"),
-        (Report(error=CorruptError("")), "unsettled"),
+        (AttemptReport(outcome="completed"), "completed"),
+        (AttemptReport(found(), outcome="completed"), "completed"),
+        (AttemptReport(found(Verdict(failures=(Failure(check="sums", message=""),)))), "needs_review"),
+        (AttemptReport(found(Verdict())), "completed"),
+        (AttemptReport(error=ClaimLostError(), outcome="lost"), "lost"),
+        (AttemptReport(found(), outcome="released"), "released"),
+        (AttemptReport(error=CorruptError("")), "unsettled"),
     ],
     ids=str,
 )
-def test_what_was_stored_stands_and_the_rest_is_what_followed(report: Report, status: str) -> None:
+def test_what_was_stored_stands_and_the_rest_is_what_followed(report: AttemptReport, status: str) -> None:
     assert report.status == status
 
 
 def test_an_attempt_is_told_even_when_it_could_not_be_settled(caplog: pytest.LogCaptureFixture) -> None:
     metrics = Metrics()
 
-    with pytest.raises(ClaimLostError), Reports(metrics).attempt(1):
+    with pytest.raises(ClaimLostError), AttemptReports(metrics).attempt(1):
         raise ClaimLostError
 
     assert told(caplog)["status"] == "unsettled"

@@ -7,7 +7,7 @@ from docmill.errors import DocmillError, ServerError, UnauthorizedError
 from docmill.ports import Message
 from docmill.service.app import Service
 from docmill.service.concurrency.tasks import BrokenWorkerError
-from docmill.service.processing.claim_writer import Ledger
+from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.processing.lease import Lease
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.store.claims import Claim
@@ -37,13 +37,13 @@ class FailingQueue(MemoryQueue):
 async def lease_on(service: Service, upload: Upload, queue: MemoryQueue, *, lease_s: float) -> Lease:
     accepted = await upload()
     assert accepted.ingestion_id
-    ledger = Ledger(service.database, "me", lease_s=lease_s, max_attempts=3)
+    claim_writer = ClaimWriter(service.database, "me", lease_s=lease_s, max_attempts=3)
     since = time.monotonic()
-    claim = await ledger.claim(accepted.ingestion_id)
+    claim = await claim_writer.claim(accepted.ingestion_id)
     assert isinstance(claim, Claim)
     await queue.send([str(accepted.ingestion_id)])
     (message,) = await queue.receive(limit=1, wait_s=0)
-    return Lease(ledger, queue, message, claim, since, lease_s=lease_s, heartbeat_s=0.01)
+    return Lease(claim_writer, queue, message, claim, since, lease_s=lease_s, heartbeat_s=0.01)
 
 
 @pytest.mark.parametrize("error", [ServerError("gone"), UnauthorizedError("the credentials have expired")])

@@ -4,7 +4,7 @@ import signal
 from pathlib import Path
 
 from docmill.service.concurrency.tasks import stop_signals
-from docmill.service.processing.work_folders import dead_workers, folder_for, forget_worker, workplace
+from docmill.service.processing.work_folders import dead_workers, folder_for, forget_worker, worker_folder
 
 
 def names(folder: Path) -> list[str]:
@@ -12,7 +12,7 @@ def names(folder: Path) -> list[str]:
 
 
 async def test_folders_go_with_the_work(tmp_path: Path) -> None:
-    async with workplace(tmp_path, "me") as place, folder_for(place, "job") as folder:
+    async with worker_folder(tmp_path, "me") as place, folder_for(place, "job") as folder:
         (folder / "original").write_bytes(b"x")
 
     assert names(tmp_path) == ["lock"]
@@ -23,7 +23,7 @@ async def test_dead_workers_are_told_from_living_ones(tmp_path: Path) -> None:
     (tmp_path / "also dead").mkdir()
     (tmp_path / "also dead" / "lock").touch()
 
-    async with workplace(tmp_path, "living") as living, workplace(tmp_path, "me"):
+    async with worker_folder(tmp_path, "living") as living, worker_folder(tmp_path, "me"):
         assert sorted(dead_workers(tmp_path)) == ["also dead", "dead"]
         forget_worker(tmp_path, "dead")
         assert living.is_dir()

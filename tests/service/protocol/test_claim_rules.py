@@ -101,8 +101,18 @@ def test_a_suspect_that_cannot_be_had_alone_either_is_just_being_changed() -> No
     [
         (Row(), True, False, Obstacle("in-progress", 0, attempts_used_up=False)),
         (Row(lease_until=101), False, False, Obstacle("in-progress", 1, attempts_used_up=False)),
-        (Row(next_attempt_at=100), True, False, Obstacle("in-progress", 0, attempts_used_up=False)),
-        (Row(next_attempt_at=102), False, False, Obstacle("in-progress", 2, attempts_used_up=False)),
+        (
+            Row(next_attempt_at=100),
+            True,
+            False,
+            Obstacle("in-progress", 0, attempts_used_up=False),
+        ),
+        (
+            Row(next_attempt_at=102),
+            False,
+            False,
+            Obstacle("in-progress", 2, attempts_used_up=False),
+        ),
         (Row(attempt_count=3), False, True, Obstacle("in-progress", 0, attempts_used_up=True)),
         (
             Row(attempt_count=3, lease_until=101),
@@ -144,7 +154,11 @@ def test_what_a_worker_died_with_is_tried_alone_and_costs_no_attempt(
 
 @pytest.mark.parametrize(
     ("row", "fence", "expected"),
-    [(Row(lease_until=1), 3, True), (Row(), 2, False), (Row(status="completed"), 3, False)],
+    [
+        (Row(lease_until=1), 3, True),
+        (Row(), 2, False),
+        (Row(status="completed"), 3, False),
+    ],
 )
 def test_only_the_last_claim_of_an_unfinished_ingestion_writes(
     row: Row, fence: int, *, expected: bool

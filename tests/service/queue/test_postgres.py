@@ -7,7 +7,7 @@ import pytest
 from contracts.queue import MAX_RECEIVES, VISIBILITY_S, QueueContract
 from docmill.errors import ServerError
 from docmill.ports import Queue
-from docmill.service.events.wakeups import Notices
+from docmill.service.events.wakeups import Wakeups
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.store.database import Conn, Database
 
@@ -19,17 +19,17 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def notices(database: Database) -> AsyncIterator[Notices]:
-    async with Notices(database) as notices:
-        await asyncio.wait_for(notices.listening(), 10)
-        yield notices
+async def wakeups(database: Database) -> AsyncIterator[Wakeups]:
+    async with Wakeups(database) as wakeups:
+        await asyncio.wait_for(wakeups.listening(), 10)
+        yield wakeups
 
 
 class TestPostgresQueue(QueueContract):
     @pytest.fixture
-    def queue(self, database: Database, notices: Notices) -> Queue:
+    def queue(self, database: Database, wakeups: Wakeups) -> Queue:
         self.database = database
-        return PostgresQueue(database, notices, "test", visibility_s=VISIBILITY_S, max_receives=MAX_RECEIVES)
+        return PostgresQueue(database, wakeups, "test", visibility_s=VISIBILITY_S, max_receives=MAX_RECEIVES)
 
     async def let_pass(self, seconds: float) -> None:
         async with self.database.connection() as conn:
@@ -43,9 +43,9 @@ class TestPostgresQueue(QueueContract):
             )
 
 
-async def test_queues_do_not_see_each_other(database: Database, notices: Notices) -> None:
-    mine = PostgresQueue(database, notices, "mine")
-    other = PostgresQueue(database, notices, "other")
+async def test_queues_do_not_see_each_other(database: Database, wakeups: Wakeups) -> None:
+    mine = PostgresQueue(database, wakeups, "mine")
+    other = PostgresQueue(database, wakeups, "other")
     await mine.send(["a"])
 
     assert await other.receive(limit=1, wait_s=0) == []
@@ -68,10 +68,10 @@ class Forgetful(Database):
 
 
 async def test_messages_that_were_received_unheard_come_with_the_next_question(
-    database_url: str, notices: Notices
+    database_url: str, wakeups: Wakeups
 ) -> None:
     async with Forgetful(database_url) as database:
-        queue = PostgresQueue(database, notices, "test")
+        queue = PostgresQueue(database, wakeups, "test")
         await queue.send(["a", "b"])
         database.lost_answers = 1
 
@@ -82,11 +82,11 @@ async def test_messages_that_were_received_unheard_come_with_the_next_question(
     assert sorted(message.body for message in messages) == ["a", "b"]
 
 
-async def test_a_stale_receipt_neither_deletes_nor_releases(database: Database, notices: Notices) -> None:
-    queue = PostgresQueue(database, notices, "test", visibility_s=0)
+async def test_a_stale_receipt_neither_deletes_nor_releases(database: Database, wakeups: Wakeups) -> None:
+    queue = PostgresQueue(database, wakeups, "test", visibility_s=0)
     await queue.send(["a"])
     (stale,) = await queue.receive(limit=1, wait_s=0)
-    patient = PostgresQueue(database, notices, "test")
+    patient = PostgresQueue(database, wakeups, "test")
     (current,) = await patient.receive(limit=1, wait_s=0)
 
     await queue.delete([stale])
@@ -95,8 +95,8 @@ async def test_a_stale_receipt_neither_deletes_nor_releases(database: Database, 
     assert await patient.extend(current, visibility_s=60)
 
 
-async def test_a_message_is_not_sent_when_the_transaction_fails(database: Database, notices: Notices) -> None:
-    queue = PostgresQueue(database, notices, "test")
+async def test_a_message_is_not_sent_when_the_transaction_fails(database: Database, wakeups: Wakeups) -> None:
+    queue = PostgresQueue(database, wakeups, "test")
 
     async def send_and_fail() -> None:
         async with database.transaction() as conn:
@@ -110,7 +110,7 @@ async def test_a_message_is_not_sent_when_the_transaction_fails(database: Databa
 
 
 async def test_a_receiver_in_another_process_is_woken(database: Database, database_url: str) -> None:
-    async with Database(database_url) as far, Notices(far) as far_notices, Notices(database) as near_notices:
+    async with Database(database_url) as far, Wakeups(far) as far_notices, Wakeups(database) as near_notices:
         await asyncio.wait_for(far_notices.listening(), 10)
         heard = far_notices.next("queue:test")
 
@@ -120,7 +120,7 @@ async def test_a_receiver_in_another_process_is_woken(database: Database, databa
 
 
 async def test_a_receiver_that_hears_nothing_looks_anyway(database: Database) -> None:
-    deaf = Notices(database)
+    deaf = Wakeups(database)
     queue = PostgresQueue(database, deaf, "test")
     receiving = asyncio.create_task(queue.receive(limit=1, wait_s=30))
     await asyncio.sleep(0)
@@ -133,9 +133,9 @@ async def test_a_receiver_that_hears_nothing_looks_anyway(database: Database) ->
 
 
 async def test_cancelled_while_the_database_answers_it_gives_back(
-    database: Database, notices: Notices
+    database: Database, wakeups: Wakeups
 ) -> None:
-    queue = PostgresQueue(database, notices, "test")
+    queue = PostgresQueue(database, wakeups, "test")
     await queue.send(["a"])
     locked = asyncio.Event()
     done = asyncio.Event()
@@ -172,7 +172,7 @@ async def _until_blocked(database: Database) -> None:
 async def test_a_deep_queue_is_not_read_to_say_what_was_never_sent(database_url: str) -> None:
     # One connection, which alone knows at once what it has read.
     async with Database(database_url, max_connections=1) as alone:
-        queue = PostgresQueue(alone, Notices(alone), "test")
+        queue = PostgresQueue(alone, Wakeups(alone), "test")
         await queue.send([f"body {number}" for number in range(10_000)])
         async with alone.connection() as conn:
             await conn.execute("SET ROLE NONE; ANALYZE message; SET ROLE docmill_app")

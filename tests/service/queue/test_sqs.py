@@ -11,7 +11,7 @@ from contracts.queue import MAX_RECEIVES, VISIBILITY_S, QueueContract
 from docmill.errors import NetworkError
 from docmill.ports import Queue
 from docmill.service.aws.client import Operations, Session, opened
-from docmill.service.aws.errors import RefusedError
+from docmill.service.aws.errors import AwsRefusedError
 from docmill.service.aws.sqs_channel import Channel
 from docmill.service.queue.sqs import SqsQueue
 from emulators import Emulator
@@ -57,7 +57,7 @@ async def test_what_a_stale_receipt_does_differs(emulator: Emulator, sqs: Operat
     async def refusal(operation: str, receipt: str, **visibility: int) -> str | None:
         try:
             await sqs.call(operation, QueueUrl=url, ReceiptHandle=receipt, **visibility)
-        except RefusedError as error:
+        except AwsRefusedError as error:
             return error.refusal
         return None
 

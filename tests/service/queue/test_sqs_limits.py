@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from docmill.errors import ServerError
 from docmill.ports import Message
 from docmill.service.aws.client import Operations
-from docmill.service.aws.errors import RefusedError
+from docmill.service.aws.errors import AwsRefusedError
 from docmill.service.aws.sqs_channel import MAX_BODY_BYTES, Channel
 from docmill.service.queue.sqs import SqsQueue
 
@@ -89,7 +89,7 @@ async def test_what_sqs_blames_on_us_is_not_repeated() -> None:
         return {"Failed": [failure("0", "InvalidMessageContents", ours=True)]}
 
     client = Client(answer)
-    with pytest.raises(RefusedError, match="InvalidMessageContents"):
+    with pytest.raises(AwsRefusedError, match="InvalidMessageContents"):
         await queue_of(client).send(["a"])
 
     assert len(client.asked) == 1
@@ -291,7 +291,7 @@ async def test_another_refusal_to_extend_is_an_error() -> None:
     queue = queue_of(Client(answer))
     (message,) = await queue.receive(limit=1, wait_s=0)
 
-    with pytest.raises(RefusedError, match="KmsDisabled"):
+    with pytest.raises(AwsRefusedError, match="KmsDisabled"):
         await queue.extend(message, visibility_s=300)
 
 

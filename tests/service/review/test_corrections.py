@@ -19,7 +19,7 @@ from docmill.schemas.registry import REGISTRY
 from docmill.service.app import Service
 from docmill.service.review import corrections
 from docmill.service.review.corrections import Lessons
-from docmill.service.review.review import Wish
+from docmill.service.review.review import FieldReview
 from docmill.service.store.database import new_id
 from docmill.understanding.corrections.from_reviews import Said, precedent
 from docmill.understanding.corrections.precedents import loads
@@ -119,7 +119,7 @@ def reviewed(service: Service) -> Reviewed:
             assert accepted.ingestion_id is not None
             await service.reviews.add(
                 accepted.document_id,
-                [Wish("seller.name", "correct", name)],
+                [FieldReview("seller.name", "correct", name)],
                 tenant_id=whose,
                 ingestion_id=accepted.ingestion_id,
             )
@@ -193,7 +193,7 @@ async def test_a_word_said_or_taken_back_reaches_every_worker_with_its_next_docu
     assert standing is not None
 
     await service.reviews.undo_last(
-        document_id, tenant_id=tenant_id, ingestion_id=standing.standing.ingestion_id
+        document_id, tenant_id=tenant_id, ingestion_id=standing.result.ingestion_id
     )
 
     assert await names(lessons, tenant_id) == await names(other_worker, tenant_id) == []
@@ -224,9 +224,9 @@ async def test_another_word_on_a_document_makes_its_lesson_anew(
 
     await service.reviews.add(
         document_id,
-        [Wish("number", "confirm")],
+        [FieldReview("number", "confirm")],
         tenant_id=tenant_id,
-        ingestion_id=standing.standing.ingestion_id,
+        ingestion_id=standing.result.ingestion_id,
     )
 
     learned = (await lessons.of(tenant_id, new_id()).taught(receipt(9), RECEIPT)).learned
@@ -343,9 +343,9 @@ async def test_places_are_looked_for_once_where_people_had_to_correct_them(
         assert standing is not None
         await service.reviews.add(
             document_id,
-            [Wish("number", "correct", f"{number:05}")],
+            [FieldReview("number", "correct", f"{number:05}")],
             tenant_id=tenant_id,
-            ingestion_id=standing.standing.ingestion_id,
+            ingestion_id=standing.result.ingestion_id,
         )
     for _ in range(2):
         await names(lessons, tenant_id)
@@ -376,9 +376,9 @@ async def test_a_pools_child_makes_lessons(service: Service, reviewed: Reviewed)
     assert standing is not None
     await service.reviews.add(
         document_id,
-        [Wish("number", "correct", "00001")],
+        [FieldReview("number", "correct", "00001")],
         tenant_id=service.default_tenant_id,
-        ingestion_id=standing.standing.ingestion_id,
+        ingestion_id=standing.result.ingestion_id,
     )
     async with Pool(1) as pool:
         lessons = Lessons(service.database, service.blobs, PooledLessons(pool))

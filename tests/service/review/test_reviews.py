@@ -13,14 +13,15 @@ from pydantic import BaseModel, Field
 from docmill.errors import ChangedError, ServerError
 from docmill.model import codec
 from docmill.model.document import Box, Document
+from docmill.model.paths import value_at
 from docmill.model.result import Failure, Schema
 from docmill.service import sweeper as sweeping
 from docmill.service.app import Service
-from docmill.service.review.review import Case, RefusedError, Wish, value_at
+from docmill.service.review.review import FieldReview, InvalidValuesError, ReviewSession
 from docmill.service.review.reviews import Reviews
 from docmill.service.store import documents, reviews, sweeps
 from docmill.service.store.database import new_id
-from docmill.service.store.reviews import NewReview, Standing
+from docmill.service.store.reviews import ReviewableResult, ReviewToStore
 from docmill.service.sweeper import Sweeper
 from docmill.understanding.gate import RuleGate
 from scripted import Eyes, Running, Script, Upload
@@ -87,7 +88,7 @@ async def test_a_new_result_is_judged_with_what_was_said_before(
     tenant_id = service.default_tenant_id
     document_id = (await upload()).document_id
     first = await finish(document_id, 0.3)
-    confirm = Wish("seller.name", "confirm")
+    confirm = FieldReview("seller.name", "confirm")
     assert await service.reviews.add(document_id, [confirm], tenant_id=tenant_id, ingestion_id=first)
     await service.intake.reprocess(document_id, tenant_id=tenant_id)
     await finish(document_id, 0.2, seller={"name": "Comer Bakery"})
@@ -99,7 +100,7 @@ async def test_a_new_result_is_judged_with_what_was_said_before(
     reviewed = await service.reviews.of(document_id, tenant_id=tenant_id)
     assert reviewed is not None
     assert reviewed.current["seller.name"].is_contradicted
-    assert reviewed.standing.data == DATA
+    assert reviewed.result.data == DATA
     with pytest.raises(ChangedError, match="processed again"):
         await service.reviews.add(document_id, [confirm], tenant_id=tenant_id, ingestion_id=first)
 
@@ -112,8 +113,8 @@ async def test_what_is_said_while_the_document_is_processed_again_lies_over_the_
     first = await finish(document_id, 0.9)
     await service.intake.reprocess(document_id, tenant_id=tenant_id)
     corrections = [
-        Wish("gross_total", "correct", "13.00"),
-        Wish("issue_date", "correct", "2026-11-04"),
+        FieldReview("gross_total", "correct", "13.00"),
+        FieldReview("issue_date", "correct", "2026-11-04"),
     ]
     assert await service.reviews.add(document_id, corrections, tenant_id=tenant_id, ingestion_id=first)
 
@@ -175,8 +176,8 @@ async def test_a_result_under_reviews_that_were_all_taken_back_is_not_waited_for
     tenant_id = service.default_tenant_id
     document_id = (await upload()).document_id
     first = await finish(document_id, 0.9)
-    wish = Wish("gross_total", "correct", "13.00")
-    await service.reviews.add(document_id, [wish], tenant_id=tenant_id, ingestion_id=first)
+    field_review = FieldReview("gross_total", "correct", "13.00")
+    await service.reviews.add(document_id, [field_review], tenant_id=tenant_id, ingestion_id=first)
     await service.reviews.undo_last(document_id, tenant_id=tenant_id, ingestion_id=first)
     await service.intake.reprocess(document_id, tenant_id=tenant_id)
 
@@ -192,7 +193,7 @@ async def test_a_date_that_is_none_does_not_keep_a_result_from_its_document(
     document_id = (await upload()).document_id
     first = await finish(document_id, 0.9)
     async with service.database.tenant(tenant_id) as conn:
-        said = [NewReview("issue_date", "correct", "2026-02-31", before=None, machine=None)]
+        said = [ReviewToStore("issue_date", "correct", "2026-02-31", before=None, machine=None)]
         await reviews.add(
             conn,
             tenant_id=tenant_id,
@@ -262,7 +263,7 @@ async def test_without_what_was_read_the_checks_of_then_count(
 ) -> None:
     document_id = (await upload()).document_id
     ingestion_id = await finish(document_id, 0.3, is_kept=False)
-    said = [Wish("gross_total", "correct", "13,00 EUR", is_typed=True, page=7, box=Box(0, 0, 1, 1))]
+    said = [FieldReview("gross_total", "correct", "13,00 EUR", is_typed=True, page=7, box=Box(0, 0, 1, 1))]
 
     await service.reviews.add(
         document_id, said, tenant_id=service.default_tenant_id, ingestion_id=ingestion_id
@@ -271,7 +272,7 @@ async def test_without_what_was_read_the_checks_of_then_count(
     reviewed = await service.reviews.of(document_id, tenant_id=service.default_tenant_id)
     assert reviewed is not None
     assert [failure.check for failure in reviewed.failures] == ["confidence"]
-    assert reviewed.standing.data == {**DATA, "gross_total": "13.00"}
+    assert reviewed.result.data == {**DATA, "gross_total": "13.00"}
 
 
 @pytest.mark.parametrize(("content", "says"), [(b"torn", None), (b'{"format": 99}', "newer release")])
@@ -283,7 +284,7 @@ async def test_a_review_does_without_a_text_that_cannot_be_read_and_waits_for_a_
     ingestion_id = await finish(document_id, 0.3, is_kept=False)
     reviewed = await service.reviews.of(document_id, tenant_id=tenant_id)
     assert reviewed is not None
-    path = reviewed.standing.transcription_file_path or ""
+    path = reviewed.result.transcription_file_path or ""
     await service.blobs.put_once(path, content if says is None else zstandard.compress(content))
 
     if says is None:
@@ -346,20 +347,20 @@ class Ticket(BaseModel):
     seat: int | None = Field(default=None, ge=1)
 
 
-def _case(data: dict[str, Any]) -> Case:
-    standing = Standing("ticket", new_id(), None, data, data, {}, {"failures": []}, {"failures": []})
-    return Case(standing, {}, Schema("ticket", Ticket), None, RuleGate())
+def _case(data: dict[str, Any]) -> ReviewSession:
+    result = ReviewableResult("ticket", new_id(), None, data, data, {}, {"failures": []}, {"failures": []})
+    return ReviewSession(result, {}, Schema("ticket", Ticket), None, RuleGate())
 
 
 def test_the_schemas_own_rules_hold() -> None:
-    with pytest.raises(RefusedError) as refusal:
-        _case({"seat": None}).taken([Wish("seat", "correct", 0)])
+    with pytest.raises(InvalidValuesError) as refusal:
+        _case({"seat": None}).accept([FieldReview("seat", "correct", 0)])
 
     assert refusal.value.faults == {"seat": "Input should be greater than or equal to 1."}
 
 
 def test_a_value_that_is_sent_as_it_was_is_a_confirmation() -> None:
-    (kept,) = _case({"seat": 5}).taken([Wish("seat", "correct", 5)])
+    (kept,) = _case({"seat": 5}).accept([FieldReview("seat", "correct", 5)])
 
     assert (kept.action, kept.value) == ("confirm", 5)
 
@@ -375,10 +376,10 @@ async def test_other_schemas_can_be_given(service: Service, upload: Upload, fini
     mine = Reviews(service.database, service.blobs, service.feed, RuleGate(), schemas)
     document_id = (await upload()).document_id
     ingestion_id = await finish(document_id, 0.3, seat=None)
-    said = [Wish("seat", "correct", "12", is_typed=True)]
+    said = [FieldReview("seat", "correct", "12", is_typed=True)]
 
     await mine.add(document_id, said, tenant_id=service.default_tenant_id, ingestion_id=ingestion_id)
 
     reviewed = await mine.of(document_id, tenant_id=service.default_tenant_id)
     assert reviewed is not None
-    assert reviewed.standing.data == {**DATA, "seat": 12}
+    assert reviewed.result.data == {**DATA, "seat": 12}

@@ -165,8 +165,8 @@ class TestTheVault:
         assert (await service.queue.depth()).due == 0
 
     async def test_those_who_wait_in_this_process_hear_at_once(self, service: Service) -> None:
-        heard = service.notices.next("topic")
+        heard = service.wakeups.next("topic")
 
-        service.notices.announce("topic")
+        service.wakeups.announce("topic")
 
         await asyncio.wait_for(heard.wait(), 20)

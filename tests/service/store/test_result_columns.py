@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from docmill.model.document import Usage
-from docmill.service.store.database import Database
+from docmill.service.app import Service
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.result_columns import DEFINITIONS, ResultColumns, StoredFindings, cost_values
 from docmill.web.api.shapes import Ingestion
@@ -13,8 +13,8 @@ from docmill.web.api.shapes import Ingestion
 INTERNAL = {"transcription_file_path", "preprocessed_file_path", "valid_structured_data"}
 
 
-async def test_each_column_is_in_the_table_with_its_type(database: Database) -> None:
-    async with database.connection() as conn:
+async def test_each_column_is_in_the_table_with_its_type(service: Service) -> None:
+    async with service.database.connection() as conn:
         cur = await conn.execute(
             """
             SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'ingestion'

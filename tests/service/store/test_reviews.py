@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from docmill.service.app import Service
 from docmill.service.store import reviews
 from docmill.service.store.database import new_id
-from docmill.service.store.reviews import NewReview
+from docmill.service.store.reviews import ReviewToStore
 from scripted import Upload
 
 DATA: dict[str, Any] = {
@@ -57,9 +57,11 @@ def say(service: Service) -> Say:
 
     async def say_so(document_id: UUID, path: str, value: JsonValue, **more: Any) -> None:  # noqa: ANN401  of a review
         async with service.database.tenant(service.default_tenant_id) as conn:
-            standing = await reviews.standing(conn, document_id)
+            standing = await reviews.reviewable_result(conn, document_id)
             assert standing is not None
-            said = NewReview(path, more.pop("action", "correct"), value, before=None, machine=None, **more)
+            said = ReviewToStore(
+                path, more.pop("action", "correct"), value, before=None, machine=None, **more
+            )
             await reviews.add(
                 conn,
                 tenant_id=service.default_tenant_id,
@@ -74,7 +76,7 @@ def say(service: Service) -> Say:
 
 async def _data(service: Service, document_id: UUID) -> dict[str, Any] | None:
     async with service.database.tenant(service.default_tenant_id) as conn:
-        standing = await reviews.standing(conn, document_id)
+        standing = await reviews.reviewable_result(conn, document_id)
     assert standing is not None
     return standing.data
 

@@ -15,7 +15,7 @@ from docmill.cli.console import FAILED, DataFolder, Json, SettingsFile, shown, s
 from docmill.cli.vault.contents import existing_service
 from docmill.errors import ValidationError
 from docmill.service.config.settings import Settings
-from docmill.service.dead_letters import Redriven, Selection
+from docmill.service.dead_letters import RedriveResult, Selection
 from docmill.service.store import dead_letters
 from docmill.service.store.dead_letters import DeadLetterRow
 
@@ -76,7 +76,7 @@ def redrive(settings: Settings, selection: Selection, *, dry_run: bool, as_json:
     return FAILED if done.unknown else 0
 
 
-async def _redriven(settings: Settings, selection: Selection) -> Redriven:
+async def _redriven(settings: Settings, selection: Selection) -> RedriveResult:
     async with existing_service(settings) as service:
         return await service.dead_letters.redrive(selection, tenant_id=service.default_tenant_id)
 

@@ -44,7 +44,7 @@ class Operations:
     async def call(self, operation: str, /, *, waits_s: float = 0, **parameters: object) -> dict[str, Any]:
         """What AWS answers. operation: `send_message`, for example; waits_s: how long AWS is asked to wait.
 
-        Raises NetworkError, ServerError, RateLimitedError, UnauthorizedError, or RefusedError for what AWS
+        Raises NetworkError, ServerError, RateLimitedError, UnauthorizedError, or AwsRefusedError for what AWS
         will not do however often it is asked.
         """
         with translated(operation):

@@ -52,7 +52,7 @@ _NO_CREDENTIALS = (
 )
 
 
-class RefusedError(MisconfiguredError):
+class AwsRefusedError(MisconfiguredError):
     """AWS will not do what was asked, however often. refusal: the error code of AWS."""
 
     def __init__(self, message: str, *, refusal: str) -> None:
@@ -109,4 +109,4 @@ def _answered(operation: str, error: exceptions.ClientError) -> DocmillError:
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ServerError(f"AWS failed on {operation}: {code}")
-    return RefusedError(f"AWS refuses {operation}: {code}", refusal=code)
+    return AwsRefusedError(f"AWS refuses {operation}: {code}", refusal=code)

@@ -7,7 +7,7 @@ from typing import Any
 
 from docmill.errors import MisconfiguredError
 from docmill.service.aws.client import Operations
-from docmill.service.aws.errors import RefusedError
+from docmill.service.aws.errors import AwsRefusedError
 
 MAX_RECEIVES = 1000
 """The most that SQS allows. Attempts are counted on the ingestion; this is a net below."""
@@ -59,7 +59,7 @@ async def _queue(
 ) -> str:
     try:
         return (await sqs.call("get_queue_url", QueueName=name))["QueueUrl"]
-    except RefusedError as error:
+    except AwsRefusedError as error:
         if error.refusal not in _NO_QUEUE:
             raise
         if not create:
@@ -80,7 +80,7 @@ async def bucket(s3: Operations, name: str, *, region: str, create: bool) -> Non
     """Make sure that there is a bucket. Raises MisconfiguredError if it is missing."""
     try:
         await s3.call("head_bucket", Bucket=name)
-    except RefusedError as error:
+    except AwsRefusedError as error:
         if error.refusal not in _NO_BUCKET:
             raise
         if not create:
@@ -95,7 +95,7 @@ async def bucket(s3: Operations, name: str, *, region: str, create: bool) -> Non
         place = {}
     try:
         await s3.call("create_bucket", Bucket=name, **place)
-    except RefusedError as error:
+    except AwsRefusedError as error:
         if error.refusal != _MADE_MEANWHILE:
             raise
     await s3.call(

@@ -9,7 +9,7 @@ from typing import Any
 
 from docmill.errors import DocmillError, ServerError, first_of
 from docmill.service.aws.client import Operations
-from docmill.service.aws.errors import RefusedError
+from docmill.service.aws.errors import AwsRefusedError
 
 BATCH = 10
 """The most messages in one call."""
@@ -40,7 +40,7 @@ _CONCURRENT_CALLS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class SqsMessage:
     """A message as it came. Times are in seconds since 1970. due_at: if its delay travels with it."""
 
     id: str
@@ -71,7 +71,7 @@ class Channel:
             timing["MessageAttributes"] = {"delay_s": {"DataType": "Number", "StringValue": f"{delay_s:f}"}}
         await self._in_batches("send_message_batch", [{"MessageBody": body} | timing for body in bodies])
 
-    async def receive(self, *, limit: int, wait_s: int, visibility_s: float) -> list[Received]:
+    async def receive(self, *, limit: int, wait_s: int, visibility_s: float) -> list[SqsMessage]:
         """Up to `limit` messages, ten at most. wait_s: up to 20."""
         answer = await self._sqs.call(
             "receive_message",
@@ -94,7 +94,7 @@ class Channel:
                 ReceiptHandle=receipt,
                 VisibilityTimeout=_seconds(visibility_s),
             )
-        except RefusedError as error:
+        except AwsRefusedError as error:
             if error.refusal in _OVER:
                 return False
             raise
@@ -150,17 +150,17 @@ class Channel:
             await asyncio.sleep(_RETRY_S * 2**attempt)
         else:
             raise ServerError(f"SQS failed on {len(left)} messages with {operation}: {sorted(codes)}")
-        raise RefusedError(f"SQS refuses {operation}: {sorted(codes)}", refusal=min(codes))
+        raise AwsRefusedError(f"SQS refuses {operation}: {sorted(codes)}", refusal=min(codes))
 
 
 def _seconds(visibility_s: float) -> int:
     return min(math.ceil(visibility_s), LONGEST_VISIBILITY_S)
 
 
-def _received(message: dict[str, Any]) -> Received:
+def _received(message: dict[str, Any]) -> SqsMessage:
     sent_at = int(message["Attributes"]["SentTimestamp"]) / 1000
     delay = message.get("MessageAttributes", {}).get("delay_s")
-    return Received(
+    return SqsMessage(
         id=message["MessageId"],
         body=message["Body"],
         receipt=message["ReceiptHandle"],

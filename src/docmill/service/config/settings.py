@@ -38,7 +38,7 @@ class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Worker(_Section):
+class WorkerSettings(_Section):
     """How documents are taken from the queue. Times in seconds."""
 
     heartbeat_s: float = Field(default=60, gt=0)
@@ -142,7 +142,7 @@ class ChosenModel(_Section):
         return self
 
 
-class Understanding(_Section):
+class UnderstandingSettings(_Section):
     """Which models are asked for what the rules do not read, the small one before the large one.
 
     classify: who says what a document is.
@@ -165,7 +165,7 @@ class Image(_Section):
     max_dimension_px: int = Field(default=2048, ge=256)
 
 
-class Reading(_Section):
+class ReadingSettings(_Section):
     """What is made of files that hold several documents."""
 
     split: Literal["off", "auto"] = "off"
@@ -311,13 +311,13 @@ class Settings(BaseSettings):
 
     data_dir: Path = Path("~/.local/share/docmill")
     database_url: SecretStr | None = None
-    worker: Worker = Worker()
+    worker: WorkerSettings = WorkerSettings()
     ocr: Ocr = Ocr()
     documentai: DocumentAi = DocumentAi()
     llm: Llm = Llm()
-    understanding: Understanding = Understanding()
+    understanding: UnderstandingSettings = UnderstandingSettings()
     image: Image = Image()
-    reading: Reading = Reading()
+    reading: ReadingSettings = ReadingSettings()
     limits: Limits = Limits()
     web: Web = Web()
     logs: Logs = Logs()

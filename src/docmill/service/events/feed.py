@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 from uuid import UUID
 
-from docmill.service.events.wakeups import Notices
+from docmill.service.events.wakeups import Wakeups
 from docmill.service.store import events
 from docmill.service.store.database import Database
 from docmill.service.store.events import EventRow
@@ -14,24 +14,24 @@ TOPIC = "event"
 class EventFeed:
     """Tells waiting clients that documents have changed."""
 
-    def __init__(self, database: Database, notices: Notices) -> None:
+    def __init__(self, database: Database, wakeups: Wakeups) -> None:
         self._database = database
-        self._notices = notices
+        self._wakeups = wakeups
 
     def announce(self) -> None:
         """Wake the waiting. Call it after a commit that changed documents or ingestions."""
-        self._notices.announce(TOPIC)
+        self._wakeups.announce(TOPIC)
 
     async def follow(
         self, tenant_id: UUID, after: int, *, limit: int = 500
     ) -> AsyncGenerator[list[EventRow]]:
         """Batches of events after id `after`, for ever; each waits until there are some."""
         while True:
-            heard = self._notices.next(TOPIC)
+            heard = self._wakeups.next(TOPIC)
             async with self._database.tenant(tenant_id) as conn:
                 batch = await events.since(conn, after, limit=limit)
             if batch:
                 after = batch[-1].id
                 yield batch
             else:
-                await self._notices.wait(heard)
+                await self._wakeups.wait(heard)

@@ -7,7 +7,7 @@ from typing import Self
 
 from docmill.ports import Queue
 from docmill.service.concurrency.tasks import end, keep_doing
-from docmill.service.events.wakeups import Notices
+from docmill.service.events.wakeups import Wakeups
 from docmill.service.store import outbox
 from docmill.service.store.database import Conn, Database
 
@@ -23,9 +23,9 @@ class Outbox:
     sent. While one process sends a batch, others pass over it. name: tells the queue's rows apart.
     """
 
-    def __init__(self, database: Database, notices: Notices, queue: Queue, name: str) -> None:
+    def __init__(self, database: Database, wakeups: Wakeups, queue: Queue, name: str) -> None:
         self._database = database
-        self._notices = notices
+        self._wakeups = wakeups
         self._queue = queue
         self._name = name
         self._topic = f"outbox:{name}"
@@ -49,7 +49,7 @@ class Outbox:
 
     def announce(self) -> None:
         """See `Sender.announce`."""
-        self._notices.announce(self._topic)
+        self._wakeups.announce(self._topic)
 
     async def relay(self) -> int:
         """Send one batch of what is due; how many there were."""
@@ -63,7 +63,7 @@ class Outbox:
 
     async def _relay(self) -> None:
         """Send all that is due, then wait for more."""
-        heard = self._notices.next(self._topic)
+        heard = self._wakeups.next(self._topic)
         while await self.relay():
             pass
-        await self._notices.wait(heard)
+        await self._wakeups.wait(heard)

@@ -25,7 +25,7 @@ MAX_POLL_S = 1.0
 _RECONNECT_S = 0.5
 
 
-class Notices:
+class Wakeups:
     """Topics that can be announced and waited for. One LISTEN connection per process."""
 
     def __init__(self, database: Database) -> None:
@@ -62,7 +62,7 @@ class Notices:
                 await heard.wait()
 
     async def listening(self) -> None:
-        """Return once notices of others are heard."""
+        """Return once wakeups of others are heard."""
         await self._listening.wait()
 
     def _wake(self, topic: str) -> None:
@@ -112,5 +112,5 @@ class Notices:
                         "SELECT pg_notify(%s, topic) FROM unnest(%s::text[]) topic", [CHANNEL, list(topics)]
                     )
             except DocmillError as error:
-                log.warning("could not send notices", extra={"code": error.code})
+                log.warning("could not send wakeups", extra={"code": error.code})
             await asyncio.sleep(COALESCE_S)

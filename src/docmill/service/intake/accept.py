@@ -19,7 +19,7 @@ from docmill.service.intake.orphaned_files import remove_original
 from docmill.service.intake.passwords import Unlock, already_readable, readable_key
 from docmill.service.observe.tracing import NO_TRACER, SENDING, Tracer, about
 from docmill.service.protocol.claim_rules import ClaimLostError
-from docmill.service.storage.blobs import Blobs, Stored
+from docmill.service.storage.blobs import Blobs, StoredFile
 from docmill.service.store import dead_letters, documents, ingestions, parts
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn, Database, lock_file, new_id
@@ -193,20 +193,20 @@ class Intake:
     @asynccontextmanager
     async def _opened(
         self, chunks: AsyncIterator[bytes], unlock: Unlock
-    ) -> AsyncGenerator[tuple["_Arrived", bytes | None]]:
+    ) -> AsyncGenerator[tuple["_IncomingFile", bytes | None]]:
         """See `_arrived`; and its readable copy if it needs one."""
         async with self._arrived(chunks) as arrived:
             yield arrived, await unlock(arrived.key)
 
     @asynccontextmanager
-    async def _arrived(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator["_Arrived"]:
+    async def _arrived(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator["_IncomingFile"]:
         """A complete file under a key that nobody else knows. It is gone after the block."""
         incoming = f"incoming/{new_id()}"
         try:
             stored = await self._blobs.put_stream(incoming, chunks, max_bytes=self._max_bytes)
             if not stored.byte_size:
                 raise CorruptError("the file is empty")
-            yield _Arrived(incoming, stored)
+            yield _IncomingFile(incoming, stored)
         finally:
             await see_through(self._drop(incoming))
 
@@ -218,7 +218,7 @@ class Intake:
 
     @asynccontextmanager
     async def _placed(
-        self, arrived: "_Arrived", tenant_id: UUID, copy: bytes | None = None
+        self, arrived: "_IncomingFile", tenant_id: UUID, copy: bytes | None = None
     ) -> AsyncGenerator[str | None]:
         """The file under the key that its document names, and its readable copy, whose key is returned.
 
@@ -242,7 +242,7 @@ class Intake:
             log.warning("could not remove a file", extra={"key": path, "reason": type(error).__name__})
 
     async def _entered(
-        self, conn: Conn, arrived: "_Arrived", tenant_id: UUID, file_name: str
+        self, conn: Conn, arrived: "_IncomingFile", tenant_id: UUID, file_name: str
     ) -> tuple[UUID, bool]:
         """The document of this content, locked, and whether it is new."""
         path = _path(tenant_id, arrived.stored)
@@ -311,18 +311,18 @@ class Intake:
         self._feed.announce()
 
 
-class _Arrived(NamedTuple):
+class _IncomingFile(NamedTuple):
     """A complete file. key: where it is for now."""
 
     key: str
-    stored: Stored
+    stored: StoredFile
 
 
 async def _once(data: bytes) -> AsyncIterator[bytes]:
     yield data
 
 
-def _path(tenant_id: UUID, stored: Stored) -> str:
+def _path(tenant_id: UUID, stored: StoredFile) -> str:
     return f"documents/{tenant_id}/{stored.content_hash}"
 
 

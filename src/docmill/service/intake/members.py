@@ -21,7 +21,7 @@ from docmill.service.store.parts import Root
 
 
 @dataclass(frozen=True, slots=True)
-class VaultReceiver:
+class VaultMemberReceiver:
     """`PartsReceiver` of one claimed ingestion. What the claim no longer holds is not written.
 
     place: a folder of this ingestion's own, that goes with it.

@@ -31,7 +31,7 @@ _RESULT = re.compile(rf"ingestions/{_UUID}/")
 """What our own files are called; others are left alone."""
 
 
-async def remove_leftovers(database: Database, blobs: Blobs) -> None:
+async def remove_orphaned_files(database: Database, blobs: Blobs) -> None:
     """Remove every old file that nothing names. A file that was accepted is never among them.
 
     None is removed from a store that belongs to another database, which may name them all.

@@ -29,7 +29,7 @@ _MARK = b"docmill was here\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class HealthReport:
     """What was found. stopping: this process takes nothing more."""
 
     checks: Mapping[str, State]
@@ -73,14 +73,14 @@ class Health:
         self._counting = _Question("queue depth", self._count, limit_s)
         self._depth: Depth | None = None
 
-    async def alive(self) -> Report:
+    async def alive(self) -> HealthReport:
         """Whether this process can do anything at all: it cannot without its database."""
-        return Report({"database": await self._questions["database"].state()})
+        return HealthReport({"database": await self._questions["database"].state()})
 
-    async def ready(self) -> Report:
+    async def ready(self) -> HealthReport:
         """Whether this process should be given work."""
         states = await asyncio.gather(*(question.state() for question in self._questions.values()))
-        return Report(dict(zip(self._questions, states, strict=True)), stopping=self._stopping.is_set())
+        return HealthReport(dict(zip(self._questions, states, strict=True)), stopping=self._stopping.is_set())
 
     async def depth(self) -> Depth | None:
         """What the queue holds; None if it does not say. Apart, because a deep queue takes long to count."""

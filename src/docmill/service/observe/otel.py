@@ -16,7 +16,7 @@ from opentelemetry.trace import Link, SpanKind, Status, StatusCode, get_current_
 from opentelemetry.trace import Span as OpenTelemetrySpan
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from docmill.service.observe.tracing import NO_ATTRIBUTES, Attributes, Span, Tracer, failure_code
+from docmill.service.observe.tracing import NO_ATTRIBUTES, Attributes, Tracer, TraceSpan, failure_code
 from docmill.service.observe.tracing import SpanKind as Kind
 
 _PATH = "/v1/traces"
@@ -50,7 +50,7 @@ class OtelTracer:
         kind: Kind = "internal",
         attributes: Attributes = NO_ATTRIBUTES,
         parent: str | None = None,
-    ) -> Generator[Span]:
+    ) -> Generator[TraceSpan]:
         """See `Tracer.span`. One that goes on from a message is also linked to where that was sent."""
         context, links = None, []
         if parent is not None:
@@ -83,19 +83,19 @@ class OtelTracer:
 
 
 class _Span:
-    """`Span` of OpenTelemetry."""
+    """`TraceSpan` of OpenTelemetry."""
 
     def __init__(self, span: OpenTelemetrySpan) -> None:
         self._span = span
 
     def describe(self, attributes: Attributes, *, name: str | None = None) -> None:
-        """See `Span.describe`."""
+        """See `TraceSpan.describe`."""
         self._span.set_attributes(attributes)
         if name is not None:
             self._span.update_name(name)
 
     def fail(self, code: str) -> None:
-        """See `Span.fail`."""
+        """See `TraceSpan.fail`."""
         self._span.set_attribute("error.type", code)
         self._span.set_status(Status(StatusCode.ERROR))
 

@@ -29,7 +29,7 @@ PROCESSING: Attributes = MappingProxyType(
 )
 
 
-class Span(Protocol):
+class TraceSpan(Protocol):
     """Something that takes time. Its attributes hold no document's text, no file's name and no secret."""
 
     def describe(self, attributes: Attributes, *, name: str | None = None) -> None:
@@ -56,7 +56,7 @@ class Tracer(Protocol):
         kind: SpanKind = "internal",
         attributes: Attributes = NO_ATTRIBUTES,
         parent: str | None = None,
-    ) -> AbstractContextManager[Span]:
+    ) -> AbstractContextManager[TraceSpan]:
         """A span for the length of the block, below the one of the block around it.
 
         parent: below this one instead, which may be another process's; as `traceparent` gave it. An error
@@ -81,10 +81,10 @@ class _NoSpan:
         pass
 
     def describe(self, attributes: Attributes, *, name: str | None = None) -> None:
-        """See `Span.describe`."""
+        """See `TraceSpan.describe`."""
 
     def fail(self, code: str) -> None:
-        """See `Span.fail`."""
+        """See `TraceSpan.fail`."""
 
 
 class NoTracer:

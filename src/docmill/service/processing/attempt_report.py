@@ -13,14 +13,14 @@ from docmill.errors import DocmillError
 from docmill.model.document import Usage
 from docmill.model.result import Result
 from docmill.service.observe.metrics import NO_TIMINGS, Metrics, Outcome
-from docmill.service.observe.tracing import NO_ATTRIBUTES, NO_TRACER, Attributes, Span, Tracer
+from docmill.service.observe.tracing import NO_ATTRIBUTES, NO_TRACER, Attributes, Tracer, TraceSpan
 from docmill.service.protocol.claim_rules import ClaimLostError
 
 log = logging.getLogger(__name__)
 
 
 @dataclass
-class Report:
+class AttemptReport:
     """An attempt as far as it is known.
 
     outcome: what followed from it; None if it could not be settled. usage: what it cost.
@@ -40,8 +40,8 @@ class Report:
         return self.result.status if self.result else "completed"
 
 
-class Reports:
-    """Reports on the attempts of one worker."""
+class AttemptReports:
+    """AttemptReports on the attempts of one worker."""
 
     def __init__(self, metrics: Metrics, tracer: Tracer = NO_TRACER) -> None:
         self._metrics = metrics
@@ -50,12 +50,12 @@ class Reports:
     @contextmanager
     def attempt(
         self, number: int, *, attributes: Attributes = NO_ATTRIBUTES, parent: str | None = None
-    ) -> Generator[Report]:
+    ) -> Generator[AttemptReport]:
         """The report of attempt `number`, to be filled in during the block and told at its end.
 
         attributes: of its span; parent: where its trace goes on from.
         """
-        report = Report()
+        report = AttemptReport()
         started = time.monotonic()
         self._metrics.attempt_started()
         with self._tracer.span(
@@ -70,7 +70,7 @@ class Reports:
                 if self._tracer.enabled:
                     _describe(span, report, number)
 
-    def _tell(self, report: Report, number: int, seconds: float) -> None:
+    def _tell(self, report: AttemptReport, number: int, seconds: float) -> None:
         code = report.error.code if isinstance(report.error, DocmillError) else None
         timings_s = report.result.timings_s if report.result else NO_TIMINGS
         self._metrics.attempt_ended(
@@ -93,7 +93,7 @@ class Reports:
         log.info("attempt ended", extra=extra)
 
 
-def _describe(span: Span, report: Report, number: int) -> None:
+def _describe(span: TraceSpan, report: AttemptReport, number: int) -> None:
     usage = report.usage
     attributes: dict[str, str | int | float] = {"docmill.attempt": number, "docmill.outcome": report.status}
     if usage is not None:

@@ -35,14 +35,14 @@ PROGRESS_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ClaimRefusal:
     """No claim. tenant_id, obstacle: None if the ingestion does not exist."""
 
     tenant_id: UUID | None
     obstacle: Obstacle | None
 
 
-class Ledger:
+class ClaimWriter:
     """Claims of one worker. Ends of many documents share a commit; every write names its fence."""
 
     def __init__(self, database: Database, worker_id: str, *, lease_s: float, max_attempts: int) -> None:
@@ -68,11 +68,11 @@ class Ledger:
         if self._writing is not None:
             await end([self._writing])
 
-    def claim(self, ingestion_id: UUID) -> asyncio.Future[Claim | Refusal]:
+    def claim(self, ingestion_id: UUID) -> asyncio.Future[Claim | ClaimRefusal]:
         """The claim, or why it is not to be had."""
         return self._claiming.ask(ingestion_id)
 
-    def claim_alone(self, ingestion_id: UUID) -> asyncio.Future[Claim | Refusal]:
+    def claim_alone(self, ingestion_id: UUID) -> asyncio.Future[Claim | ClaimRefusal]:
         """As `claim`, by a worker that has nothing else in work: it may also get a suspect."""
         return self._claiming_alone.ask(ingestion_id)
 
@@ -169,9 +169,9 @@ class Ledger:
 
     async def _claim_all(
         self, ingestion_ids: Sequence[UUID], *, alone: bool = False
-    ) -> list[Claim | Refusal]:
+    ) -> list[Claim | ClaimRefusal]:
         tenants = await self._until_answered(partial(self._tenants_of, ingestion_ids))
-        answers: dict[UUID, Claim | Refusal] = {}
+        answers: dict[UUID, Claim | ClaimRefusal] = {}
         for tenant_id, known in _grouped(list(tenants), tenants.__getitem__):
             claiming = partial(self._claim_of_tenant, tenant_id, known, alone=alone, token=new_id())
             answers |= await self._until_answered(claiming)
@@ -186,18 +186,18 @@ class Ledger:
             return await claims.tenants_of(conn, ingestion_ids)
 
     def _answer(
-        self, ingestion_id: UUID, answers: dict[UUID, Claim | Refusal], tenant_id: UUID | None
-    ) -> Claim | Refusal:
+        self, ingestion_id: UUID, answers: dict[UUID, Claim | ClaimRefusal], tenant_id: UUID | None
+    ) -> Claim | ClaimRefusal:
         """A claim goes to the first who asked; a duplicate of its message waits for the lease to end."""
-        answer = answers.get(ingestion_id) or Refusal(tenant_id, None)
+        answer = answers.get(ingestion_id) or ClaimRefusal(tenant_id, None)
         if isinstance(answer, Claim):
             held = Obstacle("in-progress", self._lease_s, attempts_used_up=False)
-            answers[ingestion_id] = Refusal(tenant_id, held)
+            answers[ingestion_id] = ClaimRefusal(tenant_id, held)
         return answer
 
     async def _claim_of_tenant(
         self, tenant_id: UUID, ingestion_ids: Sequence[UUID], *, alone: bool, token: UUID
-    ) -> dict[UUID, Claim | Refusal]:
+    ) -> dict[UUID, Claim | ClaimRefusal]:
         """Asked again with the same token, it gives the same claims."""
         async with self._database.tenant(tenant_id) as conn:
             taken = await claims.take(
@@ -209,7 +209,7 @@ class Ledger:
                 alone=alone,
                 token=token,
             )
-            answers: dict[UUID, Claim | Refusal] = {claim.ingestion_id: claim for claim in taken}
+            answers: dict[UUID, Claim | ClaimRefusal] = {claim.ingestion_id: claim for claim in taken}
             left = [id_ for id_ in ingestion_ids if id_ not in answers]
             if left:
                 before = await claims.taken_before(conn, left, token=token)
@@ -217,7 +217,7 @@ class Ledger:
                 left = [id_ for id_ in left if id_ not in answers]
             if left:
                 found = await claims.obstacles(conn, left, max_attempts=self._max_attempts)
-                answers |= {id_: Refusal(tenant_id, found.get(id_)) for id_ in left}
+                answers |= {id_: ClaimRefusal(tenant_id, found.get(id_)) for id_ in left}
         return answers
 
     async def _finish_all(self, finished: Sequence[tuple[Claim, StoredResult]]) -> list[bool]:

@@ -20,11 +20,11 @@ from docmill.resilience.attempts import GiveUp, Retry, internal_error
 from docmill.resilience.spending import Spending
 from docmill.service.concurrency.batches import Batches
 from docmill.service.concurrency.tasks import BrokenWorkerError, ended, see_through
-from docmill.service.config.settings import Worker as WorkerSettings
+from docmill.service.config.settings import WorkerSettings
 from docmill.service.observe.metrics import Metrics, Outcome
 from docmill.service.observe.tracing import NO_ATTRIBUTES, NO_TRACER, PROCESSING, Attributes, Tracer, about
-from docmill.service.processing.attempt_report import Reports
-from docmill.service.processing.claim_writer import Ledger, Refusal
+from docmill.service.processing.attempt_report import AttemptReports
+from docmill.service.processing.claim_writer import ClaimRefusal, ClaimWriter
 from docmill.service.processing.isolation import Isolation
 from docmill.service.processing.lease import Lease
 from docmill.service.protocol.claim_rules import (
@@ -67,7 +67,7 @@ class Jobs:
     def __init__(
         self,
         queue: Queue,
-        ledger: Ledger,
+        claim_writer: ClaimWriter,
         attempt: Attempt,
         settings: WorkerSettings,
         metrics: Metrics,
@@ -77,11 +77,11 @@ class Jobs:
         tracer: Tracer = NO_TRACER,
     ) -> None:
         self._queue = queue
-        self._ledger = ledger
+        self._claim_writer = claim_writer
         self._attempt = attempt
         self._settings = settings
         self._metrics = metrics
-        self._reports = Reports(metrics, tracer)
+        self._reports = AttemptReports(metrics, tracer)
         self._tracer = tracer
         self._announce = announce
         self._pauses = pauses
@@ -137,12 +137,14 @@ class Jobs:
                     await self._work(self._lease(message, claim, since))
                 finally:
                     self.begun.discard(claim.ingestion_id)
-            case Refusal() as refusal:
+            case ClaimRefusal() as refusal:
                 await self._turn_away(ingestion_id, refusal, message, alone=alone)
 
-    async def _claim(self, ingestion_id: UUID, message: Message, *, alone: bool) -> Claim | Refusal:
+    async def _claim(self, ingestion_id: UUID, message: Message, *, alone: bool) -> Claim | ClaimRefusal:
         since = time.monotonic()
-        claiming = self._ledger.claim_alone(ingestion_id) if alone else self._ledger.claim(ingestion_id)
+        claiming = (
+            self._claim_writer.claim_alone(ingestion_id) if alone else self._claim_writer.claim(ingestion_id)
+        )
         try:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:
@@ -155,7 +157,7 @@ class Jobs:
 
     def _lease(self, message: Message, claim: Claim, since: float) -> Lease:
         return Lease(
-            self._ledger,
+            self._claim_writer,
             self._queue,
             message,
             claim,
@@ -163,7 +165,7 @@ class Jobs:
             lease_s=self._settings.lease_s,
             heartbeat_s=self._settings.heartbeat_s,
             note_begun=partial(self._note_begun, claim.ingestion_id),
-            spending=Spending(claim.spent, changed=partial(self._ledger.spent, claim)),
+            spending=Spending(claim.spent, changed=partial(self._claim_writer.spent, claim)),
         )
 
     def _note_begun(self, ingestion_id: UUID) -> None:
@@ -171,7 +173,7 @@ class Jobs:
         self.on_begun()
 
     async def _turn_away(
-        self, ingestion_id: UUID, refusal: Refusal, message: Message, *, alone: bool
+        self, ingestion_id: UUID, refusal: ClaimRefusal, message: Message, *, alone: bool
     ) -> None:
         """What to do with a message whose ingestion was not to be had."""
         match turned_away(refusal.obstacle, alone=alone):
@@ -224,7 +226,9 @@ class Jobs:
             if suspect
             else f"it was begun {most} times or more and never finished; Retry begins anew"
         )
-        if await self._ledger.give_up(ingestion_id, tenant_id, error, receive_count=message.receive_count):
+        if await self._claim_writer.give_up(
+            ingestion_id, tenant_id, error, receive_count=message.receive_count
+        ):
             log.error(
                 "ingestion failed",
                 extra={"code": error.code, "status": "failed", "tenant_id": str(tenant_id)},
@@ -303,7 +307,7 @@ class Jobs:
     async def _retry(self, lease: Lease, error: DocmillError, retry: Retry) -> Outcome:
         level = logging.WARNING if retry.counts else logging.INFO
         log.log(level, "attempt failed", extra={"code": error.code, "step": error.step})
-        if not await self._ledger.set_back(
+        if not await self._claim_writer.set_back(
             lease.claim, error=error, delay_s=retry.delay_s, counts=retry.counts
         ):
             return "lost"
@@ -312,7 +316,7 @@ class Jobs:
 
     async def _give_up(self, lease: Lease, error: DocmillError) -> Outcome:
         log.error("ingestion failed", extra={"code": error.code, "step": error.step})
-        if not await self._ledger.fail(lease.claim, error, receive_count=lease.message.receive_count):
+        if not await self._claim_writer.fail(lease.claim, error, receive_count=lease.message.receive_count):
             return "lost"
         await self._delete(lease.message)
         return "failed"
@@ -325,7 +329,7 @@ class Jobs:
         held = False
         try:
             async with asyncio.timeout(LETTING_GO_S):
-                held = await self._ledger.set_back(lease.claim, error=None, delay_s=0, counts=False)
+                held = await self._claim_writer.set_back(lease.claim, error=None, delay_s=0, counts=False)
                 if held:
                     await self._queue.release(lease.message)
         except (DocmillError, TimeoutError) as error:

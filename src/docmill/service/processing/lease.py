@@ -11,7 +11,7 @@ from docmill.errors import DocmillError
 from docmill.ports import Message, Queue
 from docmill.resilience.spending import Spending
 from docmill.service.concurrency.tasks import BrokenWorkerError, end
-from docmill.service.processing.claim_writer import Ledger
+from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.store.claims import Claim
 from docmill.service.store.result_columns import StoredFindings, StoredResult
@@ -42,7 +42,7 @@ class Lease:
     spending: of the document, in all its attempts.
     """
 
-    ledger: Ledger
+    claim_writer: ClaimWriter
     queue: Queue
     message: Message
     claim: Claim
@@ -56,31 +56,31 @@ class Lease:
     async def step_started(self, step: str) -> None:
         """See `Observer.step_started`."""
         self.progress.step = step
-        self.ledger.step_started(self.claim, step)
+        self.claim_writer.step_started(self.claim, step)
 
     async def record(self, found: StoredFindings) -> None:
         """Keep what is known of the document. After long work it is stored at once: a kill loses none.
 
         A database that fails does not stop the document: what is known is stored when it ends.
         """
-        self.ledger.record(self.claim, found)
+        self.claim_writer.record(self.claim, found)
         if time.monotonic() - self.since < LONG_WORK_S:
             return
         try:
-            await self.ledger.store_findings()
+            await self.claim_writer.store_findings()
         except DocmillError as error:
             log.warning("cannot store what is known so far", extra={"code": error.code})
 
     async def finish(self, result: StoredResult) -> None:
         """Complete the ingestion. Raises ClaimLostError if another worker holds it."""
-        if not await self.ledger.finish(self.claim, result):
+        if not await self.claim_writer.finish(self.claim, result):
             raise ClaimLostError
 
     async def extend(self) -> None:
         """Keep message and claim for another `lease_s`. Raises ClaimLostError if either is lost."""
         if not await self.queue.extend(self.message, visibility_s=self.lease_s):
             raise ClaimLostError
-        if not await self.ledger.extend(self.claim, step=self.progress.step):
+        if not await self.claim_writer.extend(self.claim, step=self.progress.step):
             raise ClaimLostError
 
     async def hold_during(self, work: Awaitable[Value]) -> Value:

@@ -16,7 +16,7 @@ from docmill.resilience.breaker import Breaker
 from docmill.resilience.off_loop import VALUE, off_loop
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.intake.accept import Intake
-from docmill.service.intake.members import VaultReceiver
+from docmill.service.intake.members import VaultMemberReceiver
 from docmill.service.observe.tracing import NO_TRACER, Tracer
 from docmill.service.processing.lease import Lease
 from docmill.service.processing.steps import StepObserver
@@ -92,7 +92,7 @@ class DocumentProcessor:
             reader=BlobReader(self.blobs, folder, self.reads),
             exporter=LeaseExporter(lease, fingerprint, journal),
             journal=journal,
-            receiver=VaultReceiver(self.intake, self.database, claim, folder, self.parts, self.writes),
+            receiver=VaultMemberReceiver(self.intake, self.database, claim, folder, self.parts, self.writes),
             observer=LeaseObserver(lease, self.tracer, journal),
             tags=partial(self.tags.of, claim.tenant_id),
             teacher=self.lessons and self.lessons.of(claim.tenant_id, claim.document_id),

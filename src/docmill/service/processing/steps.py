@@ -3,7 +3,7 @@
 import logging
 from typing import TYPE_CHECKING, Any
 
-from docmill.service.observe.tracing import NO_TRACER, Span, Tracer, failure_code
+from docmill.service.observe.tracing import NO_TRACER, Tracer, TraceSpan, failure_code
 from docmill.service.processing.lease import Lease
 from docmill.service.protocol.pause import current_passage
 
@@ -22,7 +22,7 @@ class StepObserver:
     def __init__(self, lease: Lease, tracer: Tracer = NO_TRACER) -> None:
         self._lease = lease
         self._tracer = tracer
-        self._spans: dict[str, AbstractContextManager[Span]] = {}
+        self._spans: dict[str, AbstractContextManager[TraceSpan]] = {}
 
     async def step_started(self, step: str) -> None:
         """See `Observer.step_started`."""

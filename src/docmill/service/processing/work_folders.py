@@ -15,7 +15,7 @@ _BEGUN = "begun"
 
 
 @asynccontextmanager
-async def workplace(root: Path, worker_id: str) -> AsyncGenerator[Path]:
+async def worker_folder(root: Path, worker_id: str) -> AsyncGenerator[Path]:
     """A worker's own folder below `root`. It goes with the worker, unless that is killed.
 
     Raises ServerError if there is no room for it.

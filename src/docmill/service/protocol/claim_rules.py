@@ -23,7 +23,7 @@ class ClaimLostError(Exception):
     """
 
 
-class Row(Protocol):
+class IngestionState(Protocol):
     """What the protocol needs to know of an ingestion. Times are seconds on the clock of the rows."""
 
     @property
@@ -102,7 +102,7 @@ TurnedAway: TypeAlias = Delete | Wait | Isolate | GiveUpCrashed
 Settlement: TypeAlias = Delete | Leave | Retry | GiveUp
 
 
-def may_claim(row: Row, now: float, max_attempts: int, *, alone: bool = False) -> bool:
+def may_claim(row: IngestionState, now: float, max_attempts: int, *, alone: bool = False) -> bool:
     """Whether a worker may take the ingestion: it is unfinished, nobody holds it, it is time, a try is left.
 
     A suspect is only for a worker that has nothing else in work (`alone`). The time counts whatever message
@@ -117,52 +117,52 @@ def may_claim(row: Row, now: float, max_attempts: int, *, alone: bool = False) -
     )
 
 
-def may_give_up(row: Row, now: float, max_attempts: int) -> bool:
+def may_give_up(row: IngestionState, now: float, max_attempts: int) -> bool:
     """Whether the ingestion is used up, so that nobody is left to fail it."""
     return row.status == "in-progress" and is_used_up(row, now, max_attempts) and not is_leased(row, now)
 
 
-def is_used_up(row: Row, now: float, max_attempts: int) -> bool:
+def is_used_up(row: IngestionState, now: float, max_attempts: int) -> bool:
     """Whether no attempt is left, or workers died of it: at most one beside other work, the rest alone."""
     return attempts_of(row, now) >= max_attempts or deaths_of(row, now) > max_attempts
 
 
-def attempts_of(row: Row, now: float) -> int:
+def attempts_of(row: IngestionState, now: float) -> int:
     """The attempts that count. One that ended with its worker, for whatever reason, is given back."""
     return row.attempt_count - was_lost(row, now)
 
 
-def deaths_of(row: Row, now: float) -> int:
+def deaths_of(row: IngestionState, now: float) -> int:
     """How often a worker died, or was cut off until its lease ran out, while it held the ingestion."""
     return row.deaths + was_lost(row, now)
 
 
-def was_lost(row: Row, now: float) -> bool:
+def was_lost(row: IngestionState, now: float) -> bool:
     """Whether the last claim ended without a word. The next statement about the row takes note of it."""
     return row.lease_until is not None and row.lease_until <= now
 
 
-def is_leased(row: Row, now: float) -> bool:
+def is_leased(row: IngestionState, now: float) -> bool:
     """Whether somebody's claim is still good."""
     return row.lease_until is not None and row.lease_until > now
 
 
-def holds(row: Row, fence: int) -> bool:
+def holds(row: IngestionState, fence: int) -> bool:
     """Whether the claim that got `fence` may still write. A lease that is over but not taken still holds."""
     return row.status == "in-progress" and row.fence == fence
 
 
-def has_completed(row: Row, fence: int) -> bool:
+def has_completed(row: IngestionState, fence: int) -> bool:
     """Whether the claim that got `fence` has stored its result: it may ask again when it did not hear so."""
     return row.status == "completed" and row.fence == fence
 
 
-def has_failed(row: Row, fence: int) -> bool:
+def has_failed(row: IngestionState, fence: int) -> bool:
     """Whether the claim that got `fence` has failed the ingestion, as `has_completed`."""
     return row.status == "failed" and row.fence == fence
 
 
-def obstacle_of(row: Row, now: float, max_attempts: int) -> Obstacle:
+def obstacle_of(row: IngestionState, now: float, max_attempts: int) -> Obstacle:
     """What stands in the way of a claim."""
     times = [at for at in (row.lease_until, row.next_attempt_at) if at is not None]
     wait_s = max([0.0, *(at - now for at in times)])

@@ -9,7 +9,7 @@ from psycopg.rows import class_row
 
 from docmill.errors import DocmillError
 from docmill.ports import DeadMessage, Depth, Message
-from docmill.service.events.wakeups import Notices
+from docmill.service.events.wakeups import Wakeups
 from docmill.service.store.database import Conn, Database, new_id
 
 _NO_ID = UUID(int=0)
@@ -24,14 +24,14 @@ class PostgresQueue:
     def __init__(
         self,
         database: Database,
-        notices: Notices,
+        wakeups: Wakeups,
         name: str,
         *,
         visibility_s: float = 300,
         max_receives: int = 1000,
     ) -> None:
         self._database = database
-        self._notices = notices
+        self._wakeups = wakeups
         self._name = name
         self._topic = f"queue:{name}"
         self._visibility_s = visibility_s
@@ -64,19 +64,19 @@ class PostgresQueue:
 
     def announce(self) -> None:
         """Wake those who wait for messages."""
-        self._notices.announce(self._topic)
+        self._wakeups.announce(self._topic)
 
     async def receive(self, *, limit: int, wait_s: float, receiver: str = "") -> list[Message]:
         """See `Queue.receive`."""
         deadline = time.monotonic() + wait_s
         while True:
-            heard = self._notices.next(self._topic)
+            heard = self._wakeups.next(self._topic)
             messages, died = await self._receive_or_give_back(limit, receiver)
             left_s = deadline - time.monotonic()
             if messages or (left_s <= 0 and not died):
                 return messages
             if not died:
-                await self._notices.wait(heard, timeout_s=left_s)
+                await self._wakeups.wait(heard, timeout_s=left_s)
 
     async def _receive_or_give_back(self, limit: int, receiver: str) -> tuple[list[Message], int]:
         receiving = asyncio.ensure_future(self._receive_heard(limit, receiver))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from docmill.errors import DocmillError
 from docmill.ports import DeadMessage, Depth, Message
-from docmill.service.aws.sqs_channel import LONGEST_VISIBILITY_S, LONGEST_WAIT_S, Channel, Received
+from docmill.service.aws.sqs_channel import LONGEST_VISIBILITY_S, LONGEST_WAIT_S, Channel, SqsMessage
 from docmill.service.concurrency.tasks import ended, see_through
 
 _SLACK_S = 60
@@ -29,7 +29,7 @@ class _Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class _Dead:
+class _DeadMessage:
     message: DeadMessage
     receipt: str
     sent_at: float
@@ -62,7 +62,7 @@ class SqsQueue:
         self._max_receives = max_receives
         self._clock = clock
         self._deliveries: dict[str, _Delivery] = {}
-        self._held: dict[str, _Dead] = {}
+        self._held: dict[str, _DeadMessage] = {}
         self._nothing_older_than = clock()
 
     async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
@@ -95,7 +95,7 @@ class SqsQueue:
     async def _poll(self, limit: int, wait_s: int) -> list[Message]:
         received = await self._channel.receive(limit=limit, wait_s=wait_s, visibility_s=self._visibility_s)
         now = self._clock()
-        due: list[Received] = []
+        due: list[SqsMessage] = []
         for message in received:
             if message.due_at is not None and message.due_at > now:
                 with suppress(DocmillError):  # then it comes again, and is hidden again, all the sooner
@@ -105,7 +105,7 @@ class SqsQueue:
         self._note(due, now)
         return [Message(message.id, message.body, message.receipt, message.receive_count) for message in due]
 
-    def _note(self, due: Sequence[Received], now: float) -> None:
+    def _note(self, due: Sequence[SqsMessage], now: float) -> None:
         self._deliveries = {
             receipt: delivery for receipt, delivery in self._deliveries.items() if delivery.over_at > now
         }
@@ -192,7 +192,7 @@ class SqsQueue:
         await self._bury(found)
         return len(found)
 
-    async def _dead_with(self, ids: Sequence[str]) -> list[_Dead]:
+    async def _dead_with(self, ids: Sequence[str]) -> list[_DeadMessage]:
         self._forget_released_dead()
         if any(id_ not in self._held for id_ in ids):
             await self._look_for_dead(enough=_DEAD_LOOKED_AT)
@@ -208,13 +208,15 @@ class SqsQueue:
                 return
             for dead in received:
                 message = DeadMessage(dead.id, dead.body, self._max_receives)
-                self._held[dead.id] = _Dead(message, dead.receipt, dead.sent_at, asked_at + _DEAD_HELD_S)
+                self._held[dead.id] = _DeadMessage(
+                    message, dead.receipt, dead.sent_at, asked_at + _DEAD_HELD_S
+                )
 
     def _forget_released_dead(self) -> None:
         now = self._clock()
         self._held = {id_: dead for id_, dead in self._held.items() if dead.over_at > now}
 
-    async def _bury(self, found: Sequence[_Dead]) -> None:
+    async def _bury(self, found: Sequence[_DeadMessage]) -> None:
         await self._dead.delete([dead.receipt for dead in found])
         for dead in found:
             self._held.pop(dead.message.id, None)

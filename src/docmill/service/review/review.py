@@ -18,14 +18,14 @@ from docmill.ports import Gate
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
 from docmill.service.review.typed_values import sent, typed
-from docmill.service.store.reviews import WHOLE, Action, CurrentReview, NewReview, Standing
+from docmill.service.store.reviews import WHOLE, Action, CurrentReview, ReviewableResult, ReviewToStore
 from docmill.understanding.locate.evidence import located
 
 _INDEX = re.compile(r"\[(0|[1-9][0-9]{0,3})\]")
 """In one form only: what is said of `[01]` would not be said of `[1]`."""
 
 
-class RefusedError(ValidationError):
+class InvalidValuesError(ValidationError):
     """Values that their fields do not take. faults: path to a sentence for whoever gave the value."""
 
     def __init__(self, faults: Mapping[str, str]) -> None:
@@ -34,7 +34,7 @@ class RefusedError(ValidationError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class FieldReview:
     """What a person wants to say of the value at `path`; of the whole document where it is empty.
 
     value: of a correction; text that was typed by hand if `is_typed`, else as in the document's data.
@@ -52,54 +52,54 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Case:
+class ReviewSession:
     """A document whose row is locked, and everything that its review depends on.
 
     document: as it was read; None if that is gone.
     """
 
-    standing: Standing
+    result: ReviewableResult
     current: Mapping[str, CurrentReview]
     schema: Schema
     document: Document | None
     gate: Gate
 
-    def taken(self, wishes: Sequence[Wish]) -> list[NewReview]:
-        """The reviews to be kept. Raises RefusedError, ChangedError."""
+    def accept(self, reviews: Sequence[FieldReview]) -> list[ReviewToStore]:
+        """The reviews to be kept. Raises InvalidValuesError, ChangedError."""
         faults: dict[str, str] = {}
-        found: dict[str, NewReview] = {}
-        for wish in wishes:
-            if wish.path in found:
-                faults[wish.path] = "This value was spoken of twice."
+        found: dict[str, ReviewToStore] = {}
+        for review in reviews:
+            if review.path in found:
+                faults[review.path] = "This value was spoken of twice."
                 continue
             try:
-                found[wish.path] = self._review(wish)
+                found[review.path] = self._review(review)
             except ValueError as error:
-                faults[wish.path] = str(error)
+                faults[review.path] = str(error)
         corrected = {path: one.value for path, one in found.items() if one.action == "correct"}
         faults |= self._faults_of_model(corrected)
         if faults:
-            raise RefusedError(faults)
+            raise InvalidValuesError(faults)
         return self._placed(list(found.values()), corrected)
 
-    def confirmed(self) -> list[NewReview]:
+    def confirm_all(self) -> list[ReviewToStore]:
         """A confirmation of everything that nobody has spoken of, and of the checks that failed."""
-        failures, _ = self.judged()
-        paths = [path for path, _ in leaves(self.standing.data)]
+        failures, _ = self.judge()
+        paths = [path for path, _ in leaves(self.result.data)]
         paths += [path for failure in failures for path in failure.fields if self._leaf(path)]
-        wishes = [Wish(path, "confirm") for path in dict.fromkeys(paths) if path not in self.current]
+        reviews = [FieldReview(path, "confirm") for path in dict.fromkeys(paths) if path not in self.current]
         if any(not failure.fields for failure in failures):
-            wishes.append(Wish(WHOLE, "confirm"))
-        return self.taken(wishes)
+            reviews.append(FieldReview(WHOLE, "confirm"))
+        return self.accept(reviews)
 
-    def taken_back(self) -> list[NewReview]:
+    def undo_last(self) -> list[ReviewToStore]:
         """What was said last, taken back."""
         latest = max((review.at for review in self.current.values()), default=None)
-        return self.taken(
-            [Wish(path, "undo") for path, review in self.current.items() if review.at == latest]
+        return self.accept(
+            [FieldReview(path, "undo") for path, review in self.current.items() if review.at == latest]
         )
 
-    def judged(self) -> tuple[list[Failure], list[Failure]]:
+    def judge(self) -> tuple[list[Failure], list[Failure]]:
         """The failed checks that a person must still look at, and those that a person has let pass."""
         failures = self._failures(self._model, self._evidence, self._extractors_own())
         still = [failure for failure in failures if not self._is_settled(failure)]
@@ -122,10 +122,10 @@ class Case:
 
     def _extractors_own(self) -> tuple[Failure, ...]:
         """What the extractor itself found wrong: everything that the gate does not say of the same values."""
-        machine = filled(self.schema.fields, self.standing.machine or {})
+        machine = filled(self.schema.fields, self.result.machine or {})
         known = {
             (failure.check, failure.fields)
-            for failure in self._failures(machine, _evidences(self.standing.evidence), ())
+            for failure in self._failures(machine, _evidences(self.result.evidence), ())
         }
         return tuple(
             failure for failure in self._stored_failures if (failure.check, failure.fields) not in known
@@ -133,15 +133,15 @@ class Case:
 
     @cached_property
     def _stored_failures(self) -> tuple[Failure, ...]:
-        return tuple(failures_in(self.standing.read_verdict))
+        return tuple(failures_in(self.result.read_verdict))
 
     @cached_property
     def _model(self) -> BaseModel:
-        return filled(self.schema.fields, self.standing.data or {})
+        return filled(self.schema.fields, self.result.data or {})
 
     @cached_property
     def _evidence(self) -> dict[str, Evidence]:
-        return _evidences(evidence_of(self.standing.evidence, self.current.values()))
+        return _evidences(evidence_of(self.result.evidence, self.current.values()))
 
     @cached_property
     def _leaves(self) -> dict[str, FieldOutline]:
@@ -150,45 +150,45 @@ class Case:
     def _leaf(self, path: str) -> FieldOutline | None:
         return self._leaves.get(_INDEX.sub("[]", path))
 
-    def _review(self, wish: Wish) -> NewReview:
+    def _review(self, review: FieldReview) -> ReviewToStore:
         """Raises ValueError with a sentence for the person, ChangedError."""
-        before = self._value_before(wish.path)
-        if wish.seen is not None and wish.seen != shown(before):
+        before = self._value_before(review.path)
+        if review.seen is not None and review.seen != shown(before):
             raise ChangedError("Somebody has changed this value meanwhile. Look at it as it is now.")
-        machine = value_at(self.standing.machine, wish.path)
-        if wish.action == "undo":
-            return self._undoing(wish.path, before, machine)
-        action, value = self._said(wish, before)
-        return NewReview(wish.path, action, value, before, machine, wish.page, wish.box)
+        machine = value_at(self.result.machine, review.path)
+        if review.action == "undo":
+            return self._undoing(review.path, before, machine)
+        action, value = self._said(review, before)
+        return ReviewToStore(review.path, action, value, before, machine, review.page, review.box)
 
     def _value_before(self, path: str) -> JsonValue:
         if path == WHOLE:
             return self.current[path].value if path in self.current else None
-        return value_at(self.standing.data, path)
+        return value_at(self.result.data, path)
 
-    def _undoing(self, path: str, before: JsonValue, machine: JsonValue) -> NewReview:
+    def _undoing(self, path: str, before: JsonValue, machine: JsonValue) -> ReviewToStore:
         undone = self.current.get(path)
         if undone is None:
             raise ValueError("There is nothing to undo here.")
-        return NewReview(path, "undo", undone.before, before, machine, undoes=undone.id)
+        return ReviewToStore(path, "undo", undone.before, before, machine, undoes=undone.id)
 
-    def _said(self, wish: Wish, before: JsonValue) -> tuple[Action, JsonValue]:
-        if wish.path == WHOLE:
-            return self._let_pass(wish)
-        leaf = self._leaf(wish.path)
-        if leaf is None or not self._has_room(wish.path):
+    def _said(self, review: FieldReview, before: JsonValue) -> tuple[Action, JsonValue]:
+        if review.path == WHOLE:
+            return self._let_pass(review)
+        leaf = self._leaf(review.path)
+        if leaf is None or not self._has_room(review.path):
             raise ValueError("This type of document has no such value.")
-        if wish.page is not None and not self._has_page(wish.page):
+        if review.page is not None and not self._has_page(review.page):
             raise ValueError("The document has no such page.")
-        if wish.action == "confirm":
+        if review.action == "confirm":
             return "confirm", before
-        if wish.action == "clear" or wish.value in (None, ""):
+        if review.action == "clear" or review.value in (None, ""):
             return ("clear", None) if before is not None else ("confirm", None)
-        value = typed(leaf, str(wish.value)) if wish.is_typed else sent(leaf, wish.value)
+        value = typed(leaf, str(review.value)) if review.is_typed else sent(leaf, review.value)
         return ("correct", value) if value != before else ("confirm", before)
 
-    def _let_pass(self, wish: Wish) -> tuple[Action, JsonValue]:
-        if wish.action != "confirm":
+    def _let_pass(self, review: FieldReview) -> tuple[Action, JsonValue]:
+        if review.action != "confirm":
             raise ValueError("A document as a whole can only be confirmed.")
         failures = self._failures(self._model, self._evidence, self._extractors_own())
         return "confirm", [failure.check for failure in failures if not failure.fields]
@@ -199,7 +199,7 @@ class Case:
     def _has_room(self, path: str) -> bool:
         """Whether the lists on the way have the row, or can have it as their next one."""
         for match in _INDEX.finditer(path):
-            rows: JsonValue = value_at(self.standing.data, path[: match.start()])
+            rows: JsonValue = value_at(self.result.data, path[: match.start()])
             if int(match[1]) > (len(rows) if isinstance(rows, list) else 0):
                 return False
         return True
@@ -214,12 +214,12 @@ class Case:
         return {}
 
     def _data_with(self, corrected: Mapping[str, JsonValue]) -> dict[str, Any]:
-        data: dict[str, Any] = deepcopy(self.standing.data or {})
+        data: dict[str, Any] = deepcopy(self.result.data or {})
         for path, value in corrected.items():
             set_value(data, path, value)
         return data
 
-    def _placed(self, said: list[NewReview], corrected: Mapping[str, JsonValue]) -> list[NewReview]:
+    def _placed(self, said: list[ReviewToStore], corrected: Mapping[str, JsonValue]) -> list[ReviewToStore]:
         """The reviews with where their values stand: where the person pointed, else where we find them."""
         if self.document is None:
             return said

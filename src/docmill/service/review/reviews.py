@@ -13,25 +13,25 @@ from docmill.ports import Gate
 from docmill.resilience.off_loop import off_loop
 from docmill.schemas.registry import REGISTRY
 from docmill.service.events.feed import EventFeed
-from docmill.service.review.review import Case, Wish, evidence_of, failures_in
+from docmill.service.review.review import FieldReview, ReviewSession, evidence_of, failures_in
 from docmill.service.storage.blobs import Blobs
 from docmill.service.storage.transcriptions import load_transcription
 from docmill.service.store import documents, reviewed_documents, reviews
 from docmill.service.store.database import Conn, Database
-from docmill.service.store.reviews import CurrentReview, NewReview, ReviewRow, Standing
+from docmill.service.store.reviews import CurrentReview, ReviewableResult, ReviewRow, ReviewToStore
 from docmill.service.store.tags import DEFAULT_USER_ID
 
 log = logging.getLogger(__name__)
 
-Said = Callable[[Case], list[NewReview]]
+ReviewMaker = Callable[[ReviewSession], list[ReviewToStore]]
 """The reviews that a case gets."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
+class DocumentReviews:
     """Where the review of a document stands. current: by path. history: newest first. schema: of its type."""
 
-    standing: Standing
+    result: ReviewableResult
     current: dict[str, CurrentReview]
     history: list[ReviewRow]
     schema: Schema | None = None
@@ -39,17 +39,17 @@ class Reviewed:
     @property
     def evidence(self) -> dict[str, Any]:
         """Where the values stand, as read and as people said, by path."""
-        return evidence_of(self.standing.evidence, self.current.values())
+        return evidence_of(self.result.evidence, self.current.values())
 
     @property
     def failures(self) -> list[Failure]:
         """The failed checks that nobody has let pass."""
-        return failures_in(self.standing.verdict)
+        return failures_in(self.result.verdict)
 
     @property
     def accepted(self) -> list[Failure]:
         """Those that people have let pass."""
-        return failures_in(self.standing.verdict, "accepted")
+        return failures_in(self.result.verdict, "accepted")
 
 
 class Reviews:
@@ -69,23 +69,23 @@ class Reviews:
         self._gate = gate
         self._schemas = schemas
 
-    async def of(self, document_id: UUID, *, tenant_id: UUID) -> Reviewed | None:
+    async def of(self, document_id: UUID, *, tenant_id: UUID) -> DocumentReviews | None:
         """What was said of the document; None if nothing was read in it, or there is none of that id."""
         async with self._database.tenant(tenant_id) as conn:
-            standing = await reviews.standing(conn, document_id)
-            if standing is None:
+            result = await reviews.reviewable_result(conn, document_id)
+            if result is None:
                 return None
-            return Reviewed(
-                standing,
+            return DocumentReviews(
+                result,
                 await reviews.current(conn, document_id),
                 await reviews.history(conn, document_id),
-                self._schemas.get(standing.document_type or ""),
+                self._schemas.get(result.document_type or ""),
             )
 
     async def add(
         self,
         document_id: UUID,
-        wishes: Sequence[Wish],
+        field_reviews: Sequence[FieldReview],
         *,
         tenant_id: UUID,
         ingestion_id: UUID,
@@ -94,10 +94,10 @@ class Reviews:
         """Keep what a person says of the result of `ingestion_id`; all of it or nothing.
 
         False if nothing was read in the document, or there is none of that id. Raises ChangedError if it is
-        not any more as the person saw it, RefusedError for values that their fields do not take.
+        not any more as the person saw it, InvalidValuesError for values that their fields do not take.
         """
         return await self._change(
-            document_id, lambda case: case.taken(wishes), tenant_id, ingestion_id, reviewed_by
+            document_id, lambda session: session.accept(field_reviews), tenant_id, ingestion_id, reviewed_by
         )
 
     async def confirm_all(
@@ -107,49 +107,49 @@ class Reviews:
 
         Returns and raises as `add`.
         """
-        return await self._change(document_id, Case.confirmed, tenant_id, ingestion_id, reviewed_by)
+        return await self._change(
+            document_id, ReviewSession.confirm_all, tenant_id, ingestion_id, reviewed_by
+        )
 
     async def undo_last(
         self, document_id: UUID, *, tenant_id: UUID, ingestion_id: UUID, reviewed_by: UUID = DEFAULT_USER_ID
     ) -> bool:
         """Take back what was said last, all of it if it was said at once. Returns and raises as `add`."""
-        return await self._change(document_id, Case.taken_back, tenant_id, ingestion_id, reviewed_by)
+        return await self._change(document_id, ReviewSession.undo_last, tenant_id, ingestion_id, reviewed_by)
 
     async def settle(self, document_id: UUID, *, tenant_id: UUID) -> None:
         """Judge a new result with what people have said before; nothing where nobody has."""
         async with self._database.tenant(tenant_id) as conn:
-            standing = await reviews.standing(conn, document_id)
-            said = standing and await reviews.current(conn, document_id)
+            result = await reviews.reviewable_result(conn, document_id)
+            said = result and await reviews.current(conn, document_id)
             if said:
                 await reviewed_documents.forget(
                     conn, document_id
                 )  # what it teaches is what is read in it now
-        if standing and said:
+        if result and said:
             try:
-                await self._change(
-                    document_id, lambda _: [], tenant_id, standing.ingestion_id, DEFAULT_USER_ID
-                )
+                await self._change(document_id, lambda _: [], tenant_id, result.ingestion_id, DEFAULT_USER_ID)
             except ChangedError:  # a newer result is there, and is settled by whoever brought it
                 return
 
     async def _change(
-        self, document_id: UUID, said: Said, tenant_id: UUID, ingestion_id: UUID, reviewed_by: UUID
+        self, document_id: UUID, said: ReviewMaker, tenant_id: UUID, ingestion_id: UUID, reviewed_by: UUID
     ) -> bool:
         async with self._database.tenant(tenant_id) as conn:
-            standing = await reviews.standing(conn, document_id)
-        if standing is None or standing.machine is None:
+            result = await reviews.reviewable_result(conn, document_id)
+        if result is None or result.machine is None:
             return False
-        document = await self._document(standing)
+        document = await self._document(result)
         size = document.word_count if document else 0
         async with self._database.tenant(tenant_id) as conn:
             if not await documents.lock(conn, document_id):
                 return False
-            case = await self._case(conn, document_id, document)
-            if case.standing.ingestion_id != ingestion_id:
+            session = await self._case(conn, document_id, document)
+            if session.result.ingestion_id != ingestion_id:
                 raise ChangedError(
                     "The document was processed again meanwhile. Look at its values as they are now."
                 )
-            taken = await off_loop(said, case, size=size)
+            taken = await off_loop(said, session, size=size)
             if taken:
                 await reviews.add(
                     conn,
@@ -159,8 +159,8 @@ class Reviews:
                     reviewed_by=reviewed_by,
                     reviews=taken,
                 )
-                case = await self._case(conn, document_id, document)
-            failures, accepted = await off_loop(Case.judged, case, size=size)
+                session = await self._case(conn, document_id, document)
+            failures, accepted = await off_loop(ReviewSession.judge, session, size=size)
             await reviews.settle(
                 conn,
                 document_id,
@@ -170,18 +170,18 @@ class Reviews:
         self._feed.announce()
         return True
 
-    async def _case(self, conn: Conn, document_id: UUID, document: Document | None) -> Case:
-        standing = await reviews.standing(conn, document_id)
-        assert standing is not None, "a result does not go while its document is locked"
-        schema = self._schemas.get(standing.document_type or "") or self._schemas["other"]
-        return Case(standing, await reviews.current(conn, document_id), schema, document, self._gate)
+    async def _case(self, conn: Conn, document_id: UUID, document: Document | None) -> ReviewSession:
+        result = await reviews.reviewable_result(conn, document_id)
+        assert result is not None, "a result does not go while its document is locked"
+        schema = self._schemas.get(result.document_type or "") or self._schemas["other"]
+        return ReviewSession(result, await reviews.current(conn, document_id), schema, document, self._gate)
 
-    async def _document(self, standing: Standing) -> Document | None:
+    async def _document(self, result: ReviewableResult) -> Document | None:
         """What was read; None if it is gone or unreadable. Raises ServerError for a newer format."""
-        if standing.transcription_file_path is None:
+        if result.transcription_file_path is None:
             return None
         try:
-            return await load_transcription(self._blobs, standing.transcription_file_path)
+            return await load_transcription(self._blobs, result.transcription_file_path)
         except CorruptError:
-            log.warning("a transcription cannot be read", extra={"ingestion_id": str(standing.ingestion_id)})
+            log.warning("a transcription cannot be read", extra={"ingestion_id": str(result.ingestion_id)})
             return None

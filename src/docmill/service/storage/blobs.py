@@ -40,7 +40,7 @@ _KEY = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredFile:
     """What was written. content_hash: SHA-256, lower-case hexadecimal."""
 
     byte_size: int
@@ -48,7 +48,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FileEntry:
     """A file in a listing. modified_at: when it was written (in a bucket also: copied), by its clock."""
 
     key: str
@@ -100,7 +100,7 @@ class Blobs:
         """Gone with the process."""
         return cls(MemoryStore())
 
-    async def put_stream(self, key: str, chunks: AsyncIterator[bytes], *, max_bytes: int) -> Stored:
+    async def put_stream(self, key: str, chunks: AsyncIterator[bytes], *, max_bytes: int) -> StoredFile:
         """Write a file as it arrives; it appears when it is complete, or not at all.
 
         Raises TooLargeError as soon as there are more than `max_bytes`, and what `chunks` raises.
@@ -119,7 +119,7 @@ class Blobs:
                     digest.update(chunk)
                     await file.write(chunk)
             await self._settle(key)
-        return Stored(size, digest.hexdigest())
+        return StoredFile(size, digest.hexdigest())
 
     async def put_once(self, key: str, data: bytes) -> bool:
         """Write a file unless there is one; whether it was written."""
@@ -201,7 +201,7 @@ class Blobs:
         """The keys below `prefix`, sorted."""
         return sorted([entry.key async for entry in self.entries(prefix)])
 
-    async def entries(self, prefix: str) -> AsyncGenerator[Entry]:
+    async def entries(self, prefix: str) -> AsyncGenerator[FileEntry]:
         """The files below `prefix` as they are found, in no order; one that is still written is not."""
         with _translated(prefix):
             batches = obstore.list(  # pyright: ignore[reportUnknownMemberType]  of Arrow, which is not installed
@@ -209,7 +209,7 @@ class Blobs:
             )
             async for batch in batches:
                 for entry in batch:
-                    yield Entry(entry["path"], entry["last_modified"], entry["size"])
+                    yield FileEntry(entry["path"], entry["last_modified"], entry["size"])
 
     async def delete(self, key: str) -> None:
         """Remove a file, if it is there."""

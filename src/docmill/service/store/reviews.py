@@ -66,7 +66,7 @@ class CurrentReview:
 
 
 @dataclass(frozen=True, slots=True)
-class NewReview:
+class ReviewToStore:
     """A review to be kept. See `ReviewRow`."""
 
     path: str
@@ -81,7 +81,7 @@ class NewReview:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ReviewableResult:
     """The result that people review. machine: its data as read; data: with what people said.
 
     verdict: of the values with what people said, or of the ingestion while nobody has. read_verdict: of
@@ -126,7 +126,7 @@ async def add(
     document_id: UUID,
     ingestion_id: UUID,
     reviewed_by: UUID,
-    reviews: Sequence[NewReview],
+    reviews: Sequence[ReviewToStore],
 ) -> None:
     """Keep reviews, in their order. The caller has locked the document."""
     async with conn.cursor() as cur:
@@ -195,9 +195,9 @@ async def current(conn: Conn, document_id: UUID) -> dict[str, CurrentReview]:
         return {row.path: row for row in await cur.fetchall()}
 
 
-async def standing(conn: Conn, document_id: UUID) -> Standing | None:
+async def reviewable_result(conn: Conn, document_id: UUID) -> ReviewableResult | None:
     """What there is to review; None if nothing has been read, or this tenant has no such document."""
-    async with conn.cursor(row_factory=class_row(Standing)) as cur:
+    async with conn.cursor(row_factory=class_row(ReviewableResult)) as cur:
         await cur.execute(
             """
             SELECT document_type, result.id AS ingestion_id, result.transcription_file_path,

@@ -11,14 +11,14 @@ from docmill.service.store.database import Conn
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class IngestionId:
     """An ingestion and whose it is."""
 
     id: UUID
     tenant_id: UUID
 
 
-def by_tenant(found: Iterable[Found]) -> Mapping[UUID, list[UUID]]:
+def by_tenant(found: Iterable[IngestionId]) -> Mapping[UUID, list[UUID]]:
     """The ingestions of each tenant."""
     ids: defaultdict[UUID, list[UUID]] = defaultdict(list)
     for one in found:
@@ -26,9 +26,9 @@ def by_tenant(found: Iterable[Found]) -> Mapping[UUID, list[UUID]]:
     return ids
 
 
-async def idle(conn: Conn, *, grace_s: float, after: UUID, limit: int) -> list[Found]:
+async def idle(conn: Conn, *, grace_s: float, after: UUID, limit: int) -> list[IngestionId]:
     """Up to `limit` ingestions after id `after` that are in progress, but not for `grace_s` in any hands."""
-    async with conn.cursor(row_factory=class_row(Found)) as cur:
+    async with conn.cursor(row_factory=class_row(IngestionId)) as cur:
         await cur.execute(
             """
             SELECT id, tenant_id
@@ -39,9 +39,9 @@ async def idle(conn: Conn, *, grace_s: float, after: UUID, limit: int) -> list[F
         return await cur.fetchall()
 
 
-async def ahead(conn: Conn, *, by_s: float, limit: int) -> list[Found]:
+async def ahead(conn: Conn, *, by_s: float, limit: int) -> list[IngestionId]:
     """Up to `limit` ingestions in progress that moved more than `by_s` in the future: the clock was ahead."""
-    async with conn.cursor(row_factory=class_row(Found)) as cur:
+    async with conn.cursor(row_factory=class_row(IngestionId)) as cur:
         await cur.execute(
             "SELECT id, tenant_id FROM ingestions_ahead(make_interval(secs => %(by_s)s), %(limit)s)",
             {"by_s": by_s, "limit": limit},
@@ -92,18 +92,18 @@ async def pull_back(conn: Conn, ids: Sequence[UUID], *, lease_s: float) -> list[
     return [ingestion_id for (ingestion_id,) in await cur.fetchall()]
 
 
-async def held_by(conn: Conn, worker_id: str) -> list[Found]:
+async def held_by(conn: Conn, worker_id: str) -> list[IngestionId]:
     """The ingestions that a worker holds."""
-    async with conn.cursor(row_factory=class_row(Found)) as cur:
+    async with conn.cursor(row_factory=class_row(IngestionId)) as cur:
         await cur.execute(
             "SELECT id, tenant_id FROM ingestions_held_by(%(worker_id)s)", {"worker_id": worker_id}
         )
         return await cur.fetchall()
 
 
-async def to_judge(conn: Conn, *, after: UUID, limit: int) -> list[Found]:
+async def to_judge(conn: Conn, *, after: UUID, limit: int) -> list[IngestionId]:
     """Up to `limit` documents after id `after` with a result under which reviews are not judged yet."""
-    async with conn.cursor(row_factory=class_row(Found)) as cur:
+    async with conn.cursor(row_factory=class_row(IngestionId)) as cur:
         await cur.execute(
             "SELECT id, tenant_id FROM documents_to_judge(%(after)s, %(limit)s)",
             {"after": after, "limit": limit},

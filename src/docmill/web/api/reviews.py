@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from docmill.errors import ChangedError
 from docmill.model.document import Box
 from docmill.model.result import Evidence, Failure
-from docmill.service.review.review import Wish, shown
-from docmill.service.review.reviews import Reviewed
+from docmill.service.review.review import FieldReview, shown
+from docmill.service.review.reviews import DocumentReviews
 from docmill.web.context import TheVault
 
 router = APIRouter(prefix="/documents/{document_id}/reviews", tags=["reviews"])
@@ -44,9 +44,9 @@ class NewReview(_Request):
         return self
 
     @property
-    def wish(self) -> Wish:
+    def field_review(self) -> FieldReview:
         """The same as the service takes it."""
-        return Wish(
+        return FieldReview(
             path=self.path,
             action=self.action,
             value=self.value,
@@ -134,7 +134,7 @@ async def add_reviews(document_id: UUID, said: NewReviews, vault: TheVault) -> R
     _kept(
         await vault.service.reviews.add(
             document_id,
-            [review.wish for review in said.reviews],
+            [review.field_review for review in said.reviews],
             tenant_id=vault.tenant_id,
             ingestion_id=said.ingestion_id,
         )
@@ -177,7 +177,7 @@ async def _state(document_id: UUID, vault: TheVault) -> ReviewState:
     return _shape(found, needs_human_review=row.needs_human_review)
 
 
-def _shape(found: Reviewed | None, *, needs_human_review: bool) -> ReviewState:
+def _shape(found: DocumentReviews | None, *, needs_human_review: bool) -> ReviewState:
     if found is None:
         return ReviewState(
             ingestion_id=None,
@@ -189,8 +189,8 @@ def _shape(found: Reviewed | None, *, needs_human_review: bool) -> ReviewState:
             history=[],
         )
     return ReviewState(
-        ingestion_id=found.standing.ingestion_id,
-        document_type=found.standing.document_type,
+        ingestion_id=found.result.ingestion_id,
+        document_type=found.result.document_type,
         needs_human_review=needs_human_review,
         failures=found.failures,
         accepted=found.accepted,

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse, Response
 
 from docmill.errors import ChangedError
-from docmill.service.review.review import RefusedError, Wish
+from docmill.service.review.review import FieldReview, InvalidValuesError
 from docmill.web.context import TheVault, Vault, not_found
 from docmill.web.pages.document import Refusal, document_page, known_id
 from docmill.web.view.fields import element_id
@@ -33,16 +33,16 @@ class Saying(BaseModel):
     action: Literal["say", "undo"] = "say"
 
     @property
-    def wish(self) -> Wish:
+    def field_review(self) -> FieldReview:
         """A value as it was shown is confirmed, one that is not is corrected, an emptied one cleared."""
         seen, value = _lines(self.seen), _lines(self.value)
         if self.action == "undo":
-            return Wish(self.path, "undo", seen=seen)
+            return FieldReview(self.path, "undo", seen=seen)
         if value.strip() == seen.strip():
-            return Wish(self.path, "confirm", seen=seen)
+            return FieldReview(self.path, "confirm", seen=seen)
         if not value.strip():
-            return Wish(self.path, "clear", seen=seen)
-        return Wish(self.path, "correct", value, seen=seen, is_typed=True)
+            return FieldReview(self.path, "clear", seen=seen)
+        return FieldReview(self.path, "correct", value, seen=seen, is_typed=True)
 
 
 @router.post("/docs/{document_id}/reviews")
@@ -52,7 +52,7 @@ async def say(
     """Confirm, correct or clear a value, or take back what was said of it."""
     known = known_id(document_id)
     keeping = vault.service.reviews.add(
-        known, [said.wish], tenant_id=vault.tenant_id, ingestion_id=said.ingestion_id
+        known, [said.field_review], tenant_id=vault.tenant_id, ingestion_id=said.ingestion_id
     )
     return await _answer(request, known, vault, keeping, page=said.page, path=said.path, typed=said.value)
 
@@ -114,7 +114,7 @@ async def _answer(
     try:
         if not await keeping:
             raise not_found()
-    except RefusedError as error:
+    except InvalidValuesError as error:
         refusal = Refusal(path or "", typed, error.message, 422)
     except ChangedError as error:
         refusal = Refusal("", "", error.message, 409)

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from docmill.model.document import Document, Page
 from docmill.model.result import Failure
 from docmill.service.review.review import failures_in
-from docmill.service.review.reviews import Reviewed
+from docmill.service.review.reviews import DocumentReviews
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.web.view.fields import Field, Reading, reading, said_once
@@ -73,7 +73,7 @@ class DocumentView:
     boxes: list[BoxView]
     failures: Sequence[Failure]
     result: IngestionRow | None
-    reviewed: Reviewed | None
+    reviewed: DocumentReviews | None
     history: Sequence[IngestionRow]
 
     @property
@@ -106,7 +106,7 @@ class DocumentView:
     @property
     def can_review(self) -> bool:
         """Whether there are values that a person can speak of."""
-        return self.reviewed is not None and self.reviewed.standing.machine is not None
+        return self.reviewed is not None and self.reviewed.result.machine is not None
 
     @property
     def thumbnails(self) -> range:
@@ -145,7 +145,7 @@ def document_view(
     history: Sequence[IngestionRow],
     transcription: Document | None,
     choice: Choice,
-    reviewed: Reviewed | None = None,
+    reviewed: DocumentReviews | None = None,
 ) -> DocumentView:
     """The page's content. reviewed: what people said."""
     result = result_of(history)

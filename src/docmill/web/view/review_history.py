@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from docmill.service.review.review import shown
-from docmill.service.review.reviews import Reviewed
+from docmill.service.review.reviews import DocumentReviews
 from docmill.service.store.reviews import WHOLE, Action, CurrentReview, ReviewRow
 from docmill.web.view.words import place_name
 
@@ -39,7 +39,7 @@ class Said:
     past: Sequence[Entry]
 
 
-def said_of(reviewed: Reviewed | None) -> dict[str, Said]:
+def said_of(reviewed: DocumentReviews | None) -> dict[str, Said]:
     """By path, everything that anybody spoke of."""
     if reviewed is None:
         return {}
@@ -50,7 +50,7 @@ def said_of(reviewed: Reviewed | None) -> dict[str, Said]:
     return {path: _said(reviewed.current.get(path), entries) for path, entries in past.items()}
 
 
-def told(reviewed: Reviewed | None) -> list[tuple[str, Entry]]:
+def told(reviewed: DocumentReviews | None) -> list[tuple[str, Entry]]:
     """Everything that was said of the document, newest first, each with the name of its value."""
     if reviewed is None:
         return []
