@@ -99,7 +99,7 @@ async def _watch(server: EmbeddedPostgres) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Resources:
-    """What stands in the database and a folder, or in AWS."""
+    """Queue, sender and file store, in the database and a folder or in AWS."""
 
     queue: Queue
     sender: Sender

@@ -15,7 +15,7 @@ from docmill.service.storage.blobs import Blobs
 
 @dataclass(frozen=True, slots=True)
 class AwsResources:
-    """What a service has in AWS."""
+    """The queue and the file store in AWS."""
 
     queue: SqsQueue
     blobs: Blobs

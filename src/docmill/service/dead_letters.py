@@ -1,4 +1,4 @@
-"""What failed for good: its owner looks, has it tried again, or lets it be."""
+"""Dead letters, documents that have failed for good: find them, try them again, or remove them."""
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _BATCH = 100
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which letters are meant: those of `ids`, or without them all, or all with an error code."""
+    """A choice of dead letters: those of `ids`, all with an error code, or all."""
 
     ids: Sequence[UUID] | None = None
     code: str | None = None
@@ -23,7 +23,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class RedriveResult:
-    """What became of letters.
+    """The result of trying dead letters again.
 
     redriven: tried again now. dropped: their document has been processed anew since, so they are out of
     date. unknown: not there (any more).

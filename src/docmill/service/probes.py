@@ -1,4 +1,4 @@
-"""What a process answers to those who watch it: is it alive, is it ready, what does it do."""
+"""The HTTP server of a worker for probes and metrics: liveness, readiness, Prometheus."""
 
 import asyncio
 from collections.abc import Iterable
@@ -64,7 +64,7 @@ class Probes:
 
 @dataclass(frozen=True, slots=True, eq=False)  # registered by identity
 class _Shared(Collector):
-    """What every process on the same database reports alike."""
+    """Metrics of the database, which every process reports alike."""
 
     report: HealthReport
     depth: Depth | None

@@ -1,4 +1,4 @@
-"""What repairs losses: of messages, of workers. A part of every worker process."""
+"""The sweeper: repairs the loss of messages and workers. It runs in every worker process."""
 
 import asyncio
 import logging
@@ -261,7 +261,7 @@ class Sweeper:
 
 
 def _ids(tenant_id: UUID, document_id: UUID, ingestion_id: UUID) -> dict[str, str]:
-    """What a line of the log is about."""
+    """The ids for a line of the log."""
     return {
         "tenant_id": str(tenant_id),
         "document_id": str(document_id),

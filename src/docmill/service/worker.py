@@ -190,7 +190,7 @@ class Worker:
 
     @property
     def _free(self) -> int:
-        """How many more documents may be taken now."""
+        """The number of documents that may be taken now."""
         return 0 if self._isolation.closed else self._settings.concurrency - len(self._isolation.jobs)
 
     def _take(self, message: Message, group: asyncio.TaskGroup) -> None:

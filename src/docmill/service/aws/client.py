@@ -23,7 +23,7 @@ _CONNECTIONS = 100
 
 
 class Session(Protocol):
-    """What we use of aiobotocore's session, which has no types."""
+    """The part of aiobotocore's session that is used here; it has no types of its own."""
 
     def create_client(self, service: str, /, **options: object) -> AbstractAsyncContextManager[object]:
         """A client that is open within a block."""
@@ -42,7 +42,7 @@ class Operations:
         self._client = client
 
     async def call(self, operation: str, /, *, waits_s: float = 0, **parameters: object) -> dict[str, Any]:
-        """What AWS answers. operation: `send_message`, for example; waits_s: how long AWS is asked to wait.
+        """The answer of AWS. operation: `send_message`, for example; waits_s: how long AWS may take.
 
         Raises NetworkError, ServerError, RateLimitedError, UnauthorizedError, or AwsRefusedError for what AWS
         will not do however often it is asked.

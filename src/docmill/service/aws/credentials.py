@@ -1,4 +1,4 @@
-"""Who we are to AWS, for the file store."""
+"""Credentials of the file store in AWS."""
 
 from datetime import UTC, datetime, timedelta
 from threading import Lock
@@ -25,7 +25,7 @@ class _Credentials(Protocol):
 
 
 class StoreCredentials:
-    """What the file store signs with: from the environment, a profile, or the role of container or machine.
+    """Provides credentials from the environment, a profile, or the role of the container or machine.
 
     The store calls it in a thread of its own, where waiting for AWS holds nobody up. It cannot be a coroutine
     function: the store also asks from tasks that know no event loop.

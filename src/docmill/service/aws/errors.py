@@ -1,4 +1,4 @@
-"""What AWS reports, in our words."""
+"""Translates errors of AWS into docmill's."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -112,7 +112,7 @@ class Channel:
         await self._in_batches("delete_message_batch", [{"ReceiptHandle": receipt} for receipt in receipts])
 
     async def counts(self) -> tuple[int, int, int]:
-        """How many messages are due, delayed and in flight, as far as SQS has counted."""
+        """The numbers of due, delayed and in-flight messages, as far as SQS has counted."""
         names = ("", "Delayed", "NotVisible")
         attributes = [f"ApproximateNumberOfMessages{name}" for name in names]
         answer = await self._sqs.call("get_queue_attributes", QueueUrl=self._url, AttributeNames=attributes)

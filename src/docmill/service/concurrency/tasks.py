@@ -50,7 +50,7 @@ async def keep_doing(work: Callable[[], Awaitable[None]], *, what: str) -> None:
 
 
 async def _fault_of(work: Callable[[], Awaitable[None]]) -> Exception | None:
-    """What made `work` fail, None if it did not.
+    """The error that made `work` fail; None if it succeeded.
 
     Any fault, also one of our own: this is the outermost loop of what repairs the others.
     """

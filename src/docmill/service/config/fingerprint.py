@@ -1,4 +1,4 @@
-"""What a result depends on besides the file."""
+"""Fingerprint of everything that a result depends on besides the file."""
 
 import asyncio
 import hashlib

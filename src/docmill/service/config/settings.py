@@ -39,7 +39,7 @@ class _Section(BaseModel):
 
 
 class WorkerSettings(_Section):
-    """How documents are taken from the queue. Times in seconds."""
+    """The way a worker takes documents from the queue; times in seconds."""
 
     heartbeat_s: float = Field(default=60, gt=0)
     lease_s: float = Field(default=300, gt=0)
@@ -65,7 +65,7 @@ Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(_[a-z]+)?$")]
 
 
 class Ocr(_Section):
-    """Who recognises pages, in which order, and when a page counts as hard to read.
+    """The OCR engines in their order, and the quality below which a page counts as hard to read.
 
     languages: that pages may be in, for engines that must be told; ISO 639-1.
     """
@@ -83,7 +83,7 @@ class Ocr(_Section):
 
 
 class DocumentAi(_Section):
-    """Which processor of Google's is asked, and as whom. See `docmill.reading.engines.document_ai`.
+    """Google's Document AI: the processor and the credentials. See `docmill.reading.engines.document_ai`.
 
     concurrency: pages under way at once.
     """
@@ -99,7 +99,7 @@ class DocumentAi(_Section):
 
 
 class Llm(_Section):
-    """Which language model is asked, and what a document may cost.
+    """The language model, and the budget of a document.
 
     base_url: of another server that speaks the provider's language, such as one's own; concurrency: calls
     under way at once.
@@ -143,7 +143,7 @@ class ChosenModel(_Section):
 
 
 class UnderstandingSettings(_Section):
-    """Which models are asked for what the rules do not read, the small one before the large one.
+    """The models that are asked for values the rules do not find, the small one first.
 
     classify: who says what a document is.
     """
@@ -160,20 +160,20 @@ class UnderstandingSettings(_Section):
 
 
 class Image(_Section):
-    """How pictures are prepared for reading."""
+    """The preprocessing of pictures before they are read."""
 
     max_dimension_px: int = Field(default=2048, ge=256)
 
 
 class ReadingSettings(_Section):
-    """What is made of files that hold several documents."""
+    """The handling of files that hold several documents."""
 
     split: Literal["off", "auto"] = "off"
     separator: str = Field(default="DOCMILL-SPLIT", min_length=4)
 
 
 class Limits(_Section):
-    """What is refused, and when a step is cancelled."""
+    """Limits of size, above which files are refused, and of time, after which steps are cancelled."""
 
     file_mb: float = Field(default=50, gt=0)
     pages: int = Field(default=1000, ge=1)
@@ -197,17 +197,17 @@ class Limits(_Section):
 
     @property
     def unpacked_bytes(self) -> int:
-        """What the files that one document holds may have together."""
+        """The limit of bytes for all files in one document together."""
         return round(self.unpacked_mb * 1_000_000)
 
     @property
     def parts_of_upload(self) -> PartLimits:
-        """How much one upload may bring with it."""
+        """The limits for the parts of one upload."""
         return PartLimits(depth=self.parts_depth, in_all=self.parts_in_all)
 
     @property
     def ai_all_s(self) -> float:
-        """How long models may take in one step with all their calls; at least as long as one call."""
+        """The limit for all calls of models in one step, in seconds; at least that of one call."""
         return max(self.ai_s, self.ai_step_s)
 
     @property
@@ -225,26 +225,26 @@ class Limits(_Section):
 
 
 class Web(_Section):
-    """Where the vault listens."""
+    """The address at which the vault listens."""
 
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)
 
 
 class Logs(_Section):
-    """What is logged."""
+    """The form and level of the log."""
 
     level: Literal["debug", "info", "warning", "error"] | None = None
 
 
 class Otel(_Section):
-    """Where traces go. endpoint: the base address of an OTLP/HTTP receiver; without one there are none."""
+    """The receiver of traces. endpoint: its base address (OTLP/HTTP); without one there are no traces."""
 
     endpoint: str | None = Field(default=None, pattern=r"^https?://[^/@?#]+(/[^@?#]*)?$")
 
 
 class Aws(_Section):
-    """Whether queue and files are Amazon's, and where. endpoint: of an emulator, instead of AWS."""
+    """Queue and file store in AWS. endpoint: of an emulator, instead of AWS."""
 
     enabled: bool = False
     region: str = "eu-central-1"
@@ -292,7 +292,7 @@ class WebhookNotifications(_Section):
 
 
 class Notifications(_Section):
-    """Who is told of what failed. A channel is on when it is configured."""
+    """The channels for messages about failures. A channel is on when it is configured."""
 
     slack: SlackNotifications = SlackNotifications()
     email: EmailNotifications = EmailNotifications()
@@ -428,7 +428,7 @@ def _refuse_unknown_variables(settings: type[Settings]) -> None:
 
 
 def _explained(error: ValueError) -> str:
-    """What is wrong with which key; never the value, which may be a secret."""
+    """A sentence for each wrong key; never with its value, which may be a secret."""
     if not isinstance(error, ValidationError):
         place = _PLACE.search(str(error))
         return f"the settings cannot be read{f': error {place[0]} of the file' if place else ''}"

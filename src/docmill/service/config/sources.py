@@ -1,4 +1,4 @@
-"""Where settings come from; apart, since who finds none need not load what reads them."""
+"""Sources of settings. Apart from their classes, which need not be loaded where nothing is set."""
 
 import os
 from pathlib import Path
@@ -14,10 +14,10 @@ def variables() -> list[str]:
 
 
 def are_given(file: Path | None) -> bool:
-    """Whether anything is set, in the file that was named, the usual one or the environment."""
+    """True if anything is set, in the file that was named, the usual one or the environment."""
     return file is not None or DEFAULT_FILE.is_file() or bool(variables())
 
 
 def passwords() -> tuple[str, ...]:
-    """What the environment has to open protected files: one a line, since a password may contain blanks."""
+    """Passwords for protected files from the environment: one a line, since a password may contain blanks."""
     return tuple(line for line in os.environ.get(PASSWORDS, "").splitlines() if line)

@@ -34,7 +34,7 @@ def _described(value: object) -> object:
 
 
 class OwnSchema(_Section):
-    """What is to be read. critical: fields that must be there. types: of documents that are read by it.
+    """A user's schema. critical: fields that must be there. types: of documents that are read by it.
 
     model: what `docmill learn` wrote.
     """
@@ -75,12 +75,12 @@ class OwnSchemas:
 
     @cached_property
     def by_type(self) -> dict[str, Schema]:
-        """What is read of documents of each type: a user's own schema in place of ours."""
+        """The schema for each document type: a user's own in place of the built-in one."""
         own = {kind: one.called(kind) for one in self._own.values() for kind in one.types}
         return {**REGISTRY, **own}
 
     def models(self) -> dict[str, Path]:
-        """What was learned, by the names and the types of the schemas."""
+        """The files of trained models, by the names and the types of the schemas."""
         return {
             name: one.model
             for own_name, one in self._own.items()

@@ -92,7 +92,7 @@ class Wakeups:
                 self._wake(notice.payload)
 
     async def _do_without(self) -> None:
-        """What a pooler's connection hears belongs to nobody: others' news are found by looking for them."""
+        """Poll, because a pooler's connection gets no notifications."""
         log.warning("behind a pooler of connections, news of other processes take up to a second")
         self._is_deaf = True
         self._listening.set()

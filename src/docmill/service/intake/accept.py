@@ -50,7 +50,7 @@ class Sender(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What became of an upload.
+    """The result of an upload.
 
     ingestion_id: of the processing now under way; None if an earlier result is used. is_new: whether this
     content was unknown before.
@@ -62,7 +62,7 @@ class Accepted:
 
 
 class Intake:
-    """Where documents enter the service.
+    """Takes uploads and parts of documents into the service.
 
     fingerprint: of the pipeline that processes documents now; a result of another is not used again.
     """
@@ -327,7 +327,7 @@ def _path(tenant_id: UUID, stored: StoredFile) -> str:
 
 
 def _origin(claim: Claim, root: Root) -> dict[str, JsonValue]:
-    """Where a part comes from, for its ingestion's `source_metadata`."""
+    """The origin of a part, for its ingestion's `source_metadata`."""
     return {
         "part_of": str(claim.document_id),
         "root_ingestion_id": str(root.ingestion_id),

@@ -1,4 +1,4 @@
-"""What a document holds, on its way to be documents of the same vault."""
+"""Takes the parts of a document into the same vault as documents of their own."""
 
 import asyncio
 from collections.abc import Sequence

@@ -61,7 +61,7 @@ async def remove_orphaned_files(database: Database, blobs: Blobs) -> None:
 
 
 async def _is_ours(database: Database, blobs: Blobs) -> bool:
-    """Whether the store belongs to this database; one that belongs to none does from now on."""
+    """True if the file store belongs to this database; one without an owner is given to it."""
     async with database.connection() as conn:
         mark = str(await sweeps.vault_id(conn)).encode()
     return await blobs.put_once(_OWNER_KEY, mark) or await blobs.get(_OWNER_KEY) == mark

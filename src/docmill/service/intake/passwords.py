@@ -54,12 +54,12 @@ def unlocking(blobs: Blobs, unlocker: Unlocker, password: str) -> Unlock:
 
 
 def readable_key(file_path: str, copy: bytes) -> str:
-    """Where the readable copy of an original is kept; like that of originals, the key ends in its hash."""
+    """The key of an original's readable copy; as with originals, it ends in the hash of the content."""
     return f"readable/{file_path.removeprefix('documents/')}/{hashlib.sha256(copy).hexdigest()}"
 
 
 async def takes_password(blobs: Blobs, file_path: str) -> bool:
-    """Whether a protected file is of a kind that a password can open here: a PDF or an Office file."""
+    """True for a protected file that a password can open here: a PDF or an Office file."""
     head = b""
     try:
         async for chunk in blobs.stream(file_path, start=0, stop=_HEAD_BYTES):

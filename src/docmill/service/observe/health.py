@@ -1,4 +1,4 @@
-"""Whether what a process needs answers it now. Every question has a time limit; no answer quotes an error."""
+"""Health checks of a process: database, queue and files. Each has a time limit; no answer quotes an error."""
 
 import asyncio
 import logging
@@ -30,14 +30,14 @@ _MARK = b"docmill was here\n"
 
 @dataclass(frozen=True, slots=True)
 class HealthReport:
-    """What was found. stopping: this process takes nothing more."""
+    """The results of health checks. stopping: this process takes nothing more."""
 
     checks: Mapping[str, State]
     stopping: bool = False
 
     @property
     def ok(self) -> bool:
-        """Whether all is well."""
+        """True if every check has passed and the process is not stopping."""
         return not self.stopping and all(state == "ok" for state in self.checks.values())
 
     @property
@@ -74,16 +74,16 @@ class Health:
         self._depth: Depth | None = None
 
     async def alive(self) -> HealthReport:
-        """Whether this process can do anything at all: it cannot without its database."""
+        """Check what the process cannot live without: its database."""
         return HealthReport({"database": await self._questions["database"].state()})
 
     async def ready(self) -> HealthReport:
-        """Whether this process should be given work."""
+        """Check everything that the process needs for its work."""
         states = await asyncio.gather(*(question.state() for question in self._questions.values()))
         return HealthReport(dict(zip(self._questions, states, strict=True)), stopping=self._stopping.is_set())
 
     async def depth(self) -> Depth | None:
-        """What the queue holds; None if it does not say. Apart, because a deep queue takes long to count."""
+        """The number of messages in the queue; None if it does not say. Counting many takes long."""
         return self._depth if await self._counting.state() == "ok" else None
 
     async def _ask_database(self) -> None:
@@ -119,7 +119,7 @@ class _Question:
         self._last: State = "ok"
 
     async def state(self) -> State:
-        """How it was answered. An asking that cannot be cancelled is left behind, and joined by the next."""
+        """The state of the answer. A check that cannot be cancelled goes on; the next waits for it."""
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._answer())
         await asyncio.wait({self._asking}, timeout=self._limit_s + 0.1)

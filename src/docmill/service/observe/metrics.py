@@ -1,4 +1,4 @@
-"""What one process counts about its work, for Prometheus. No label holds a tenant, a document or a name."""
+"""Prometheus metrics of one process. No label holds a tenant, a document or a name."""
 
 import asyncio
 import time
@@ -29,21 +29,21 @@ _LAG_EVERY_S = 0.5
 
 
 class PoolUse(Protocol):
-    """What is asked of a pool of processes."""
+    """The use of a process pool, for the metrics."""
 
     @property
     def workers(self) -> int:
-        """How many tasks it runs at a time."""
+        """The number of tasks that it can run at a time."""
         ...
 
     @property
     def busy(self) -> int:
-        """How many run now."""
+        """The number of tasks that run now."""
         ...
 
     @property
     def waiting(self) -> int:
-        """How many wait for their turn."""
+        """The number of tasks that wait for their turn."""
         ...
 
 
@@ -175,12 +175,12 @@ class Metrics:
             self._lag.observe(max(0.0, time.perf_counter() - due))
 
     def exposition(self) -> bytes:
-        """What this process knows, in Prometheus' text format."""
+        """All metrics of this process, in Prometheus' text format."""
         return generate_latest(self._registry)
 
 
 class _Now(Collector):
-    """What is looked up at a scrape and not counted before."""
+    """Collects the metrics that are looked up at a scrape."""
 
     def __init__(self) -> None:
         self.pools: dict[str, PoolUse] = {}

@@ -46,7 +46,7 @@ class Tracer(Protocol):
 
     @property
     def enabled(self) -> bool:
-        """Whether anybody will see them; what costs time to be described need not be, if not."""
+        """True if spans are exported; costly attributes need not be computed otherwise."""
         ...
 
     def span(
@@ -149,7 +149,7 @@ def traced_calls(tracer: Tracer, guard: Guard, name: str, attributes: Attributes
 
 
 def about(tenant_id: UUID, document_id: UUID, ingestion_id: UUID) -> Attributes:
-    """What a span is about."""
+    """Attributes of a span: tenant, document and ingestion."""
     return {
         "docmill.tenant_id": str(tenant_id),
         "docmill.document_id": str(document_id),
@@ -158,7 +158,7 @@ def about(tenant_id: UUID, document_id: UUID, ingestion_id: UUID) -> Attributes:
 
 
 def asking(provider: str, model: str) -> Attributes:
-    """What a span of a language model's call is about, as the semantic conventions name it."""
+    """Attributes of a span of a language model's call, named by the semantic conventions of OpenTelemetry."""
     provider = {"google": "gcp.gemini"}.get(provider, provider)
     return {
         "gen_ai.operation.name": "chat",

@@ -1,4 +1,4 @@
-"""What a worker tells of its attempts: one line of the log each, and its counters."""
+"""Reports on a worker's attempts: a line in the log, metrics and a span for each."""
 
 import logging
 import time
@@ -33,7 +33,7 @@ class AttemptReport:
 
     @property
     def status(self) -> Outcome:
-        """How it ended, for those who watch. What was stored stands, whatever came of its message."""
+        """The end of the attempt. A stored result counts, whatever became of its message."""
         stored = self.outcome == "completed" or (self.outcome is None and self.result is not None)
         if not stored:
             return self.outcome or "unsettled"

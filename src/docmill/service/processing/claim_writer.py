@@ -178,7 +178,7 @@ class ClaimWriter:
         return [self._answer(id_, answers, tenants.get(id_)) for id_ in ingestion_ids]
 
     async def _until_answered(self, ask: Callable[[], Awaitable[Value]]) -> Value:
-        """What the database answers, asked for as long as the claims in question would last."""
+        """The database's answer, asked for again for as long as the claims in question would last."""
         return await _persistently(ask, attempts=None, within_s=self._lease_s)
 
     async def _tenants_of(self, ingestion_ids: Sequence[UUID]) -> dict[UUID, UUID]:
@@ -259,7 +259,7 @@ class ClaimWriter:
 async def _persistently(
     work: Callable[[], Awaitable[Value]], *, attempts: int | None = 4, within_s: float = 60
 ) -> Value:
-    """What `work` returns, tried again while the database fails.
+    """The result of `work`, which is tried again while the database fails.
 
     A restart of it must not cost the work of minutes. To ask twice is safe: what names a fence or a token
     takes effect once. A block and no decorator: stamina tells loggers the arguments of what it decorates.

@@ -20,7 +20,7 @@ class Isolation:
 
     @property
     def closed(self) -> bool:
-        """Whether a job waits to be alone or is; the worker then begins nothing new."""
+        """True while a job is alone or waits to be; the worker then begins nothing new."""
         return self._reservation is not None
 
     def add(self, job: asyncio.Task[Any]) -> None:
@@ -52,7 +52,7 @@ class Isolation:
             self.on_open()
 
     async def is_alone(self, *, within_s: float) -> bool:
-        """Whether every other job has ended by then; returns as soon as that is so."""
+        """Wait until every other job has ended; False if that takes longer than `within_s`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within_s):
                 while len(self.jobs) > 1:

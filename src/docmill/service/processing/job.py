@@ -59,7 +59,7 @@ Attempt = Callable[[Lease], Awaitable[Result | None]]
 
 
 class Jobs:
-    """What a worker does with messages, each in a task of its own.
+    """Handles a worker's messages, each in a task of its own.
 
     announce: called when a person can see a change. pauses: what documents are kept away from.
     """
@@ -175,7 +175,7 @@ class Jobs:
     async def _turn_away(
         self, ingestion_id: UUID, refusal: ClaimRefusal, message: Message, *, alone: bool
     ) -> None:
-        """What to do with a message whose ingestion was not to be had."""
+        """Handle a message whose ingestion could not be claimed."""
         match turned_away(refusal.obstacle, alone=alone):
             case Delete():
                 await self._delete(message)
@@ -345,7 +345,7 @@ class Jobs:
 
 
 async def _outcome(work: Awaitable[Value]) -> Value | DocmillError | ClaimLostError:
-    """What `work` returned, or what stopped it."""
+    """The result of `work`, or the error that ended it."""
     try:
         return await work
     except (DocmillError, ClaimLostError) as error:

@@ -28,7 +28,7 @@ LONG_WORK_S = 1.0
 
 @dataclass(slots=True)
 class Progress:
-    """How far an attempt is. step: under way, None before the first."""
+    """The progress of an attempt. step: the one under way, None before the first."""
 
     step: str | None = None
 
@@ -84,7 +84,7 @@ class Lease:
             raise ClaimLostError
 
     async def hold_during(self, work: Awaitable[Value]) -> Value:
-        """What `work` returns or raises; ClaimLostError, and `work` is cancelled, when the hold is lost.
+        """Await `work` and extend the lease meanwhile; cancel it and raise ClaimLostError once that is lost.
 
         Raises BrokenWorkerError, and `work` is cancelled, if the heartbeats end by a fault of ours.
         """

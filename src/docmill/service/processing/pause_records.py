@@ -38,7 +38,7 @@ class PauseRecords:
         self._has_rows = False
 
     def note_change(self) -> None:
-        """What is paused has changed; it is written soon."""
+        """Have the pauses written soon: they have changed."""
         self._changed.set()
 
     @asynccontextmanager

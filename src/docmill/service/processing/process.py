@@ -177,7 +177,7 @@ class BlobJournal:
         return cls(blobs, claim.ingestion_id, breaker, fence=claim.fence, replaced=replaced)
 
     def key(self, step: str) -> str:
-        """Where the result of a step is kept."""
+        """The key of a step's result."""
         return self._replaced.get(step) or journal_key(self._ingestion_id, step)
 
     async def get(self, step: str) -> bytes | None:
@@ -210,7 +210,7 @@ class BlobJournal:
 
 
 def journal_key(ingestion_id: UUID, step: str, *, fence: int | None = None) -> str:
-    """Where an ingestion's result of `step` is kept. fence: of the claim that replaces an unreadable one."""
+    """The key of an ingestion's result of `step`. fence: of the claim that replaces an unreadable one."""
     name = step if fence is None else f"{step}-{fence}"
     return f"ingestions/{ingestion_id}/{name}{'.pdf' if step == 'preprocessed' else _PACKED}"
 

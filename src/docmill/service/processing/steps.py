@@ -1,4 +1,4 @@
-"""What is told of the steps of an attempt: to those who watch the document, in the log and in the trace."""
+"""Reports the steps of an attempt to the database, the log and the trace."""
 
 import logging
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Which tags a tenant uses, for who gives new documents theirs."""
+"""Cache of the tags that each tenant uses, for the classification of new documents."""
 
 import logging
 import time

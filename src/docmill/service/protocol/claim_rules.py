@@ -24,7 +24,7 @@ class ClaimLostError(Exception):
 
 
 class IngestionState(Protocol):
-    """What the protocol needs to know of an ingestion. Times are seconds on the clock of the rows."""
+    """The facts of an ingestion that decisions need. Times are seconds on the clock of the rows."""
 
     @property
     def status(self) -> str:
@@ -38,12 +38,12 @@ class IngestionState(Protocol):
 
     @property
     def attempt_count(self) -> int:
-        """How often it was claimed, less the attempts that could not count."""
+        """The number of its claims, less the attempts that could not count."""
         ...
 
     @property
     def deaths(self) -> int:
-        """How many of its earlier claims ended with their worker's death, or because their lease ran out."""
+        """The number of earlier claims that ended with their worker's death, or because their lease ran out."""
         ...
 
     @property
@@ -53,13 +53,13 @@ class IngestionState(Protocol):
 
     @property
     def next_attempt_at(self) -> float | None:
-        """When it may be claimed again, None if at once."""
+        """The time from which it may be claimed again; None if at once."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why an ingestion could not be claimed.
+    """The reason why an ingestion could not be claimed.
 
     wait_s: how long another worker may hold it, at most, or how long it waits for its next attempt. suspect:
     whether a worker died while it held this ingestion.
@@ -103,7 +103,7 @@ Settlement: TypeAlias = Delete | Leave | Retry | GiveUp
 
 
 def may_claim(row: IngestionState, now: float, max_attempts: int, *, alone: bool = False) -> bool:
-    """Whether a worker may take the ingestion: it is unfinished, nobody holds it, it is time, a try is left.
+    """True if a worker may claim the ingestion: unfinished, held by nobody, due, with an attempt left.
 
     A suspect is only for a worker that has nothing else in work (`alone`). The time counts whatever message
     leads here: a duplicate must not use up attempts that were to wait.
@@ -118,12 +118,12 @@ def may_claim(row: IngestionState, now: float, max_attempts: int, *, alone: bool
 
 
 def may_give_up(row: IngestionState, now: float, max_attempts: int) -> bool:
-    """Whether the ingestion is used up, so that nobody is left to fail it."""
+    """True if the ingestion is used up and nobody holds it, so that it must be failed from outside."""
     return row.status == "in-progress" and is_used_up(row, now, max_attempts) and not is_leased(row, now)
 
 
 def is_used_up(row: IngestionState, now: float, max_attempts: int) -> bool:
-    """Whether no attempt is left, or workers died of it: at most one beside other work, the rest alone."""
+    """True if no attempt is left, or too many workers died of it: one beside other work, the rest alone."""
     return attempts_of(row, now) >= max_attempts or deaths_of(row, now) > max_attempts
 
 
@@ -133,37 +133,37 @@ def attempts_of(row: IngestionState, now: float) -> int:
 
 
 def deaths_of(row: IngestionState, now: float) -> int:
-    """How often a worker died, or was cut off until its lease ran out, while it held the ingestion."""
+    """The number of workers that died, or were cut off until their lease ran out, holding the ingestion."""
     return row.deaths + was_lost(row, now)
 
 
 def was_lost(row: IngestionState, now: float) -> bool:
-    """Whether the last claim ended without a word. The next statement about the row takes note of it."""
+    """True if the last lease ran out without an end of the claim. The next statement on the row counts it."""
     return row.lease_until is not None and row.lease_until <= now
 
 
 def is_leased(row: IngestionState, now: float) -> bool:
-    """Whether somebody's claim is still good."""
+    """True while a lease lasts."""
     return row.lease_until is not None and row.lease_until > now
 
 
 def holds(row: IngestionState, fence: int) -> bool:
-    """Whether the claim that got `fence` may still write. A lease that is over but not taken still holds."""
+    """True if the claim with `fence` may still write, also after its lease if nobody has taken it."""
     return row.status == "in-progress" and row.fence == fence
 
 
 def has_completed(row: IngestionState, fence: int) -> bool:
-    """Whether the claim that got `fence` has stored its result: it may ask again when it did not hear so."""
+    """True if the claim with `fence` has stored its result; asked when it did not hear of the commit."""
     return row.status == "completed" and row.fence == fence
 
 
 def has_failed(row: IngestionState, fence: int) -> bool:
-    """Whether the claim that got `fence` has failed the ingestion, as `has_completed`."""
+    """True if the claim with `fence` has failed the ingestion; see `has_completed`."""
     return row.status == "failed" and row.fence == fence
 
 
 def obstacle_of(row: IngestionState, now: float, max_attempts: int) -> Obstacle:
-    """What stands in the way of a claim."""
+    """The obstacle to a claim on the ingestion."""
     times = [at for at in (row.lease_until, row.next_attempt_at) if at is not None]
     wait_s = max([0.0, *(at - now for at in times)])
     used_up = is_used_up(row, now, max_attempts)
@@ -171,7 +171,7 @@ def obstacle_of(row: IngestionState, now: float, max_attempts: int) -> Obstacle:
 
 
 def turned_away(obstacle: Obstacle | None, *, alone: bool = False) -> TurnedAway:
-    """What becomes of a message whose ingestion was not to be had.
+    """The decision on a message whose ingestion could not be claimed.
 
     obstacle: None if it does not exist. alone: whether its worker asked for it with nothing else in work.
     """
@@ -194,7 +194,7 @@ def settlement(
     pause_s: float | None,
     jitter: float,
 ) -> Settlement:
-    """What follows from the outcome of attempt number `attempt` (from 1); None is a stored result.
+    """The decision after attempt number `attempt` (from 1). outcome: its error; None for a stored result.
 
     pause_s: how long a document with a setup error waits for the installation to be mended; None if others
     get past where it failed, so that the error is the document's own and counts.

@@ -34,7 +34,7 @@ _REMEMBERED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What a person must mend: the part, the step in which it failed, the error's code and message."""
+    """The cause of a pause: the part to mend, the step in which it failed, the error's code and message."""
 
     part: str
     step: str | None
@@ -62,7 +62,7 @@ class _Part:
     failed_at: OrderedDict[UUID, float] = field(default_factory=OrderedDict[UUID, float])
 
     def admits(self, document: UUID) -> bool:
-        """Whether the document may go on; while the part is paused, one may, as a probe, when it is time."""
+        """True if the document may go on. While the part is paused, one at a time may, as a probe."""
         if self.cause is None or self.probe == document:
             return True
         if self.probe is not None or self.clock() < self.probe_at:
@@ -72,7 +72,7 @@ class _Part:
 
     @property
     def wait_s(self) -> float:
-        """How long it is worth waiting before asking to be admitted."""
+        """Seconds to wait before asking to be admitted."""
         return max(self.probe_at - self.clock(), min(_PROBED_S, self.first_s))
 
     def passed(self, document: UUID, began_at: float) -> None:
@@ -104,7 +104,7 @@ class _Part:
         return True
 
     def is_own(self, document: UUID) -> bool:
-        """Whether another document got through after this one was refused, so that the error is its own."""
+        """True if another document got through after this one was refused, so that the error is its own."""
         return self.failed_at.get(document, float("inf")) < self.passed_from
 
     def give_back(self, document: UUID) -> None:
@@ -149,7 +149,7 @@ class Pauses:
 
     @property
     def causes(self) -> list[Cause]:
-        """What is paused now, and why."""
+        """The causes of all present pauses."""
         return [part.cause for part in self._parts.values() if part.cause is not None]
 
     def retry_s(self, part: str) -> float:
@@ -216,7 +216,7 @@ class Pauses:
         self._changed()
 
     def wait_s(self, error: SetupError) -> float | None:
-        """How long the document waits that met this error; None if the error is the document's own."""
+        """Seconds that a document with this error waits; None if the error is the document's own."""
         part = self._parts.get(error.part or WHOLE)
         if part is None:
             return self._first_s
@@ -259,7 +259,7 @@ class Passage:
         return now
 
     def leave(self, part: str, error: BaseException | None, *, began_at: float | None = None) -> None:
-        """What came of a call. began_at: of this call, if others of the document may be under way."""
+        """Note the result of a call. began_at: of this call, if others of the document may be under way."""
         since = self._began_at.get(part, self._pauses.clock()) if began_at is None else began_at
         match error:
             case None | DocumentError():
@@ -271,7 +271,7 @@ class Passage:
                 pass  # says nothing of this part: another one's, or one that passes by itself
 
     def pause_s(self, error: DocmillError | Exception | None) -> float | None:
-        """How long a document with this error waits; see `protocol.settlement`."""
+        """Seconds that a document with this error waits; see `claim_rules.settlement`."""
         return self._pauses.wait_s(error) if isinstance(error, SetupError) else 0.0
 
     @contextmanager

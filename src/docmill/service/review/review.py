@@ -35,7 +35,7 @@ class InvalidValuesError(ValidationError):
 
 @dataclass(frozen=True, slots=True)
 class FieldReview:
-    """What a person wants to say of the value at `path`; of the whole document where it is empty.
+    """A person's review of the value at `path`, or of the whole document if `path` is empty.
 
     value: of a correction; text that was typed by hand if `is_typed`, else as in the document's data.
     seen: the value that the person saw, as `shown`, which must still be there; None where nobody says.
@@ -93,7 +93,7 @@ class ReviewSession:
         return self.accept(reviews)
 
     def undo_last(self) -> list[ReviewToStore]:
-        """What was said last, taken back."""
+        """Reviews that take back the latest ones."""
         latest = max((review.at for review in self.current.values()), default=None)
         return self.accept(
             [FieldReview(path, "undo") for path, review in self.current.items() if review.at == latest]
@@ -121,7 +121,7 @@ class ReviewSession:
         return self.gate.judge(self.document, extraction, self.schema).failures
 
     def _extractors_own(self) -> tuple[Failure, ...]:
-        """What the extractor itself found wrong: everything that the gate does not say of the same values."""
+        """The extractor's own failures: all stored ones that the gate does not find in the same values."""
         machine = filled(self.schema.fields, self.result.machine or {})
         known = {
             (failure.check, failure.fields)
@@ -197,7 +197,7 @@ class ReviewSession:
         return self.document is None or any(page.number == number for page in self.document.pages)
 
     def _has_room(self, path: str) -> bool:
-        """Whether the lists on the way have the row, or can have it as their next one."""
+        """True if every list on the path has the row, or can have it as its next one."""
         for match in _INDEX.finditer(path):
             rows: JsonValue = value_at(self.result.data, path[: match.start()])
             if int(match[1]) > (len(rows) if isinstance(rows, list) else 0):
@@ -205,7 +205,7 @@ class ReviewSession:
         return True
 
     def _faults_of_model(self, corrected: Mapping[str, JsonValue]) -> dict[str, str]:
-        """What the schema's own rules say of corrected values."""
+        """The errors of the schema's own rules in corrected values, by path."""
         try:
             self.schema.fields.model_validate(self._data_with(corrected), by_alias=True, by_name=True)
         except ModelError as error:

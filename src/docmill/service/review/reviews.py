@@ -29,7 +29,7 @@ ReviewMaker = Callable[[ReviewSession], list[ReviewToStore]]
 
 @dataclass(frozen=True, slots=True)
 class DocumentReviews:
-    """Where the review of a document stands. current: by path. history: newest first. schema: of its type."""
+    """All reviews of a document. current: by path. history: newest first. schema: of its type."""
 
     result: ReviewableResult
     current: dict[str, CurrentReview]
@@ -38,7 +38,7 @@ class DocumentReviews:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """Where the values stand, as read and as people said, by path."""
+        """The evidence of the values by path, as read and as people gave it."""
         return evidence_of(self.result.evidence, self.current.values())
 
     @property
@@ -70,7 +70,7 @@ class Reviews:
         self._schemas = schemas
 
     async def of(self, document_id: UUID, *, tenant_id: UUID) -> DocumentReviews | None:
-        """What was said of the document; None if nothing was read in it, or there is none of that id."""
+        """The reviews of a document; None if nothing was read in it, or there is none of that id."""
         async with self._database.tenant(tenant_id) as conn:
             result = await reviews.reviewable_result(conn, document_id)
             if result is None:
@@ -177,7 +177,7 @@ class Reviews:
         return ReviewSession(result, await reviews.current(conn, document_id), schema, document, self._gate)
 
     async def _document(self, result: ReviewableResult) -> Document | None:
-        """What was read; None if it is gone or unreadable. Raises ServerError for a newer format."""
+        """The document's text; None if it is gone or unreadable. Raises ServerError for a newer format."""
         if result.transcription_file_path is None:
             return None
         try:

@@ -100,7 +100,7 @@ def _decimal(text: str) -> str:
 
 
 def _is_all(amount: WrittenAmount, text: str) -> bool:
-    """Whether nothing stands beside the amount and its currency."""
+    """True if the text is an amount and its currency, and nothing else."""
     return not re.search(r"\w", text[: amount.start] + text[amount.stop :])
 
 

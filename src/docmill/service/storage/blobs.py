@@ -41,7 +41,7 @@ _KEY = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """What was written. content_hash: SHA-256, lower-case hexadecimal."""
+    """A file that was written. content_hash: SHA-256, lower-case hexadecimal."""
 
     byte_size: int
     content_hash: str
@@ -193,7 +193,7 @@ class Blobs:
         return digest.hexdigest()
 
     async def size(self, key: str) -> int:
-        """How many bytes a file has. Raises CorruptError if there is none."""
+        """The size of a file in bytes. Raises CorruptError if there is none."""
         with _translated(key):
             return (await obstore.head_async(self._store, _checked(key)))["size"]
 
@@ -289,7 +289,7 @@ def _translated(key: str) -> Generator[None]:
 
 @contextmanager
 def _no_store() -> Generator[None]:
-    """What is not found when a new file is written is not the file."""
+    """Translate "not found" while a new file is written: it is the store that is missing."""
     try:
         yield
     except FileNotFoundError as error:

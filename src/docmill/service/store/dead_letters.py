@@ -1,4 +1,4 @@
-"""What failed for good and waits for a person: one letter per failed ingestion, for every queue."""
+"""Dead letters: one for each ingestion that failed for good and waits for a person, for every queue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

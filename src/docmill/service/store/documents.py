@@ -145,7 +145,7 @@ async def page(
 
 
 async def counts(conn: Conn) -> dict[str, int]:
-    """How many documents are in each state; a state without any has 0."""
+    """The number of documents in each state; 0 for a state without any."""
     cur = await conn.execute("SELECT state, count(*) FROM document_state GROUP BY state")
     return dict.fromkeys(STATES, 0) | dict(await cur.fetchall())
 

@@ -1,4 +1,4 @@
-"""What a person can see change, in the order in which readers may rely on it."""
+"""Events that people see, in the order in which readers may rely on them."""
 
 from dataclasses import dataclass
 from datetime import datetime

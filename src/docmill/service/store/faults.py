@@ -1,4 +1,4 @@
-"""What PostgreSQL reports, in our words."""
+"""Translates errors of PostgreSQL into docmill's."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What is known of a document before its ingestion ends: stored early, so that no failure loses it."""
+"""Stores findings about a document before its ingestion ends, so that no failure loses them."""
 
 from collections.abc import Sequence
 

@@ -93,7 +93,7 @@ async def begin(
 
 
 async def came_with(conn: Conn, document_id: UUID, root_ingestion_id: UUID) -> bool:
-    """Whether the document's newest ingestion is that of this upload, or came with it as a part."""
+    """True if the document's newest ingestion is that of this upload, or came with it as a part."""
     cur = await conn.execute(
         """
         SELECT coalesce((source_metadata ->> 'root_ingestion_id')::uuid, id) = %(root)s
@@ -119,7 +119,7 @@ async def live_id(conn: Conn, document_id: UUID) -> UUID | None:
 
 
 async def revive(conn: Conn, ingestion_id: UUID) -> bool:
-    """Whether a live ingestion is `stale` and nobody works on it; it counts as moved now and waits no longer.
+    """Make a `stale` ingestion that nobody works on due at once; False for any other.
 
     The 10 minutes are those of the view `document_state`; what waits for so long is started again, too. One
     whose row is locked is being ended, by a worker who waits for its document: not waiting for that worker is
@@ -145,7 +145,7 @@ async def revive(conn: Conn, ingestion_id: UUID) -> bool:
 
 
 async def is_free(conn: Conn, ingestion_id: UUID) -> bool:
-    """Whether a live ingestion could be claimed now."""
+    """True if a live ingestion could be claimed now."""
     cur = await conn.execute(
         """
         SELECT (lease_until IS NULL OR lease_until <= clock_timestamp())
@@ -183,7 +183,7 @@ async def recall(conn: Conn, ingestion_id: UUID) -> None:
 
 
 async def has_result(conn: Conn, document_id: UUID, fingerprint: str) -> bool:
-    """Whether the document's newest ingestion was completed by the pipeline of this fingerprint."""
+    """True if the document's newest ingestion was completed by the pipeline of this fingerprint."""
     cur = await conn.execute(
         """
         SELECT status = 'completed' AND pipeline_fingerprint IS NOT DISTINCT FROM %(fingerprint)s
@@ -199,7 +199,7 @@ async def has_result(conn: Conn, document_id: UUID, fingerprint: str) -> bool:
 
 
 async def is_locked(conn: Conn, document_id: UUID) -> bool:
-    """Whether the document's newest ingestion failed for want of a password."""
+    """True if the document's newest ingestion failed for want of a password."""
     cur = await conn.execute(
         """
         SELECT status = 'failed' AND error_code = %(code)s

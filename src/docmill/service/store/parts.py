@@ -1,4 +1,4 @@
-"""Which documents hold which."""
+"""Links between documents and the parts they hold."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class WholeRow:
 
 @dataclass(frozen=True)
 class Links:
-    """What a document holds, and what holds it."""
+    """The links of a document: its parts, and the documents that hold it."""
 
     parts: list[PartRow]
     wholes: list[WholeRow]
@@ -68,7 +68,7 @@ async def links(conn: Conn, document_id: UUID) -> Links:
 
 
 async def of_document(conn: Conn, document_id: UUID) -> list[PartRow]:
-    """What the document holds, in order."""
+    """The parts of a document, in order."""
     async with conn.cursor(row_factory=class_row(PartRow)) as cur:
         await cur.execute(
             """
@@ -137,7 +137,7 @@ async def root_of(conn: Conn, ingestion_id: UUID) -> Root:
 
 
 async def count_of_root(conn: Conn, root_ingestion_id: UUID) -> int:
-    """How many parts came with an upload so far, at any depth."""
+    """The number of parts that came with an upload so far, at any depth."""
     cur = await conn.execute(
         "SELECT count(*) FROM part WHERE root_ingestion_id = %(root)s", {"root": root_ingestion_id}
     )
@@ -160,7 +160,7 @@ async def taken_before(conn: Conn, document_id: UUID, root_ingestion_id: UUID) -
 
 
 async def still_held(conn: Conn, claim: Claim) -> bool:
-    """Whether a claim is not lost; it will not be until this transaction ends."""
+    """True if the claim is not lost; it is kept until this transaction ends."""
     cur = await conn.execute(
         """
         SELECT FROM ingestion

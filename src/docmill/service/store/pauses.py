@@ -1,4 +1,4 @@
-"""What is paused because a person must mend it. It is the installation's and of no tenant."""
+"""Pauses until a person mends something. They belong to the installation and to no tenant."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ async def record(conn: Conn, worker_id: str, causes: Sequence[Cause]) -> None:
 
 
 async def current(conn: Conn) -> list[PauseRow]:
-    """What is paused in any worker, each part once, the longest paused first."""
+    """The parts that are paused in any worker, each once, the longest paused first."""
     async with conn.cursor(row_factory=class_row(PauseRow)) as cur:
         await cur.execute(
             """

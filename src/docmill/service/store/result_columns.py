@@ -96,7 +96,7 @@ def cost_values(usage: Usage | None) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredFindings(ResultColumns):
-    """What is known of a document before its ingestion ends. media_type to language: for its document."""
+    """Findings about a document before its ingestion ends. media_type to language: for its document."""
 
     media_type: str | None = None
     page_count: int | None = None

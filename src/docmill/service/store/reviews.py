@@ -1,4 +1,4 @@
-"""What people said of a document's values: every word is kept, and the newest one holds."""
+"""Reviews of a document's values: all are kept, and the newest of a path counts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ WHOLE = ""
 
 @dataclass(frozen=True, slots=True)
 class ReviewRow:
-    """What one person said of one value.
+    """One person's review of one value.
 
     number: grows with every review. before: the value that this one replaced. machine: what had been read
     there. undoes: the review that this one takes back.
@@ -45,7 +45,7 @@ class ReviewRow:
 
 @dataclass(frozen=True, slots=True)
 class CurrentReview:
-    """What holds of one path. read_now: what the newest ingestion has read there."""
+    """The review of a path that counts. read_now: the value that the newest ingestion has read there."""
 
     id: UUID
     ingestion_id: UUID
@@ -61,7 +61,7 @@ class CurrentReview:
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether a machine has since come to read something new that is not what the person said."""
+        """True if a machine has since read a new value that differs from the person's."""
         return self.path != WHOLE and self.read_now not in (self.machine, self.value)
 
 
@@ -178,7 +178,7 @@ async def history(conn: Conn, document_id: UUID) -> list[ReviewRow]:
 
 
 async def current(conn: Conn, document_id: UUID) -> dict[str, CurrentReview]:
-    """What holds of each path that somebody spoke of."""
+    """The review that counts, for each path that has one."""
     async with conn.cursor(row_factory=class_row(CurrentReview)) as cur:
         await cur.execute(
             """
@@ -196,7 +196,7 @@ async def current(conn: Conn, document_id: UUID) -> dict[str, CurrentReview]:
 
 
 async def reviewable_result(conn: Conn, document_id: UUID) -> ReviewableResult | None:
-    """What there is to review; None if nothing has been read, or this tenant has no such document."""
+    """The result to review; None if nothing has been read, or this tenant has no such document."""
     async with conn.cursor(row_factory=class_row(ReviewableResult)) as cur:
         await cur.execute(
             """

@@ -190,7 +190,7 @@ async def known_ingestions(conn: Conn, ids: Sequence[UUID]) -> set[UUID]:
 
 
 async def tenants_with_old_events(conn: Conn, *, days: float, limit: int) -> list[UUID]:
-    """Whose are those of the oldest `limit` events that are older than `days`."""
+    """The tenants of the oldest `limit` events that are older than `days`."""
     cur = await conn.execute(
         """
         SELECT tenant_id
@@ -218,7 +218,7 @@ async def purge_events(conn: Conn, *, days: float, limit: int) -> int:
 
 
 async def is_our_turn(conn: Conn, chore: str, *, again_s: float) -> bool:
-    """Whether a chore is due and nobody else is at it; nobody will be until the transaction ends.
+    """Lock a chore if it is due and no other worker does it; the lock lasts until the transaction ends.
 
     again_s: as in `note_done`. Due later than that, it was noted by a clock that has been put back since.
     The transaction idles while the chore is done elsewhere, for as long as a large store may take.

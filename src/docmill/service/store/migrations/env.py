@@ -1,4 +1,4 @@
-"""How Alembic applies our revisions: on the connection `migrate` gives, one transaction each."""
+"""Alembic's environment: applies revisions on the connection of `migrate`, each in its own transaction."""
 
 from alembic import context
 
