@@ -17,7 +17,7 @@ from docmill.service.config.settings import Settings
 from docmill.service.processing.lease import Lease
 from docmill.service.processing.process import LeaseExporter, LeaseObserver
 from docmill.service.store import documents, ingestions
-from docmill.service.store.tags import DEFAULT_USER_ID
+from docmill.service.store.database import DEFAULT_USER_ID
 
 
 class NoOp:

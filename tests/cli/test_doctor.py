@@ -13,7 +13,7 @@ from docmill.cli import doctor as doctor_module
 from docmill.cli.doctor import Finding, doctor
 from docmill.errors import CrashedError
 from docmill.reading.ocr import tesseract
-from docmill.service.storage.server_origin import Origin
+from docmill.service.storage.postgres_server import Origin
 from docmill.workers.sandbox import PROTECTIONS
 
 

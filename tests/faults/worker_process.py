@@ -23,7 +23,7 @@ from typing import Any, cast
 from docmill.errors import TransientError
 from docmill.pipeline import Steps
 from docmill.service import app, worker
-from docmill.service.concurrency.tasks import stop_signals
+from docmill.service.concurrency import stop_signals
 from docmill.service.config.settings import Settings
 from docmill.service.observe.logs import configure_logs
 from docmill.service.storage.blobs import Blobs

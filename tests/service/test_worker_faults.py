@@ -8,7 +8,7 @@ import pytest
 from docmill.errors import ServerError
 from docmill.ports import Message, Original
 from docmill.service.app import Service
-from docmill.service.concurrency.tasks import BrokenWorkerError
+from docmill.service.concurrency import BrokenWorkerError
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import Accepted
 from docmill.service.queue.postgres import PostgresQueue

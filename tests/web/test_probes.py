@@ -18,8 +18,7 @@ from docmill.service.observe.metrics import Metrics
 from docmill.service.probes import Probes
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store import dead_letters, ingestions
-from docmill.service.store.database import Database, new_id
-from docmill.service.store.tags import DEFAULT_USER_ID
+from docmill.service.store.database import DEFAULT_USER_ID, Database, new_id
 from docmill.testing.queue import MemoryQueue
 from docmill.web.probes import create_probe_app
 

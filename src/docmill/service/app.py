@@ -10,13 +10,12 @@ from uuid import UUID
 
 from docmill.errors import MisconfiguredError
 from docmill.ports import Queue
-from docmill.service.concurrency.tasks import end, keep_doing
+from docmill.service.concurrency import end, keep_doing
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.config.settings import Settings
 from docmill.service.dead_letters import DeadLetters
-from docmill.service.events.feed import EventFeed
 from docmill.service.events.outbox import Outbox
-from docmill.service.events.wakeups import Wakeups
+from docmill.service.events.wakeups import EventFeed, Wakeups
 from docmill.service.intake.accept import Intake, Sender
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
 from docmill.service.queue.postgres import PostgresQueue
@@ -24,9 +23,8 @@ from docmill.service.review.reviews import Reviews
 from docmill.service.storage.blobs import Blobs
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import sweeps
-from docmill.service.store.database import Database
+from docmill.service.store.database import DEFAULT_TENANT_ID, Database
 from docmill.service.store.migrate import migrate
-from docmill.service.store.tags import DEFAULT_TENANT_ID
 from docmill.understanding.gate import RuleGate
 
 log = logging.getLogger(__name__)

@@ -4,8 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from docmill.service.aws.client import new_session, opened
-from docmill.service.aws.credentials import StoreCredentials
+from docmill.service.aws.client import StoreCredentials, new_session, opened
 from docmill.service.aws.provision import bucket, queue_pair
 from docmill.service.aws.sqs_channel import Channel
 from docmill.service.config.settings import Settings

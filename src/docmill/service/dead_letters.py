@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from docmill.service.events.feed import EventFeed
+from docmill.service.events.wakeups import EventFeed
 from docmill.service.intake.accept import Sender
 from docmill.service.store import dead_letters
 from docmill.service.store.database import Database

@@ -14,9 +14,9 @@ from docmill.ports import Depth
 from docmill.service.app import INGESTION_QUEUE, Service
 from docmill.service.observe.health import LIMIT_S, Health, HealthReport
 from docmill.service.observe.metrics import Metrics
-from docmill.service.store import backlog
-from docmill.service.store.backlog import Backlog
+from docmill.service.store import outbox
 from docmill.service.store.database import Database
+from docmill.service.store.outbox import Backlog
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Probes:
     async def _backlog(self) -> Backlog | None:
         try:
             async with asyncio.timeout(LIMIT_S), self.database.connection() as conn:
-                return await backlog.count(conn)
+                return await outbox.backlog(conn)
         except (DocmillError, TimeoutError):
             return None
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from docmill.errors import CrashedError, DocmillError
 from docmill.ports import DeadMessage
 from docmill.service.app import Service
-from docmill.service.concurrency.tasks import keep_doing
+from docmill.service.concurrency import keep_doing
 from docmill.service.intake.orphaned_files import remove_orphaned_files
 from docmill.service.observe.metrics import Metrics
 from docmill.service.processing.work_folders import begun_work, dead_workers, forget_worker

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from docmill.errors import UnauthorizedError
-from docmill.service.aws.credentials import StoreCredentials
+from docmill.service.aws.client import StoreCredentials
 
 
 @pytest.mark.usefixtures("aws_credentials")

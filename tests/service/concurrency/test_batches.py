@@ -5,8 +5,7 @@ import pytest
 from structlog.contextvars import bind_contextvars, bound_contextvars, get_contextvars
 
 from docmill.errors import ServerError
-from docmill.service.concurrency.batches import Batches
-from docmill.service.concurrency.tasks import BrokenWorkerError
+from docmill.service.concurrency import Batches, BrokenWorkerError
 
 
 class Doubling:

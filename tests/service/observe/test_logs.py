@@ -82,7 +82,9 @@ def test_at_debug_level_only_our_own_records_are_added(stream: io.StringIO) -> N
     configure_logs(level="DEBUG", stream=stream)
 
     logging.getLogger("openai._base_client").debug("Request options: text of a document")
-    logging.getLogger("docmill.service.processing.steps").debug("step started", extra={"step": "read"})
+    logging.getLogger("docmill.service.processing.attempt_report").debug(
+        "step started", extra={"step": "read"}
+    )
 
     (line,) = stream.getvalue().splitlines()
     assert json.loads(line)["step"] == "read"

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from docmill.errors import MisconfiguredError
-from docmill.service.storage import postgres_server, server_origin
+from docmill.service.storage import postgres_server
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 
 
@@ -261,7 +261,7 @@ def test_after_a_power_cut_the_server_is_started_from_a_disk_of_this_machine(
 def test_a_server_on_a_disk_that_machines_share_may_still_run_elsewhere(
     folder: Path, left_by_another_kernel: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_origin, "LOCAL_DISKS", set[str]())
+    monkeypatch.setattr(postgres_server, "LOCAL_DISKS", set[str]())
 
     with pytest.raises(MisconfiguredError, match=r"by another machine \('attic'\).*remove .*postmaster\.pid"):
         EmbeddedPostgres(folder).start()

@@ -14,8 +14,7 @@ from docmill.service.protocol import claim_rules
 from docmill.service.protocol.claim_rules import Obstacle
 from docmill.service.store import claims
 from docmill.service.store.claims import Claim
-from docmill.service.store.database import Conn, Database, new_id
-from docmill.service.store.tags import DEFAULT_TENANT_ID, DEFAULT_USER_ID
+from docmill.service.store.database import DEFAULT_TENANT_ID, DEFAULT_USER_ID, Conn, Database, new_id
 from scripted import NO_RESULT
 
 MAX_ATTEMPTS = 3

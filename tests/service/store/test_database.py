@@ -4,8 +4,7 @@ import pytest
 
 from docmill.errors import ServerError
 from docmill.service.store import database
-from docmill.service.store.database import Database
-from docmill.service.store.faults import translated
+from docmill.service.store.database import Database, translated
 
 
 async def test_a_statement_without_an_answer_ends_in_an_error(

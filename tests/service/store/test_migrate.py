@@ -11,10 +11,9 @@ from psycopg import sql
 from docmill.errors import MisconfiguredError, ServerError
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store import documents
-from docmill.service.store.database import Database, new_id
+from docmill.service.store.database import DEFAULT_TENANT_ID, Database, new_id
 from docmill.service.store.migrate import migrate
 from docmill.service.store.migrations import versions
-from docmill.service.store.tags import DEFAULT_TENANT_ID
 from docmill.service.store.upgrade import upgrade
 
 NEWEST = max(module.name[1:5] for module in iter_modules(versions.__path__))

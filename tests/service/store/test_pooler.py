@@ -19,9 +19,8 @@ from psycopg import sql
 
 from docmill.service.app import Service
 from docmill.service.storage.postgres_server import SERVER_USER, EmbeddedPostgres
-from docmill.service.store.database import Conn, Database
+from docmill.service.store.database import DEFAULT_TENANT_ID, Conn, Database
 from docmill.service.store.migrate import migrate
-from docmill.service.store.tags import DEFAULT_TENANT_ID
 from scripted import Eyes, Running, Upload
 
 # Fewer than our pools have, so that they are shared.

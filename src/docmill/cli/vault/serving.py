@@ -12,7 +12,7 @@ from docmill.errors import DocmillError, MisconfiguredError, first_of
 from docmill.reading.child.render import LocalRenderer
 from docmill.reading.unpack import PooledUnlocker
 from docmill.service.app import Service, open_service
-from docmill.service.concurrency.tasks import stop_signals
+from docmill.service.concurrency import stop_signals
 from docmill.service.config.settings import Settings
 from docmill.service.observe.logs import configure_logs
 from docmill.service.probes import Probes

@@ -1,14 +1,17 @@
-"""Calls to AWS: who we are, how long we wait, and what went wrong in our words."""
+"""Sessions, clients and credentials of AWS."""
 
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import Any, Protocol, cast
+from datetime import UTC, datetime, timedelta
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from aiobotocore.config import AioConfig
 from aiobotocore.session import AioSession
+from botocore.session import Session as BotocoreSession
 
-from docmill.service.aws.errors import translated
+from docmill.service.aws.errors import no_credentials, translated
 
 _CONNECT_S = 5
 _READ_S = 30
@@ -71,3 +74,46 @@ async def opened(
                 session.create_client(service, region_name=region, endpoint_url=endpoint, config=config)
             )
         yield Operations(client)
+
+
+if TYPE_CHECKING:
+    from obstore.store import S3Credential  # exists for type checkers only
+
+_ASKED_AFTER = timedelta(minutes=5)
+
+
+class _Frozen(Protocol):
+    access_key: str
+    secret_key: str
+    token: str | None
+
+
+class _Credentials(Protocol):
+    def get_frozen_credentials(self) -> _Frozen: ...
+
+
+class StoreCredentials:
+    """Provides credentials from the environment, a profile, or the role of the container or machine.
+
+    The store calls it in a thread of its own, where waiting for AWS holds nobody up. It cannot be a coroutine
+    function: the store also asks from tasks that know no event loop.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._found: _Credentials | None = None
+
+    def __call__(self) -> "S3Credential":
+        """Valid credentials; they renew themselves and are asked for again in five minutes."""
+        with self._lock:
+            if self._found is None:
+                self._found = cast("_Credentials | None", BotocoreSession().get_credentials())
+            if self._found is None:
+                raise no_credentials()
+            frozen = self._found.get_frozen_credentials()
+        return {
+            "access_key_id": frozen.access_key,
+            "secret_access_key": frozen.secret_key,
+            "token": frozen.token,
+            "expires_at": datetime.now(UTC) + _ASKED_AFTER,
+        }

@@ -1,16 +1,20 @@
-"""Waking those who wait, in this process and others, when there is something new to read."""
+"""Wake-ups between processes, and the feed of events that waits for them."""
 
 import asyncio
 import logging
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from types import TracebackType
 from typing import LiteralString, Self
+from uuid import UUID
 
 import psycopg
 
 from docmill.errors import DocmillError
-from docmill.service.concurrency.tasks import end
+from docmill.service.concurrency import end
+from docmill.service.store import events
 from docmill.service.store.database import Database, is_pooled
+from docmill.service.store.events import EventRow
 
 log = logging.getLogger(__name__)
 
@@ -114,3 +118,32 @@ class Wakeups:
             except DocmillError as error:
                 log.warning("could not send wakeups", extra={"code": error.code})
             await asyncio.sleep(COALESCE_S)
+
+
+TOPIC = "event"
+
+
+class EventFeed:
+    """Tells waiting clients that documents have changed."""
+
+    def __init__(self, database: Database, wakeups: Wakeups) -> None:
+        self._database = database
+        self._wakeups = wakeups
+
+    def announce(self) -> None:
+        """Wake the waiting. Call it after a commit that changed documents or ingestions."""
+        self._wakeups.announce(TOPIC)
+
+    async def follow(
+        self, tenant_id: UUID, after: int, *, limit: int = 500
+    ) -> AsyncGenerator[list[EventRow]]:
+        """Batches of events after id `after`, for ever; each waits until there are some."""
+        while True:
+            heard = self._wakeups.next(TOPIC)
+            async with self._database.tenant(tenant_id) as conn:
+                batch = await events.since(conn, after, limit=limit)
+            if batch:
+                after = batch[-1].id
+                yield batch
+            else:
+                await self._wakeups.wait(heard)

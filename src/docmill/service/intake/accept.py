@@ -12,9 +12,9 @@ from pydantic import JsonValue
 
 from docmill.errors import CorruptError, DocmillError
 from docmill.model.document import Part
-from docmill.service.concurrency.tasks import see_through
+from docmill.service.concurrency import see_through
 from docmill.service.config.fingerprint import Fingerprint
-from docmill.service.events.feed import EventFeed
+from docmill.service.events.wakeups import EventFeed
 from docmill.service.intake.orphaned_files import remove_original
 from docmill.service.intake.passwords import Unlock, already_readable, readable_key
 from docmill.service.observe.tracing import NO_TRACER, SENDING, Tracer, about
@@ -22,9 +22,8 @@ from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.storage.blobs import Blobs, StoredFile
 from docmill.service.store import dead_letters, documents, ingestions, parts
 from docmill.service.store.claims import Claim
-from docmill.service.store.database import Conn, Database, lock_file, new_id
+from docmill.service.store.database import DEFAULT_USER_ID, Conn, Database, lock_file, new_id
 from docmill.service.store.parts import Root
-from docmill.service.store.tags import DEFAULT_USER_ID
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ import psycopg
 from docmill.errors import DocmillError, ServerError
 from docmill.ports import Depth, Queue
 from docmill.service.storage.blobs import Blobs
-from docmill.service.store.faults import translated
+from docmill.service.store.database import translated
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,7 @@ from docmill.model.result import Result
 from docmill.ports import Message, Queue
 from docmill.resilience.attempts import GiveUp, Retry, internal_error
 from docmill.resilience.spending import Spending
-from docmill.service.concurrency.batches import Batches
-from docmill.service.concurrency.tasks import BrokenWorkerError, ended, see_through
+from docmill.service.concurrency import Batches, BrokenWorkerError, ended, see_through
 from docmill.service.config.settings import WorkerSettings
 from docmill.service.observe.metrics import Metrics, Outcome
 from docmill.service.observe.tracing import NO_ATTRIBUTES, NO_TRACER, PROCESSING, Attributes, Tracer, about

@@ -18,8 +18,8 @@ from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.intake.accept import Intake
 from docmill.service.intake.members import VaultMemberReceiver
 from docmill.service.observe.tracing import NO_TRACER, Tracer
+from docmill.service.processing.attempt_report import StepObserver
 from docmill.service.processing.lease import Lease
-from docmill.service.processing.steps import StepObserver
 from docmill.service.processing.tags_in_use import TagsInUse
 from docmill.service.processing.work_folders import folder_for, note_begun
 from docmill.service.protocol.pause import guarded_part

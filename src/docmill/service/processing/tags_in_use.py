@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from docmill.errors import DocmillError
-from docmill.service.store import tags
+from docmill.service.store import documents
 from docmill.service.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class TagsInUse:
             return found
         try:
             async with self._database.tenant(tenant_id) as conn:
-                found = await tags.in_use(conn, documents=NEWEST, limit=OFFERED)
+                found = await documents.tags_in_use(conn, documents=NEWEST, limit=OFFERED)
         except DocmillError as error:
             log.warning("the tags in use are not known", extra={"code": error.code})
         self._known[tenant_id] = (self._clock(), found)

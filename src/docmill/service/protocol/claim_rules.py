@@ -43,7 +43,7 @@ class IngestionState(Protocol):
 
     @property
     def deaths(self) -> int:
-        """The number of earlier claims that ended with their worker's death, or because their lease ran out."""
+        """The number of earlier claims that ended with their worker's death, or with their lease."""
         ...
 
     @property

@@ -11,12 +11,14 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
+import psycopg
+import psycopg_pool
 import uuid_utils
-from psycopg import AsyncConnection, OperationalError
+from psycopg import AsyncConnection, OperationalError, errors
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
 
-from docmill.service.store.faults import translated
+from docmill.errors import DocmillError, ServerError, UnauthorizedError
 
 Conn = AsyncConnection[TupleRow]
 
@@ -31,6 +33,13 @@ RECONNECT_S = 5.0
 after a long outage a new series finds the server again within two seconds."""
 
 _CONNECT_S = 10
+
+
+DEFAULT_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
+"""The tenant that the first migration makes, for an installation that serves one organisation."""
+
+DEFAULT_USER_ID = UUID("00000000-0000-7000-8000-000000000002")
+"""The user of uploads and reviews where nobody signs in."""
 
 
 class Database:
@@ -216,3 +225,33 @@ async def try_lock(conn: Conn, name: str) -> bool:
     )
     (is_ours,) = await cur.fetchone() or (False,)
     return is_ours
+
+
+@contextmanager
+def translated() -> Generator[None]:
+    """Errors of the database as `docmill.errors`; a fault in our own SQL stays what it is."""
+    try:
+        yield
+    except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as error:
+        ours = _ours(error)
+        if ours is None:
+            raise
+        raise ours from error
+
+
+def _ours(error: Exception) -> DocmillError | None:
+    match error:
+        case errors.InvalidPassword() | errors.InvalidAuthorizationSpecification():
+            return UnauthorizedError("the database refuses the user or password of database_url")
+        case (
+            psycopg.OperationalError()
+            | psycopg.InterfaceError()
+            | errors.IdleInTransactionSessionTimeout()
+            | errors.ReadOnlySqlTransaction()  # this server has just become the standby of another
+        ):
+            return ServerError(
+                f"the database cannot be used now ({type(error).__name__}); if it stays so, see whether it "
+                "runs and whether database_url is right"
+            )
+        case _:
+            return None

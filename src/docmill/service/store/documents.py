@@ -194,3 +194,23 @@ async def set_readable(conn: Conn, document_id: UUID, readable_file_path: str) -
         {"document_id": document_id, "readable_file_path": readable_file_path},
     )
     return cur.rowcount == 1
+
+
+async def tags_in_use(conn: Conn, *, documents: int, limit: int) -> list[str]:
+    """Up to `limit` tags of the tenant's newest `documents`, the most used first."""
+    cur = await conn.execute(
+        """
+        SELECT tag
+          FROM (SELECT ingestion.classification -> 'tags' AS tags
+                  FROM document JOIN ingestion ON ingestion.id = document.result_ingestion_id
+                 ORDER BY document.id DESC
+                 LIMIT %(documents)s) newest,
+               jsonb_array_elements_text(
+                   CASE WHEN jsonb_typeof(tags) = 'array' THEN tags ELSE '[]' END) tag
+         GROUP BY tag
+         ORDER BY count(*) DESC, tag
+         LIMIT %(limit)s
+        """,
+        {"documents": documents, "limit": limit},
+    )
+    return [tag for (tag,) in await cur.fetchall()]

@@ -7,7 +7,7 @@ import psycopg
 from psycopg.errors import UndefinedTable
 
 from docmill.errors import MisconfiguredError
-from docmill.service.store.faults import translated
+from docmill.service.store.database import translated
 
 log = logging.getLogger(__name__)
 

@@ -1,13 +1,14 @@
-"""Messages that were promised in a transaction and wait to be handed to the queue."""
+"""The outbox: messages of a transaction that wait to be sent to an outside queue; counts of what waits."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from docmill.service.store.database import Conn, new_id
 
 
 async def add(conn: Conn, queue: str, bodies: Sequence[str], *, delay_s: float) -> None:
-    """Promise messages, due `delay_s` from now."""
+    """Add messages, due `delay_s` from now."""
     await conn.execute(
         """
         INSERT INTO outbox (id, queue, body, due_at)
@@ -19,7 +20,7 @@ async def add(conn: Conn, queue: str, bodies: Sequence[str], *, delay_s: float) 
 
 
 async def take_due(conn: Conn, queue: str, *, limit: int) -> list[tuple[UUID, str]]:
-    """Up to `limit` promises that are due, id and body; others pass over them until the transaction ends."""
+    """Up to `limit` messages that are due, id and body; others pass over them until the transaction ends."""
     cur = await conn.execute(
         """
         SELECT id, body
@@ -35,5 +36,24 @@ async def take_due(conn: Conn, queue: str, *, limit: int) -> list[tuple[UUID, st
 
 
 async def remove(conn: Conn, ids: Sequence[UUID]) -> None:
-    """The promises are kept."""
+    """Remove messages that were sent."""
     await conn.execute("DELETE FROM outbox WHERE id = ANY(%(ids)s)", {"ids": list(ids)})
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """The numbers of what waits, by queue. dead_letters: of all tenants; unsent: for an outside queue.
+
+    A queue of which nothing waits may be absent.
+    """
+
+    dead_letters: Mapping[str, int]
+    unsent: Mapping[str, int]
+
+
+async def backlog(conn: Conn) -> Backlog:
+    """The numbers of what waits now, across tenants."""
+    letters = await conn.execute("SELECT queue, letters FROM dead_letters_by_queue()")
+    dead_letters = dict(await letters.fetchall())
+    promised = await conn.execute("SELECT queue, count(*) FROM outbox GROUP BY queue")
+    return Backlog(dead_letters, dict(await promised.fetchall()))

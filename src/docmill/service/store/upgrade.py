@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from docmill.errors import MisconfiguredError
-from docmill.service.store.faults import translated
+from docmill.service.store.database import translated
 
 _LOCK = 0x646F636D696C6C  # "docmill"
 

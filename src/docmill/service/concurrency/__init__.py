@@ -1,1 +1,0 @@
-"""Tasks, signals and group commits in the event loop."""
