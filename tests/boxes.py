@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from docmill.model.document import Document, Part
 from docmill.model.result import Classification, Extraction, Schema, Verdict
 from docmill.pipeline import Steps
-from docmill.ports import Original, PageJournal, PartFile
+from docmill.ports import Original, PageJournal, PartFile, Understood
 from docmill.schemas.types import Receipt
 from docmill.understanding.router import GateRouter
 
@@ -32,7 +33,9 @@ class Boxes:
         self._blank = blank
 
     def steps(self) -> Steps:
-        return Steps(converter=self, classifier=self, extractor=self, router=GateRouter(self), unpacker=self)
+        return Steps(
+            converter=self, understander=self, extractor=self, router=GateRouter(self), unpacker=self
+        )
 
     async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
         del pages
@@ -53,9 +56,16 @@ class Boxes:
         self.unpacked.append(folder)
         return [await asyncio.to_thread(_file, folder, part, content[part.name]) for part in document.parts]
 
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        del original
-        return Classification(title=document.text)
+    async def understand(
+        self,
+        document: Document,
+        original: Original | None = None,
+        *,
+        schemas: Mapping[str, Schema],
+        tags: Sequence[str] = (),
+    ) -> Understood:
+        del original, schemas, tags
+        return Understood(Classification(title=document.text))
 
     async def extract(
         self, document: Document, schema: Schema, original: Original | None = None

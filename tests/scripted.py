@@ -1,7 +1,7 @@
 """A pipeline whose steps do what a test tells them, and what a person sees of it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -11,7 +11,7 @@ from docmill.model.document import Document, Usage
 from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, Verdict
 from docmill.model.steps_taken import StepTaken
 from docmill.pipeline import Steps
-from docmill.ports import Original, PageJournal
+from docmill.ports import Original, PageJournal, Understood
 from docmill.schemas.types import Invoice
 from docmill.service.app import Service
 from docmill.service.intake.accept import Accepted
@@ -54,7 +54,7 @@ class Script:
     def steps(self) -> Steps:
         return Steps(
             converter=_Converter(self),
-            classifier=_Classifier(self),
+            understander=_Classifier(self),
             extractor=_Extractor(self),
             router=GateRouter(_Gate(self)),
         )
@@ -76,12 +76,19 @@ class _Converter:
 class _Classifier:
     script: Script
 
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        del original
+    async def understand(
+        self,
+        document: Document,
+        original: Original | None = None,
+        *,
+        schemas: Mapping[str, Schema],
+        tags: Sequence[str] = (),
+    ) -> Understood:
+        del original, schemas, tags
         assert document.text == self.script.document.text
         if self.script.classify_error is not None:
             raise self.script.classify_error
-        return self.script.classification
+        return Understood(self.script.classification)
 
 
 @dataclass

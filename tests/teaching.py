@@ -1,16 +1,16 @@
 """A worker that reads uploads as the text that they are, and learns from what people say of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from docmill.model.document import Document, Page, Words
 from docmill.model.result import Classification, Schema
 from docmill.pipeline import Steps
-from docmill.ports import Original, PageJournal
+from docmill.ports import Original, PageJournal, Understood
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.pooled import PooledExtractor
+from docmill.understanding.pooled import PooledUnderstanding
 from docmill.understanding.router import GateRouter
 from docmill.workers.pool import Pool
 
@@ -57,10 +57,17 @@ class Types:
     def __init__(self, document_type: str) -> None:
         self._type = document_type
 
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        del original
+    async def understand(
+        self,
+        document: Document,
+        original: Original | None = None,
+        *,
+        schemas: Mapping[str, Schema],
+        tags: Sequence[str] = (),
+    ) -> Understood:
+        del original, schemas, tags
         assert document.pages
-        return Classification(document_type=self._type, title="A paper", confidence=1)
+        return Understood(Classification(document_type=self._type, title="A paper", confidence=1))
 
 
 def steps(
@@ -70,10 +77,12 @@ def steps(
     models: Mapping[str, str] | None = None,
 ) -> Steps:
     """What such a worker does."""
+    offline = PooledUnderstanding(pool, models)
     return Steps(
         TextPages(),
         Types(document_type),
-        PooledExtractor(pool, models),
+        offline,
         GateRouter(RuleGate()),
+        corrector=offline,
         schemas=schemas,
     )

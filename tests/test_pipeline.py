@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -26,10 +26,11 @@ from docmill.model import codec
 from docmill.model.document import Document, Part, Usage
 from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, Verdict
 from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
-from docmill.ports import Findings, Journal, Original, PageJournal, PartFile, Ref
+from docmill.ports import Findings, Journal, Original, PageJournal, PartFile, Ref, Understood
 from docmill.resilience.spending import Spending
+from docmill.schemas.fields import Party
 from docmill.schemas.types import Receipt
-from docmill.testing.understanding import FakeClassifier
+from docmill.testing.understanding import FakeUnderstander
 from docmill.understanding.llm.meter import Meter
 from docmill.understanding.model_answers import ModelReader
 from docmill.understanding.router import GateRouter
@@ -61,24 +62,38 @@ class Classifying:
     def __init__(self, *, error: Exception | None = None) -> None:
         self._error = error
 
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        del original
+    async def understand(
+        self,
+        document: Document,
+        original: Original | None = None,
+        *,
+        schemas: Mapping[str, Schema],
+        tags: Sequence[str] = (),
+    ) -> Understood:
+        del original, schemas, tags
         assert document.pages
         if self._error:
             raise self._error
-        return Classification(document_type="receipt", title="Receipt", confidence=1)
+        return Understood(Classification(document_type="receipt", title="Receipt", confidence=1))
 
 
 class Endless:
     cancelled = False
 
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        del original
+    async def understand(
+        self,
+        document: Document,
+        original: Original | None = None,
+        *,
+        schemas: Mapping[str, Schema],
+        tags: Sequence[str] = (),
+    ) -> Understood:
+        del original, schemas, tags
         try:
             await asyncio.Event().wait()
         finally:
             self.cancelled = True
-        return Classification(title=document.text)
+        return Understood(Classification(title=document.text))
 
 
 class Extracting:
@@ -110,7 +125,7 @@ class Judging:
 def steps(make_document: Callable[..., Document]) -> Steps:
     return Steps(
         converter=Converting(make_document("Total   12.50")),
-        classifier=Classifying(),
+        understander=Classifying(),
         extractor=Extracting(),
         router=GateRouter(Judging()),
     )
@@ -129,18 +144,81 @@ def io(tmp_path: Path) -> MakeIO:
     return make
 
 
-class Naming:
-    def named(
-        self, document: Document, classification: Classification, extraction: Extraction
-    ) -> Classification:
-        assert document.find("12.50")
-        return classification.model_copy(update={"title": f"{extraction.document_type}, named"})
-
-
 async def test_a_document_is_named_by_its_fields(io: MakeIO, steps: Steps) -> None:
-    result = await process(REF, replace(steps, namer=Naming()), io())
+    class Reading(Extracting):
+        async def extract(
+            self, document: Document, schema: Schema, original: Original | None = None
+        ) -> Extraction:
+            found = await super().extract(document, schema, original)
+            return found.model_copy(update={"data": Receipt(seller=Party(name="Corner Shop"))})
 
-    assert result.classification.title == f"{result.classification.document_type}, named"
+    result = await process(REF, replace(steps, extractor=Reading()), io())
+
+    assert result.classification.title == "Receipt, Corner Shop"
+    assert result.classification.summary == "Receipt from Corner Shop."
+
+
+async def test_fields_that_come_with_the_type_are_not_read_again(io: MakeIO, steps: Steps) -> None:
+    class Whole(Classifying):
+        async def understand(
+            self,
+            document: Document,
+            original: Original | None = None,
+            *,
+            schemas: Mapping[str, Schema],
+            tags: Sequence[str] = (),
+        ) -> Understood:
+            found = await super().understand(document, original, schemas=schemas, tags=tags)
+            read = await Extracting().extract(document, schemas["receipt"], original)
+            return Understood(found.classification, read)
+
+    unasked = replace(steps, understander=Whole(), extractor=Extracting(endless=True))
+
+    result = await process(REF, unasked, io())
+
+    assert result.extraction is not None
+    assert "gross_total" in result.extraction.evidence
+
+
+async def test_fields_by_the_schema_of_another_type_are_read_again(io: MakeIO, steps: Steps) -> None:
+    class Elsewhere(Classifying):
+        async def understand(
+            self,
+            document: Document,
+            original: Original | None = None,
+            *,
+            schemas: Mapping[str, Schema],
+            tags: Sequence[str] = (),
+        ) -> Understood:
+            found = await super().understand(document, original, schemas=schemas, tags=tags)
+            read = await Extracting().extract(document, schemas["invoice"], original)
+            return Understood(found.classification, read)
+
+    result = await process(REF, replace(steps, understander=Elsewhere()), io())
+
+    assert result.extraction is not None
+    assert result.extraction.document_type == "receipt"
+
+
+async def test_what_was_read_is_put_right_by_what_people_said_before(io: MakeIO, steps: Steps) -> None:
+    class Teaching:
+        async def taught(self, document: Document, schema: Schema) -> Schema:
+            assert document.pages
+            return replace(schema, learned="the shop is called Corner Shop")
+
+    class Correcting:
+        async def correct(
+            self, document: Document, schema: Schema, read: Extraction, corrections: str
+        ) -> Extraction:
+            assert document.pages
+            assert schema.name == read.document_type
+            return read.model_copy(update={"data": Receipt(seller=Party(name=corrections[-11:]))})
+
+    corrected = await process(REF, replace(steps, corrector=Correcting()), io(teacher=Teaching()))
+    untaught = await process(REF, replace(steps, corrector=Correcting()), io())
+
+    assert corrected.classification.title == "Receipt, Corner Shop"
+    assert untaught.classification.title == "Receipt"
 
 
 async def test_a_document_goes_from_its_source_to_its_export(io: MakeIO, steps: Steps) -> None:
@@ -262,9 +340,9 @@ async def test_the_observer_hears_which_error_ended_a_step(io: MakeIO, steps: St
     away, late = Hearing(), Hearing()
     error = NetworkError("away")
 
-    await process(REF, replace(steps, classifier=Classifying(error=error)), io(observer=away))
+    await process(REF, replace(steps, understander=Classifying(error=error)), io(observer=away))
     await process(
-        REF, replace(steps, classifier=Endless(), limits=TimeLimits(classify_s=0.01)), io(observer=late)
+        REF, replace(steps, understander=Endless(), limits=TimeLimits(classify_s=0.01)), io(observer=late)
     )
 
     assert dict(away.ended)["classify"] is error
@@ -272,7 +350,7 @@ async def test_the_observer_hears_which_error_ended_a_step(io: MakeIO, steps: St
 
 
 async def test_a_failed_classification_leaves_the_document_without_title(io: MakeIO, steps: Steps) -> None:
-    failing = replace(steps, classifier=Classifying(error=NetworkError("away")))
+    failing = replace(steps, understander=Classifying(error=NetworkError("away")))
 
     result = await process(REF, failing, io())
 
@@ -286,7 +364,7 @@ async def test_a_classifier_that_never_answers_is_cancelled_and_the_document_is_
     classifier = Endless()
 
     result = await process(
-        REF, replace(steps, classifier=classifier, limits=TimeLimits(classify_s=0.01)), io()
+        REF, replace(steps, understander=classifier, limits=TimeLimits(classify_s=0.01)), io()
     )
 
     assert classifier.cancelled
@@ -298,9 +376,9 @@ async def test_a_classifier_that_never_answers_is_cancelled_and_the_document_is_
 async def test_a_document_that_says_no_title_is_called_by_its_file_if_its_kind_is_sure(
     io: MakeIO, steps: Steps, confidence: float, title: str | None
 ) -> None:
-    untitled = FakeClassifier(Classification(confidence=confidence))
+    untitled = FakeUnderstander(Classification(confidence=confidence))
 
-    result = await process(REF, replace(steps, classifier=untitled), io())
+    result = await process(REF, replace(steps, understander=untitled), io())
 
     assert result.classification.title == title
 
@@ -310,17 +388,24 @@ async def test_a_classifier_is_told_the_tags_in_use(io: MakeIO, steps: Steps) ->
         return ["Rent", "Paper"]
 
     class Tagging:
-        async def classify(self, document: Document, original: Original | None = None) -> Classification:
-            del original
-            return Classification(title="Lease", tags=document.tags_in_use)
+        async def understand(
+            self,
+            document: Document,
+            original: Original | None = None,
+            *,
+            schemas: Mapping[str, Schema],
+            tags: Sequence[str] = (),
+        ) -> Understood:
+            del document, original, schemas
+            return Understood(Classification(title="Lease", tags=tuple(tags)))
 
-    result = await process(REF, replace(steps, classifier=Tagging()), io(tags=tags))
+    result = await process(REF, replace(steps, understander=Tagging()), io(tags=tags))
 
     assert result.classification.tags == ("Rent", "Paper")
 
 
 async def test_a_document_whose_classifier_was_not_asked_waits_for_it(io: MakeIO, steps: Steps) -> None:
-    waiting = replace(steps, classifier=Classifying(error=NetworkError("left alone", attempted=False)))
+    waiting = replace(steps, understander=Classifying(error=NetworkError("left alone", attempted=False)))
 
     with pytest.raises(NetworkError) as caught:
         await process(REF, waiting, io())
@@ -329,7 +414,7 @@ async def test_a_document_whose_classifier_was_not_asked_waits_for_it(io: MakeIO
 
 
 async def test_a_setup_that_cannot_classify_is_for_a_person_to_mend(io: MakeIO, steps: Steps) -> None:
-    failing = replace(steps, classifier=Classifying(error=UnauthorizedError("no key")))
+    failing = replace(steps, understander=Classifying(error=UnauthorizedError("no key")))
 
     with pytest.raises(UnauthorizedError):
         await process(REF, failing, io())
@@ -436,11 +521,19 @@ class Telling:
             document_type="receipt", title="Receipt", confidence=1, usage=usage, model_error=error
         )
 
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
+    async def understand(
+        self,
+        document: Document,
+        original: Original | None = None,
+        *,
+        schemas: Mapping[str, Schema],
+        tags: Sequence[str] = (),
+    ) -> Understood:
+        del schemas, tags
         assert document.pages
         assert original
         self.calls += 1
-        return self._found
+        return Understood(self._found)
 
 
 async def test_what_a_model_may_say_later_is_not_exported_before_the_last_attempt(
@@ -463,7 +556,7 @@ async def test_a_title_that_a_model_may_say_later_is_waited_for_too_and_the_reas
     io: MakeIO,
     steps: Steps,
 ) -> None:
-    steps = replace(steps, classifier=Telling(RateLimitedError("slow", retry_after_s=7)))
+    steps = replace(steps, understander=Telling(RateLimitedError("slow", retry_after_s=7)))
 
     with pytest.raises(RateLimitedError) as caught:
         await process(REF, steps, io(), attempt=1, max_attempts=2)
@@ -476,7 +569,7 @@ async def test_a_title_that_a_model_may_say_later_is_waited_for_too_and_the_reas
 
 
 async def test_a_model_that_refuses_the_document_is_not_waited_for(io: MakeIO, steps: Steps) -> None:
-    steps = replace(steps, classifier=Telling(AiContentBlockedError("not this")))
+    steps = replace(steps, understander=Telling(AiContentBlockedError("not this")))
 
     result = await process(REF, steps, io(), max_attempts=3)
 
@@ -513,7 +606,7 @@ async def test_a_document_waits_for_a_person_who_must_mend_the_model_that_says_w
     steps: Steps,
 ) -> None:
     observer = Hearing()
-    steps = replace(steps, classifier=Telling(UnauthorizedError("no key"), usage=FREE))
+    steps = replace(steps, understander=Telling(UnauthorizedError("no key"), usage=FREE))
 
     with pytest.raises(UnauthorizedError) as caught:
         await process(REF, steps, io(observer=observer), attempt=3, max_attempts=3)
@@ -554,7 +647,7 @@ async def test_an_attempt_in_which_another_model_was_paid_counts(io: MakeIO, ste
 
 async def test_what_a_model_said_a_document_is_is_not_asked_again(io: MakeIO, steps: Steps) -> None:
     classifier, journal = Telling(), MemoryJournal()
-    failing = replace(steps, classifier=classifier, extractor=Wanting(ServerError("down")))
+    failing = replace(steps, understander=classifier, extractor=Wanting(ServerError("down")))
 
     with pytest.raises(ServerError):
         await process(REF, failing, io(journal), attempt=1, max_attempts=2)
@@ -568,7 +661,7 @@ async def test_a_stored_classification_that_cannot_be_read_is_made_anew(io: Make
     classifier, journal = Telling(), MemoryJournal()
     await journal.put("classification", b"half a fi")
 
-    await process(REF, replace(steps, classifier=classifier), io(journal), attempt=2, max_attempts=2)
+    await process(REF, replace(steps, understander=classifier), io(journal), attempt=2, max_attempts=2)
 
     assert classifier.calls == 1
 
@@ -610,7 +703,7 @@ async def test_what_a_step_says_of_its_own_cost_counts_once_and_reading_is_paid_
 ) -> None:
     read = replace(make_document("Total   12.50"), usage=CALL)
     journal, spending = MemoryJournal(), Spending()
-    steps = replace(steps, converter=Converting(read), classifier=Telling(usage=CALL))
+    steps = replace(steps, converter=Converting(read), understander=Telling(usage=CALL))
 
     with pytest.raises(ServerError):
         await process(

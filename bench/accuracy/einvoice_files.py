@@ -13,7 +13,6 @@ header fields by S2, lines by the cells of an optimal assignment; a field or a l
 is not counted. layer: the same from the text layer, all PDFs.
 """
 
-import asyncio
 import io
 import pickle
 import random
@@ -42,11 +41,10 @@ from docmill.reading.child import tasks
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.pdf import attachments, pdf_file
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.constraints.extractor import RuleExtractor
-from docmill.understanding.einvoice.extractor import EInvoiceClassifier, EInvoiceExtractor
+from docmill.understanding.constraints.extractor import extract_by_rules
 from docmill.understanding.einvoice.reading import einvoice
 from docmill.understanding.einvoice.tree import UnreadableError
-from docmill.understanding.types.classifier import LearnedClassifier
+from docmill.understanding.offline import understand
 
 CORPUS = DATA / "einvoice/zugferd-corpus"
 OPTIONS = ReadingOptions()
@@ -158,12 +156,7 @@ def born_digital(path: Path) -> Document | None:
 
 
 def failures(document: Document) -> tuple[Failure, ...]:
-    async def judged() -> tuple[Failure, ...]:
-        classification = await EInvoiceClassifier(LearnedClassifier()).classify(document)
-        schema = REGISTRY[classification.document_type]
-        return (await EInvoiceExtractor(RuleExtractor()).extract(document, schema)).failures
-
-    return asyncio.run(judged())
+    return understand(document).extraction.failures
 
 
 def score_flags(documents: Mapping[Path, Document]) -> None:
@@ -272,7 +265,7 @@ def score_pages(documents: Mapping[Path, Document], pages: Callable[[Path], Docu
     for path, document in documents.items():
         invoice = einvoice(document.embedded[0].content)
         schema = REGISTRY[invoice.kind.document_type]
-        given = asyncio.run(RuleExtractor().extract(pages(path), schema)).data
+        given = extract_by_rules(pages(path), schema).data
         truth, got = dict(leaves(invoice.data)), dict(leaves(given))
         for field in (*HEADER, *PAYMENT):
             fields[field, "truth"] += field in truth

@@ -8,7 +8,6 @@ fields of the first ones. A value that follows from others and is in no truth is
 and one-line descriptions only; the layouts are those of `orders_own_schema`.
 """
 
-import asyncio
 import random
 import re
 import tempfile
@@ -37,12 +36,12 @@ from docmill.model.paths import leaves
 from docmill.model.result import Extraction, Schema
 from docmill.schemas.filling import filled
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.corrections.extractor import heeded
+from docmill.understanding.corrections.extractor import apply_corrections
 from docmill.understanding.corrections.from_reviews import Said, Shown, anchors, precedent
 from docmill.understanding.corrections.precedents import Precedents
 from docmill.understanding.locate.evidence import located
-from docmill.understanding.receipts.extractor import LearnedExtractor
-from docmill.understanding.user_schemas.extractor import OwnExtractor
+from docmill.understanding.receipts.extractor import extract_built_in
+from docmill.understanding.user_schemas.extractor import extract_user_schema
 
 NOT_READ = ("lines", "transactions", "payment.terms", "payment.method")
 OWN_NUMBERS = ("number", "order_number", "delivery_note_number")
@@ -126,14 +125,14 @@ def _sample(
 ) -> None:
     schema = REGISTRY[plan.document_type]
     papers = [
-        (document, header(truth), asyncio.run(LearnedExtractor().extract(document, schema)), truth)
+        (document, header(truth), extract_built_in(document, schema), truth)
         for document, truth in versions(plan, folder)
     ]
     shown = [_reviewed(document, schema, truth, read, fields) for document, truth, read, fields in papers]
     for count in TAUGHT:
         precedents = corrections_from(schema, shown[:count][::-1])
         for document, truth, read, _ in papers[max(TAUGHT) :]:
-            found = heeded(document, schema, read, precedents)
+            found = apply_corrections(document, schema, read, precedents)
             given = {
                 path: value
                 for path, value in header(found.data).items()
@@ -183,7 +182,7 @@ def orders(cache: Path, seeds: int) -> None:
     schema = own_schema({})
     papers: list[Paper] = []
     for name, document in loaded.items():
-        read = asyncio.run(OwnExtractor().extract(document, schema))
+        read = extract_user_schema(document, schema)
         papers.append(Paper(document, truth[name], read, _order(document, schema, truth[name], read, score)))
     cases = [make_case(one.document, schema, one.truth, score) for one in papers]
     layouts = [
@@ -207,7 +206,7 @@ def _read_again(
 ) -> Iterator[tuple[str, str, bool, bool]]:
     """Yield for each field: document, field, right without corrections, right with them."""
     before = one.read.data.model_dump()
-    after = heeded(one.document, schema, one.read, precedents).data.model_dump()
+    after = apply_corrections(one.document, schema, one.read, precedents).data.model_dump()
     for field in FIELDS:
         wanted = one.truth.get(field)
         good = is_right(field, before[field], wanted, score)

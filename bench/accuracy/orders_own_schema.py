@@ -6,7 +6,6 @@ Layouts are pages with mostly the same words (average linkage at a cosine of 0.4
 Usage: python -m bench orders_own_schema [--cache FOLDER]
 """
 
-import asyncio
 import re
 import time
 from collections import Counter, defaultdict
@@ -26,7 +25,7 @@ from docmill.schemas.outline import outline
 from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.corrections.fitting import corrected, learned, taught_by, weights_for
 from docmill.understanding.fields.analysis_cache import candidates_of
-from docmill.understanding.user_schemas.extractor import OwnExtractor, meanings_of, untaught
+from docmill.understanding.user_schemas.extractor import extract_user_schema, meanings_of, untaught
 from docmill.understanding.user_schemas.learned import Model, Taught, Weights
 
 FIELDS = {
@@ -77,7 +76,7 @@ def measure_untrained(
     seconds: list[float] = []
     for name, document in loaded.items():
         started = time.process_time()
-        data = asyncio.run(OwnExtractor().extract(document, schema)).data.model_dump()
+        data = extract_user_schema(document, schema).data.model_dump()
         seconds.append(time.process_time() - started)
         for field in FIELDS:
             hits[field].append(is_right(field, data[field], truth[name].get(field), score))

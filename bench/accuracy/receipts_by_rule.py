@@ -3,7 +3,6 @@
 Usage: python -m bench receipts_by_rule [--errors FIELD]
 """
 
-import asyncio
 import time
 from collections import Counter
 from types import ModuleType
@@ -15,9 +14,9 @@ from docmill.model.document import Document
 from docmill.model.result import Classification, Extraction
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Receipt
-from docmill.understanding.constraints.extractor import RuleExtractor
+from docmill.understanding.constraints.extractor import extract_by_rules
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.types.classifier import LearnedClassifier
+from docmill.understanding.types.classifier import classify
 
 Truth = dict[str, dict[str, str]]
 RARE = 2
@@ -37,16 +36,15 @@ def answers(extraction: Extraction) -> dict[str, str | None]:
     }
 
 
-async def run(loaded: dict[str, Document], *, classify: bool) -> dict[str, tuple[Classification, Extraction]]:
-    classifier, extractor = LearnedClassifier(), RuleExtractor()
+def run(loaded: dict[str, Document], *, by_type: bool) -> dict[str, tuple[Classification, Extraction]]:
     results: dict[str, tuple[Classification, Extraction]] = {}
     for name, document in loaded.items():
         classification = Classification(document_type="receipt")
-        if classify:
-            classification = await classifier.classify(document)
+        if by_type:
+            classification = classify(document)
         results[name] = (
             classification,
-            await extractor.extract(document, REGISTRY[classification.document_type]),
+            extract_by_rules(document, REGISTRY[classification.document_type]),
         )
     return results
 
@@ -123,7 +121,7 @@ def main() -> None:
     loaded = {name: document for name, document in documents() if name in labels}
     truth = {name: labels[name] for name in loaded}
     started = time.perf_counter()
-    known = asyncio.run(run(loaded, classify=False))
+    known = run(loaded, by_type=False)
     print(f"{len(loaded)} receipts, {(time.perf_counter() - started) / len(loaded) * 1000:.1f} ms each")
     given = {name: answers(extraction) for name, (_, extraction) in known.items()}
     if arguments.errors:
@@ -135,7 +133,7 @@ def main() -> None:
     score.show("all", score.score(given, truth, sorted(truth)))
     score.show("with images", score.score(given, truth, sorted(set(truth) & set(names_with_pictures()))))
     score.show("vendors with one or two", score.score(given, truth, rare(truth, score)))
-    classified = asyncio.run(run(loaded, classify=True))
+    classified = run(loaded, by_type=True)
     types = Counter(classification.document_type for classification, _ in classified.values())
     print("classified as", dict(types), f"receipt: {types['receipt'] / len(loaded):.3f}")
     score.show(

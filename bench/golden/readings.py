@@ -160,7 +160,7 @@ async def _steps(jobs: int, schema: Schema | None = None) -> AsyncGenerator[Step
         steps = steps_for(pool, schema=schema)
         yield replace(
             steps,
-            classifier=Unseeing(steps.classifier),
+            understander=Unseeing(steps.understander),
             extractor=Unseeing(steps.extractor),
             router=Unseeing(steps.router),
         )

@@ -7,7 +7,6 @@ The folders are those where other benchmarks keep what they read: `receipts_mode
 spend them in the pipeline; the first documents of each kind are read twice, for what is loaded once.
 """
 
-import asyncio
 import itertools
 import pickle
 import statistics
@@ -23,35 +22,23 @@ from docmill.model import codec
 from docmill.model.document import Document
 from docmill.model.result import Schema
 from docmill.schemas.registry import REGISTRY
-from docmill.sections.splitting import sections
-from docmill.understanding.corrections.extractor import TaughtExtractor
-from docmill.understanding.einvoice.extractor import EInvoiceClassifier, EInvoiceExtractor
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.multi_document_check import OneDocumentExtractor
-from docmill.understanding.receipts.extractor import LearnedExtractor
-from docmill.understanding.types.classifier import LearnedClassifier
-from docmill.understanding.user_schemas.extractor import OwnExtractor
+from docmill.understanding.offline import Wanted, built_in, understand
 
 
 class Cost(NamedTuple):
-    """CPU seconds of each step."""
+    """CPU seconds of the steps."""
 
-    classify: float
-    extract: float
+    understand: float
     judge: float
 
 
 def cost(document: Document, own: Schema | None) -> Cost:
-    """Take one document through the three steps, as the pool's children do."""
+    """Take one document through the steps, as a visit to the pool's children and the parent do."""
     at = [time.process_time()]
-    said = asyncio.run(EInvoiceClassifier(LearnedClassifier()).classify(document))
+    _, extraction = understand(document, (lambda _: Wanted(own)) if own else built_in)
     at.append(time.process_time())
-    schema = own or REGISTRY[said.document_type]
-    reader = OwnExtractor() if own else LearnedExtractor()
-    extractor = OneDocumentExtractor(EInvoiceExtractor(TaughtExtractor(reader)), sections)
-    extraction = asyncio.run(extractor.extract(document, schema))
-    at.append(time.process_time())
-    RuleGate().judge(document, extraction, schema)
+    RuleGate().judge(document, extraction, own or REGISTRY[extraction.document_type])
     at.append(time.process_time())
     return Cost(*(after - before for before, after in itertools.pairwise(at)))
 

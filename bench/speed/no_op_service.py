@@ -1,7 +1,7 @@
 """A service whose steps do nothing, so that benchmarks of the worker measure its protocol alone."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 from docmill.model.document import Document, Page, Words
 from docmill.model.result import Classification, Extraction, Result, Schema, Verdict
 from docmill.pipeline import DocumentIO, Steps, process
-from docmill.ports import Judged, Original, PageJournal, Ref
+from docmill.ports import Judged, Original, PageJournal, Ref, Understood
 from docmill.schemas.types import Other
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
@@ -34,9 +34,16 @@ class NoOp:
         page = Page(number=1, width_pt=595, height_pt=842, words=Words.none(), source="text", quality=1.0)
         return Document(content_hash=original.content_hash, media_type="text/plain", pages=[page])
 
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        del original
-        return Classification(title=document.media_type)
+    async def understand(
+        self,
+        document: Document,
+        original: Original | None = None,
+        *,
+        schemas: Mapping[str, Schema],
+        tags: Sequence[str] = (),
+    ) -> Understood:
+        del original, schemas, tags
+        return Understood(Classification(title=document.media_type))
 
     async def extract(
         self, document: Document, schema: Schema, original: Original | None = None

@@ -31,7 +31,7 @@ from docmill.service.review.corrections import Lessons
 from docmill.service.store.database import new_id
 from docmill.understanding.corrections.memory import marks
 from docmill.understanding.corrections.precedents import Known, Precedent
-from docmill.understanding.pooled import PooledExtractor, PooledLessons
+from docmill.understanding.pooled import PooledLessons, PooledUnderstanding
 from docmill.understanding.user_schemas.features import signature
 from docmill.workers.pool import Pool
 
@@ -201,16 +201,17 @@ async def main() -> None:
                 await lessons.of(service.default_tenant_id, new_id()).taught(document(0, 1), SCHEMA)
                 again.append(time.perf_counter() - started)
             told("the first document after a review, but for the making of its lesson", again)
-            extractor = PooledExtractor(pool)
+            extractor = PooledUnderstanding(pool)
             plain: list[float] = []
             heard: list[float] = []
             for number in range(40):
                 read = document(number, 30_000_000 + number)
                 taught = await lessons.of(service.default_tenant_id, new_id()).taught(read, SCHEMA)
-                for schema, times in ((SCHEMA, plain), (taught, heard)):
-                    started = time.perf_counter()
-                    await extractor.extract(read, schema)
-                    times.append(time.perf_counter() - started)
+                started = time.perf_counter()
+                found = await extractor.extract(read, SCHEMA)
+                plain.append(time.perf_counter() - started)
+                await extractor.correct(read, SCHEMA, found, taught.learned)
+                heard.append(time.perf_counter() - started)
             told("fields read with nothing learned", plain[5:])
             told("fields read with what was looked up", heard[5:])
 

@@ -21,17 +21,16 @@ from docmill.errors import (
 )
 from docmill.model import codec
 from docmill.model.document import Document, Part
-from docmill.model.result import Classification, Result, Schema
+from docmill.model.result import DOCUMENT_TYPES, Classification, Extraction, Result, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.page_journal import JournalOfPages
 from docmill.ports import (
-    Classifier,
     Converter,
+    Corrector,
     Exporter,
     Extractor,
     Findings,
     Journal,
-    Namer,
     Observer,
     Original,
     PartFile,
@@ -40,12 +39,15 @@ from docmill.ports import (
     Ref,
     Router,
     Teacher,
+    Understander,
+    Understood,
     Unpacker,
 )
 from docmill.resilience.off_loop import STORED_BYTES, off_loop
 from docmill.resilience.spending import Spending
 from docmill.resilience.time_limits import TimeLimit
 from docmill.schemas.registry import REGISTRY
+from docmill.understanding.types.summary import describe
 
 log = logging.getLogger(__name__)
 
@@ -117,26 +119,34 @@ class Steps:
     """What is done with every document, and by what. Without an unpacker, parts are named and not taken out.
 
     schemas: by document type. schema: the one to read whatever the document is; None for that of its type.
-    namer: makes the title and the fields say the same. fingerprint: of everything that results depend on
+    extractor: asked where the fields are not read yet. corrector: applies what people said of earlier
+    documents. fingerprint: of everything that results depend on
     besides the file. reads_in_turns: whether the converter first of all waits for its turn in a pool; until
     then work on the document has not begun.
     """
 
     converter: Converter
-    classifier: Classifier
+    understander: Understander
     extractor: Extractor
     router: Router
     limits: TimeLimits = TimeLimits()
     unpacker: Unpacker | None = None
     schemas: Mapping[str, Schema] = field(default_factory=lambda: REGISTRY)
     schema: Schema | None = None
-    namer: Namer | None = None
+    corrector: Corrector | None = None
     fingerprint: str = ""
     reads_in_turns: bool = False
 
-    def schema_for(self, classification: Classification) -> Schema:
-        """What is to be read from a document of this kind."""
-        return self.schema or self.schemas.get(classification.document_type) or self.schemas["other"]
+    @property
+    def wanted(self) -> Mapping[str, Schema]:
+        """The schemas to read documents by, by document type."""
+        if self.schema is None:
+            return self.schemas
+        return dict.fromkeys((*self.schemas, *DOCUMENT_TYPES), self.schema)
+
+    def schema_for(self, document_type: str) -> Schema:
+        """What is to be read from a document of this type."""
+        return self.schema or self.schemas.get(document_type) or self.schemas["other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,26 +304,26 @@ async def _received(
 
 
 async def _understood(ref: Ref, original: Original, document: Document, attempt: _Attempt) -> Result:
-    steps, io, clock = attempt.steps, attempt.io, attempt.clock
-    classification = await _classification(document, original, attempt)
+    steps, clock = attempt.steps, attempt.clock
+    (classification, read), tags = await _classified(document, original, attempt)
     if classification != Classification():
         await clock.record(Findings(classification=classification))
-    schema = steps.schema_for(classification)
+    schema = steps.schema_for(classification.document_type)
     asked = document
     if classification.usage.cost:  # of the same budget
         asked = replace(document, usage=document.usage.plus(classification.usage))
     async with clock.step("extract", steps.limits.extract_s):
-        taught = await io.teacher.taught(document, schema) if io.teacher else schema
         before = attempt.spending.attempt
-        first = await steps.extractor.extract(asked, taught, original)
-        extraction, verdict = await steps.router.judge(first, asked, schema, original)
+        if read is None or read.document_type != schema.name:
+            read = await steps.extractor.extract(asked, schema, original)
+        read = await _corrected(document, schema, read, attempt)
+        extraction, verdict = await steps.router.judge(read, asked, schema, original)
         attempt.spending.count_reported(extraction.usage, since=before)
     if classification.model_error is not None:
         error = classification.model_error
         note = f"({error.code}): {error.message}"
         extraction = extraction.with_step(StepTaken(kind="not_classified", note=note))
-    if steps.namer:
-        classification = steps.namer.named(document, classification, extraction)
+    classification = describe(document, classification, extraction, tags)
     # What it holds is what a person looks for; what it surely is needs no person, only a name.
     if classification.title is None and (document.parts or classification.confidence >= SURE):
         classification = classification.model_copy(update={"title": ref.name})
@@ -325,6 +335,15 @@ async def _understood(ref: Ref, original: Original, document: Document, attempt:
         extraction=extraction,
         verdict=verdict,
     )
+
+
+async def _corrected(document: Document, schema: Schema, read: Extraction, attempt: _Attempt) -> Extraction:
+    """What was read, put right by what people said of earlier documents."""
+    teacher, corrector = attempt.io.teacher, attempt.steps.corrector
+    if teacher is None or corrector is None:
+        return read
+    corrections = (await teacher.taught(document, schema)).learned
+    return await corrector.correct(document, schema, read, corrections) if corrections else read
 
 
 def _collection(ref: Ref, original: Original, document: Document) -> Result:
@@ -370,29 +389,35 @@ def _costs_no_attempt(error: TransientError | SetupError) -> bool:
     return not error.attempted or (isinstance(error, SetupError) and not error.is_own)
 
 
-async def _classification(document: Document, original: Original, attempt: _Attempt) -> Classification:
-    """What the document is; unknown rather than an error, since the document is of use without it.
+async def _classified(
+    document: Document, original: Original, attempt: _Attempt
+) -> tuple[Understood, Sequence[str]]:
+    """What the document is, its fields, and the tags in use where it belongs.
 
-    What a model said in an earlier attempt is not asked again.
+    Unknown rather than an error, since it is of use without that. What a model said in an earlier attempt is
+    not asked again.
     """
     steps, io = attempt.steps, attempt.io
+    tags: Sequence[str] = ()
     try:
         async with attempt.clock.step("classify", steps.limits.classify_s):
             if attempt.number > 1 and (stored := await _stored_classification(io.journal)) is not None:
-                return stored
+                return Understood(stored), tags
             if io.tags is not None:
-                document = replace(document, tags_in_use=tuple(await io.tags()))
+                tags = tuple(await io.tags())
             before = attempt.spending.attempt
-            found = await steps.classifier.classify(document, original)
-            attempt.spending.count_reported(found.usage, since=before)
-            if found.model_error is None and not found.usage.is_nothing:
-                await io.journal.put("classification", zstandard.compress(found.model_dump_json().encode()))
-            return found
+            found = await steps.understander.understand(document, original, schemas=steps.wanted, tags=tags)
+            classification = found.classification
+            attempt.spending.count_reported(classification.usage, since=before)
+            if classification.model_error is None and not classification.usage.is_nothing:
+                packed = zstandard.compress(classification.model_dump_json().encode())
+                await io.journal.put("classification", packed)
+            return found, tags
     except (TransientError, DocumentError) as error:
         if isinstance(error, TransientError) and not error.attempted:
             raise  # nobody was asked: the document waits until somebody can be
         log.warning("classification failed", extra={"code": error.code})
-        return Classification()
+        return Understood(Classification()), tags
 
 
 async def _stored_classification(journal: Journal) -> Classification | None:

@@ -1,6 +1,6 @@
 """The roles in the house, one Protocol each. Each promises which errors of `docmill.errors` it raises."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -113,13 +113,29 @@ class PartsReceiver(Protocol):
         ...
 
 
-class Classifier(Protocol):
-    """Says what a document is."""
+class Understood(NamedTuple):
+    """What a document is, and its fields by the schema of its type; no fields where they were not read."""
 
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        """Type, title and the like; a null title if it cannot tell. May raise any TransientError.
+    classification: Classification
+    extraction: Extraction | None = None
 
-        original: what the document was read from, for whoever looks at its pages.
+
+class Understander(Protocol):
+    """Says what a document is, and what it says."""
+
+    async def understand(
+        self,
+        document: Document,
+        original: Original | None = None,
+        *,
+        schemas: Mapping[str, Schema],
+        tags: Sequence[str] = (),
+    ) -> Understood:
+        """Type, title and the like, a null title if it cannot tell; fields. May raise any TransientError.
+
+        original: what the document was read from, for whoever looks at its pages. schemas: what to read, by
+        document type; of types without one, that of `other`. tags: in use where the document belongs, the
+        most used first.
         """
         ...
 
@@ -149,13 +165,16 @@ class Extractor(Protocol):
         ...
 
 
-class Namer(Protocol):
-    """Tells what a document is once more, by the fields it was given in the end."""
+class Corrector(Protocol):
+    """Puts right what was read, as people did before."""
 
-    def named(
-        self, document: Document, classification: Classification, extraction: Extraction
-    ) -> Classification:
-        """Title, summary, day and tags that say what the fields say; the type stays. Raises nothing."""
+    async def correct(
+        self, document: Document, schema: Schema, read: Extraction, corrections: str
+    ) -> Extraction:
+        """The fields, those that people corrected on documents like this one as they did.
+
+        corrections: as `Teacher` gives them. May raise any TransientError.
+        """
         ...
 
 

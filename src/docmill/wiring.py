@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from docmill.model.result import Schema
 from docmill.pipeline import Steps, TimeLimits
-from docmill.ports import Classifier, Gate
+from docmill.ports import Gate, Understander
 from docmill.reading.convert import LocalConverter
 from docmill.reading.engines.engine import PageReader
 from docmill.reading.files.options import ReadingOptions
@@ -17,11 +17,10 @@ from docmill.reading.unpack import PooledUnpacker
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.model_answers import ModelReader
-from docmill.understanding.pooled import PooledClassifier, PooledExtractor
+from docmill.understanding.pooled import PooledUnderstanding
 from docmill.understanding.ports import SecondReader
 from docmill.understanding.router import GateRouter
 from docmill.understanding.second_look import SecondLook
-from docmill.understanding.types.retelling import FieldNamer
 from docmill.workers.pool import Pool
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class LanguageModels:
     budget: Decimal | None = None
     limit_s: float | None = None
 
-    def classifier(self, otherwise: Classifier, pictures: "Pictures | None" = None) -> Classifier:
+    def understander(self, otherwise: Understander, pictures: "Pictures | None" = None) -> Understander:
         """The model that says what documents are, or `otherwise`."""
         if self.for_types is None:
             return otherwise
@@ -97,16 +96,16 @@ def steps_for(
     a document is. learned: by the names of schemas, as `model_in` of understanding.user_schemas.learned has
     it.
     """
-    pages = PageSource(pool, reading)
+    pages, offline = PageSource(pool, reading), PooledUnderstanding(pool, learned)
     return Steps(
         converter=LocalConverter(pool, reading, engines),
-        classifier=models.classifier(PooledClassifier(pool), pages),
-        extractor=PooledExtractor(pool, learned),
+        understander=models.understander(offline, pages),
+        extractor=offline,
         router=models.router(RuleGate(), [SecondLook(pages)], pages),
         limits=limits,
         unpacker=PooledUnpacker(pool, reading),
         schemas=schemas,
         schema=schema,
-        namer=FieldNamer(),
+        corrector=offline,
         reads_in_turns=True,
     )

@@ -44,7 +44,7 @@ class Run:
         boxes = self.boxes
         steps = Steps(
             converter=boxes,
-            classifier=boxes,
+            understander=boxes,
             extractor=boxes,
             router=GateRouter(boxes),
             unpacker=boxes,

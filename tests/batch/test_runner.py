@@ -1,7 +1,7 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from docmill.model.document import Document, Usage
 from docmill.model.result import Classification, Extraction, Failure, Result, Schema, Verdict
 from docmill.model.steps_taken import StepTaken
 from docmill.pipeline import Steps
-from docmill.ports import Original, PageJournal, Ref
+from docmill.ports import Original, PageJournal, Ref, Understood
 from docmill.resilience import attempts
 from docmill.schemas.types import Receipt
 from docmill.understanding.router import GateRouter
@@ -70,9 +70,16 @@ class Offline:
     def __init__(self, *model_errors: TransientError) -> None:
         self._model_errors = list(model_errors)
 
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        del original
-        return Classification(document_type="receipt", title=document.text)
+    async def understand(
+        self,
+        document: Document,
+        original: Original | None = None,
+        *,
+        schemas: Mapping[str, Schema],
+        tags: Sequence[str] = (),
+    ) -> Understood:
+        del original, schemas, tags
+        return Understood(Classification(document_type="receipt", title=document.text))
 
     async def extract(
         self, document: Document, schema: Schema, original: Original | None = None
@@ -119,7 +126,7 @@ class Run:
         records = RecordFile(self.path)
         steps = Steps(
             converter=self.converter,
-            classifier=offline,
+            understander=offline,
             extractor=offline,
             router=GateRouter(offline),
         )

@@ -1,15 +1,18 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from docmill.model.document import Document, Page, Words
-from docmill.model.result import Classification
-from docmill.ports import Classifier, Extractor, Gate
+from docmill.model.result import Classification, Extraction, Schema
+from docmill.ports import Gate
 from docmill.schemas.registry import REGISTRY
-from docmill.testing.understanding import FakeClassifier, FakeExtractor, FakeGate
-from docmill.understanding.constraints.extractor import RuleExtractor
+from docmill.testing.understanding import FakeExtractor, FakeGate
+from docmill.understanding.constraints.extractor import extract_by_rules
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.receipts.extractor import LearnedExtractor
-from docmill.understanding.types.classifier import RuleClassifier
+from docmill.understanding.offline import extract
+from docmill.understanding.receipts.extractor import extract_built_in
+from docmill.understanding.types.classifier import classify, classify_by_rules
 
 _EMPTY = Document("0" * 64, "application/pdf", [])
 _BLANK = Document(
@@ -40,70 +43,40 @@ _ONE_WORD = Document(
 DOCUMENTS = pytest.mark.parametrize("document", [_EMPTY, _BLANK, _ONE_WORD])
 
 
-class ClassifierContract:
-    @pytest.fixture
-    def classifier(self) -> Classifier:
-        raise NotImplementedError
-
-    @DOCUMENTS
-    async def test_every_document_gets_a_known_type(self, classifier: Classifier, document: Document) -> None:
-        classification = await classifier.classify(document)
-
-        assert classification.document_type in REGISTRY
-        assert 0 <= classification.confidence <= 1
-
-    @DOCUMENTS
-    async def test_the_same_document_gets_the_same_answer(
-        self, classifier: Classifier, document: Document
-    ) -> None:
-        assert await classifier.classify(document) == await classifier.classify(document)
+CLASSIFY = pytest.mark.parametrize("function", [classify, classify_by_rules])
+EXTRACT = pytest.mark.parametrize("function", [extract_by_rules, extract_built_in, extract])
 
 
-class TestRuleClassifier(ClassifierContract):
-    @pytest.fixture
-    def classifier(self) -> Classifier:
-        return RuleClassifier()
+@DOCUMENTS
+@CLASSIFY
+def test_every_document_gets_a_known_type(
+    function: Callable[[Document], Classification], document: Document
+) -> None:
+    classification = function(document)
+
+    assert classification.document_type in REGISTRY
+    assert 0 <= classification.confidence <= 1
 
 
-class TestFakeClassifier(ClassifierContract):
-    @pytest.fixture
-    def classifier(self) -> Classifier:
-        return FakeClassifier(Classification(document_type="receipt", title="Receipt"))
+@DOCUMENTS
+@CLASSIFY
+def test_the_same_document_gets_the_same_answer(
+    function: Callable[[Document], Classification], document: Document
+) -> None:
+    assert function(document) == function(document)
 
 
-class ExtractorContract:
-    @pytest.fixture
-    def extractor(self) -> Extractor:
-        raise NotImplementedError
+@DOCUMENTS
+@EXTRACT
+@pytest.mark.parametrize("document_type", REGISTRY)
+def test_the_data_has_the_schema_of_the_documents_type(
+    function: Callable[[Document, Schema], Extraction], document: Document, document_type: str
+) -> None:
+    extraction = function(document, REGISTRY[document_type])
 
-    @DOCUMENTS
-    @pytest.mark.parametrize("document_type", REGISTRY)
-    async def test_the_data_has_the_schema_of_the_documents_type(
-        self, extractor: Extractor, document: Document, document_type: str
-    ) -> None:
-        extraction = await extractor.extract(document, REGISTRY[document_type])
-
-        assert extraction.document_type == document_type
-        assert isinstance(extraction.data, REGISTRY[document_type].fields)
-        assert extraction.reason
-
-
-class TestRuleExtractor(ExtractorContract):
-    @pytest.fixture
-    def extractor(self) -> Extractor:
-        return RuleExtractor()
-
-
-class TestLearnedExtractor(ExtractorContract):
-    @pytest.fixture
-    def extractor(self) -> Extractor:
-        return LearnedExtractor()
-
-
-class TestFakeExtractor(ExtractorContract):
-    @pytest.fixture
-    def extractor(self) -> Extractor:
-        return FakeExtractor()
+    assert extraction.document_type == document_type
+    assert isinstance(extraction.data, REGISTRY[document_type].fields)
+    assert extraction.reason
 
 
 class GateContract:

@@ -5,7 +5,7 @@ import io
 import json
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -18,7 +18,7 @@ from docmill.errors import CorruptError, ServerError
 from docmill.model.document import Document, Page, Part, Usage, Words
 from docmill.model.result import Classification, Evidence, Extraction, Schema, Verdict
 from docmill.pipeline import Steps
-from docmill.ports import Original, PageJournal, PartFile
+from docmill.ports import Original, PageJournal, PartFile, Understood
 from docmill.reading.convert import LocalConverter
 from docmill.reading.engines.engine import PageRequest
 from docmill.schemas.types import Invoice
@@ -150,9 +150,18 @@ def _document(original: Original, name: str, holds: Sequence[str]) -> Document:
 class NamingClassifier:
     """`Classifier` whose title is the paper's first word."""
 
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        del original
-        return Classification(document_type="invoice", title=document.text.strip() or None, confidence=0.9)
+    async def understand(
+        self,
+        document: Document,
+        original: Original | None = None,
+        *,
+        schemas: Mapping[str, Schema],
+        tags: Sequence[str] = (),
+    ) -> Understood:
+        del original, schemas, tags
+        return Understood(
+            Classification(document_type="invoice", title=document.text.strip() or None, confidence=0.9)
+        )
 
 
 @dataclass
@@ -188,7 +197,7 @@ def obedient_steps(control: str | Path, pool: Pool) -> Steps:
     """The steps of this process."""
     return Steps(
         converter=ObedientConverter(str(control), pool),
-        classifier=NamingClassifier(),
+        understander=NamingClassifier(),
         extractor=SigningExtractor(os.getpid()),
         router=GateRouter(ContentGate()),
         unpacker=PaperUnpacker(),

@@ -1,5 +1,4 @@
 import asyncio
-from collections.abc import Callable
 
 import pytest
 
@@ -15,18 +14,11 @@ from docmill.errors import (
     TransientError,
     UnauthorizedError,
 )
-from docmill.model.document import Document
-from docmill.model.result import Classification, Extraction, Schema
-from docmill.ports import Original, PageJournal
 from docmill.resilience.breaker import (
     Breaker,
-    GuardedClassifier,
-    GuardedConverter,
-    GuardedExtractor,
     Ticket,
     guarded,
 )
-from docmill.schemas.registry import REGISTRY
 
 
 class Clock:
@@ -185,36 +177,10 @@ async def test_a_time_limit_of_somebody_else_is_not_taken_for_the_provider(break
     assert breaker.state == "closed"
 
 
-async def test_the_three_that_ask_a_provider_share_its_breaker(
-    breaker: Breaker, tmp_path_factory: pytest.TempPathFactory, make_document: Callable[..., Document]
-) -> None:
-    document = make_document("Total 7")
-    original = Original(tmp_path_factory.mktemp("a") / "bill.pdf", "bill.pdf", "0" * 64)
-    converter = GuardedConverter(_Down(), breaker)
-    classifier = GuardedClassifier(_Down(), breaker)
-    extractor = GuardedExtractor(_Down(), breaker)
-
-    with pytest.raises(ServerError):
-        await converter.convert(original)
-    with pytest.raises(ServerError):
-        await classifier.classify(document)
-    with pytest.raises(ServerError):
-        await extractor.extract(document, REGISTRY["other"])
+async def test_all_that_ask_a_provider_share_its_breaker(breaker: Breaker) -> None:
+    for _ in range(3):
+        with pytest.raises(ServerError):
+            async with guarded(breaker):
+                raise ServerError("down")
 
     assert breaker.state == "open"
-
-
-class _Down:
-    async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
-        del pages
-        raise ServerError(f"cannot read {original.name!r}")
-
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        del original
-        raise ServerError(f"cannot classify {document.content_hash!r}")
-
-    async def extract(
-        self, document: Document, schema: Schema, original: Original | None = None
-    ) -> Extraction:
-        del original
-        raise ServerError(f"cannot extract {document.content_hash!r} as {schema.name!r}")

@@ -25,10 +25,10 @@ from docmill.service.config.settings import ChosenModel, Limits, Llm, Settings
 from docmill.service.config.settings import UnderstandingSettings as Chosen
 from docmill.service.models import models_of
 from docmill.service.steps import open_steps
-from docmill.testing.understanding import FakeClassifier, FakeGate
+from docmill.testing.understanding import FakeGate, FakeUnderstander
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.llm.classifier import LlmClassifier
-from docmill.understanding.pooled import PooledClassifier
+from docmill.understanding.pooled import PooledUnderstanding
 from docmill.understanding.router import GateRouter
 from docmill.wiring import reading_pool
 from docmill.workers.pool import Pool
@@ -63,11 +63,11 @@ def settings(
 
 
 async def test_without_models_only_the_rules_are_asked() -> None:
-    classifier = FakeClassifier()
+    offline = FakeUnderstander()
     models = models_of(Settings())
 
     assert models.router(FakeGate()).readers == ()
-    assert models.classifier(classifier) is classifier
+    assert models.understander(offline) is offline
 
 
 async def test_models_come_after_the_rules() -> None:
@@ -78,7 +78,7 @@ async def test_models_come_after_the_rules() -> None:
 
     assert isinstance(found.router, GateRouter)
     assert [reader.name for reader in found.router.readers] == ["second look", "small model", "large model"]
-    assert isinstance(found.classifier, LlmClassifier)
+    assert isinstance(found.understander, LlmClassifier)
 
 
 async def test_a_model_whose_library_is_absent_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ async def test_settings_without_models_ask_nobody(tmp_path: Path) -> None:
         config = run_config(None, max_bytes=None, time_limit_s=None, passwords=())
 
         async with config.steps(Pool(1)) as steps:
-            assert isinstance(steps.classifier, PooledClassifier)
+            assert isinstance(steps.understander, PooledUnderstanding)
             assert isinstance(steps.router, GateRouter)
             assert [reader.name for reader in steps.router.readers] == ["second look"]
             assert steps.schemas == REGISTRY

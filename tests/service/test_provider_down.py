@@ -7,7 +7,7 @@ from docmill.errors import ServerError
 from docmill.model.document import Document
 from docmill.model.result import Extraction, Schema
 from docmill.ports import Extractor, Original
-from docmill.resilience.breaker import Breaker, GuardedExtractor
+from docmill.resilience.breaker import Breaker, guarded
 from docmill.service.app import Service
 from docmill.service.worker import run_worker
 from scripted import Eyes, Script, Upload
@@ -39,6 +39,20 @@ class Flaky:
         return await self.extractor.extract(document, schema, original)
 
 
+@dataclass
+class Guarded:
+    """`Extractor` whose calls go through a breaker."""
+
+    extractor: Extractor
+    breaker: Breaker
+
+    async def extract(
+        self, document: Document, schema: Schema, original: Original | None = None
+    ) -> Extraction:
+        async with guarded(self.breaker):
+            return await self.extractor.extract(document, schema, original)
+
+
 async def test_documents_wait_for_a_provider_that_is_down_and_none_fails(
     service: Service, script: Script, upload: Upload, eyes: Eyes
 ) -> None:
@@ -49,7 +63,7 @@ async def test_documents_wait_for_a_provider_that_is_down_and_none_fails(
     stop = asyncio.Event()
 
     working = asyncio.create_task(
-        run_worker(service, replace(steps, extractor=GuardedExtractor(provider, breaker)), stop)
+        run_worker(service, replace(steps, extractor=Guarded(provider, breaker)), stop)
     )
     try:
         for each in accepted:

@@ -6,8 +6,8 @@ import pytest
 from docmill.model.document import Document
 from docmill.model.paths import leaves
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.constraints.extractor import RuleExtractor
-from docmill.understanding.types.classifier import RuleClassifier
+from docmill.understanding.constraints.extractor import extract_by_rules
+from docmill.understanding.types.classifier import classify_by_rules
 
 Typeset = Callable[..., Document]
 
@@ -363,7 +363,7 @@ IDS = [
 async def test_a_documents_type_and_language_are_told(
     typeset: Typeset, text: str, kind: str, language: str | None, expected: dict[str, str]
 ) -> None:
-    classification = await RuleClassifier().classify(typeset(text))
+    classification = classify_by_rules(typeset(text))
 
     assert (classification.document_type, classification.language) == (kind, language)
     assert classification.title
@@ -377,7 +377,7 @@ async def test_a_documents_fields_are_read(
 ) -> None:
     del language
 
-    extraction = await RuleExtractor().extract(typeset(text), REGISTRY[kind])
+    extraction = extract_by_rules(typeset(text), REGISTRY[kind])
 
     found = {path: str(value) for path, value in leaves(extraction.data)}
     assert {path: found.get(path) for path in expected} == expected
@@ -385,7 +385,7 @@ async def test_a_documents_fields_are_read(
 
 
 async def test_a_title_and_a_summary_name_number_and_parties(typeset: Typeset) -> None:
-    classification = await RuleClassifier().classify(typeset(GERMAN_INVOICE))
+    classification = classify_by_rules(typeset(GERMAN_INVOICE))
 
     assert classification.title == "Invoice RE-2026-104, Müller GmbH"
     assert classification.summary == (
@@ -394,7 +394,7 @@ async def test_a_title_and_a_summary_name_number_and_parties(typeset: Typeset) -
 
 
 async def test_a_statement_is_summed_up_by_its_account_and_not_by_its_bookings(typeset: Typeset) -> None:
-    classification = await RuleClassifier().classify(typeset(STATEMENT))
+    classification = classify_by_rules(typeset(STATEMENT))
 
     assert classification.summary is not None
     assert classification.summary.endswith(
@@ -403,7 +403,7 @@ async def test_a_statement_is_summed_up_by_its_account_and_not_by_its_bookings(t
 
 
 async def test_a_letter_is_of_no_known_type(typeset: Typeset) -> None:
-    classification = await RuleClassifier().classify(typeset("Dear Anna,\n\nthe weather is fine here."))
+    classification = classify_by_rules(typeset("Dear Anna,\n\nthe weather is fine here."))
 
     assert classification.document_type == "other"
     assert classification.title is None
@@ -413,7 +413,7 @@ async def test_only_the_first_and_last_pages_of_a_long_document_are_read(typeset
     middle = ["Total 1,00" for _ in range(400)]
     document = typeset("\f".join([BRITISH_INVOICE, *middle, "the end"]))
 
-    extraction = await RuleExtractor().extract(document, REGISTRY["invoice"])
+    extraction = extract_by_rules(document, REGISTRY["invoice"])
 
     assert extraction.evidence["gross_total"].page == 1
 
@@ -428,7 +428,7 @@ Datum: 15-08-2026
 Totaal                                                     353,93
 """)
 
-    extraction = await RuleExtractor().extract(document, REGISTRY["invoice"])
+    extraction = extract_by_rules(document, REGISTRY["invoice"])
 
     found = {path: str(value) for path, value in leaves(extraction.data)}
     assert found["number"] == "20260815"
@@ -459,7 +459,7 @@ please find our invoice attached.
 async def test_a_mail_that_only_speaks_of_an_invoice_is_none(
     typeset: Typeset, text: str, media_type: str, document_type: str
 ) -> None:
-    classification = await RuleClassifier().classify(replace(typeset(text), media_type=media_type))
+    classification = classify_by_rules(replace(typeset(text), media_type=media_type))
 
     assert classification.document_type == document_type
 
@@ -476,6 +476,6 @@ async def test_a_mail_that_only_speaks_of_an_invoice_is_none(
 async def test_a_mail_of_no_known_type_is_called_by_its_subject(
     typeset: Typeset, text: str, media_type: str, title: str | None
 ) -> None:
-    classification = await RuleClassifier().classify(replace(typeset(text), media_type=media_type))
+    classification = classify_by_rules(replace(typeset(text), media_type=media_type))
 
     assert classification.title == title

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from docmill.model.document import Document, Embedded, Part
+from docmill.model.result import Extraction
 from docmill.schemas.registry import REGISTRY
 from docmill.sections.splitting import sections
-from docmill.understanding.constraints.extractor import RuleExtractor
-from docmill.understanding.multi_document_check import OneDocumentExtractor
+from docmill.understanding.constraints.extractor import extract_by_rules
+from docmill.understanding.multi_document_check import check_for_several
 
 Typeset = Callable[..., Document]
 
@@ -26,14 +27,18 @@ OTHER = PAGE.format(seller="Miller and Sons Ltd", number="K/4711", total="7.00")
 INVOICE = REGISTRY["invoice"]
 
 
+def checked(document: Document) -> Extraction:
+    return check_for_several(document, extract_by_rules(document, INVOICE), sections)
+
+
 async def checks(document: Document) -> list[str]:
     """The checks that fail by what the extractor itself saw."""
-    found = await OneDocumentExtractor(RuleExtractor(), sections).extract(document, INVOICE)
+    found = checked(document)
     return [failure.check for failure in found.failures]
 
 
 async def test_two_invoices_in_one_file_are_told(typeset: Typeset) -> None:
-    found = await OneDocumentExtractor(RuleExtractor(), sections).extract(typeset(f"{ONE}\f{OTHER}"), INVOICE)
+    found = checked(typeset(f"{ONE}\f{OTHER}"))
 
     (failure,) = found.failures
     assert failure.check == "several_documents"

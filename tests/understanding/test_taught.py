@@ -1,8 +1,6 @@
 """What people said of earlier documents, heard when another is read."""
 
-import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,12 +10,11 @@ from docmill.model.paths import leaves
 from docmill.model.result import Extraction, Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import schema_of
-from docmill.understanding.corrections.extractor import TaughtExtractor
 from docmill.understanding.corrections.from_reviews import Said, Shown, anchors, precedent
 from docmill.understanding.corrections.precedents import Precedent, anchors_text, dumps
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.receipts.extractor import LearnedExtractor
-from docmill.understanding.user_schemas.extractor import OwnExtractor
+from docmill.understanding.offline import correct, read_pages
+from docmill.understanding.receipts.extractor import extract_built_in
 
 Typeset = Callable[..., Document]
 
@@ -31,18 +28,13 @@ JOB = schema_of(
 )
 
 
-def _extractor(schema: Schema) -> TaughtExtractor:
-    known = schema.name in REGISTRY
-    return TaughtExtractor(LearnedExtractor() if known else OwnExtractor())
-
-
 def read(document: Document, schema: Schema, *earlier: tuple[Document, Precedent]) -> Extraction:
     """What is read of the document after these, the latest first."""
     content = [one.content() for _, one in earlier]
     model, sources = anchors(schema, [Shown(*one) for one in earlier]) if earlier else (None, {})
     text = anchors_text(model, sources) if model is not None and model.layouts else ""
-    taught = replace(schema, learned=dumps(content, text) if earlier else "")
-    return asyncio.run(_extractor(schema).extract(document, taught))
+    found = read_pages(document, schema)
+    return correct(document, schema, found, dumps(content, text)) if earlier else found
 
 
 def said(
@@ -52,7 +44,7 @@ def said(
     places: Mapping[str, tuple[int, Box]] | None = None,
 ) -> tuple[Document, Precedent]:
     """The document with what a person says of it."""
-    before = asyncio.run(_extractor(schema).extract(document, schema))
+    before = read_pages(document, schema)
     return document, precedent(document, Said("first.pdf", values, places or {}), before)
 
 
@@ -305,7 +297,7 @@ class TestOwnSchemas:
 def test_without_earlier_documents_nothing_changes(typeset: Typeset) -> None:
     document = typeset(invoice(1))
 
-    assert read(document, INVOICE) == asyncio.run(LearnedExtractor().extract(document, INVOICE))
+    assert read(document, INVOICE) == extract_built_in(document, INVOICE)
 
 
 POWER_TEXT = """{name}

@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
@@ -6,7 +5,7 @@ import pytest
 
 from docmill.model.document import Document
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.constraints.extractor import RuleExtractor
+from docmill.understanding.constraints.extractor import extract_by_rules
 
 if TYPE_CHECKING:
     from docmill.schemas.types import Receipt
@@ -27,6 +26,6 @@ Typeset = Callable[..., Document]
 )
 def test_the_hour_is_the_first_number_of_a_time(typeset: Typeset, printed: str, time: str | None) -> None:
     document = typeset(f"Corner Shop\n\nDate: {printed}\n\nTotal     12.50\n", source="ocr")
-    extraction = asyncio.run(RuleExtractor().extract(document, REGISTRY["receipt"]))
+    extraction = extract_by_rules(document, REGISTRY["receipt"])
 
     assert cast("Receipt", extraction.data).time == time

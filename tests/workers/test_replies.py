@@ -67,7 +67,7 @@ def test_a_room_gets_its_own_records_back() -> None:
     assert replies.loads(dumps(opened), replies.room_of(tasks.open_original)) == opened
 
 
-@pytest.mark.parametrize("function", [len, sandbox.in_force, pooled.PooledClassifier])
+@pytest.mark.parametrize("function", [len, sandbox.in_force, pooled.PooledUnderstanding])
 def test_the_records_of_other_rooms_are_refused(function: object) -> None:
     with pytest.raises(ValueError, match="reply"):
         replies.loads(dumps(OpenedFile("text/plain", 0, [])), replies.room_of(function))

@@ -256,7 +256,6 @@ class Document:
 
     content_hash: SHA-256 of the original bytes, lower-case hexadecimal. pages: none for an archive, which
     has parts only. embedded: what it says for programs; other attachments are left where they are.
-    tags_in_use: where the document belongs, the most used first; nothing that it says, and stored nowhere.
     preprocessed_pdf: the pictures of pages that are `preprocessed`, on their way to where they are kept.
     """
 
@@ -267,7 +266,6 @@ class Document:
     parts: tuple[Part, ...] = ()
     usage: Usage = field(default_factory=Usage)
     embedded: tuple[Embedded, ...] = ()
-    tags_in_use: tuple[str, ...] = ()
     preprocessed_pdf: bytes | None = field(default=None, repr=False, compare=False)
 
     @property

@@ -23,9 +23,6 @@ from docmill.errors import (
     TimeLimitError,
     TransientError,
 )
-from docmill.model.document import Document
-from docmill.model.result import Classification, Extraction, Schema
-from docmill.ports import Classifier, Converter, Extractor, Original, PageJournal
 
 DOWN = (NetworkError, TimeLimitError, RateLimitedError, AiQuotaError, ServerError)
 """What says that the provider is down; any other answer says that it is up."""
@@ -164,47 +161,3 @@ async def guarded(breaker: Breaker, *, limit_s: float | None = None) -> AsyncGen
         breaker.abandoned(ticket)
         raise
     breaker.ended(ticket, None)
-
-
-class GuardedConverter:
-    """`Converter` of a remote provider."""
-
-    def __init__(self, converter: Converter, breaker: Breaker, *, limit_s: float | None = None) -> None:
-        self._converter = converter
-        self._breaker = breaker
-        self._limit_s = limit_s
-
-    async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
-        """See `Converter.convert`. Raises what `Breaker.admit` raises."""
-        async with guarded(self._breaker, limit_s=self._limit_s):
-            return await self._converter.convert(original, pages)
-
-
-class GuardedClassifier:
-    """`Classifier` of a remote provider."""
-
-    def __init__(self, classifier: Classifier, breaker: Breaker, *, limit_s: float | None = None) -> None:
-        self._classifier = classifier
-        self._breaker = breaker
-        self._limit_s = limit_s
-
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        """See `Classifier.classify`. Raises what `Breaker.admit` raises."""
-        async with guarded(self._breaker, limit_s=self._limit_s):
-            return await self._classifier.classify(document, original)
-
-
-class GuardedExtractor:
-    """`Extractor` of a remote provider."""
-
-    def __init__(self, extractor: Extractor, breaker: Breaker, *, limit_s: float | None = None) -> None:
-        self._extractor = extractor
-        self._breaker = breaker
-        self._limit_s = limit_s
-
-    async def extract(
-        self, document: Document, schema: Schema, original: Original | None = None
-    ) -> Extraction:
-        """See `Extractor.extract`. Raises what `Breaker.admit` raises."""
-        async with guarded(self._breaker, limit_s=self._limit_s):
-            return await self._extractor.extract(document, schema, original)

@@ -1,24 +1,32 @@
 """Stand-ins for tests and for trying out a pipeline: each gives what it was given."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from docmill.model.document import Document
 from docmill.model.result import Classification, Extraction, Schema, Verdict
 from docmill.model.steps_taken import StepTaken
-from docmill.ports import Original
+from docmill.ports import Original, Understood
 from docmill.schemas.filling import filled
 
 
 @dataclass(frozen=True, slots=True)
-class FakeClassifier:
-    """`Classifier` that always says the same."""
+class FakeUnderstander:
+    """`Understander` that always says the same, and reads no fields."""
 
     classification: Classification = field(default_factory=Classification)
 
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        """See `Classifier.classify`."""
-        del document, original
-        return self.classification
+    async def understand(
+        self,
+        document: Document,
+        original: Original | None = None,
+        *,
+        schemas: Mapping[str, Schema],
+        tags: Sequence[str] = (),
+    ) -> Understood:
+        """See `Understander.understand`."""
+        del document, original, schemas, tags
+        return Understood(self.classification)
 
 
 @dataclass(frozen=True, slots=True)

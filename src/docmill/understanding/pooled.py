@@ -3,65 +3,79 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from docmill.model.codec import loads
 from docmill.model.document import Box, Document, Usage
 from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema
 from docmill.model.steps_taken import StepTaken
-from docmill.ports import Extractor, Original
+from docmill.ports import Original, Understood
 from docmill.resilience.off_loop import RESULT_CHARACTERS, off_loop
 from docmill.schemas.filling import filled
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import portable, unpacked
 from docmill.workers.pool import Pool
 
+if TYPE_CHECKING:
+    from docmill.understanding.user_schemas.learned import Model
+
 LIMIT_S = 60.0
 
 
-class PooledClassifier:
-    """`Classifier` by what was learned and by rule, in a process of the pool."""
+class PooledUnderstanding:
+    """`Understander`, `Extractor` and `Corrector` in a process of the pool: each call is one visit to it.
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        """See `Classifier.classify`. Raises TimeLimitError, CrashedError, TooLargeError."""
-        del original
-        text = await self._pool.run(_classified, document, limit_s=LIMIT_S)
-        return Classification.model_validate_json(text)
-
-
-class PooledExtractor:
-    """`Extractor` by rule and by what was learned, in a process of the pool.
-
-    models: what was learned of the user's own schemas, by their names, as text; asked for each document, in
-    a thread, since it may look at files.
+    learned: of the user's own schemas, by their names, as text; asked for each document, in a thread, since
+    it may look at files. Every method raises TimeLimitError, CrashedError or TooLargeError.
     """
 
-    def __init__(self, pool: Pool, models: Mapping[str, str] | None = None) -> None:
+    def __init__(self, pool: Pool, learned: Mapping[str, str] | None = None) -> None:
         self._pool = pool
-        self._models = models or {}
+        self._learned = learned or {}
+
+    async def understand(
+        self,
+        document: Document,
+        original: Original | None = None,
+        *,
+        schemas: Mapping[str, Schema],
+        tags: Sequence[str] = (),
+    ) -> Understood:
+        """See `Understander.understand`."""
+        del original
+        every = {name: schemas.get(name, schemas["other"]) for name in (*REGISTRY, *schemas)}
+        own = {name: schema for name, schema in every.items() if schema is not REGISTRY.get(name)}
+        packed = {schema.name: await self._packed(schema) for schema in own.values()}
+        named = {document_type: schema.name for document_type, schema in own.items()}
+        text = await self._pool.run(_understood, document, named, packed, tuple(tags), limit_s=LIMIT_S)
+        return await off_loop(_checked, text, schemas, size=len(text) / RESULT_CHARACTERS)
 
     async def extract(
         self, document: Document, schema: Schema, original: Original | None = None
     ) -> Extraction:
-        """See `Extractor.extract`. Raises TimeLimitError, CrashedError, TooLargeError."""
+        """See `Extractor.extract`."""
         del original
-        text = await self._pool.run(
-            _extracted,
-            document,
-            portable(schema),
-            await _model_of(schema, self._models),
-            schema.learned,
-            limit_s=LIMIT_S,
-        )
+        packed = await self._packed(schema)
+        text = await self._pool.run(_extracted, document, packed, limit_s=LIMIT_S)
         return await off_loop(_extraction, text, schema, size=len(text) / RESULT_CHARACTERS)
+
+    async def correct(
+        self, document: Document, schema: Schema, read: Extraction, corrections: str
+    ) -> Extraction:
+        """See `Corrector.correct`."""
+        packed = await self._packed(schema)
+        text = await self._pool.run(
+            _corrected, document, packed, read.model_dump_json(), corrections, limit_s=LIMIT_S
+        )
+        found = await off_loop(_extraction, text, schema, size=len(text) / RESULT_CHARACTERS)
+        return found.model_copy(update={"model_error": read.model_error})
+
+    async def _packed(self, schema: Schema) -> "_Packed":
+        return portable(schema), await _model_of(schema, self._learned)
 
 
 class PooledLessons:
-    """Makes lessons of reviewed documents, in processes of the pool. models: as of `PooledExtractor`."""
+    """Makes lessons of reviewed documents, in processes of the pool. models: see `PooledUnderstanding`."""
 
     def __init__(self, pool: Pool, models: Mapping[str, str] | None = None) -> None:
         self._pool = pool
@@ -99,6 +113,17 @@ async def _model_of(schema: Schema, models: Mapping[str, str]) -> str | None:
 # The rules' vocabularies take a second to load, which only the processes that use them should spend.
 
 
+_Packed = tuple[str, str | None]
+"""A schema, and what was learned of it, as text."""
+
+
+def _checked(text: str, schemas: Mapping[str, Schema]) -> Understood:
+    content = json.loads(text)
+    classification = Classification.model_validate_json(content["classification"])
+    schema = schemas.get(classification.document_type) or schemas["other"]
+    return Understood(classification, _extraction(content["extraction"], schema))
+
+
 def _extraction(text: str, schema: Schema) -> Extraction:
     content = json.loads(text)
     return Extraction(
@@ -111,41 +136,52 @@ def _extraction(text: str, schema: Schema) -> Extraction:
     )
 
 
-def _classified(document: Document) -> str:
-    from docmill.understanding.einvoice.extractor import EInvoiceClassifier  # noqa: PLC0415
-    from docmill.understanding.types.classifier import LearnedClassifier  # noqa: PLC0415
+def _understood(
+    document: Document, named: Mapping[str, str], packed: Mapping[str, _Packed], tags: tuple[str, ...]
+) -> str:
+    from docmill.understanding.offline import Wanted, built_in, understand  # noqa: PLC0415
 
-    return asyncio.run(EInvoiceClassifier(LearnedClassifier()).classify(document)).model_dump_json()
+    def wanted(document_type: str) -> Wanted:
+        name = named.get(document_type)
+        return built_in(document_type) if name is None else Wanted(*_loaded(packed[name]))
+
+    classification, extraction = understand(document, wanted, tags)
+    return json.dumps(
+        {
+            "classification": classification.model_dump_json(),
+            "extraction": extraction.model_dump_json(),
+        }
+    )
 
 
-def _extracted(document: Document, packed: str, model: str | None, learned: str) -> str:
-    from docmill.sections.splitting import sections  # noqa: PLC0415
-    from docmill.understanding.corrections.extractor import TaughtExtractor  # noqa: PLC0415
-    from docmill.understanding.einvoice.extractor import EInvoiceExtractor  # noqa: PLC0415
-    from docmill.understanding.multi_document_check import OneDocumentExtractor  # noqa: PLC0415
+def _extracted(document: Document, packed: _Packed) -> str:
+    from docmill.understanding.offline import extract  # noqa: PLC0415
 
-    schema = replace(unpacked(packed), learned=learned)
-    extractor = OneDocumentExtractor(EInvoiceExtractor(TaughtExtractor(_untaught(schema, model))), sections)
-    return asyncio.run(extractor.extract(document, schema)).model_dump_json()
+    return extract(document, *_loaded(packed)).model_dump_json()
 
 
-def _untaught(schema: Schema, model: str | None) -> Extractor:
-    """Who reads by what no person of the tenant has said."""
-    from docmill.understanding.receipts.extractor import LearnedExtractor  # noqa: PLC0415
-    from docmill.understanding.user_schemas.extractor import OwnExtractor  # noqa: PLC0415
+def _corrected(document: Document, packed: _Packed, read: str, corrections: str) -> str:
+    from docmill.understanding.offline import correct  # noqa: PLC0415
+
+    schema, _ = _loaded(packed)
+    return correct(document, schema, _extraction(read, schema), corrections).model_dump_json()
+
+
+def _loaded(packed: _Packed) -> "tuple[Schema, Model | None]":
     from docmill.understanding.user_schemas.learned import loads as model_of  # noqa: PLC0415
 
-    if schema.name in REGISTRY and schema.fields is REGISTRY[schema.name].fields:
-        return LearnedExtractor()
-    return OwnExtractor(model_of(model) if model else None)
+    schema, model = packed
+    return unpacked(schema), model_of(model) if model else None
 
 
 def _lesson(transcription: bytes, packed: str, model: str | None, said: str) -> str:
     from docmill.understanding.corrections.from_reviews import Said, precedent  # noqa: PLC0415
+    from docmill.understanding.offline import read_pages  # noqa: PLC0415
 
-    schema, document, content = unpacked(packed), loads(transcription), json.loads(said)
+    (schema, learned), content = _loaded((packed, model)), json.loads(said)
+    document = loads(transcription)
     places = {path: (page, Box(*box)) for path, (page, box) in content["places"].items()}
-    read = asyncio.run(_untaught(schema, model).extract(document, schema))
+    read = read_pages(document, schema, learned)
     made = precedent(document, Said(content["name"], content["values"], places), read)
     return json.dumps(made.content())
 

@@ -24,7 +24,7 @@ from docmill.service.store.database import new_id
 from docmill.understanding.corrections.from_reviews import Said, precedent
 from docmill.understanding.corrections.precedents import loads
 from docmill.understanding.pooled import PooledLessons
-from docmill.understanding.receipts.extractor import LearnedExtractor
+from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.workers.pool import Pool
 from teaching import typed_page
 
@@ -51,7 +51,7 @@ class Maker:
         if self.error:
             raise self.error
         document = unpacked(transcription)
-        read = await LearnedExtractor().extract(document, schema)
+        read = extract_built_in(document, schema)
         places = {path: (page, Box(*box)) for path, (page, box) in said["places"].items()}
         made = precedent(document, Said(said["name"], said["values"], places), read)
         return json.loads(json.dumps(made.content()))

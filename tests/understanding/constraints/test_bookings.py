@@ -1,4 +1,3 @@
-import asyncio
 import datetime as dt
 from collections.abc import Callable
 from decimal import Decimal
@@ -10,7 +9,7 @@ from docmill.model.document import Document
 from docmill.model.result import Extraction, Verdict
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import BankStatement
-from docmill.understanding.constraints.extractor import RuleExtractor
+from docmill.understanding.constraints.extractor import extract_by_rules
 from docmill.understanding.gate import RuleGate
 
 Typeset = Callable[..., Document]
@@ -42,7 +41,7 @@ Datum     Buchungstext                                   Betrag
 
 
 def extracted(document: Document) -> Extraction:
-    return asyncio.run(RuleExtractor().extract(document, REGISTRY["bank_statement"]))
+    return extract_by_rules(document, REGISTRY["bank_statement"])
 
 
 def judged(document: Document) -> Verdict:

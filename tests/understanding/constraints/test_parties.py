@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import Callable
 from typing import cast
 
@@ -7,7 +6,7 @@ import pytest
 from docmill.model.document import Document
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
-from docmill.understanding.constraints.extractor import RuleExtractor
+from docmill.understanding.constraints.extractor import extract_by_rules
 
 Typeset = Callable[..., Document]
 
@@ -50,7 +49,7 @@ Zahlungsbedingungen: Der Rechnungsbetrag ist klein  03.10.2014
 
 
 def read(document: Document) -> Invoice:
-    return cast("Invoice", asyncio.run(RuleExtractor().extract(document, REGISTRY["invoice"])).data)
+    return cast("Invoice", extract_by_rules(document, REGISTRY["invoice"]).data)
 
 
 def test_the_mail_address_below_a_delivery_address_is_not_the_writers(typeset: Typeset) -> None:

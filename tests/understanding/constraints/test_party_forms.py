@@ -1,11 +1,10 @@
-import asyncio
 from collections.abc import Callable
 from typing import cast
 
 from docmill.model.document import Document
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, PurchaseOrder
-from docmill.understanding.constraints.extractor import RuleExtractor
+from docmill.understanding.constraints.extractor import extract_by_rules
 from docmill.understanding.constraints.party_forms import is_pair, is_salutation
 from docmill.understanding.gate import RuleGate
 
@@ -32,7 +31,7 @@ Rechnung gemäß Bestellung vom 01.03.2018
 
 
 def read(document: Document) -> Invoice:
-    return cast("Invoice", asyncio.run(RuleExtractor().extract(document, REGISTRY["invoice"])).data)
+    return cast("Invoice", extract_by_rules(document, REGISTRY["invoice"]).data)
 
 
 def test_the_parties_of_a_form_are_below_their_headings(typeset: Typeset) -> None:
@@ -55,7 +54,7 @@ def test_the_number_is_not_the_code_in_brackets(typeset: Typeset) -> None:
 def test_a_wrong_checksum_is_shown_and_doubted(typeset: Typeset) -> None:
     document = typeset(FORM)
 
-    extraction = asyncio.run(RuleExtractor().extract(document, REGISTRY["invoice"]))
+    extraction = extract_by_rules(document, REGISTRY["invoice"])
 
     assert cast("Invoice", extraction.data).seller.vat_id == "DE123456789"
     assert extraction.evidence["seller.vat_id"].confidence < 0.5
@@ -124,9 +123,7 @@ SHIP TO: Mill Depot                               SELLER: Grain Trade
 
 
 def test_a_form_may_begin_with_the_name_itself(typeset: Typeset) -> None:
-    order = cast(
-        "PurchaseOrder", asyncio.run(RuleExtractor().extract(typeset(ORDER), REGISTRY["purchase_order"])).data
-    )
+    order = cast("PurchaseOrder", extract_by_rules(typeset(ORDER), REGISTRY["purchase_order"]).data)
 
     assert order.number == "PO4711-C02"
     assert order.buyer.name == "Mill & Sons"

@@ -1,20 +1,18 @@
 """By what means a document says that it is or was paid."""
 
-import asyncio
-
 import pytest
 from tests.understanding.conftest import Typeset
 
 from docmill.model.document import Document
 from docmill.model.result import DocumentType, Evidence
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.constraints.extractor import RuleExtractor
+from docmill.understanding.constraints.extractor import extract_by_rules
 from docmill.understanding.einvoice.codelists import PAYMENT_MEANS
 from docmill.understanding.vocabulary import LANGUAGES
 
 
 def method(document: Document, document_type: DocumentType = "invoice") -> tuple[str | None, Evidence | None]:
-    extraction = asyncio.run(RuleExtractor().extract(document, REGISTRY[document_type]))
+    extraction = extract_by_rules(document, REGISTRY[document_type])
     return extraction.data.model_dump()["payment"]["method"], extraction.evidence.get("payment.method")
 
 
@@ -136,8 +134,6 @@ def test_every_code_of_the_vocabulary_is_one_that_e_invoices_may_have() -> None:
 
 
 def test_delivery_notes_have_no_payment(typeset: Typeset) -> None:
-    extraction = asyncio.run(
-        RuleExtractor().extract(typeset("Lieferschein 1\nZahlungsart: Bar"), REGISTRY["delivery_note"])
-    )
+    extraction = extract_by_rules(typeset("Lieferschein 1\nZahlungsart: Bar"), REGISTRY["delivery_note"])
 
     assert not [path for path in extraction.evidence if path.startswith("payment")]

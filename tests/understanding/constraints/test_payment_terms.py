@@ -1,19 +1,17 @@
 """The terms of payment that invoices and orders print."""
 
-import asyncio
-
 import pytest
 from tests.understanding.conftest import Typeset
 
 from docmill.model.document import Document
 from docmill.model.result import Extraction
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.constraints.extractor import RuleExtractor
+from docmill.understanding.constraints.extractor import extract_by_rules
 from docmill.understanding.gate import RuleGate
 
 
 def read(document: Document, document_type: str = "invoice") -> Extraction:
-    return asyncio.run(RuleExtractor().extract(document, REGISTRY[document_type]))
+    return extract_by_rules(document, REGISTRY[document_type])
 
 
 def terms(document: Document, document_type: str = "invoice") -> str | None:

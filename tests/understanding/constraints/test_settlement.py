@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import Callable
 from typing import cast
 
@@ -8,7 +7,7 @@ from docmill.model.document import Document
 from docmill.model.result import Extraction
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
-from docmill.understanding.constraints.extractor import RuleExtractor
+from docmill.understanding.constraints.extractor import extract_by_rules
 
 Typeset = Callable[..., Document]
 
@@ -28,7 +27,7 @@ Gesamtbetrag                              119,00 EUR
 
 def extracted(typeset: Typeset, more: str) -> Extraction:
     document = typeset(INVOICE.replace("{more}", more))
-    return asyncio.run(RuleExtractor().extract(document, REGISTRY["invoice"]))
+    return extract_by_rules(document, REGISTRY["invoice"])
 
 
 def read(typeset: Typeset, more: str) -> Invoice:

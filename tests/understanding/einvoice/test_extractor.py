@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -9,10 +8,9 @@ from pydantic import BaseModel
 from docmill.model.document import Document
 from docmill.model.result import Classification, Failure, Schema
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.constraints.extractor import STEP, RuleExtractor
-from docmill.understanding.einvoice.extractor import EInvoiceClassifier, EInvoiceExtractor
+from docmill.understanding.constraints.extractor import STEP
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.types.classifier import RuleClassifier
+from docmill.understanding.offline import built_in, extract, understand
 
 Sample = Callable[..., bytes]
 Carrying = Callable[..., Document]
@@ -41,15 +39,15 @@ OTHER_IBAN = "DE02120300000000202051"
 
 
 async def _mismatches(document: Document) -> list[Failure]:
-    extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
+    extraction = extract(document, INVOICE)
     return [failure for failure in extraction.failures if failure.check == "xml_mismatch"]
 
 
 async def test_the_xml_is_taken_and_each_value_found_on_the_page(sample: Sample, carrying: Carrying) -> None:
-    document = replace(carrying(PAGE, sample("cii")), tags_in_use=("Wood", "holz", "invoices"))
-    classification = await EInvoiceClassifier(RuleClassifier()).classify(document)
+    document = carrying(PAGE, sample("cii"))
+    classification = understand(document, built_in, ("Wood", "holz", "invoices")).classification
 
-    extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
+    extraction = extract(document, INVOICE)
 
     assert classification == Classification(
         document_type="invoice",
@@ -77,7 +75,7 @@ async def test_the_xml_is_taken_and_each_value_found_on_the_page(sample: Sample,
 async def test_a_credit_note_is_called_one(sample: Sample, carrying: Carrying) -> None:
     document = carrying(PAGE, sample("cii", (">380<", ">381<")))
 
-    classification = await EInvoiceClassifier(RuleClassifier()).classify(document)
+    classification = understand(document).classification
 
     assert classification.title == "Credit note R-2026-17, Beispiel Holz AG"
 
@@ -102,7 +100,7 @@ async def test_orders_and_delivery_notes_are_called_by_their_names(
 ) -> None:
     document = carrying("<xml>", sample(name), bare=True)
 
-    classification = await EInvoiceClassifier(RuleClassifier()).classify(document)
+    classification = understand(document).classification
 
     assert (classification.title, classification.summary) == (title, summary)
 
@@ -118,7 +116,7 @@ async def test_a_document_that_says_hardly_anything_still_has_a_title(
         ("Muster Bau GmbH", ""),
     )
 
-    classification = await EInvoiceClassifier(RuleClassifier()).classify(carrying("<xml>", nameless))
+    classification = understand(carrying("<xml>", nameless)).classification
 
     assert (classification.title, classification.summary) == ("Delivery note", "Delivery note.")
 
@@ -126,7 +124,7 @@ async def test_a_document_that_says_hardly_anything_still_has_a_title(
 async def test_bare_xml_has_no_page_to_be_compared_with(sample: Sample, carrying: Carrying) -> None:
     document = carrying("<Invoice> 1 </Invoice>", sample("ubl"), bare=True)
 
-    extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
+    extraction = extract(document, INVOICE)
 
     assert extraction.reason == "EN 16931, UBL invoice XML"
     assert {found.match for found in extraction.evidence.values()} == {"embedded"}
@@ -136,8 +134,8 @@ async def test_bare_xml_has_no_page_to_be_compared_with(sample: Sample, carrying
 async def test_without_xml_the_other_is_asked(carrying: Carrying) -> None:
     document = carrying(PAGE)
 
-    classification = await EInvoiceClassifier(RuleClassifier()).classify(document)
-    extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
+    classification = understand(document).classification
+    extraction = extract(document, INVOICE)
 
     assert classification.document_type == "invoice"
     assert extraction.steps == (STEP,)
@@ -146,7 +144,7 @@ async def test_without_xml_the_other_is_asked(carrying: Carrying) -> None:
 async def test_unreadable_xml_is_said_to_be_so_and_the_page_read(carrying: Carrying) -> None:
     document = carrying(PAGE, b"<broken")
 
-    extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
+    extraction = extract(document, INVOICE)
 
     assert extraction.steps == (STEP,)
     assert [failure.check for failure in RuleGate().judge(document, extraction, INVOICE).failures] == [
@@ -157,7 +155,7 @@ async def test_unreadable_xml_is_said_to_be_so_and_the_page_read(carrying: Carry
 async def test_of_two_the_one_that_can_be_read_is_taken(sample: Sample, carrying: Carrying) -> None:
     document = carrying(PAGE, b"<broken", sample("cii"))
 
-    extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
+    extraction = extract(document, INVOICE)
 
     assert extraction.reason.startswith("embedded")
     assert [failure.check for failure in extraction.failures] == ["xml_unreadable"]
@@ -166,7 +164,7 @@ async def test_of_two_the_one_that_can_be_read_is_taken(sample: Sample, carrying
 async def test_xml_of_another_type_than_is_wanted_is_left(sample: Sample, carrying: Carrying) -> None:
     document = carrying(PAGE, sample("order-x"))
 
-    extraction = await EInvoiceExtractor(RuleExtractor()).extract(document, INVOICE)
+    extraction = extract(document, INVOICE)
 
     assert extraction.steps == (STEP,)
 
@@ -244,7 +242,7 @@ async def test_a_misread_name_is_no_other_name(sample: Sample, carrying: Carryin
 
 
 async def test_amounts_are_exact(sample: Sample, carrying: Carrying) -> None:
-    extraction = await EInvoiceExtractor(RuleExtractor()).extract(carrying(PAGE, sample("cii")), INVOICE)
+    extraction = extract(carrying(PAGE, sample("cii")), INVOICE)
 
     assert extraction.data.model_dump()["gross_total"] == Decimal("107.10")
 
@@ -253,11 +251,9 @@ async def test_a_schema_of_the_users_own_is_the_others_matter(sample: Sample, ca
     class Mine(BaseModel):
         number: str | None = None
 
-    extraction = await EInvoiceExtractor(RuleExtractor()).extract(
-        carrying(PAGE, sample("cii")), Schema("invoice", Mine)
-    )
+    extraction = extract(carrying(PAGE, sample("cii")), Schema("invoice", Mine))
 
-    assert extraction.steps == (STEP,)
+    assert [step.by for step in extraction.steps] == ["labels and layout"]
 
 
 async def test_a_date_of_issue_that_the_page_does_not_show_is_told(
@@ -314,8 +310,8 @@ async def test_two_that_do_not_say_the_same_are_told(sample: Sample, carrying: C
     other = first.replace(b"R-2026-17", b"OTHER-9")
     assert other != first
 
-    same = await EInvoiceExtractor(RuleExtractor()).extract(carrying(PAGE, first, first), INVOICE)
-    told = await EInvoiceExtractor(RuleExtractor()).extract(carrying(PAGE, first, other), INVOICE)
+    same = extract(carrying(PAGE, first, first), INVOICE)
+    told = extract(carrying(PAGE, first, other), INVOICE)
 
     assert "xml_contradicts" not in [failure.check for failure in same.failures]
     (failure,) = [failure for failure in told.failures if failure.check == "xml_contradicts"]

@@ -6,7 +6,7 @@ import pytest
 
 from docmill.model.document import Document, Page, Words
 from docmill.model.result import Classification
-from docmill.understanding.types.classifier import SURE, LearnedClassifier
+from docmill.understanding.types.classifier import SURE, classify
 from docmill.understanding.types.model import Kinds, shipped
 
 Typeset = Callable[..., Document]
@@ -88,7 +88,7 @@ Change                   0.80
 async def test_a_papers_type_is_told_and_that_it_is_of_none(
     typeset: Typeset, text: str, kind: str, title: str | None
 ) -> None:
-    found = await LearnedClassifier().classify(typeset(text))
+    found = classify(typeset(text))
 
     assert (found.document_type, found.title) == (kind, title)
     assert found.confidence > 0.5
@@ -97,7 +97,7 @@ async def test_a_papers_type_is_told_and_that_it_is_of_none(
 async def test_a_type_that_is_not_likely_is_left_to_a_person(typeset: Typeset) -> None:
     unsure = Kinds(shipped().trees, warmth=1000.0)
 
-    found = await LearnedClassifier(unsure).classify(typeset(SLIP))
+    found = classify(typeset(SLIP), model=unsure)
 
     assert (found.document_type, found.title, found.summary) == ("other", None, None)
 
@@ -114,7 +114,7 @@ async def test_a_type_that_is_not_likely_is_left_to_a_person(typeset: Typeset) -
 async def test_nobody_is_sure_of_what_cannot_be_read(
     text: str, make_document: Callable[..., Document]
 ) -> None:
-    found = await LearnedClassifier().classify(make_document(text))
+    found = classify(make_document(text))
 
     assert found.title is None
     assert found.confidence < SURE
@@ -127,7 +127,7 @@ async def test_a_picture_without_words_is_surely_of_no_type_if_it_could_be_read(
 ) -> None:
     page = Page(1, 100, 100, Words.none(), "ocr" if source == "ocr" else "none", 0)
 
-    found = await LearnedClassifier().classify(Document("0" * 64, "image/png", [page]))
+    found = classify(Document("0" * 64, "image/png", [page]))
 
     assert found == Classification(confidence=confidence)
 
@@ -140,20 +140,20 @@ async def test_large_print_at_the_top_is_a_title(typeset: Typeset) -> None:
     boxes[words.lines == 1, 1:4:2] += [0.02, 0.04]
     large = replace(document.pages[0], words=replace(words, boxes=boxes))
 
-    found = await LearnedClassifier().classify(replace(document, pages=[large]))
+    found = classify(replace(document, pages=[large]))
 
     assert found.title == "Annual report of the harbour"
 
 
 async def test_a_receipt_of_two_pages_and_a_page_of_large_print_alone_are_named(typeset: Typeset) -> None:
-    slip = await LearnedClassifier().classify(typeset(f"{SLIP}\f{SLIP}"))
+    slip = classify(typeset(f"{SLIP}\f{SLIP}"))
     page = typeset("The sea\nand the harbour\n\n\n" + "\n" * 14 + "a\n" * 12).pages[0]
     boxes = page.words.boxes.copy()
     boxes[page.words.lines < 2, 3] += 0.02
     large = replace(page, words=replace(page.words, boxes=boxes))
 
     assert slip.document_type == "receipt"
-    found = await LearnedClassifier().classify(Document("0" * 64, "application/pdf", [large]))
+    found = classify(Document("0" * 64, "application/pdf", [large]))
     assert found.title == "The sea and the harbour"
 
 
@@ -168,11 +168,9 @@ Dear all, the fair is on 3 June 2027.
 
 
 async def test_a_mail_has_its_subject_its_day_and_the_tags_it_speaks_of(typeset: Typeset) -> None:
-    mail = replace(
-        typeset(MAIL), media_type="message/rfc822", tags_in_use=("Harbor", "Fairs", "harbour club")
-    )
+    mail = replace(typeset(MAIL), media_type="message/rfc822")
 
-    found = await LearnedClassifier().classify(mail)
+    found = classify(mail, ("Harbor", "Fairs", "harbour club"))
 
     assert found.title == "Summer fair of the harbour clubs"
     assert found.document_date == dt.date(2026, 10, 14)
@@ -180,10 +178,8 @@ async def test_a_mail_has_its_subject_its_day_and_the_tags_it_speaks_of(typeset:
 
 
 async def test_tags_are_counterparty_type_and_year_spelt_as_they_are_in_use(typeset: Typeset) -> None:
-    fresh = await LearnedClassifier().classify(typeset(SLIP))
-    used = await LearnedClassifier().classify(
-        replace(typeset(SLIP), tags_in_use=("Receipts", "Café Marlène", "Rent"))
-    )
+    fresh = classify(typeset(SLIP))
+    used = classify(typeset(SLIP), ("Receipts", "Café Marlène", "Rent"))
 
     assert fresh.tags == ("CAFE MARLENE", "Receipt", "2026")
     assert used.tags == ("Café Marlène", "Receipts", "2026")
@@ -192,5 +188,5 @@ async def test_tags_are_counterparty_type_and_year_spelt_as_they_are_in_use(type
 async def test_of_several_days_at_the_top_of_a_paper_of_no_type_none_is_its_own(typeset: Typeset) -> None:
     two = LETTER.replace("Dear", "1 June 2026\n\nDear")
 
-    assert (await LearnedClassifier().classify(typeset(LETTER))).document_date == dt.date(2026, 5, 12)
-    assert (await LearnedClassifier().classify(typeset(two))).document_date is None
+    assert classify(typeset(LETTER)).document_date == dt.date(2026, 5, 12)
+    assert classify(typeset(two)).document_date is None

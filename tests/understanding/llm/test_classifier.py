@@ -2,7 +2,7 @@
 
 import asyncio
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +16,8 @@ from docmill.model.document import Document, Usage
 from docmill.model.result import Classification
 from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
 from docmill.ports import Original, PageJournal, Ref
-from docmill.testing.understanding import FakeClassifier, FakeExtractor, FakeGate
+from docmill.schemas.registry import REGISTRY
+from docmill.testing.understanding import FakeExtractor, FakeGate, FakeUnderstander
 from docmill.understanding.llm.asking import Asker
 from docmill.understanding.llm.classifier import LlmClassifier
 from docmill.understanding.router import GateRouter
@@ -47,14 +48,21 @@ def document(typeset: Typeset) -> Document:
     return typeset("Harbour Ltd\nInvoice R-1")
 
 
+async def classified(
+    classifier: LlmClassifier, document: Document, tags: Sequence[str] = ()
+) -> Classification:
+    return (await classifier.understand(document, schemas=REGISTRY, tags=tags)).classification
+
+
 async def test_a_model_says_what_a_document_is_with_the_tags_that_are_in_use_first(
     server: Server, asker_of: AskerOf, document: Document
 ) -> None:
     server.replies = [spoken("openai", ANSWER)]
     asker = asker_of(price=Price(Decimal(3), Decimal(10)))
 
-    used = replace(document, tags_in_use=("Paper", "Rent", 'Taxes"'))
-    found = await LlmClassifier(asker, FakeClassifier(RULES)).classify(used)
+    found = await classified(
+        LlmClassifier(asker, FakeUnderstander(RULES)), document, tags=("Paper", "Rent", 'Taxes"')
+    )
 
     assert found == Classification(
         document_type="invoice",
@@ -83,7 +91,7 @@ async def test_what_is_of_no_use_in_an_answer_is_replaced_by_the_rules(
     }
     server.replies = [spoken("openai", bad)]
 
-    found = await LlmClassifier(asker_of(), FakeClassifier(RULES)).classify(document)
+    found = await classified(LlmClassifier(asker_of(), FakeUnderstander(RULES)), document)
 
     assert found.model_copy(update={"usage": Usage(), "confidence": 0.7}) == RULES
 
@@ -94,7 +102,9 @@ async def test_a_date_in_another_form_or_with_day_and_month_exchanged_is_repaire
 ) -> None:
     server.replies = [spoken("openai", {**ANSWER, "document_date": day})]
 
-    found = await LlmClassifier(asker_of(), FakeClassifier(RULES)).classify(typeset("Hamburg, 05.03.2024"))
+    found = await classified(
+        LlmClassifier(asker_of(), FakeUnderstander(RULES)), typeset("Hamburg, 05.03.2024")
+    )
 
     assert found.document_date == dt.date(2024, 3, 5)
 
@@ -104,8 +114,8 @@ async def test_a_type_that_the_rules_do_not_see_is_less_sure(
 ) -> None:
     server.replies = [spoken("openai", {**ANSWER, "document_type": "ad_buy"})]
 
-    found = await LlmClassifier(asker_of(), FakeClassifier(RULES), types=("invoice", "ad_buy")).classify(
-        document
+    found = await classified(
+        LlmClassifier(asker_of(), FakeUnderstander(RULES), types=("invoice", "ad_buy")), document
     )
 
     assert (found.document_type, found.confidence) == ("ad_buy", 0.6)
@@ -130,7 +140,7 @@ async def test_a_model_that_fails_leaves_the_answer_of_the_rules_and_says_why(
 ) -> None:
     server.replies = [reply]
 
-    found = await LlmClassifier(asker_of(), FakeClassifier(RULES)).classify(document)
+    found = await classified(LlmClassifier(asker_of(), FakeUnderstander(RULES)), document)
 
     assert found.model_copy(update={"usage": Usage(), "model_error": None}) == RULES
     assert found.model_error is not None
@@ -143,7 +153,7 @@ async def test_what_a_person_must_mend_is_not_passed_over(
 ) -> None:
     server.replies = [Reply({"error": {"message": "x"}}, 401)]
 
-    found = await LlmClassifier(asker_of(), FakeClassifier(RULES)).classify(document)
+    found = await classified(LlmClassifier(asker_of(), FakeUnderstander(RULES)), document)
 
     assert found.model_copy(update={"model_error": None}) == RULES
     assert isinstance(found.model_error, UnauthorizedError)
@@ -154,7 +164,7 @@ async def test_a_model_that_says_nothing_is_given_up_in_time(
 ) -> None:
     server.silent = True
 
-    found = await LlmClassifier(asker_of(), FakeClassifier(RULES), limit_s=0.05).classify(document)
+    found = await classified(LlmClassifier(asker_of(), FakeUnderstander(RULES), limit_s=0.05), document)
 
     assert found.model_copy(update={"model_error": None}) == RULES
     assert isinstance(found.model_error, TimeLimitError)
@@ -172,7 +182,7 @@ async def test_a_model_that_would_outlast_the_step_is_given_up_before_and_the_ti
 
     steps = Steps(
         converter=Converting(),
-        classifier=LlmClassifier(asker_of(), FakeClassifier(RULES), limit_s=600),
+        understander=LlmClassifier(asker_of(), FakeUnderstander(RULES), limit_s=600),
         extractor=FakeExtractor(),
         router=GateRouter(FakeGate()),
         limits=TimeLimits(classify_s=0.2),
@@ -183,7 +193,8 @@ async def test_a_model_that_would_outlast_the_step_is_given_up_before_and_the_ti
     result = await process(Ref("a.pdf", "a.pdf"), steps, io)
 
     assert server.asked.is_set()
-    assert result.classification.model_copy(update={"model_error": None}) == RULES
+    by_fields = RULES.model_copy(update={"summary": None})  # there are none
+    assert result.classification.model_copy(update={"model_error": None}) == by_fields
     assert result.extraction is not None
     assert "no model said what it is: it failed (timeout): the model 'gpt-4o' took too long" in (
         result.extraction.reason
@@ -192,7 +203,7 @@ async def test_a_model_that_would_outlast_the_step_is_given_up_before_and_the_ti
 
 async def test_who_cancels_is_heard(server: Server, asker_of: AskerOf, document: Document) -> None:
     server.silent = True
-    asking = asyncio.create_task(LlmClassifier(asker_of(), FakeClassifier(RULES)).classify(document))
+    asking = asyncio.create_task(classified(LlmClassifier(asker_of(), FakeUnderstander(RULES)), document))
     await server.asked.wait()
 
     asking.cancel()
@@ -207,7 +218,7 @@ async def test_what_a_failed_question_has_cost_counts(
     server.replies = [spoken("openai", "no JSON")]
     asker = asker_of(price=Price(Decimal(3), Decimal(10)))
 
-    found = await LlmClassifier(asker, FakeClassifier(RULES)).classify(document)
+    found = await classified(LlmClassifier(asker, FakeUnderstander(RULES)), document)
 
     assert found.usage.cost == Decimal("0.008")
 
@@ -215,10 +226,10 @@ async def test_what_a_failed_question_has_cost_counts(
 async def test_nothing_is_asked_about_nothing_or_beyond_the_budget(
     server: Server, asker_of: AskerOf, document: Document
 ) -> None:
-    classifier = LlmClassifier(asker_of(), FakeClassifier(RULES), budget=Decimal(1))
+    classifier = LlmClassifier(asker_of(), FakeUnderstander(RULES), budget=Decimal(1))
 
-    assert await classifier.classify(replace(document, pages=())) == RULES
-    assert await classifier.classify(replace(document, usage=Usage(cost=Decimal(1)))) == RULES
+    assert await classified(classifier, replace(document, pages=())) == RULES
+    assert await classified(classifier, replace(document, usage=Usage(cost=Decimal(1)))) == RULES
     assert not server.requests
 
 

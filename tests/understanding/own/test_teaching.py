@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ from docmill.model.document import Document
 from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.corrections.fitting import corrected, held_out, hit, learned
 from docmill.understanding.corrections.logistic import fitted
-from docmill.understanding.user_schemas.extractor import OwnExtractor
+from docmill.understanding.user_schemas.extractor import extract_user_schema
 from docmill.understanding.user_schemas.learned import Lesson, Model, Taught, Weights, dumps, loads
 
 Typeset = Callable[..., Document]
@@ -32,7 +31,7 @@ Please bring this paper along when collecting your bicycle
 
 
 def read(document: Document, model: Model | None = None) -> Any:  # noqa: ANN401 - of the schema's model
-    extraction = asyncio.run(OwnExtractor(model).extract(document, WANTED))
+    extraction = extract_user_schema(document, WANTED, model)
     return extraction.data.model_dump()["job_number"]
 
 

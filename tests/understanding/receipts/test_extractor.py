@@ -10,7 +10,7 @@ from docmill.model.paths import leaves
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, Receipt
 from docmill.understanding.corrections.memory import Memory, identifiers
-from docmill.understanding.receipts.extractor import LearnedExtractor
+from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.understanding.receipts.model import FILE, shipped
 
 Typeset = Callable[..., Document]
@@ -67,7 +67,7 @@ enthaltene MwSt 19%          1,68 EUR
 
 
 async def receipt(document: Document, memory: Memory | None = None) -> Receipt:
-    extraction = await LearnedExtractor(memory=memory).extract(document, REGISTRY["receipt"])
+    extraction = extract_built_in(document, REGISTRY["receipt"], memory=memory)
     data = extraction.data
     assert isinstance(data, Receipt)
     assert set(dict(leaves(data))) == set(extraction.evidence)
@@ -131,7 +131,7 @@ async def test_nothing_remembered_is_put_where_nothing_was_read(typeset: Typeset
 
 
 async def test_other_kinds_are_read_by_rule(typeset: Typeset) -> None:
-    extraction = await LearnedExtractor().extract(typeset(GERMAN), REGISTRY["invoice"])
+    extraction = extract_built_in(typeset(GERMAN), REGISTRY["invoice"])
 
     assert isinstance(extraction.data, Invoice)
     assert extraction.reason.startswith("rules")

@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, cast
@@ -9,7 +8,7 @@ from docmill.model.document import Document
 from docmill.model.result import Extraction
 from docmill.schemas.fields import Line
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.constraints.extractor import RuleExtractor
+from docmill.understanding.constraints.extractor import extract_by_rules
 from docmill.understanding.gate import RuleGate
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ Pos  Bezeichnung                        Menge Einheit    E-Preis     Gesamt  MwS
 
 
 def extracted(document: Document, kind: str = "invoice") -> Extraction:
-    return asyncio.run(RuleExtractor().extract(document, REGISTRY[kind]))
+    return extract_by_rules(document, REGISTRY[kind])
 
 
 def lines_of(document: Document, kind: str = "invoice") -> tuple[Line, ...]:

@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, cast
@@ -6,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 from docmill.model.document import Document
 from docmill.schemas.fields import Line
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.receipts.extractor import LearnedExtractor
+from docmill.understanding.receipts.extractor import extract_built_in
 
 if TYPE_CHECKING:
     from docmill.schemas.types import Receipt
@@ -15,7 +14,7 @@ Typeset = Callable[..., Document]
 
 
 def lines_of(document: Document, kind: str = "receipt") -> tuple[Line, ...]:
-    extraction = asyncio.run(LearnedExtractor().extract(document, REGISTRY[kind]))
+    extraction = extract_built_in(document, REGISTRY[kind])
     return cast("Receipt", extraction.data).lines
 
 

@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
@@ -9,7 +8,7 @@ import pytest
 from docmill.model.document import Document
 from docmill.model.result import Extraction, Schema
 from docmill.schemas.user_schemas import schema_of
-from docmill.understanding.user_schemas.extractor import OwnExtractor
+from docmill.understanding.user_schemas.extractor import extract_user_schema
 
 Typeset = Callable[..., Document]
 
@@ -42,7 +41,7 @@ def schema(critical: tuple[str, ...] = (), **members: Any) -> Schema:  # noqa: A
 
 
 def read(document: Document, wanted: Schema) -> tuple[dict[str, Any], Extraction]:
-    extraction = asyncio.run(OwnExtractor().extract(document, wanted))
+    extraction = extract_user_schema(document, wanted)
     return extraction.data.model_dump(), extraction
 
 

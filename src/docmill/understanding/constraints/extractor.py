@@ -3,7 +3,6 @@
 from docmill.model.document import Document
 from docmill.model.result import DocumentType, Extraction, Schema, known_type
 from docmill.model.steps_taken import StepTaken
-from docmill.ports import Original
 from docmill.schemas.filling import filled
 from docmill.understanding.constraints.bookings import bookings
 from docmill.understanding.constraints.parties import parties
@@ -26,21 +25,15 @@ _PAID: frozenset[DocumentType] = frozenset({"invoice", "purchase_order", "receip
 STEP = StepTaken(kind="read", by="rules", note="no embedded data", without_model="no model needed")
 
 
-class RuleExtractor:
-    """`Extractor` by rule: offline, the same answer every time."""
-
-    async def extract(
-        self, document: Document, schema: Schema, original: Original | None = None
-    ) -> Extraction:
-        """See `Extractor.extract`. Raises nothing."""
-        del original
-        kind = known_type(schema.name)
-        if kind == "other" or not document.pages:
-            return Extraction(
-                document_type=schema.name, data=filled(schema.fields, {}), evidence={}, steps=(STEP,)
-            )
-        candidates = candidates_of(document)
-        return extraction(schema, every_finding(candidates, kind), candidates.layout, step=STEP)
+def extract_by_rules(document: Document, schema: Schema) -> Extraction:
+    """The fields of a built-in type by rule: offline, the same answer every time."""
+    kind = known_type(schema.name)
+    if kind == "other" or not document.pages:
+        return Extraction(
+            document_type=schema.name, data=filled(schema.fields, {}), evidence={}, steps=(STEP,)
+        )
+    candidates = candidates_of(document)
+    return extraction(schema, every_finding(candidates, kind), candidates.layout, step=STEP)
 
 
 @once

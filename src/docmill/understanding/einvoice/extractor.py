@@ -1,11 +1,12 @@
-"""`Extractor` and `Classifier` for documents that bring their data along."""
+"""What a document is and says by the XML it carries."""
+
+from collections.abc import Sequence
 
 from docmill.model.document import Document
 from docmill.model.paths import leaves
-from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema
+from docmill.model.result import Classification, Evidence, Extraction, Failure
 from docmill.model.steps_taken import StepTaken
-from docmill.ports import Classifier, Extractor, Original
-from docmill.understanding.einvoice.carried import carried, is_bare
+from docmill.understanding.einvoice.carried import is_bare
 from docmill.understanding.einvoice.crosscheck import mismatches
 from docmill.understanding.einvoice.places import EMBEDDED, Places
 from docmill.understanding.einvoice.printed import Printed
@@ -15,42 +16,6 @@ from docmill.understanding.types.tags import chosen, said
 _CREDIT_NOTES = frozenset({"81", "83", "261", "262", "296", "308", "381", "396", "420", "458", "532"})
 """UNTDID 1001, those of EN 16931's credit notes."""
 _TITLES = {"invoice": "Invoice", "purchase_order": "Purchase order", "delivery_note": "Delivery note"}
-
-
-class EInvoiceExtractor:
-    """`Extractor` that takes the XML a document carries, and asks another where there is none it can read.
-
-    The other is asked for a schema of the user's own, too: the XML has the fields of ours.
-    """
-
-    def __init__(self, otherwise: Extractor) -> None:
-        self._otherwise = otherwise
-
-    async def extract(
-        self, document: Document, schema: Schema, original: Original | None = None
-    ) -> Extraction:
-        """See `Extractor.extract`. Raises what the other raises."""
-        found = carried(document)
-        invoice = found.invoice
-        if invoice is not None and schema.fields is type(invoice.data):
-            return _with(extraction(document, invoice), found.failures)
-        return _with(await self._otherwise.extract(document, schema, original), found.failures)
-
-
-class EInvoiceClassifier:
-    """`Classifier` that takes the word of the XML a document carries, and asks another if there is none."""
-
-    def __init__(self, otherwise: Classifier) -> None:
-        self._otherwise = otherwise
-
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        """See `Classifier.classify`. Raises what the other raises."""
-        invoice = carried(document).invoice
-        return (
-            classification(document, invoice)
-            if invoice
-            else await self._otherwise.classify(document, original)
-        )
 
 
 def extraction(document: Document, invoice: EInvoice) -> Extraction:
@@ -72,7 +37,7 @@ def extraction(document: Document, invoice: EInvoice) -> Extraction:
     )
 
 
-def classification(document: Document, invoice: EInvoice) -> Classification:
+def classification(document: Document, invoice: EInvoice, tags_in_use: Sequence[str] = ()) -> Classification:
     """What the XML says that the document is."""
     terms = invoice.terms
     document_type = invoice.kind.document_type
@@ -87,17 +52,12 @@ def classification(document: Document, invoice: EInvoice) -> Classification:
     summary += [f"of {issued}"] if issued else []
     summary += [f"over {total} {terms.text('BT-5') or ''}".rstrip()] if total is not None else []
     title = ", ".join(filter(None, (called, party)))
-    used = document.tags_in_use
     return Classification(
         document_type=document_type,
         title=title,
         summary=" ".join(summary).rstrip(".") + ".",
         document_date=issued,
-        tags=chosen([*said([title], used), party, name, str(issued.year) if issued else None], used),
+        tags=chosen([*said([title], tags_in_use), party, name, issued and str(issued.year)], tags_in_use),
         language=document.language,
         confidence=1.0,
     )
-
-
-def _with(extraction: Extraction, failures: tuple[Failure, ...]) -> Extraction:
-    return extraction.model_copy(update={"failures": (*extraction.failures, *failures)})

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from docmill.errors import DocmillError, DocumentError, SetupError, TimeLimitError, TransientError
 from docmill.model.document import Document
-from docmill.model.result import DOCUMENT_TYPES, Classification
-from docmill.ports import Classifier, Original
+from docmill.model.result import DOCUMENT_TYPES, Classification, Schema
+from docmill.ports import Original, Understander, Understood
 from docmill.resilience.time_limits import inner_limit
 from docmill.understanding.llm.asking import Asker, Question
 from docmill.understanding.llm.meter import Meter
@@ -40,7 +40,7 @@ _LANGUAGE = re.compile(r"[a-z]{2}")
 
 
 class LlmClassifier:
-    """`Classifier` by a language model.
+    """`Understander` that asks a language model for the type.
 
     otherwise: asked first, for what the model is compared with and falls back on. types: the names that
     documents can have. limit_s: after it the model is given up, always before those of step and document.
@@ -49,7 +49,7 @@ class LlmClassifier:
     def __init__(
         self,
         asker: Asker,
-        otherwise: Classifier,
+        otherwise: Understander,
         *,
         types: Sequence[str] = DOCUMENT_TYPES,
         pictures: Pictures | None = None,
@@ -63,36 +63,53 @@ class LlmClassifier:
         self._budget = budget
         self._limit_s = limit_s
 
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        """See `Classifier.classify`. A model that fails leaves the answer of the other, with its error."""
-        known = await self._otherwise.classify(document, original)
+    async def understand(
+        self,
+        document: Document,
+        original: Original | None = None,
+        *,
+        schemas: Mapping[str, Schema],
+        tags: Sequence[str] = (),
+    ) -> Understood:
+        """See `Understander.understand`. A model that fails leaves the answer of the other, with its error.
+
+        The fields are those that the other has read, by the schema of the type that it found.
+        """
+        known, extraction = await self._otherwise.understand(document, original, schemas=schemas, tags=tags)
         meter = Meter(self._budget, document.usage)
         found = known
         error: DocmillError | None = None
         try:
             async with inner_limit(self._limit_s):
-                found = await self._asked(document, original, known, meter=meter)
+                found = await self._asked(document, original, known, tags, meter=meter)
         except TimeoutError:
             error = TimeLimitError(f"the model {self._asker.name!r} took too long")
         except (TransientError, DocumentError, SetupError) as failure:
             error = failure
         if error is not None:
             log.warning("a model did not classify", extra={"code": error.code, "model": self._asker.name})
-        return found.model_copy(update={"usage": known.usage.plus(meter.usage), "model_error": error})
+        usage = known.usage.plus(meter.usage)
+        return Understood(found.model_copy(update={"usage": usage, "model_error": error}), extraction)
 
     async def _asked(
-        self, document: Document, original: Original | None, known: Classification, *, meter: Meter
+        self,
+        document: Document,
+        original: Original | None,
+        known: Classification,
+        tags: Sequence[str],
+        *,
+        meter: Meter,
     ) -> Classification:
         parts = windows(document, CHARACTERS)[:1]
         if not parts or meter.is_spent:
             return known
         pictures = await pictured(document, parts[0].pages[:1], self._pictures, original=original)
-        content = [_offered(document.tags_in_use), fenced(parts[0].text), *pictures]
+        content = [_offered(tags), fenced(parts[0].text), *pictures]
         answer = await self._asker.ask(Question(INSTRUCTIONS, content, _form(self._types)), meter)
-        return self._repaired(answer, known, document)
+        return self._repaired(answer, known, document, tags)
 
     def _repaired(
-        self, answer: Mapping[str, Any], known: Classification, document: Document
+        self, answer: Mapping[str, Any], known: Classification, document: Document, tags: Sequence[str]
     ) -> Classification:
         """The answer with what is of no use in it replaced by what the other found."""
         kind = answer.get("document_type")
@@ -103,7 +120,7 @@ class LlmClassifier:
             title=one_line(answer.get("title"), LONGEST_TITLE) or known.title,
             summary=one_line(answer.get("summary"), LONGEST_SUMMARY) or known.summary,
             document_date=_date(answer.get("document_date"), document) or known.document_date,
-            tags=chosen(_listed(answer.get("tags")), document.tags_in_use) or known.tags,
+            tags=chosen(_listed(answer.get("tags")), tags) or known.tags,
             language=(
                 language
                 if isinstance(language, str) and _LANGUAGE.fullmatch(language)

@@ -5,8 +5,7 @@ from decimal import Decimal
 from docmill.model.document import Document
 from docmill.model.result import Extraction, Schema
 from docmill.model.steps_taken import StepTaken
-from docmill.ports import Original
-from docmill.understanding.constraints.extractor import RuleExtractor, listed_findings, ruled_findings
+from docmill.understanding.constraints.extractor import extract_by_rules, listed_findings, ruled_findings
 from docmill.understanding.constraints.totals import totals
 from docmill.understanding.corrections.memory import Memory
 from docmill.understanding.corrections.recall import with_memory
@@ -26,24 +25,16 @@ _PARTS = ("net_total", "tax_total", "amount_due")
 """What was chosen to go with the rules' total, and is chosen anew where that is another."""
 
 
-class LearnedExtractor:
-    """`Extractor`: seller, date and total of receipts as learned; other fields and kinds by rule."""
-
-    def __init__(self, model: Model | None = None, memory: Memory | None = None) -> None:
-        self._model = model
-        self._memory = memory
-        self._rules = RuleExtractor()
-
-    async def extract(
-        self, document: Document, schema: Schema, original: Original | None = None
-    ) -> Extraction:
-        """See `Extractor.extract`. Raises nothing."""
-        if schema.name != "receipt" or not document.pages:
-            return await self._rules.extract(document, schema, original)
-        candidates = candidates_of(document)
-        read = learned_findings(candidates, self._model) if self._model else shipped_findings(candidates)
-        found = extraction(schema, read, candidates.layout, step=STEP)
-        return with_memory(document, schema, found, self._memory) if self._memory else found
+def extract_built_in(
+    document: Document, schema: Schema, model: Model | None = None, memory: Memory | None = None
+) -> Extraction:
+    """The fields of a built-in type: seller, date and total of receipts as learned, all others by rule."""
+    if schema.name != "receipt" or not document.pages:
+        return extract_by_rules(document, schema)
+    candidates = candidates_of(document)
+    read = learned_findings(candidates, model) if model else shipped_findings(candidates)
+    found = extraction(schema, read, candidates.layout, step=STEP)
+    return with_memory(document, schema, found, memory) if memory else found
 
 
 @once

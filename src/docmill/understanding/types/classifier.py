@@ -1,11 +1,10 @@
 """What a document is: by rule alone, and by rule and what was learned."""
 
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from docmill.model.document import Document
 from docmill.model.result import DOCUMENT_TYPES, Classification, DocumentType
-from docmill.ports import Original
 from docmill.understanding.constraints.extractor import every_finding
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidates
@@ -34,26 +33,19 @@ _AMOUNTS: Mapping[DocumentType, str] = {
 """What a document of these types is about."""
 
 
-class RuleClassifier:
-    """`Classifier` by rule: weighted words and structure, offline."""
-
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        """See `Classifier.classify`. Raises nothing."""
-        del original
-        return _classified(document, rule_shares, every_finding)
+def classify_by_rules(document: Document, tags_in_use: Sequence[str] = ()) -> Classification:
+    """What a document is by rule: weighted words and structure, offline."""
+    return _classified(document, tags_in_use, rule_shares, every_finding)
 
 
-class LearnedClassifier:
-    """`Classifier` by what was learned of words and looks, offline. model: the shipped one, or another."""
-
-    def __init__(self, model: Kinds | None = None) -> None:
-        self._model = model
-
-    async def classify(self, document: Document, original: Original | None = None) -> Classification:
-        """See `Classifier.classify`. Raises nothing."""
-        del original
-        model = self._model or shipped()
-        return _classified(document, lambda candidates, said: model.shares(signs(candidates, said)), _learned)
+def classify(
+    document: Document, tags_in_use: Sequence[str] = (), model: Kinds | None = None
+) -> Classification:
+    """What a document is by what was learned of words and looks. model: instead of the shipped one."""
+    kinds = model or shipped()
+    return _classified(
+        document, tags_in_use, lambda candidates, said: kinds.shares(signs(candidates, said)), _learned
+    )
 
 
 def _learned(candidates: Candidates, kind: DocumentType) -> Findings:
@@ -63,6 +55,7 @@ def _learned(candidates: Candidates, kind: DocumentType) -> Findings:
 
 def _classified(
     document: Document,
+    tags_in_use: Sequence[str],
     weighed: Callable[[Candidates, Mapping[DocumentType, Spoken]], _Shares],
     read: Callable[[Candidates, DocumentType], Findings],
 ) -> Classification:
@@ -86,7 +79,7 @@ def _classified(
         title=title_of(document, layout, kind, found) if confidence >= SURE else None,
         summary=summary_of(kind, found),
         document_date=day,
-        tags=tags_of(document, layout, kind, found, day),
+        tags=tags_of(document, layout, kind, found, day=day, tags_in_use=tags_in_use),
         language=document.language or candidates.conventions.language,
         confidence=round(confidence, 4),
     )

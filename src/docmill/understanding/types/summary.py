@@ -3,15 +3,18 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 
 from docmill.model.document import Document
-from docmill.model.result import DocumentType
+from docmill.model.paths import leaves
+from docmill.model.result import Classification, DocumentType, Extraction, known_type
+from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.names import is_name
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding
 from docmill.understanding.page.layout import Layout, Segment
 from docmill.understanding.text.dates import find_dates
-from docmill.understanding.types.tags import chosen, one_line, said
+from docmill.understanding.types.tags import LONGEST, chosen, one_line, said
 
 NAMES: Mapping[DocumentType, str] = {
     "invoice": "Invoice",
@@ -28,6 +31,10 @@ LONGEST_TITLE = 120
 _SUBJECT, _DATE = "Subject:", "Date:"
 _HEADS = ("From:", "To:", "Cc:", "Bcc:", _DATE, _SUBJECT)
 """How the lines begin that reading sets above the text of a mail."""
+_TRADE: frozenset[DocumentType] = frozenset({"invoice", "receipt", "purchase_order", "delivery_note"})
+"""The types whose fields hold what they are called by; a statement has no number and no bank."""
+_WITHOUT_EVIDENCE = 1.0
+"""A value without evidence was computed, or is said by who sent the document."""
 _TOP = 0.4
 _LARGE = 1.35
 """Print this many times as high as the page's usual text is a title."""
@@ -150,15 +157,70 @@ def day_of(candidates: Candidates, kind: DocumentType, found: Mapping[str, Findi
 
 
 def tags_of(
-    document: Document, layout: Layout, kind: DocumentType, found: Mapping[str, Finding], day: date | None
+    document: Document,
+    layout: Layout,
+    kind: DocumentType,
+    found: Mapping[str, Finding],
+    *,
+    day: date | None,
+    tags_in_use: Sequence[str],
 ) -> tuple[str, ...]:
     """Those in use that its head speaks of, then counterparty, type and year."""
     party = counterparty(kind, found)
     texts = [one.text for one in layout.segments[:_HEAD]]
     texts += [text for text in (party, subject(document)) if text]
     own = [party, None if kind == "other" else NAMES[kind], str(day.year) if day else None]
-    return chosen([*said(texts, document.tags_in_use), *own], document.tags_in_use)
+    return chosen([*said(texts, tags_in_use), *own], tags_in_use)
 
 
 def _letters(text: str) -> int:
     return sum(map(str.isalpha, text))
+
+
+def describe(
+    document: Document,
+    classification: Classification,
+    extraction: Extraction,
+    tags_in_use: Sequence[str] = (),
+) -> Classification:
+    """Title, summary, day and tags that say what the fields say in the end; the type stays.
+
+    What a language model called the document stays, and what its own XML calls it.
+    """
+    kind = known_type(extraction.document_type)
+    told = classification.title is not None and classification.usage.model is None
+    if kind not in _TRADE or kind != classification.document_type or not told or document.embedded:
+        return classification
+    if not isinstance(extraction.data, REGISTRY[kind].fields):
+        return classification  # a schema of the user's own has other fields
+    found = {
+        path: Finding(value, (), _confidence(extraction, path))
+        for path, value in leaves(extraction.data)
+        if isinstance(value, str | date | Decimal)
+    }
+    party = counterparty(kind, found)
+    days = [one.value for path in DAYS if (one := found.get(path)) and isinstance(one.value, date)]
+    return classification.model_copy(
+        update={
+            "title": named(kind, found),
+            "summary": summary_of(kind, found),
+            "document_date": days[0] if days else classification.document_date,
+            "tags": _with_party(classification, party, tags_in_use),
+        }
+    )
+
+
+def _confidence(extraction: Extraction, path: str) -> float:
+    proof = extraction.evidence.get(path)
+    return _WITHOUT_EVIDENCE if proof is None else proof.confidence
+
+
+def _with_party(
+    classification: Classification, party: str | None, tags_in_use: Sequence[str]
+) -> tuple[str, ...]:
+    """The tags, with this party in the place of the one in the title."""
+    before = one_line((classification.title or "").partition(", ")[2], LONGEST)
+    others = [tag for tag in classification.tags if tag != before]
+    if party is None or len(others) == len(classification.tags):
+        return classification.tags
+    return chosen([party if tag == before else tag for tag in classification.tags], tags_in_use)

@@ -10,7 +10,6 @@ from docmill.model.document import Document
 from docmill.model.paths import set_value
 from docmill.model.result import Evidence, Extraction, Schema
 from docmill.model.steps_taken import StepTaken
-from docmill.ports import Original
 from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
 from docmill.understanding.fields.analysis_cache import candidates_of, once
@@ -28,37 +27,28 @@ STEP = StepTaken(
 )
 
 
-class OwnExtractor:
-    """`Extractor` for schemas of the user's own: offline, the same answer every time."""
-
-    def __init__(self, model: Model | None = None) -> None:
-        self._model = model
-
-    async def extract(
-        self, document: Document, schema: Schema, original: Original | None = None
-    ) -> Extraction:
-        """See `Extractor.extract`. Raises nothing."""
-        del original
-        if not document.pages:
-            return Extraction(
-                document_type=schema.name, data=filled(schema.fields, {}), evidence={}, steps=(STEP,)
-            )
-        meanings = meanings_of(outline(schema))
-        candidates = candidates_of(document)
-        data: dict[str, Any] = {}
-        evidence: dict[str, Evidence] = {}
-        for path, finding in findings(candidates, meanings, self._model).items():
-            set_value(data, path.replace("[]", "[0]"), written(finding, meanings[path]))
-            evidence[path.replace("[]", "[0]")] = evidence_of(finding, candidates.layout)
-        for path, value, proof in rows_of(document, meanings):
-            set_value(data, path, value)
-            evidence[path] = proof
+def extract_user_schema(document: Document, schema: Schema, model: Model | None = None) -> Extraction:
+    """The fields of a schema of the user's own, offline. model: what was learned of it."""
+    if not document.pages:
         return Extraction(
-            document_type=schema.name,
-            data=filled(schema.fields, data),
-            evidence=evidence,
-            steps=(STEP,),
+            document_type=schema.name, data=filled(schema.fields, {}), evidence={}, steps=(STEP,)
         )
+    meanings = meanings_of(outline(schema))
+    candidates = candidates_of(document)
+    data: dict[str, Any] = {}
+    evidence: dict[str, Evidence] = {}
+    for path, finding in findings(candidates, meanings, model).items():
+        set_value(data, path.replace("[]", "[0]"), written(finding, meanings[path]))
+        evidence[path.replace("[]", "[0]")] = evidence_of(finding, candidates.layout)
+    for path, value, proof in rows_of(document, meanings):
+        set_value(data, path, value)
+        evidence[path] = proof
+    return Extraction(
+        document_type=schema.name,
+        data=filled(schema.fields, data),
+        evidence=evidence,
+        steps=(STEP,),
+    )
 
 
 def meanings_of(fields: Sequence[FieldOutline]) -> dict[str, FieldMeaning]:

@@ -12,7 +12,7 @@ from docmill.model.document import Document, Embedded, Usage
 from docmill.model.result import Classification, Evidence, Extraction
 from docmill.schemas.fields import Party
 from docmill.schemas.types import BankStatement, Invoice
-from docmill.understanding.types.retelling import FieldNamer
+from docmill.understanding.types.summary import describe
 
 READ = Classification(
     document_type="invoice",
@@ -43,7 +43,7 @@ def extraction(data: Invoice | BankStatement, kind: str = "invoice", sure: float
 
 
 def test_what_was_put_right_is_said_by_title_summary_day_and_tags(paper: Document) -> None:
-    told = FieldNamer().named(paper, READ, extraction(PUT_RIGHT))
+    told = describe(paper, READ, extraction(PUT_RIGHT))
 
     assert told.title == "Invoice 4711, M\u00fcller GmbH"
     assert told.summary == "Invoice 4711 from M\u00fcller GmbH of 2026-02-01 over 12.50 EUR."
@@ -52,20 +52,20 @@ def test_what_was_put_right_is_said_by_title_summary_day_and_tags(paper: Documen
 
 
 def test_a_tag_in_use_is_spelt_as_there(paper: Document) -> None:
-    told = FieldNamer().named(replace(paper, tags_in_use=("MULLER GMBH",)), READ, extraction(PUT_RIGHT))
+    told = describe(paper, READ, extraction(PUT_RIGHT), ("MULLER GMBH",))
 
     assert told.tags == ("MULLER GMBH", "site Nord", "Invoice", "2026")
 
 
 def test_a_name_that_nobody_would_believe_is_no_title(paper: Document) -> None:
-    told = FieldNamer().named(paper, READ, extraction(PUT_RIGHT, sure=0.1))
+    told = describe(paper, READ, extraction(PUT_RIGHT, sure=0.1))
 
     assert told.title == "Invoice 4711"
     assert told.tags == READ.tags
 
 
 def test_without_a_date_the_day_stays(paper: Document) -> None:
-    told = FieldNamer().named(paper, READ, extraction(Invoice(number="4711")))
+    told = describe(paper, READ, extraction(Invoice(number="4711")))
 
     assert told.document_date == READ.document_date
 
@@ -80,19 +80,19 @@ def test_without_a_date_the_day_stays(paper: Document) -> None:
     ids=["told by a model", "without a title", "of another type"],
 )
 def test_what_the_fields_do_not_tell_stays(paper: Document, read: Classification) -> None:
-    assert FieldNamer().named(paper, read, extraction(PUT_RIGHT)) is read
+    assert describe(paper, read, extraction(PUT_RIGHT)) is read
 
 
 def test_a_statement_is_not_named_by_its_fields(paper: Document) -> None:
     read = READ.model_copy(update={"document_type": "bank_statement", "title": "Bank statement 9/2026"})
 
-    assert FieldNamer().named(paper, read, extraction(BankStatement(), "bank_statement")) is read
+    assert describe(paper, read, extraction(BankStatement(), "bank_statement")) is read
 
 
 def test_an_e_invoice_is_named_by_its_xml(paper: Document) -> None:
     carrying = replace(paper, embedded=(Embedded("factur-x.xml", "text/xml", b"<x/>"),))
 
-    assert FieldNamer().named(carrying, READ, extraction(PUT_RIGHT)) is READ
+    assert describe(carrying, READ, extraction(PUT_RIGHT)) is READ
 
 
 def test_what_a_schema_of_ones_own_reads_tells_nothing(paper: Document) -> None:
@@ -102,4 +102,4 @@ def test_what_a_schema_of_ones_own_reads_tells_nothing(paper: Document) -> None:
 
     own = Extraction(document_type="invoice", data=Airtime(), evidence={})
 
-    assert FieldNamer().named(paper, READ, own) == READ
+    assert describe(paper, READ, own) == READ

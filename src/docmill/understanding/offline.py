@@ -1,0 +1,86 @@
+"""Understanding a document by rule and by what was learned, without any model call: plain functions."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from docmill.model.document import Document
+from docmill.model.result import Classification, Extraction, Schema
+from docmill.schemas.registry import REGISTRY
+from docmill.sections.splitting import sections
+from docmill.understanding.corrections.extractor import apply_corrections
+from docmill.understanding.corrections.precedents import loads
+from docmill.understanding.einvoice import extractor as einvoice
+from docmill.understanding.einvoice.carried import Carried, carried
+from docmill.understanding.multi_document_check import check_for_several
+from docmill.understanding.receipts.extractor import extract_built_in
+from docmill.understanding.types.classifier import classify
+from docmill.understanding.user_schemas.extractor import extract_user_schema
+from docmill.understanding.user_schemas.learned import Model
+
+
+class Wanted(NamedTuple):
+    """What to read from a document. learned: of a schema of the user's own."""
+
+    schema: Schema
+    learned: Model | None = None
+
+
+def built_in(document_type: str) -> Wanted:
+    """Docmill's own schema of a type."""
+    return Wanted(REGISTRY.get(document_type) or REGISTRY["other"])
+
+
+class Offline(NamedTuple):
+    """What a document is, and its fields by the schema that is wanted of that type."""
+
+    classification: Classification
+    extraction: Extraction
+
+
+def understand(
+    document: Document, wanted: Callable[[str], Wanted] = built_in, tags_in_use: Sequence[str] = ()
+) -> Offline:
+    """What a document is and what it says. wanted: what to read from documents of a type."""
+    data = carried(document)
+    classification = (
+        einvoice.classification(document, data.invoice, tags_in_use)
+        if data.invoice
+        else classify(document, tags_in_use)
+    )
+    return Offline(classification, _extract(document, *wanted(classification.document_type), data))
+
+
+def extract(document: Document, schema: Schema, learned: Model | None = None) -> Extraction:
+    """The fields of the schema, whatever the document is."""
+    return _extract(document, schema, learned, carried(document))
+
+
+def _extract(document: Document, schema: Schema, learned: Model | None, data: Carried) -> Extraction:
+    if _is_said_by(data, schema) and data.invoice is not None:
+        found = einvoice.extraction(document, data.invoice)
+    else:
+        found = read_pages(document, schema, learned)
+    if data.failures:
+        found = found.model_copy(update={"failures": (*found.failures, *data.failures)})
+    return check_for_several(document, found, sections)
+
+
+def read_pages(document: Document, schema: Schema, learned: Model | None = None) -> Extraction:
+    """The fields as the pages show them, by what nobody of the tenant has said."""
+    known = REGISTRY.get(schema.name)
+    if known is not None and schema.fields is known.fields:
+        return extract_built_in(document, schema)
+    return extract_user_schema(document, schema, learned)
+
+
+def correct(document: Document, schema: Schema, read: Extraction, corrections: str) -> Extraction:
+    """What was read, put right as people did before on documents like it; what an XML says stays."""
+    if not document.pages or (document.embedded and _is_said_by(carried(document), schema)):
+        return read
+    found = apply_corrections(document, schema, read, loads(corrections))
+    return found if read.evidence else check_for_several(document, found, sections)
+
+
+def _is_said_by(data: Carried, schema: Schema) -> bool:
+    """Whether the XML of the document has the fields of the schema."""
+    return data.invoice is not None and schema.fields is type(data.invoice.data)
