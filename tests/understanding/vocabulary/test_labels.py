@@ -61,7 +61,7 @@ def test_every_language_has_labels_titles_and_addresses() -> None:
     for language in LANGUAGES:
         assert language.labels
         assert language.titles
-        assert language.streets
+        assert language.address.streets
 
 
 def test_a_compound_means_what_its_end_means() -> None:

@@ -25,32 +25,39 @@ FIRM_WORDS = frozenset(word for language in LANGUAGES for word in language.firms
 STREET_WORDS = frozenset(
     word
     for language in LANGUAGES
-    for word in language.streets
+    for word in language.address.streets
     if not word.startswith("-") and " " not in word
 )
-STREET_ENDS = tuple(word[1:] for language in LANGUAGES for word in language.streets if word.startswith("-"))
-STREET_PHRASES = tuple(word for language in LANGUAGES for word in language.streets if " " in word)
-REGIONS = frozenset(region for language in LANGUAGES for region in language.regions)
+STREET_ENDS = tuple(
+    word[1:] for language in LANGUAGES for word in language.address.streets if word.startswith("-")
+)
+STREET_PHRASES = tuple(word for language in LANGUAGES for word in language.address.streets if " " in word)
+REGIONS = frozenset(region for language in LANGUAGES for region in language.address.regions)
 _REGIONS = frozenset(tuple(region.split()) for region in REGIONS)
 _LONGEST_REGION = max(map(len, _REGIONS))
 _SHORTEST_STREET_END = 6
 _STREET = 1.1
 
+_ADDRESSES = [language.address for language in LANGUAGES]
+_MARKED = "|".join(re.escape(form).replace("0", r"\d") for words in _ADDRESSES for form in words.postcodes)
 POSTCODE = re.compile(
-    r"(?<![\w\-/.])(?:[a-z]{1,2}[\-\s])?\d{4,6}(?:\s?[a-z]{2})?[,\s]\s?[^\W\d_]{2}"  # D-10115 Berlin
+    rf"(?<![\w\-/.])(?:{_MARKED or '(?!)'})[,\s]\s?[^\W\d_]{{2}}"
+    r"|(?<![\w\-/.])(?:[a-z]{1,2}[\-\s])?\d{4,6}(?:\s?[a-z]{2})?[,\s]\s?[^\W\d_]{2}"  # D-10115 Berlin
     r"|(?<![\w])[a-z]{1,2}\d[a-z\d]?\s?\d[a-z]{2}(?!\w)"  # SW1A 1AA
     r"|[a-z]{2}\.?,?\s+\d{5}(?:-\d{4})?(?!\d)"  # NY 10001
     r"|[^\W\d_]{3},?\s+(?:\d{4}|\d{6})$"  # Sydney 2000
     r"|(?<![\w\-/.])\d{5}(?=[^\W\d_]{3})"  # 81100JOHOR
     r"|^\d{5}$"
 )
+_HOUSES = "|".join(re.escape(word) for words in _ADDRESSES for word in words.houses)
 HOUSE = re.compile(
-    r"^\W*(?:no|lot|unit|blk|block|level|g|pt|suite|apt|shop)?\b[.:\s]*[a-z]?-?\d{1,5}[a-z]?(?:\s?[-/&,.]|\s)"
-    r"|^\W*(?:no|lot|blk|pt|unit|level|suite)\b[.:,\s]*[a-z]?-?\d|^\W*lot\b"
+    rf"^\W*(?:{_HOUSES})?\b[.:\s]*[a-z]?-?\d{{1,5}}[a-z]?(?:\s?[-/&,.]|\s)"
+    rf"|^\W*(?:{_HOUSES})\b[.:,\s]*[a-z]?-?\d|^\W*lot\b"
     r"|[^\W\d_]{3}\.?\s\d{1,4}\s?[a-z]?(?:\s?[-/]\s?\d{1,4})?$"  # Hauptstr. 12a
 )
 PHONE = re.compile(r"(?<![\w.])(?:\+\d{1,3}[\s(\-]*|\(?0)\d{1,4}[)\s\-./]*\d{3,4}[\s\-.]?\d{3,4}(?!\d)")
-NET = re.compile(r"@|www|https?:|\.(?:com|net|org|de|fr|es|it|nl|my|eu)\b")
+_DOMAINS = "|".join(domain for words in _ADDRESSES for domain in words.domains)
+NET = re.compile(rf"@|www|https?:|\.(?:{_DOMAINS}|eu)\b")
 REGISTRATION = re.compile(
     r"^\W*(?:\d{5,7}\s?-?\s?[a-z]|(?:19|20)\d{10}|[a-z]{0,3}\d{7,12}-?[a-z]?)\W*(?:\(.*)?$"
 )

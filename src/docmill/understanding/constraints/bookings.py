@@ -1,7 +1,7 @@
 """The bookings of a bank statement, which lead from one balance to the other."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
@@ -17,14 +17,20 @@ from docmill.understanding.tables.items import grids, read_figure
 from docmill.understanding.tables.printed_lines import Word, flowing, joined, spans
 from docmill.understanding.text.codes import find_ibans
 from docmill.understanding.text.dates import find_dates
-from docmill.understanding.vocabulary import Column, Concept
+from docmill.understanding.vocabulary import LANGUAGES, Column, Concept
 from docmill.understanding.vocabulary.labels import BOOKINGS, LABELS
 
-_DEBIT = re.compile(r"^(?:S|D|DR|DB|Soll|Lastschrift)\.?$", re.IGNORECASE)
-_CREDIT = re.compile(r"^(?:H|C|CR|Haben|Gutschrift)\.?$", re.IGNORECASE)
+
+def _either(words: Iterable[str]) -> str:
+    return "|".join(re.escape(word) for word in sorted(set(words), key=lambda word: (-len(word), word)))
+
+
+_WORDS = [language.bookings for language in LANGUAGES]
+_DEBIT = re.compile(rf"^(?:{_either(mark for words in _WORDS for mark in words.debit)})\.?$", re.IGNORECASE)
+_CREDIT = re.compile(rf"^(?:{_either(mark for words in _WORDS for mark in words.credit)})\.?$", re.IGNORECASE)
 _REFERENCE = re.compile(
-    r"(?:EREF\+|KREF\+|\b(?:end-to-end-ref(?:erenz|erence)?|kundenreferenz|kundenref|referentie|kenmerk|riferimento"
-    r"|referencia|r[e\u00e9]f[e\u00e9]rence|referenz|reference|ref)\b\.?(?:\s?(?:no|nr|n\u00b0)\b\.?)?\s?:?)\s*(\S*\d\S*)",
+    rf"(?<!\w)(?:{_either(label for words in _WORDS for label in words.reference)})(?:(?<=\+)|\b\.?"
+    r"(?:\s?(?:no|nr|n\u00b0)\b\.?)?\s?:?)\s*(\S*\d\S*)",
     re.IGNORECASE,
 )
 _SEPARATORS = (".", "/", "-", " ", ", ")

@@ -15,12 +15,12 @@ from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, cleaned, found, probabilities
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.text.folding import fold
-from docmill.understanding.vocabulary import Concept
+from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 _DOMAIN = re.compile(r"(?:@|www\.|https?://)([\w\-]+(?:\.[\w\-]+)*)\.[a-z]{2,12}\b")
 _PROVIDERS = frozenset("gmail googlemail hotmail outlook yahoo gmx web icloud aol live t-online".split())  # noqa: SIM905 - a list of names
 _CONFIRMATION = re.compile(
-    r"confirmation|bestatigung|acknowledg|conferma|bevestiging|confirmacion|accuse de reception"
+    "|".join(re.escape(stem) for language in LANGUAGES for stem in language.confirmation)
 )
 _AS_SELLER = {
     Concept.SELLER: 4.0,

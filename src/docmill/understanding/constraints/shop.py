@@ -8,7 +8,7 @@ from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, cleaned, probabilities
 from docmill.understanding.page.layout import Span
 from docmill.understanding.page.titles import is_title
-from docmill.understanding.vocabulary import Concept
+from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 _HEAD_LINES = 20
 _NAME_LINES = 14
@@ -20,7 +20,8 @@ _REGISTRATION_TAIL = re.compile(
     r"(?<![a-z])[a-z]{0,3}\d[\d ]{4,12}\s?-?\s?[a-z0-9]?\s*[)\]}]?\W*$",
     re.IGNORECASE,
 )
-_HEAD_NOISE = re.compile(r"^(?:welcome to|bienvenue|willkommen bei|\W)+\s*", re.IGNORECASE)
+_GREETINGS = "|".join(re.escape(phrase) for language in LANGUAGES for phrase in language.greetings)
+_HEAD_NOISE = re.compile(rf"^(?:{_GREETINGS}|\W)+\s*", re.IGNORECASE)
 
 
 def shop(candidates: Candidates) -> Iterator[tuple[str, Finding]]:

@@ -25,7 +25,7 @@ from docmill.understanding.text.codes import (
 from docmill.understanding.text.dates import RANGE_LINK, WrittenDate, find_dates
 from docmill.understanding.text.folding import fold
 from docmill.understanding.text.money import WrittenAmount, find_amounts
-from docmill.understanding.vocabulary import Concept
+from docmill.understanding.vocabulary import LANGUAGES, Concept
 from docmill.understanding.vocabulary.terms import Term, find_terms
 
 Value = TypeVar("Value", bound=date | Decimal | str)
@@ -52,7 +52,7 @@ MOST_CANDIDATES = 1500
 """Of one form: more than any header or total needs; a hostile page must not cost minutes."""
 
 _DIGIT = re.compile(r"\d")
-_PLAIN_LANGUAGES = frozenset({"en", "ms"})
+_PLAIN_LANGUAGES = frozenset(language.code for language in LANGUAGES if not language.accents)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

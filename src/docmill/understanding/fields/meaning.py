@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any
+from typing import Any, cast
 
 from rapidfuzz import fuzz
 
@@ -28,14 +28,24 @@ NULL = 1.2
 _WORDS: dict[str, Any] = tomllib.loads(
     resources.files(__package__ or "").joinpath("words.toml").read_text(encoding="utf-8")
 )
+_OF_LANGUAGES = [language.fields for language in LANGUAGES]
 _SYNONYMS: Mapping[str, str] = {
-    **{word: first for first, others in _WORDS["synonyms"].items() for word in (first, *others)},
+    **{
+        word: group
+        for of_language in _OF_LANGUAGES
+        for group, others in of_language.synonyms.items()
+        for word in (group, *others)
+    },
     **dict.fromkeys(NUMBER_WORDS, "#"),
 }
 _GENERIC: Mapping[str, float] = _WORDS["generic"]
-_SPECIAL: Mapping[str, Form] = _WORDS["special"]
-_STOP, _MONEY, _CODE, _NAME = (frozenset(_WORDS[name]) for name in ("stop", "money", "code", "name"))
-YES, NO, OF_FORMS = (frozenset(_WORDS[name]) for name in ("yes", "no", "forms"))
+_SPECIAL: dict[str, Form] = dict(_WORDS["special"])
+for _of_language in _OF_LANGUAGES:
+    _SPECIAL.update(cast("Mapping[str, Form]", _of_language.special))
+_MONEY, _CODE, _NAME, OF_FORMS = (frozenset(_WORDS[name]) for name in ("money", "code", "name", "forms"))
+_STOP = frozenset(word for of_language in _OF_LANGUAGES for word in of_language.stop)
+YES = frozenset(word for of_language in _OF_LANGUAGES for word in of_language.yes)
+NO = frozenset(word for of_language in _OF_LANGUAGES for word in of_language.no)
 _GENERIC_CONCEPTS: Mapping[Concept, float] = {
     Concept.DATE: 0.5,
     Concept.AMOUNT: 0.6,

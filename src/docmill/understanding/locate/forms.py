@@ -10,13 +10,13 @@ from typing import NamedTuple, cast
 from babel.dates import get_month_names
 
 from docmill.understanding.text.folding import fold
-from docmill.understanding.text.money import SYMBOLS, number
+from docmill.understanding.text.money import number, symbols_of_currency
+from docmill.understanding.vocabulary import LANGUAGES
 
-_LOCALES = (
-    "en", "de", "de_AT", "fr", "es", "it", "nl", "pt", "pl", "cs", "sk", "sl", "hr", "hu", "ro", "sv", "da",
-    "nb", "fi", "et", "lv", "lt", "tr", "el", "bg", "uk", "ru", "ms", "id", "vi",
-)  # fmt: skip
-_TOO = {3: ("mrz", "maerz"), 6: ("juin",), 8: ("aout", "ogos"), 9: ("sept", "set"), 12: ("disember",)}
+_LOCALES = frozenset(locale for language in LANGUAGES for locale in language.dates.locales) | frozenset(
+    "pt pl cs sk sl hr hu ro sv da nb fi et lv lt tr el bg uk ru id vi".split()  # noqa: SIM905 - a list of words
+)
+"""Those of the vocabulary, and more whose months are found though nothing else is read in them."""
 _DAY_AND_MONTH = (
     r"(?<!\d)(?:{day}\W{{0,4}}(?:[a-z]{{1,4}}\W{{1,2}})?{month}|{month}\W{{0,3}}{day}(?:st|nd|rd|th)?)"
 )
@@ -30,7 +30,9 @@ _NEGATIVE_AFTER = re.compile(r"^\s?(?:[^\W\d_]{1,3}|[^\w\s])?\s?(?:-(?!\w)|\)|CR
 @lru_cache(maxsize=16)
 def month_names(month: int) -> tuple[str, ...]:
     """What a month is called, folded, the longest name first."""
-    names = set(_TOO.get(month, ()))
+    names = {
+        name for language in LANGUAGES for name, number in language.dates.months.items() if number == month
+    }
     for locale in _LOCALES:
         for width in ("wide", "abbreviated"):
             for context in ("format", "stand-alone"):
@@ -128,5 +130,4 @@ def is_negative(text: str, start: int, stop: int) -> bool:
 
 def symbols_of(code: str) -> tuple[str, ...]:
     """What a currency is printed as, its code first."""
-    symbols = [symbol for symbol, meant in SYMBOLS.items() if meant == code]
-    return (code, *symbols, *(("$",) if code in _DOLLARS else ()))
+    return (code, *symbols_of_currency(code), *(("$",) if code in _DOLLARS else ()))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from docmill.model.document import Box
 from docmill.understanding.page.layout import LEAST_OVERLAP, Layout, Segment, Sheet
 from docmill.understanding.text.dates import find_dates
+from docmill.understanding.vocabulary import LANGUAGES
 from docmill.understanding.vocabulary.concepts import DATE_CONCEPTS, Concept
 from docmill.understanding.vocabulary.labels import LABELS, Label
 
@@ -29,9 +30,7 @@ _BESIDE_LEFT_LABEL = {"date": 0.15, "money": 0.8, "code": 0.1}
 """What a label above counts where one on the left names the value: in tables of money both matter."""
 _MOST_ABOVE = 46
 _SMALLEST_CLUE = 0.05
-_SMALL_WORDS = frozenset(
-    "den vom von bis ab an le du au del al da dal van tot aan to from desde".split()  # noqa: SIM905 - a list of words
-)
+_SMALL_WORDS = frozenset(word for language in LANGUAGES for word in language.small)
 """Labels that are prepositions and articles elsewhere: in a sentence they must stand right before a value."""
 _BEFORE_CHARACTERS = 60
 _NEAR_ABOVE = 3.0

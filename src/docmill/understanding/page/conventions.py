@@ -11,6 +11,7 @@ from docmill.understanding.text.folding import tokens
 from docmill.understanding.text.money import (
     Mark,
     WrittenAmount,
+    currency_code,
     decimal_mark,
     find_amounts,
     find_currencies,
@@ -21,7 +22,7 @@ from docmill.understanding.vocabulary import LANGUAGES
 _LEAST_LANGUAGE_SCORE = 2.5
 _LEAST_LANGUAGE_LEAD = 1.25
 _SHORTEST_TELLING_WORD = 2
-_COMMA_LANGUAGES = frozenset({"de", "fr", "es", "it", "nl"})
+_COMMA_LANGUAGES = frozenset(language.code for language in LANGUAGES if language.decimal_comma)
 _US_ADDRESS = re.compile(r"\b[A-Z]{2}\.?,?\s+\d{5}(?:-\d{4})?\b")
 _DOLLARS = (
     (r"\bsingapore\b", "SGD"),
@@ -56,7 +57,7 @@ def decided(
     """How a document of these texts writes, in which these numbers and dates were found."""
     text = "\n".join(texts)
     language = language_of(texts)
-    currency = _currency(text, amounts)
+    currency = _currency(text, amounts, language)
     default: Mark = "," if language in _COMMA_LANGUAGES else "."
     return Conventions(
         language=language,
@@ -74,7 +75,7 @@ def _telling_words() -> dict[str, dict[str, float]]:
     for language in LANGUAGES:
         phrases = [phrase for found in language.labels.values() for phrase in found]
         phrases += [phrase for found in language.titles.values() for phrase in found]
-        words = {token.text for phrase in phrases for token in tokens(phrase)} | language.common
+        words = {token.text for phrase in phrases for token in tokens(phrase)} | set(language.common)
         for word in words:
             if len(word) >= _SHORTEST_TELLING_WORD:
                 languages.setdefault(word, set()).add(language.code)
@@ -110,8 +111,9 @@ def _day_first(dates: Sequence[WrittenDate], *, american: bool) -> bool:
     return day_first > month_first
 
 
-def _currency(text: str, amounts: Sequence[WrittenAmount]) -> str | None:
-    votes: Counter[str] = Counter(amount.currency for amount in amounts if amount.currency)
+def _currency(text: str, amounts: Sequence[WrittenAmount], language: str | None) -> str | None:
+    codes = [currency_code(amount.symbol, language) for amount in amounts if amount.symbol]
+    votes: Counter[str] = Counter(code for code in codes if code)
     dollar = sum(amount.symbol == "$" for amount in amounts)
     votes.update(find_currencies(text))
     if "US$" in text:

@@ -47,7 +47,6 @@ _MOST_OF_IT = 0.6
 """Share of a heading's text that the phrase takes."""
 _TITLE = 2.5
 """What a phrase weighs that can be a title by itself."""
-_COMPOUNDING = frozenset({"de", "nl"})
 _SHORTEST_ENDING, _SHORTEST_BEGINNING = 7, 3
 _ENDING_QUALITY = 0.9
 _MARKS = 2
@@ -138,7 +137,7 @@ def _endings() -> dict[str, tuple[_Meaning, ...]]:
     found: dict[str, tuple[_Meaning, ...]] = {
         fold(phrase): (meaning,)
         for language in LANGUAGES
-        if language.code in _COMPOUNDING
+        if language.compounds
         for phrase, meaning in _said_by(language)
         if meaning.weight >= _TITLE and phrase.isalpha() and len(phrase) >= _SHORTEST_ENDING
     }

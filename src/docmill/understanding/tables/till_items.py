@@ -13,7 +13,7 @@ from docmill.understanding.tables.grid import is_sum
 from docmill.understanding.tables.headings import heading_row, is_heading
 from docmill.understanding.tables.items import NO_ITEMS, Items
 from docmill.understanding.tables.printed_lines import PrintedLine, printed_lines
-from docmill.understanding.vocabulary import Concept
+from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 _SUMS = frozenset({Concept.TOTAL, Concept.SUBTOTAL, Concept.GRAND})
 _NEVER = frozenset({Concept.CHANGE, Concept.ROUNDING, Concept.PAID, Concept.DUE, Concept.QUANTITY})
@@ -30,7 +30,8 @@ _COUNT = re.compile(
 )
 """A line that says how many at which price, such as `6 bags x 14.75`."""
 _WORD = re.compile(r"(?<![\w\-/.#])(?:\d{1,2})?[^\W\d_]{3,}(?![\w#/]|-\d)")
-_MEASURE = re.compile(r"^\s*(pcs?|pce|ea|unit|units|kg|g|ltr|l|pkt|btl|box|set|st|stk|nos?)\b", re.IGNORECASE)
+_UNITS = "|".join(re.escape(unit) for language in LANGUAGES for unit in language.units)
+_MEASURE = re.compile(rf"^\s*({_UNITS})\b", re.IGNORECASE)
 _PAIR = 2
 """Numbers of a line that says how many at which price."""
 _LEAST_LETTERS = 3

@@ -1,7 +1,7 @@
 """Calendar dates as people and machines print them, also glued to a time or misread by a letter."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal, cast
@@ -10,6 +10,7 @@ from babel.dates import get_month_names
 
 from docmill.understanding.text.folding import fold
 from docmill.understanding.text.text_cache import remembered
+from docmill.understanding.vocabulary.languages import LANGUAGES
 
 FIRST_YEAR = 1990
 LAST_YEAR = 2079
@@ -61,26 +62,12 @@ class WrittenDate:
 
 _DIGIT = re.compile(r"\d")
 _MONTHS = 12
-_LOCALES = ("en", "de", "de_AT", "fr", "es", "it", "nl", "ms")
-_OTHER_SPELLINGS = {
-    "sept": 9,
-    "mrz": 3,
-    "maerz": 3,
-    "set": 9,
-    "sep": 9,
-    "mai": 5,
-    "ogo": 8,
-    "ogos": 8,
-    "disember": 12,
-    "fevr": 2,
-    "aout": 8,
-    "juill": 7,
-}
+_DATES = [language.dates for language in LANGUAGES]
 
 
 def _month_names() -> dict[str, int]:
-    names = dict(_OTHER_SPELLINGS)
-    for locale in _LOCALES:
+    names = {name: number for words in _DATES for name, number in words.months.items()}
+    for locale in (locale for words in _DATES for locale in words.locales):
         for width in ("wide", "abbreviated"):
             for context in ("format", "stand-alone"):
                 table = cast("dict[int, str]", get_month_names(width, context, locale))
@@ -89,7 +76,14 @@ def _month_names() -> dict[str, int]:
     return names
 
 
+def _either(words: Iterable[str]) -> str:
+    """A pattern for any of the words, the longest first."""
+    return "|".join(re.escape(word) for word in sorted(set(words), key=lambda word: (-len(word), word)))
+
+
 _MONTH_NAMES = _month_names()
+_LINK = f"(?:(?:{_either(word for words in _DATES for word in words.links)}) )?"
+_ORDINAL = _either(ending for words in _DATES for ending in words.ordinals)
 _MONTH = (
     "(?P<month>" + "|".join(sorted(map(re.escape, _MONTH_NAMES), key=len, reverse=True)) + r")(?![a-z])\.?"
 )
@@ -117,16 +111,18 @@ _PATTERNS = tuple(
         + _AFTER_SHORT_YEAR,
         r"(?<!\d)(?<!\d/)"  # as in Feb13/20-Feb14/20
         + _DAY
-        + r"(?:st|nd|rd|th|er|o|e|\.)?[\s\-/.,']{0,3}(?:de |of |di )?"
+        + rf"(?:{_ORDINAL}|\.)?[\s\-/.,']{{0,3}}"
+        + _LINK
         + _MONTH
-        + r"[\s\-/.,']{0,3}(?:de |del |of )?"
+        + r"[\s\-/.,']{0,3}"
+        + _LINK
         + _YEAR
         + r"(?!\d|[.,]\d)",
         r"(?<![^\W\d_])"
         + _MONTH
         + r"[\s\-/.,]{0,2}"
         + _DAY
-        + r"(?:st|nd|rd|th)?[\s\-/.,]{1,3}"
+        + rf"(?:{_ORDINAL})?[\s\-/.,]{{1,3}}"
         + _YEAR
         + r"(?!\d|[.,]\d)",
         r"(?<!\d)" + _YEAR4 + r"[\s\-/]{1}" + _MONTH + r"[\s\-/]{1}" + _DAY + r"(?!\d)",
@@ -136,14 +132,8 @@ _PATTERNS = tuple(
 )
 _PLAIN = (6, 7)
 """The two patterns without any separator."""
-_UNTIL = (
-    r"\s*(?:-|\u2013|\u2014|~|to|thru|through|until|bis|au|al|a|hasta|tot|t/m|tot en met|till|bis zum"
-    r"|bis einschliesslich|al giorno|fino al|hasta el|jusqu.au)\s*"
-)
-_WEEKDAY = (
-    r"(?:(?:mon|tue|wed|thu|fri|sat|sun|mo|di|mi|do|fr|sa|so|lun|mar|mer|jeu|ven|sam|dim|mie|jue|vie|sab|dom"
-    r"|gio|ma|wo|za|zo)[a-z]{0,7}\.?,?\s*)?"
-)
+_UNTIL = rf"\s*(?:-|\u2013|\u2014|~|{_either(word for words in _DATES for word in words.until)})\s*"
+_WEEKDAY = rf"(?:(?:{_either(day for words in _DATES for day in words.weekdays)})[a-z]{{0,7}}\.?,?\s*)?"
 RANGE_LINK = re.compile(_UNTIL + _WEEKDAY + "$")
 """What stands between the two dates of a period, on folded text."""
 _SHORT_START = re.compile(

@@ -9,6 +9,7 @@ from typing import Literal
 from babel.numbers import get_currency_precision, list_currencies
 
 from docmill.understanding.text.text_cache import remembered
+from docmill.understanding.vocabulary.languages import LANGUAGES
 
 Mark = Literal[".", ","]
 
@@ -42,6 +43,16 @@ SYMBOLS = {
     "EURO": "EUR",
 }
 """What a currency is printed as. A bare dollar sign is the United States' unless the document objects."""
+_OF_LANGUAGES = {
+    language.code: {symbol.upper(): code for symbol, code in language.currencies.items()}
+    for language in LANGUAGES
+}
+_CODE_OF = {
+    symbol: code
+    for meanings in (*_OF_LANGUAGES.values(), {symbol.upper(): code for symbol, code in SYMBOLS.items()})
+    for symbol, code in meanings.items()
+}
+"""By the symbol in capitals."""
 _COMMON_CODES = (
     "EUR", "USD", "GBP", "CHF", "MYR", "SGD", "AUD", "CAD", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN",
     "CZK", "HUF", "RON", "BGN", "BRL", "MXN", "ZAR", "TRY", "THB", "HKD", "IDR", "NZD", "AED",
@@ -50,7 +61,9 @@ _COMMON_CODES = (
 """Not BHD, the dinar of Bahrain: in Malaysia it is the legal form of a firm, `Sdn Bhd`."""
 _CURRENCY = (
     "(?:"
-    + "|".join(re.escape(symbol) for symbol in sorted([*SYMBOLS, *_COMMON_CODES], key=len, reverse=True))
+    + "|".join(
+        re.escape(symbol) for symbol in sorted({*SYMBOLS, *_CODE_OF, *_COMMON_CODES}, key=len, reverse=True)
+    )
     + ")"
 )
 _NUMBER = (
@@ -140,13 +153,22 @@ def _is_friday(match: re.Match[str]) -> bool:
     return _WEEKDAY.search(before) is not None or _HOURS.match(after) is not None
 
 
-def currency_code(symbol: str) -> str | None:
-    """The ISO 4217 code of a printed currency."""
+def currency_code(symbol: str, language: str | None = None) -> str | None:
+    """The ISO 4217 code of a printed currency; `kr` is the crown of the language's own country."""
     upper = symbol.upper()
     if upper in _CODES:
         return upper
-    folded = {printed.upper(): code for printed, code in SYMBOLS.items()}
-    return folded.get(upper)
+    return _OF_LANGUAGES.get(language or "", {}).get(upper) or _CODE_OF.get(upper)
+
+
+def symbols_of_currency(code: str) -> list[str]:
+    """What a currency is printed as, beside its code."""
+    return [
+        symbol
+        for meanings in (SYMBOLS, *(language.currencies for language in LANGUAGES))
+        for symbol, meant in meanings.items()
+        if meant == code
+    ]
 
 
 def currency_spans(text: str) -> list[tuple[str, int, int]]:

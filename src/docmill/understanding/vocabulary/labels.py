@@ -205,7 +205,7 @@ _HEADINGS = [
 
 _NAMES = [(phrase, language.code) for language in LANGUAGES for phrase in language.names]
 _SALUTATIONS = [(phrase, language.code) for language in LANGUAGES for phrase in language.salutations]
-_BOOKINGS = [(phrase, language.code) for language in LANGUAGES for phrase in language.bookings]
+_BOOKINGS = [(phrase, language.code) for language in LANGUAGES for phrase in language.bookings.kinds]
 _CARRIED = [(phrase, language.code) for language in LANGUAGES for phrase in language.carried]
 
 

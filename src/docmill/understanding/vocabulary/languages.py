@@ -1,0 +1,197 @@
+"""The languages that documents are read in: one file of data for each in this folder, `en.toml` and so on."""
+
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+
+from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError
+
+from docmill.errors import MisconfiguredError
+from docmill.model.result import DocumentType
+from docmill.understanding.vocabulary.concepts import Column, Concept
+
+Words = tuple[str, ...]
+
+
+class _Table(BaseModel):
+    """A table of a language's file, which has every key and no other."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DateWords(_Table):
+    """Words of printed dates, folded.
+
+    locales: of CLDR, whose names of months are known. months: other spellings, by their number. links:
+    words between day, month and year. ordinals: endings of a day's number. until: words between the two
+    dates of a period. weekdays: beginnings of their names, which may stand before a date.
+    """
+
+    locales: Words
+    months: Mapping[str, int]
+    links: Words
+    ordinals: Words
+    until: Words
+    weekdays: Words
+
+
+class AddressWords(_Table):
+    """Words and forms of addresses, folded.
+
+    streets: words of streets and other parts of an address; `-weg` is the end of a longer word. regions:
+    countries and regions that end an address. houses: words before the number of a house, flat or plot.
+    postcodes: forms of the postcode before a town that have a mark within; `0` stands for a digit.
+    domains: endings of web addresses.
+    """
+
+    streets: Words
+    regions: Words
+    houses: Words
+    postcodes: Words
+    domains: Words
+
+
+class BookingWords(_Table):
+    """Words of the bookings on a bank statement.
+
+    kinds: names of kinds of bookings. debit, credit: marks beside an amount that went or came. reference:
+    labels of a booking's reference.
+    """
+
+    kinds: Words
+    debit: Words
+    credit: Words
+    reference: Words
+
+
+class FieldWords(_Table):
+    """Words in the names and labels of the fields of users' own schemas, folded.
+
+    stop: words without a meaning of their own. yes, no: values of a field that is true or false. special:
+    words that name the form of a value. synonyms: words by the group they belong to, named in English.
+    """
+
+    stop: Words
+    yes: Words
+    no: Words
+    special: Mapping[str, str]
+    synonyms: Mapping[str, Words]
+
+
+class Terms(_Table):
+    """Words that say when to pay. Stems, but for days, month_end, settled and until.
+
+    days: words for days. payment: words of paying. other: words of discounts, arrears and other terms
+    than those of payment. discount: those of `other` that speak of discounts. month_end: that the end of
+    the month is meant. settled: that nothing is left to pay. until: what stands before the last day.
+    """
+
+    days: Words
+    payment: Words
+    other: Words
+    discount: Words
+    month_end: Words
+    settled: Words
+    until: Words
+
+
+class PaymentWords(_Table):
+    """Whole phrases that introduce the terms and the means of payment.
+
+    terms: labels of the terms of payment. method: labels of the means of payment. generic: labels that
+    are words of sentences, too. offered: headings of means to choose from, and of more than terms of
+    payment. paid: what stands right before the means that was used. collected: that the seller takes the
+    money. conditional: words of sentences that say what may be or is not. transfer: that the buyer is
+    asked for a bank transfer. immediate: terms of payment without a number of days that are clear beside
+    a word of paying. clauses: others, clear behind a label only.
+    """
+
+    terms: Words
+    method: Words
+    generic: Words
+    offered: Words
+    paid: Words
+    collected: Words
+    conditional: Words
+    transfer: Words
+    immediate: Words
+    clauses: Words
+
+
+class Language(_Table):
+    """The words of one language and its habits of writing.
+
+    code: ISO 639-1. name: in English. decimal_comma: numbers have a comma before the decimals. accents:
+    it is written with accents. compounds: words are written together, so that a title may be the end of a
+    longer word. common: words that run through any text of this language. small: labels that are
+    prepositions and articles elsewhere: in a sentence they must stand right before a value. numbers:
+    words for `number`. heads: words of labels that end longer ones, which mean the same. other_heads:
+    ends of words that mean something else. names: what stands before a party's name in a form.
+    salutations: lines before a name that are not of it. greetings: words before a shop's name that are
+    not of it. confirmation: stems that say that an order was confirmed by the seller. carried: what a row
+    is called that brings a sum from one page to the next. legal: legal forms. firms: words of firms'
+    names. units: units of measure behind a number. currencies: the code of a currency by the sign it is
+    printed as, beside those known everywhere. methods: names of means of payment by their code in UNTDID
+    4461 (BT-81 of EN 16931). labels: phrases per concept; case, accents and punctuation do not matter,
+    and `#` stands for any word or sign for `number`. columns: the same for the headings of tables.
+    titles: phrases that speak for a document type, with their weight. others: the same for papers that
+    are of none of our types.
+    """
+
+    code: str
+    name: str
+    decimal_comma: StrictBool
+    accents: StrictBool
+    compounds: StrictBool
+    common: Words
+    small: Words
+    numbers: Words
+    heads: Words
+    other_heads: Words
+    names: Words
+    salutations: Words
+    greetings: Words
+    confirmation: Words
+    carried: Words
+    legal: Words
+    firms: Words
+    units: Words
+    currencies: Mapping[str, str]
+    dates: DateWords
+    address: AddressWords
+    bookings: BookingWords
+    fields: FieldWords
+    terms: Terms
+    payment: PaymentWords
+    methods: Mapping[str, Words]
+    labels: Mapping[Concept, Words]
+    columns: Mapping[Column, Words]
+    titles: Mapping[DocumentType, Mapping[str, float]]
+    others: Mapping[str, float]
+
+
+def parse_language(text: str, file: str) -> Language:
+    """The language that a file of the vocabulary describes.
+
+    Raises MisconfiguredError, naming file and key, for a key that is missing, unknown or of the wrong kind.
+    """
+    try:
+        return Language.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise MisconfiguredError(f"{file}: {error}") from error
+    except ValidationError as error:
+        problems = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
+        raise MisconfiguredError(f"{file}: {'; '.join(problems)}") from error
+
+
+def _load() -> tuple[Language, ...]:
+    """Every file of the folder; English first, whose words are the most common on papers of all countries."""
+    files = [file for file in resources.files(__package__ or "").iterdir() if file.name.endswith(".toml")]
+    files.sort(key=lambda file: (file.name != "en.toml", file.name))
+    return tuple(parse_language(file.read_text(encoding="utf-8"), file.name) for file in files)
+
+
+LANGUAGES: tuple[Language, ...] = _load()
+CODES = tuple(language.code for language in LANGUAGES)
+NUMBER_WORDS = frozenset(("#", *(word for language in LANGUAGES for word in language.numbers)))
+"""Every word that `#` in a phrase stands for."""
