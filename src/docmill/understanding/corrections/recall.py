@@ -18,8 +18,8 @@ from docmill.schemas.outline import outline
 from docmill.understanding.corrections.memory import NAME, Confirmed, Memory, marks, nearest
 from docmill.understanding.corrections.precedents import Known, Precedent
 from docmill.understanding.corrections.values import with_values, without_values
-from docmill.understanding.locate.sheets import Sheets, Sighting
-from docmill.understanding.locate.texts import ALIKE, texts
+from docmill.understanding.locate.occurrences import Occurrence, SearchedPages
+from docmill.understanding.locate.texts import ALIKE, find_text
 from docmill.understanding.user_schemas.features import signature
 from docmill.understanding.user_schemas.learned import ALIKE as SAME_LAYOUT
 from docmill.understanding.user_schemas.learned import nearest as likeness
@@ -208,7 +208,7 @@ def _sure(proof: Evidence, one: Confirmed, confidence: float, *, is_other: bool 
     return proof.model_copy(update={**change, "match": "normalised"} if is_other else change)
 
 
-def _taken(value: str, place: Sighting, source: str) -> Recalled:
+def _taken(value: str, place: Occurrence, source: str) -> Recalled:
     return Recalled(
         value,
         Evidence(
@@ -241,27 +241,27 @@ class _Page:
     is_receipt: bool = False
 
     @cached_property
-    def _sheets(self) -> Sheets:
-        return Sheets(self.document)
+    def _sheets(self) -> SearchedPages:
+        return SearchedPages(self.document)
 
     def is_recognised(self, number: int | None) -> bool:
         """Whether the page was read from a picture."""
         return any(page.number == number and page.source == "ocr" for page in self.document.pages)
 
-    def _sightings(self, value: str) -> Iterator[Sighting]:
-        return (one for one in texts(self._sheets, value) if one.trust >= ALIKE and not one.is_plain)
+    def _sightings(self, value: str) -> Iterator[Occurrence]:
+        return (one for one in find_text(self._sheets, value) if one.trust >= ALIKE and not one.is_plain)
 
-    def anywhere(self, value: str) -> Sighting | None:
+    def anywhere(self, value: str) -> Occurrence | None:
         """Where the value stands first."""
         return next(self._sightings(value), None)
 
-    def at(self, value: str, known: Known) -> Sighting | None:
+    def at(self, value: str, known: Known) -> Occurrence | None:
         """Where the value stands, if that is where it was known to stand."""
         near = (one for one in self._sightings(value) if _is_near(one, known))
         return next(near, None)
 
 
-def _is_near(one: Sighting, known: Known) -> bool:
+def _is_near(one: Occurrence, known: Known) -> bool:
     page: Page = one.sheet.page
     box: Box | None = known.box
     return (

@@ -1,4 +1,4 @@
-"""What speaks for a candidate before anything is learned: labels around it, its place, its form."""
+"""Scores of candidates for a user's fields by label, place and form, with weights set by hand."""
 
 import math
 import re
@@ -66,9 +66,9 @@ FORM_WORDS = _form_words() | OF_FORMS
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The candidates of a field.
+    """The scored candidates of a field.
 
-    labels: how strongly the words around each name the field. is_taught: the scores hold what was learned.
+    labels: the label strength of each. is_taught: the scores contain learned weights.
     """
 
     meaning: FieldMeaning
@@ -78,47 +78,41 @@ class Scored:
     is_taught: bool = False
 
 
-def candidates_of(meaning: FieldMeaning, all_of: SchemaCandidates) -> Sequence[AnyCandidate]:
-    """The candidates of the field's form."""
+def score_candidates(meaning: FieldMeaning, candidates: SchemaCandidates) -> Scored:
+    """The candidates of a field with their scores by label, place and form."""
     match meaning.form:
         case "name":
-            return all_of.names(meaning.match_strength)
+            offered: Sequence[AnyCandidate] = candidates.names(meaning.match_strength)
         case "text":
-            return [*all_of.codes, *all_of.names(meaning.match_strength)]
+            offered = [*candidates.codes, *candidates.names(meaning.match_strength)]
         case "choice":
-            return all_of.choices(meaning.choices)
+            offered = candidates.choices(meaning.choices)
         case _:
-            return all_of.of_form(meaning.form)
-
-
-def scored(meaning: FieldMeaning, all_of: SchemaCandidates) -> Scored:
-    """Every candidate of the field with what speaks for it."""
-    found = candidates_of(meaning, all_of)
-    counts = Counter(one.key for one in found)
-    labels = np.array([label_strength(meaning, one) for one in found], np.float64)
-    base = np.array(
+            offered = candidates.of_form(meaning.form)
+    counts = Counter(candidate.key for candidate in offered)
+    labels = np.array([label_strength(meaning, candidate) for candidate in offered], np.float64)
+    place = np.array(
         [
-            _FIRST_PAGE * (one.segment.page_index == 0) + _REPEATED * math.log2(counts[one.key])
-            for one in found
+            _FIRST_PAGE * (candidate.segment.page_index == 0) + _REPEATED * math.log2(counts[candidate.key])
+            for candidate in offered
         ],
         np.float64,
     )
-    scores = LABEL * labels + base + _by_form(meaning, found)
-    return Scored(meaning, found, labels, scores)
+    return Scored(meaning, offered, labels, LABEL * labels + place + _form_scores(meaning, offered))
 
 
-def label_strength(meaning: FieldMeaning, one: AnyCandidate) -> float:
+def label_strength(meaning: FieldMeaning, candidate: AnyCandidate) -> float:
     """How strongly the texts around the candidate name the field."""
-    around, strength = one.around, meaning.match_strength
+    around, strength = candidate.around, meaning.match_strength
     beside = max(
         strength(around.before) if around.before else 0.0,
         strength(around.left) * (_OUTSIDE if around.before else 1.0),
         _LEFT2 * strength(around.left2),
+        _ROW * strength(around.row),
     )
-    beside = max(beside, _ROW * strength(around.row))
-    head = _HEAD_OF_MONEY if meaning.form == "money" else _HEAD
     if meaning.form in ("boolean", "choice"):
         beside = max(beside, strength(around.right))  # a box stands before what it ticks
+    head = _HEAD_OF_MONEY if meaning.form == "money" else _HEAD
     over = max(_ABOVE * strength(around.above), head * strength(around.head))
     return max(beside, over) + _BOTH * min(beside, over)
 
@@ -129,64 +123,69 @@ def is_whole(meaning: FieldMeaning) -> bool:
     return meaning.form == "money" and bool(_WHOLES & words.keys()) and not _PARTS & words.keys()
 
 
-def _by_form(meaning: FieldMeaning, found: Sequence[AnyCandidate]) -> NDArray[np.float64]:
-    if meaning.form == "money":
-        values = {_amount(one) for one in found if not one.plain}
-        ranks = {value: rank for rank, value in enumerate(sorted(values, reverse=True))}
-        return np.array(
-            [_money(meaning, one, ranks.get(_amount(one), len(ranks))) for one in found], np.float64
-        )
+def _form_scores(meaning: FieldMeaning, candidates: Sequence[AnyCandidate]) -> NDArray[np.float64]:
     if meaning.form in CHECKED:
-        return np.full(len(found), _OF_ITS_FORM)
-    judge = {"date": _date, "code": _code, "name": _name, "text": _text}.get(meaning.form)
-    return np.array([judge(meaning, one) if judge else 0.0 for one in found], np.float64)
+        return np.full(len(candidates), _OF_ITS_FORM)
+    match meaning.form:
+        case "money":
+            scores = _money_scores(candidates, is_total=is_whole(meaning))
+        case "date":
+            scores = [
+                0.8 * _is_upper(candidate)
+                + (_ROLE if candidate.role == meaning.role else -_WRONG_ROLE)
+                * bool(meaning.role and candidate.role)
+                for candidate in candidates
+            ]
+        case "code" | "name" | "text":
+            scores = [
+                _code_score(candidate) + _CODE_AS_TEXT * (meaning.form == "text")
+                if candidate.form == "code"
+                else _name_score(meaning, candidate)
+                for candidate in candidates
+            ]
+        case _:
+            return np.zeros(len(candidates))
+    return np.array(scores, np.float64)
 
 
-def _amount(one: AnyCandidate) -> Decimal:
-    assert isinstance(one.value, Decimal)
-    return one.value
+def _is_upper(candidate: AnyCandidate) -> bool:
+    return candidate.segment.page_index == 0 and candidate.segment.middle < _UPPER
 
 
-def _upper(one: AnyCandidate) -> bool:
-    return one.segment.page_index == 0 and one.segment.middle < _UPPER
+def _money_scores(candidates: Sequence[AnyCandidate], *, is_total: bool) -> list[float]:
+    """The largest amounts are the totals; net amounts are less than the whole."""
+    amounts = [Decimal(candidate.value) for candidate in candidates if isinstance(candidate.value, Decimal)]
+    values = {value for value, candidate in zip(amounts, candidates, strict=True) if not candidate.plain}
+    ranks = {value: rank for rank, value in enumerate(sorted(values, reverse=True))}
+    scores: list[float] = []
+    for candidate, value in zip(candidates, amounts, strict=True):
+        score = 0.5 * candidate.marked - 2.5 * candidate.plain - 3 * (value <= 0)
+        if is_total:
+            around, rank = candidate.around, ranks.get(value, len(ranks))
+            score += 1.2 * (rank == 0) + 0.4 * (rank == 1)
+            score -= 1.5 * bool(_NET.search(f"{around.before} {around.left} {around.row} {around.head}"))
+        scores.append(score)
+    return scores
 
 
-def _money(meaning: FieldMeaning, one: AnyCandidate, rank: int) -> float:
-    """The largest amounts are the totals; what is net is less than the whole."""
-    score = 0.5 * one.marked - 2.5 * one.plain - 3 * (_amount(one) <= 0)
-    if is_whole(meaning):
-        around = one.around
-        score += 1.2 * (rank == 0) + 0.4 * (rank == 1)
-        score -= 1.5 * bool(_NET.search(f"{around.before} {around.left} {around.row} {around.head}"))
-    return score
+def _code_score(candidate: AnyCandidate) -> float:
+    score = 0.5 if len(str(candidate.key)) >= _LONG_CODE else -0.5
+    return score - 4 * candidate.plain + 0.6 * _is_upper(candidate) - 1.0 * ("/" in candidate.text)
 
 
-def _date(meaning: FieldMeaning, one: AnyCandidate) -> float:
-    score = 0.8 * _upper(one)
-    if meaning.role and one.role:
-        score += _ROLE if one.role == meaning.role else -_WRONG_ROLE
-    return score
-
-
-def _code(_: FieldMeaning, one: AnyCandidate) -> float:
-    value = str(one.key)
-    score = 0.5 if len(value) >= _LONG_CODE else -0.5
-    return score - 4 * one.plain + 0.6 * _upper(one) - 1.0 * ("/" in one.text)
-
-
-def _name(meaning: FieldMeaning, one: AnyCandidate) -> float:
-    words = [token.text for token in tokens(one.text)]
-    of_forms = max(map(_share_of_form_words, one.spans))
-    starts, ends = not one.previous, not one.following
-    score = -3 * of_forms - 3 * (":" in one.text or one.text.endswith("#"))
-    score += 0.8 * starts + 1.0 * ends + 0.8 * one.previous.endswith(":")
-    if one.following and one.following[0] not in "([":
+def _name_score(meaning: FieldMeaning, name: AnyCandidate) -> float:
+    text, previous, following = name.text, name.previous, name.following
+    last_word = tokens(text)[-1].text
+    of_forms = max(map(_share_of_form_words, name.spans))
+    score = -3 * of_forms - 3 * (":" in text or text.endswith("#"))
+    score += 0.8 * (not previous) + 1.0 * (not following) + 0.8 * previous.endswith(":")
+    if following and following[0] not in "([":
         score -= 1.6
-    score -= 0.8 * (len(one.spans) > 1) + 1.0 * (words[-1] in FORM_WORDS)
-    score += 0.4 * (one.segment.middle < _UPPER) - 1.0 * (sum(map(str.isdecimal, one.text)) > _MANY_DIGITS)
-    if one.text[0].islower() or one.text[0].isdecimal():
+    score -= 0.8 * (len(name.spans) > 1) + 1.0 * (last_word in FORM_WORDS)
+    score += 0.4 * (name.segment.middle < _UPPER) - 1.0 * (sum(map(str.isdecimal, text)) > _MANY_DIGITS)
+    if text[0].islower() or text[0].isdecimal():
         score -= 1.5
-    if not starts and one.previous[-1] not in ":#" and meaning.match_strength(one.around.before) < _WEAK:
+    if previous and previous[-1] not in ":#" and meaning.match_strength(name.around.before) < _WEAK:
         score -= 1.5
     return score
 
@@ -195,10 +194,7 @@ def _share_of_form_words(span: Span) -> float:
     words = tokens(span.text)
     labels = LABELS.find(span.text)
     printed = sum(
-        word.text in FORM_WORDS or any(one.start <= word.start < one.stop for one in labels) for word in words
+        word.text in FORM_WORDS or any(label.start <= word.start < label.stop for label in labels)
+        for word in words
     )
     return printed / max(1, len(words))
-
-
-def _text(meaning: FieldMeaning, one: AnyCandidate) -> float:
-    return _code(meaning, one) + _CODE_AS_TEXT if one.form == "code" else _name(meaning, one)

@@ -1,1 +1,1 @@
-"""Where a given value stands in a document."""
+"""The search for given values in a document."""

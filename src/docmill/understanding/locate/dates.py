@@ -1,74 +1,63 @@
-"""Where a date or a time stands."""
+"""Occurrences of a date or a time."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, time, timedelta
 
 from docmill.understanding.locate.forms import date_pattern, day_pattern, month_pattern, time_pattern
-from docmill.understanding.locate.sheets import Sheets, Sighting, sighting
+from docmill.understanding.locate.occurrences import Occurrence, SearchedPages, occurrence
 from docmill.understanding.page.layout import Span
-from docmill.understanding.text.dates import WrittenDate, find_dates
+from docmill.understanding.text.dates import find_dates
 
 OTHER_READING = 0.7
-"""What a date counts that says the value only if read against the usual habit, when no date tells."""
+"""The trust in a date that is the value only if read against the usual order, when no date tells."""
 PARTIAL = 0.8
-"""What a date counts that is printed without its year or its day."""
+"""The trust in a date that is printed without its year or its day."""
 
 
-def dates(sheets: Sheets, value: date) -> list[Sighting]:
+def find_date(pages: SearchedPages, value: date) -> list[Occurrence]:
     """In the document's order of day and month if it has one, else in either."""
-    found = list(_whole(sheets, value))
-    sure = [one for one in found if one.trust > OTHER_READING]
-    return (
-        sure or found or list(_named(sheets, value)) or list(_days(sheets, value)) or _months(sheets, value)
-    )
+    whole = list(_whole_dates(pages, value))
+    sure = [one for one in whole if one.trust > OTHER_READING]
+    # A month's name may be of a language that the rules do not read.
+    named = (occurrence(sheet, (span,), None) for sheet, span, _ in pages.matches(date_pattern(value)))
+    return sure or whole or list(named) or list(_days(pages, value)) or _months(pages, value)
 
 
-def times(sheets: Sheets, value: time) -> list[Sighting]:
+def find_time(pages: SearchedPages, value: time) -> list[Occurrence]:
     """On either clock."""
     wanted = value.isoformat("minutes" if not value.second else "seconds")
-    return [sighting(sheet, (span,), wanted) for sheet, span, _ in sheets.matches(time_pattern(value))]
+    return [occurrence(sheet, (span,), wanted) for sheet, span, _ in pages.matches(time_pattern(value))]
 
 
-def _whole(sheets: Sheets, value: date) -> Iterator[Sighting]:
-    for sheet, segment in sheets.holding(f"{value.year % 100:02d}"):
-        for one in find_dates(segment.text):
-            trust = _says(sheets, one, value)
+def _whole_dates(pages: SearchedPages, value: date) -> Iterator[Occurrence]:
+    """Dates that are the value; none against an order that other dates prove."""
+    for sheet, segment in pages.containing(f"{value.year % 100:02d}"):
+        for written in find_dates(segment.text):
+            usual = pages.usual_day_first
+            trust = 1.0 if written.value(day_first=usual) == value else 0.0
+            if not trust and pages.is_day_first is None and written.value(day_first=not usual) == value:
+                trust = OTHER_READING
             if trust:
-                yield sighting(sheet, (Span(segment, one.start, one.stop),), value.isoformat(), trust)
+                yield occurrence(
+                    sheet, (Span(segment, written.start, written.stop),), value.isoformat(), trust
+                )
 
 
-def _says(sheets: Sheets, written: WrittenDate, value: date) -> float:
-    """How far a printed date says the value: not at all against an order that other dates prove."""
-    proven = sheets.days_come_first
-    usual = sheets.habits.day_first if proven is None else proven
-    if written.value(day_first=usual) == value:
-        return 1.0
-    return OTHER_READING if proven is None and written.value(day_first=not usual) == value else 0.0
-
-
-def _named(sheets: Sheets, value: date) -> Iterator[Sighting]:
-    """With a month's name in a language that the rules do not read."""
-    for sheet, span, _ in sheets.matches(date_pattern(value)):
-        yield sighting(sheet, (span,), None)
-
-
-def _days(sheets: Sheets, value: date) -> Iterator[Sighting]:
+def _days(pages: SearchedPages, value: date) -> Iterator[Occurrence]:
     """Day and month, if the year stands somewhere."""
-    if next(sheets.holding(str(value.year)), None) is None:
+    if next(pages.containing(str(value.year)), None) is None:
         return
-    proven = sheets.days_come_first
-    days_first = sheets.habits.day_first if proven is None else proven
-    for sheet, span, match in sheets.matches(day_pattern(value)):
-        if match["mf" if days_first else "df"] is None or value.day == value.month:
-            yield sighting(sheet, (span,), None, PARTIAL)
+    for sheet, span, match in pages.matches(day_pattern(value)):
+        if match["mf" if pages.usual_day_first else "df"] is None or value.day == value.month:
+            yield occurrence(sheet, (span,), None, PARTIAL)
 
 
-def _months(sheets: Sheets, value: date) -> list[Sighting]:
+def _months(pages: SearchedPages, value: date) -> list[Occurrence]:
     """A period's first or last day, from its month."""
     if value.day != 1 and (value + timedelta(days=1)).day != 1:
         return []
     return [
-        replace(sighting(sheet, (span,), None, PARTIAL), form="month")
-        for sheet, span, _ in sheets.matches(month_pattern(value))
+        replace(occurrence(sheet, (span,), None, PARTIAL), form="month")
+        for sheet, span, _ in pages.matches(month_pattern(value))
     ]

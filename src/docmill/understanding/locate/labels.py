@@ -1,4 +1,4 @@
-"""How much speaks for a field around a place: labels, the field's own name, words of the vocabulary."""
+"""Scores of places by the texts around them: labels, the field's own name, labels of the vocabulary."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,46 +7,43 @@ from docmill.model.document import Box
 from docmill.model.paths import without_indices
 from docmill.model.result import Schema, known_type
 from docmill.understanding.fields.meaning import built_in_meaning
-from docmill.understanding.locate.sheets import Sighting
+from docmill.understanding.locate.occurrences import Occurrence
 from docmill.understanding.page.context import FARTHER, WORD_GAP, Clues, texts_above, texts_left
 from docmill.understanding.text.folding import tokens
 from docmill.understanding.vocabulary.labels import LABELS
 
 GIVEN = 4.0
-"""What a label counts that the user gave."""
+"""The score of a label that the user gave."""
 NAMED = 2.0
-"""What the field's own name counts, if all of its words stand there."""
+"""The score of the field's own name, if all of its words stand there."""
 _MOST_ABOVE = 60
-_TELL_NOTHING = frozenset(
+_SHORTEST_BEGINNING = 3
+"""Letters of a shortened word, as `num` for `number`; with fewer, `no` would be many words."""
+_GENERAL_WORDS = frozenset(
     ("name", "value", "text", "field", "of", "the", "data", "item", "number", "no", "date")
 )
+_NUMBER = re.compile(r"\d[\d.,/:\-]*\d\S*")
 
 
-class Labels:
-    """What speaks for the fields of a schema."""
+class LabelScorer:
+    """Scores places by what the texts around them say for the fields of a schema."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._contexts: dict[int, list[tuple[str, float]]] = {}
 
-    def score(self, path: str, one: Sighting) -> float:
-        """How much is said for the field where the value stands; below zero, that it is another one."""
-        contexts = self._contexts.get(id(one))
+    def score(self, path: str, place: Occurrence) -> float:
+        """How much the texts around a place speak for the field; below zero, for another one."""
+        contexts = self._contexts.get(id(place))
         if contexts is None:
-            contexts = self._contexts[id(one)] = list(_texts_around(one))
-        phrases, names = self._phrases(path), self._names(path)
-        own = max((_own(phrases, names, text) * strength for text, strength in contexts), default=0.0)
-        return own + self._known(path, contexts)
-
-    def _phrases(self, path: str) -> list[list[str]]:
-        general = without_indices(path)
-        return [_words(label) for label in self._schema.labels.get(general, ())]
-
-    def _names(self, path: str) -> list[str]:
+            contexts = self._contexts[id(place)] = list(_texts_around(place))
+        phrases = [_words(label) for label in self._schema.labels.get(without_indices(path), ())]
         leaf = re.sub(r"\[\d+\]$", "", path).rpartition(".")[2]
-        return [word for word in re.sub(r"(?<=[a-z])(?=[A-Z])", "_", leaf).casefold().split("_") if word]
+        names = [word for word in re.sub(r"(?<=[a-z])(?=[A-Z])", "_", leaf).casefold().split("_") if word]
+        by_name = max((_name_score(phrases, names, text) * weight for text, weight in contexts), default=0.0)
+        return by_name + self._vocabulary_score(path, contexts)
 
-    def _known(self, path: str, contexts: Sequence[tuple[str, float]]) -> float:
+    def _vocabulary_score(self, path: str, contexts: Sequence[tuple[str, float]]) -> float:
         meaning = built_in_meaning(path, known_type(self._schema.name))
         if not meaning.labels:
             return 0.0
@@ -60,34 +57,33 @@ class Labels:
         return meaning.score(clues)
 
 
-def _texts_around(one: Sighting) -> Iterator[tuple[str, float]]:
+def _texts_around(place: Occurrence) -> Iterator[tuple[str, float]]:
     """The texts before the place on its line, left of it and above it, with how much each counts."""
-    span = one.spans[0]
-    before = _since_the_last_value(span.segment.text[: span.start])
+    span = place.spans[0]
+    before = span.segment.text[: span.start]
+    # What stands before another number is the label of that.
+    before = before[max((match.end() for match in _NUMBER.finditer(before)), default=0) :]
     has_label = bool(before.strip())
     if has_label:
         yield before, 1.0
-    for other, strength in texts_left(one.sheet, span.segment, strength=FARTHER if has_label else 1.0):
+    for other, strength in texts_left(place.sheet, span.segment, strength=FARTHER if has_label else 1.0):
         yield other.text, strength
-    box = Box(one.box.x0, one.segment.box.y0, one.box.x1, one.segment.box.y1)
-    for other, strength in texts_above(one.sheet, one.segment, box, most=_MOST_ABOVE):
+    box = Box(place.box.x0, place.segment.box.y0, place.box.x1, place.segment.box.y1)
+    for other, strength in texts_above(place.sheet, place.segment, box, most=_MOST_ABOVE):
         if not any(map(str.isdecimal, other.text)):
             yield other.text, strength
             break
 
 
-def _since_the_last_value(text: str) -> str:
-    """What follows the last number of some length: it has a label of its own."""
-    last = max((match.end() for match in re.finditer(r"\d[\d.,/:\-]*\d\S*", text)), default=0)
-    return text[last:]
-
-
-def _own(phrases: Sequence[Sequence[str]], names: Sequence[str], text: str) -> float:
-    there = _words(text)
-    if any(_holds(there, phrase) for phrase in phrases):
-        return GIVEN
-    telling = [name for name in names if name not in _TELL_NOTHING] or names
-    share = sum(any(_same(name, word) for word in there) for name in telling) / max(1, len(telling))
+def _name_score(phrases: Sequence[Sequence[str]], names: Sequence[str], text: str) -> float:
+    """The score of a text that holds one of the phrases, or words of the field's name."""
+    words = _words(text)
+    for phrase in phrases:
+        count = len(phrase)
+        if count and any(words[at : at + count] == phrase for at in range(len(words) - count + 1)):
+            return GIVEN
+    telling = [name for name in names if name not in _GENERAL_WORDS] or names
+    share = sum(any(_is_same_word(name, word) for word in words) for name in telling) / max(1, len(telling))
     return NAMED * share**2
 
 
@@ -95,14 +91,7 @@ def _words(text: str) -> list[str]:
     return [token.text for token in tokens(text)]
 
 
-def _holds(there: Sequence[str], phrase: Sequence[str]) -> bool:
-    count = len(phrase)
-    return count > 0 and any(
-        list(there[at : at + count]) == list(phrase) for at in range(len(there) - count + 1)
-    )
-
-
-def _same(name: str, word: str) -> bool:
-    """The same word, or one cut short: `num` and `number`."""
+def _is_same_word(name: str, word: str) -> bool:
+    """Whether two words are the same, or one is the other cut short."""
     short, long = sorted((name, word), key=len)
-    return short == long or (len(short) >= 3 and long.startswith(short))  # noqa: PLR2004 - `no` is many words
+    return short == long or (len(short) >= _SHORTEST_BEGINNING and long.startswith(short))

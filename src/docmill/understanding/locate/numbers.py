@@ -1,4 +1,4 @@
-"""Where a number stands: an amount, a quantity, a rate."""
+"""Occurrences of a number: an amount, a quantity, a rate."""
 
 import re
 from collections.abc import Iterator
@@ -6,18 +6,18 @@ from dataclasses import replace
 from decimal import Decimal
 
 from docmill.understanding.locate.forms import is_negative, numbers_in
-from docmill.understanding.locate.sheets import Sheets, Sighting, sighting
+from docmill.understanding.locate.occurrences import Occurrence, SearchedPages, occurrence
 from docmill.understanding.page.layout import Segment, Sheet, Span
 from docmill.understanding.text.money import currency_code, find_amounts, number
 
 OTHER_MARK = 0.7
-"""What a number counts that is the value only with the other decimal mark."""
+"""The trust in a number that is the value only with the other decimal mark."""
 OTHER_SIGN = 0.9
 """Credit notes print amounts with either sign."""
 MISREAD = 0.85
-"""What a number counts in which a letter stands for a digit."""
+"""The trust in a number in which a letter stands for a digit."""
 PART = 0.45
-"""What it counts if it may be a part of another whose thousands are parted by blanks: `1 234.00`."""
+"""The trust if it may be a part of another whose thousands are parted by blanks: `1 234.00`."""
 LONGEST = 15
 _PLAIN_DIGITS = 4
 _HUNDRED = 100
@@ -25,29 +25,29 @@ _GLUED_BEFORE = re.compile(r"[^\W\d_]+$")
 _PART_OF_MORE = re.compile(r"^(?:[/:\-]?\d|[./:\-][^\W_]|[^\W\d_]+\d|[^\W\d_]{4})")
 
 
-def numbers(sheets: Sheets, value: Decimal) -> list[Sighting]:
+def find_number(pages: SearchedPages, value: Decimal) -> list[Occurrence]:
     """Every place that prints it, whatever parts its decimals and thousands."""
     if not value.is_finite() or abs(value.adjusted()) > LONGEST:
         return []
-    found = list(_everywhere(sheets, value))
+    found = list(_occurrences(pages, value))
     if not found and value and abs(value) < 1:
         percent = value * _HUNDRED
-        rates = (one for one in _everywhere(sheets, percent) if _is_percent(one.spans[0]))
+        rates = (one for one in _occurrences(pages, percent) if _is_percent(one.spans[0]))
         found = [replace(one, form="percent") for one in rates]
     best = max((one.trust for one in found), default=0.0)
     return [one for one in found if one.trust > OTHER_MARK or best <= OTHER_MARK]
 
 
-def _everywhere(sheets: Sheets, value: Decimal) -> Iterator[Sighting]:
+def _occurrences(pages: SearchedPages, value: Decimal) -> Iterator[Occurrence]:
     whole = str(int(abs(value)))
-    for sheet, segment in sheets.holding(
+    for sheet, segment in pages.containing(
         whole if whole != "0" else f"{abs(value):f}".partition(".")[2].rstrip("0")
     ):
-        yield from _printed(sheets, sheet, segment, value)
+        yield from _printed(pages, sheet, segment, value)
 
 
-def _printed(sheets: Sheets, sheet: Sheet, segment: Segment, value: Decimal) -> Iterator[Sighting]:
-    text, mark = segment.text, sheets.habits.mark
+def _printed(pages: SearchedPages, sheet: Sheet, segment: Segment, value: Decimal) -> Iterator[Occurrence]:
+    text, mark = segment.text, pages.conventions.mark
     taken: list[tuple[int, int]] = []
     for one in numbers_in(text):
         usual, other = (one.by_point, one.by_comma) if mark == "." else (one.by_comma, one.by_point)
@@ -66,7 +66,7 @@ def _printed(sheets: Sheets, sheet: Sheet, segment: Segment, value: Decimal) -> 
 
 
 def _stands_alone(text: str, start: int, stop: int) -> bool:
-    """Whether it is a number and no part of a code, a date or a word."""
+    """Whether digits are a number and no part of a code, a date or a word."""
     before, after = text[:start], text[stop:]
     if re.search(r"\d[/:\-]$|[\w][./:]$|[#_]$", before) or _PART_OF_MORE.match(after):
         return False
@@ -79,13 +79,13 @@ def _stands_alone(text: str, start: int, stop: int) -> bool:
     return has_cents or currency_code(glued[0]) is not None or glued[0].casefold() == "x"
 
 
-def _number(sheet: Sheet, span: Span, value: Decimal, trust: float) -> Sighting:
+def _number(sheet: Sheet, span: Span, value: Decimal, trust: float) -> Occurrence:
     if is_negative(span.segment.text, span.start, span.stop) != (value < 0):
         trust *= OTHER_SIGN
     has_cents = re.search(r"[.,]\d\d$", span.text) is not None
     is_marked = bool(value) and (has_cents or trust == MISREAD or _is_percent(span))
     plain = sum(map(str.isdecimal, span.text)) < _PLAIN_DIGITS and not is_marked
-    return sighting(sheet, (span,), str(value), trust, is_plain=plain)
+    return occurrence(sheet, (span,), str(value), trust, is_plain=plain)
 
 
 def _is_percent(span: Span) -> bool:

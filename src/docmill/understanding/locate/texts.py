@@ -1,4 +1,4 @@
-"""Where a text stands, also one that means a date, a time, an amount or a currency."""
+"""Occurrences of a text, also of one that means a date, a time, an amount or a currency."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -9,19 +9,19 @@ from decimal import Decimal
 from babel.numbers import list_currencies
 
 from docmill.model.document import letters_and_digits
-from docmill.understanding.locate.dates import dates, times
+from docmill.understanding.locate.dates import find_date, find_time
 from docmill.understanding.locate.forms import symbols_of
-from docmill.understanding.locate.numbers import numbers
-from docmill.understanding.locate.sheets import Sheets, Sighting, sighting
+from docmill.understanding.locate.numbers import find_number
+from docmill.understanding.locate.occurrences import Occurrence, SearchedPages, occurrence
 from docmill.understanding.locate.text_runs import PageText, Run
 from docmill.understanding.page.layout import Sheet, Span
 from docmill.understanding.text.codes import find_ibans
 from docmill.understanding.text.money import find_amounts
 
 IN_PIECES, ALIKE, NEARLY = 0.9, 0.85, 0.65
-"""What a text counts that stands there in pieces, with letters misread, or with letters missing."""
+"""The trust in a text that stands there in pieces, with letters misread, or with letters missing."""
 PART = 0.45
-"""What a number or code counts that is a part of a longer one, such as `1` of `R-1`."""
+"""The trust in a number or code that is a part of a longer one, such as `1` of `R-1`."""
 MOST = 400
 """Places of one value: more tell nothing, and a hostile page must not cost minutes."""
 _PLAIN = 3
@@ -33,17 +33,17 @@ _CURRENCIES = frozenset(list_currencies())
 _Find = Callable[[PageText, str], list[Run]]
 
 
-def texts(sheets: Sheets, value: str) -> list[Sighting]:
+def find_text(pages: SearchedPages, value: str) -> list[Occurrence]:
     """The places that show it best: as it is, in another form, in pieces, or misread."""
     if not letters_and_digits(value):
-        return list(_signs(sheets, value.strip()))[:MOST] if value.strip() else []
-    ways: tuple[Callable[[], list[Sighting]], ...] = (
-        lambda: _runs(sheets, sheets.all, value, PageText.runs, trust=1.0),
-        lambda: _currency(sheets, value),
-        lambda: _meant(sheets, value),
-        lambda: _runs(sheets, sheets.all, value, PageText.pieces, trust=IN_PIECES),
-        lambda: _runs(sheets, sheets.recognised, value, PageText.alike, trust=ALIKE),
-        lambda: _runs(sheets, sheets.recognised, value, PageText.nearly, trust=NEARLY),
+        return list(_signs(pages, value.strip()))[:MOST] if value.strip() else []
+    ways: tuple[Callable[[], list[Occurrence]], ...] = (
+        lambda: _runs(pages, pages.sheets, value, PageText.runs, trust=1.0),
+        lambda: _currency(pages, value),
+        lambda: _meant(pages, value),
+        lambda: _runs(pages, pages.sheets, value, PageText.pieces, trust=IN_PIECES),
+        lambda: _runs(pages, pages.recognised, value, PageText.alike, trust=ALIKE),
+        lambda: _runs(pages, pages.recognised, value, PageText.nearly, trust=NEARLY),
     )
     for way in ways:
         if found := [one for one in way() if not _is_part_of_account(one)]:
@@ -51,17 +51,19 @@ def texts(sheets: Sheets, value: str) -> list[Sighting]:
     return []
 
 
-def _runs(sheets: Sheets, among: Sequence[Sheet], value: str, find: _Find, *, trust: float) -> list[Sighting]:
+def _runs(
+    pages: SearchedPages, among: Sequence[Sheet], value: str, find: _Find, *, trust: float
+) -> list[Occurrence]:
     letters = letters_and_digits(value)
     plain = len(letters) < (_PLAIN_DIGITS if letters.isdecimal() else _PLAIN)
     is_code = any(map(str.isdecimal, value)) and not value.strip().count(" ")
     found = [
-        sighting(sheet, run.spans, value, trust, is_plain=plain)
+        occurrence(sheet, run.spans, value, trust, is_plain=plain)
         for sheet in among
-        for run in find(sheets.text(sheet), value)
+        for run in find(pages.text(sheet), value)
     ]
     if is_code:
-        found = [one.believed(PART) if _is_part(one) else one for one in found]
+        found = [one.trusted(PART) if _is_part(one) else one for one in found]
         whole = max((one.trust for one in found), default=0.0)
         found = [one for one in found if one.trust == whole]
     if find is PageText.pieces:
@@ -69,15 +71,15 @@ def _runs(sheets: Sheets, among: Sequence[Sheet], value: str, find: _Find, *, tr
     return found[:MOST]
 
 
-def _is_part(one: Sighting) -> bool:
-    """Whether a sign that holds codes together stands between it and more of the same."""
+def _is_part(one: Occurrence) -> bool:
+    """Whether a sign such as a hyphen joins it to more of the same code."""
     first, last = one.spans[0], one.spans[-1]
     before, after = first.segment.text[: first.start], last.segment.text[last.stop :]
     return _HELD_BEFORE.search(before) is not None or _HELD_AFTER.match(after) is not None
 
 
-def _is_part_of_account(one: Sighting) -> bool:
-    """Whether it stands within an IBAN, and is not all of it."""
+def _is_part_of_account(one: Occurrence) -> bool:
+    """Whether it is a part of an IBAN."""
     span = one.spans[0]
     return any(
         code.start <= span.start
@@ -87,43 +89,43 @@ def _is_part_of_account(one: Sighting) -> bool:
     )
 
 
-def _currency(sheets: Sheets, value: str) -> list[Sighting]:
+def _currency(pages: SearchedPages, value: str) -> list[Occurrence]:
     """The symbol of a currency that is not printed by its code."""
     if value in _CURRENCIES:
         for symbol in symbols_of(value):
-            if found := list(_signs(sheets, symbol)):
+            if found := list(_signs(pages, symbol)):
                 return found[:MOST]
     return []
 
 
-def _signs(sheets: Sheets, sign: str) -> Iterator[Sighting]:
-    """Where these very characters stand, not within a word."""
+def _signs(pages: SearchedPages, sign: str) -> Iterator[Occurrence]:
+    """The places of exactly these characters, not within a word."""
     before, after = (
         (r"(?<![^\W\d_])" if sign[0].isalpha() else ""),
         (r"(?![^\W\d_])" if sign[-1].isalpha() else ""),
     )
     pattern = re.compile(before + re.escape(sign) + after)
-    for sheet in sheets.all:
+    for sheet in pages.sheets:
         for segment in sheet.segments:
             for match in pattern.finditer(segment.text):
-                yield sighting(sheet, (Span(segment, match.start(), match.end()),), sign)
+                yield occurrence(sheet, (Span(segment, match.start(), match.end()),), sign)
 
 
-def _meant(sheets: Sheets, value: str) -> list[Sighting]:
+def _meant(pages: SearchedPages, value: str) -> list[Occurrence]:
     """A date, a time or an amount that is given as text."""
     if clock := _CLOCK.fullmatch(value.strip()):
-        return times(sheets, time(int(clock[1]), int(clock[2]), int(clock[3] or 0)))
-    if (day := sheets.date_of(value)) is not None:
-        return dates(sheets, day)
-    amount = _amount(value, sheets)
-    return numbers(sheets, amount) if amount is not None else []
+        return find_time(pages, time(int(clock[1]), int(clock[2]), int(clock[3] or 0)))
+    if (day := pages.date_of(value)) is not None:
+        return find_date(pages, day)
+    amount = _amount(value, pages)
+    return find_number(pages, amount) if amount is not None else []
 
 
-def _amount(value: str, sheets: Sheets) -> Decimal | None:
+def _amount(value: str, pages: SearchedPages) -> Decimal | None:
     found = find_amounts(value, misread=False)
     if len(found) != 1 or found[0].percent:
         return None
     one = found[0]
     if value[: one.start].strip() or value[one.stop :].strip():
         return None
-    return one.value(sheets.habits.mark)
+    return one.value(pages.conventions.mark)

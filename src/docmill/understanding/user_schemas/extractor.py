@@ -14,11 +14,11 @@ from docmill.schemas.filling import filled
 from docmill.schemas.outline import FieldOutline, outline
 from docmill.understanding.fields.analysis_cache import candidates_of, once
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.choosing import chosen, joined, paired
+from docmill.understanding.fields.choosing import choose_values, find_periods, score_period
 from docmill.understanding.fields.findings import Finding, cleaned, evidence_of
 from docmill.understanding.fields.meaning import FieldMeaning, meaning_of
 from docmill.understanding.fields.schema_candidates import SchemaCandidates
-from docmill.understanding.fields.scoring import Scored, scored
+from docmill.understanding.fields.scoring import Scored, score_candidates
 from docmill.understanding.user_schemas.learned import Model
 from docmill.understanding.user_schemas.lists import rows_of
 
@@ -63,23 +63,23 @@ def findings(
     fields = untaught(candidates, meanings)
     if model is not None:
         fields = model.rescored(fields, candidates.layout.document)
-    return chosen(fields, paired([field.meaning for field in fields.values()]))
+    return choose_values(fields, find_periods([field.meaning for field in fields.values()]))
 
 
 def untaught(candidates: Candidates, meanings: Mapping[str, FieldMeaning]) -> dict[str, Scored]:
     """The candidates of each field that is no member of a list, with the scores of periods joined."""
     single = {path: meaning for path, meaning in meanings.items() if "[]." not in path}
     fields = {path: _scored_field(candidates, meaning) for path, meaning in single.items()}
-    for start, end in paired(list(single.values())).items():
+    for start, end in find_periods(list(single.values())).items():
         first, last = fields[start], fields[end]
-        starts, ends = joined(first.candidates, first.scores, last.scores)
+        starts, ends = score_period(first.candidates, first.scores, last.scores)
         fields[start], fields[end] = replace(first, scores=starts), replace(last, scores=ends)
     return fields
 
 
 @once
 def _scored_field(candidates: Candidates, meaning: FieldMeaning) -> Scored:
-    return scored(meaning, _schema_candidates(candidates))
+    return score_candidates(meaning, _schema_candidates(candidates))
 
 
 _schema_candidates = once(SchemaCandidates)
