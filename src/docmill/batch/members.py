@@ -1,4 +1,4 @@
-"""Parts of a run's documents: laid aside until the run takes them up as documents of their own."""
+"""Parts of a run's documents: stored until the run processes them as documents of their own."""
 
 import asyncio
 import shutil
@@ -33,7 +33,7 @@ class PartsAside:
 
     @property
     def parts(self) -> list[Part]:
-        """What was received."""
+        """The received parts."""
         return [file.part for file in self.files]
 
     async def folder(self, ref: Ref) -> Path:
@@ -57,7 +57,7 @@ class PartsAside:
         return self.parts
 
     async def remove(self) -> None:
-        """Remove the files; those who had them are done."""
+        """Remove the files once their documents are processed."""
         if self._folder is not None:
             await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 

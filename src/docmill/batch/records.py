@@ -76,7 +76,7 @@ def failure_record(
 
 
 def _part_records(ref: Ref, parts: Sequence[Part]) -> list[Record]:
-    """What a document holds, and the source of each part's own record; none has the part with a problem."""
+    """A part of a document, with the source of the part's own record; a part with a problem has none."""
     return [
         {"source": None if part.problem else part_source(ref.key, part), **asdict(part)} for part in parts
     ]
@@ -87,7 +87,7 @@ def _rounded(timings_s: dict[str, float]) -> dict[str, float]:
 
 
 class Known(NamedTuple):
-    """What an earlier run says of a document. parts: the sources of its parts' records."""
+    """The record of a document by an earlier run. parts: the sources of its parts' records."""
 
     content_hash: str | None
     status: str
@@ -155,7 +155,7 @@ class RecordFile:
         return dict(self._known)
 
     def known(self, *, keep: Callable[[Record], bool]) -> dict[str, Known]:
-        """What `open` would give; nothing is written. Raises MisconfiguredError as it does."""
+        """Return what `open` would, and write nothing. Raises MisconfiguredError as it does."""
         try:
             return _complete(self._latest(keep).known) if self._path.is_file() else {}
         except OSError as error:

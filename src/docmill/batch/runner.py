@@ -37,7 +37,7 @@ Status = Literal["completed", "needs_review", "not_read", "failed", "unchanged"]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of one document.
+    """The outcome of one document.
 
     title: what the pipeline calls it, or why it was not read. left_out: each part that could not be taken
     out of it, and why.
@@ -61,7 +61,7 @@ class Delay:
 
 @dataclass
 class Report:
-    """What a run did: how many documents by status, the failed by error code, and how long it took."""
+    """Totals of a run: documents by status, failed ones by error code, pages and time."""
 
     by_status: Counter[Status] = field(default_factory=Counter[Status])
     by_error: Counter[str] = field(default_factory=Counter[str])
@@ -70,13 +70,13 @@ class Report:
 
     @property
     def total(self) -> int:
-        """How many documents the run accounts for."""
+        """The number of documents that the run accounts for."""
         return self.by_status.total()
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How hard a run tries.
+    """Retry policy and concurrency of a run.
 
     waiting: documents that may wait for their next attempt without a slot. wholes: documents whose parts may
     be under way before another document is begun.

@@ -1,4 +1,4 @@
-"""What the commands' exit codes say; 0 is success."""
+"""Exit codes, printing and common options of the commands."""
 
 import logging
 import os
@@ -49,19 +49,19 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def give_up_stdout() -> None:
-    """Let nothing more go to standard output, not even what the interpreter writes at its end."""
+    """Discard all further standard output, also what the interpreter writes at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
 
 
 def shown(name: str) -> str:
-    """`name` on one line, without what a terminal would obey."""
+    """Return `name` on one line, with control characters escaped."""
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in name)
 
 
 class PlacesFormatter(logging.Formatter):
-    """Faults as types and places: what an exception says may quote the document it failed on."""
+    """Formats exceptions as types and places only: their messages may quote the document."""
 
     def formatException(self, ei: ExcInfo) -> str:  # noqa: N802  the library's name
         """See `logging.Formatter.formatException`."""

@@ -43,7 +43,7 @@ _OTEL = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at. remedy: how to get it if it is missing; needed: nothing works without it."""
+    """The outcome of one check. remedy: how to get what is missing; needed: nothing works without it."""
 
     what: str
     detail: str
@@ -52,7 +52,7 @@ class Finding:
 
     @property
     def mark(self) -> str:
-        """The finding in one sign."""
+        """The finding as a coloured symbol."""
         if self.remedy is None:
             return "[green]✓[/green]"
         return "[red]✗[/red]" if self.needed else "[yellow]![/yellow]"
@@ -86,7 +86,7 @@ def _machine() -> Iterator[Finding]:
 
 
 def _protections() -> Iterator[Finding]:
-    """What the processes that open strangers' files work under, asked in one of them."""
+    """Report the protections of the child processes that open files, as seen by one of them."""
     try:
         held = asyncio.run(_protections_of_a_child())
     except DocmillError as error:
@@ -239,7 +239,7 @@ def _port(host: str, port: int) -> Finding:
 
 
 def engine_findings(settings: "Settings") -> Iterator[Finding]:
-    """What each of `ocr.engines` has and lacks. Settings that contradict themselves were refused before."""
+    """Report for each of `ocr.engines` whether its library, key or program is there."""
     for name in settings.ocr.engines:
         match name:
             case "tesseract":
@@ -295,7 +295,7 @@ def _vision(settings: "Settings") -> Finding:
 
 
 def model_findings(settings: "Settings") -> Iterator[Finding]:
-    """The models that read fields, if there are any."""
+    """Report for each configured language model whether its library and key are there."""
     for name, chosen in (("small", settings.understanding.small), ("large", settings.understanding.large)):
         if chosen is None:
             continue

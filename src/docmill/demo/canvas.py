@@ -27,7 +27,7 @@ _FACES = {
 
 
 class _Canvas(Protocol):
-    """What we use of reportlab, which carries no types."""
+    """The methods of reportlab that we use; the library has no types."""
 
     def setTitle(self, title: str) -> None: ...  # noqa: N802  # reportlab's names
     def setFont(self, name: str, size: float) -> None: ...  # noqa: N802
@@ -150,7 +150,7 @@ class Paper:
 
 
 def text_width(text: str, *, size: float = 9.5, bold: bool = False, face: Face = "sans") -> float:
-    """How many millimetres `text` takes."""
+    """Return the width of `text` in millimetres."""
     return pdfmetrics.stringWidth(text, _FACES[face][bold], size) / mm
 
 

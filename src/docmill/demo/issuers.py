@@ -1,4 +1,4 @@
-"""Who sends and receives: companies that do not exist, with numbers whose check digits hold."""
+"""Senders and receivers: invented companies with numbers whose check digits are valid."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a layout draws: the truth itself, who sends it, and how they write."""
+"""The input of a layout: the truth, the sender and the sender's conventions."""
 
 import datetime as dt
 from collections.abc import Callable

@@ -20,10 +20,10 @@ class Plan:
 
     @property
     def country(self) -> str:
-        """Whose habits the paper follows."""
+        """The country whose conventions the paper follows."""
         return (self.paper.sender if isinstance(self.paper, Letter) else self.paper.bank).country
 
     @property
     def truth(self) -> Fields:
-        """What is printed."""
+        """The fields that are printed."""
         return self.paper.fields

@@ -1,4 +1,4 @@
-"""What scanners, fax machines and telephones do to a page."""
+"""Effects of scanners, fax machines and telephone cameras on a page."""
 
 import math
 import time
@@ -138,7 +138,7 @@ def _bent(page: Pixels, random: np.random.Generator) -> Pixels:
 
 
 def _corners(page: Pixels, random: np.random.Generator) -> _Light:
-    """Where the page's corners come to lie in the picture: clockwise from top left."""
+    """Return the page's corners in the picture, clockwise from top left."""
     width, height = _PHOTO_SIZE
     scale = min(width * 0.9 / page.shape[1], height * 0.9 / page.shape[0])
     half = np.array((page.shape[1], page.shape[0]), np.float32) * scale / 2

@@ -17,7 +17,7 @@ class Totals(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Tax:
-    """What is owed at one rate, in percent."""
+    """The tax that is owed at one rate, in percent."""
 
     rate: Decimal
     base: Decimal

@@ -1,4 +1,4 @@
-"""What a sample says: written beside the documents, read by demo and tests."""
+"""The truth of a sample: written beside the documents, read by demo and tests."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How dates, numbers and labels are written in each country."""
+"""Wording of dates, numbers and labels in each country."""
 
 import datetime as dt
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which rows of a table belong to which of another, so that most agrees."""
+"""Assignment of the rows of a table to those of another, so that most cells agree."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""What an earlier evaluation got right and this one does not, and the other way round."""
+"""Comparison of an evaluation with an earlier one, field by field."""
 
 from collections import Counter
 from collections.abc import Sequence

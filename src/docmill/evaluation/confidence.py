@@ -1,4 +1,4 @@
-"""Whether confidences are what they say."""
+"""Calibration of the confidences."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ class _Answers(NamedTuple):
 
 
 def believed(documents: Sequence[Judged]) -> dict[str, Any] | None:
-    """How many values could be taken unseen, and the calibration error; None where nothing was read.
+    """Compute coverage, precision and calibration error; None where nothing was read.
 
     coverage: the share of all values, missing ones too, above a threshold that lets through 99 % right ones;
     it is found on one half of the groups and used on the other, both ways round. ece: over ten ranges of

@@ -77,7 +77,7 @@ def _fields(figures: Mapping[str, Any]) -> str:
 
 
 def _curve(confidence: Mapping[str, Any] | None) -> str:
-    """How many of the values taken are wrong, the more are taken: the surest first."""
+    """Compute the risk-coverage curve: the share of errors as less certain values are accepted."""
     points: Sequence[Mapping[str, float]] = (confidence or {}).get("curve", ())
     if not points:
         return ""

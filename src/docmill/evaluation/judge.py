@@ -30,7 +30,7 @@ class Cell:
 
     @property
     def is_right(self) -> bool:
-        """Whether it counts as right."""
+        """True if it counts as right."""
         return HEADLINE in self.tiers
 
 
@@ -101,7 +101,7 @@ class Judge:
         return {row: column for row, column in best_pairs(worth) if worth[row, column] > 0}
 
     def _surplus(self, said: object, field: str, path: str) -> Iterator[Cell]:
-        """What was read where there is nothing."""
+        """Values that were read where the truth has none."""
         if isinstance(said, Mapping):
             for name, value in cast("Mapping[str, Any]", said).items():
                 yield from self._surplus(value, _below(field, name), _below(path, name))

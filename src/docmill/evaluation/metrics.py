@@ -40,7 +40,7 @@ class Judged:
 
     @property
     def is_right(self) -> bool:
-        """Whether all its values are, and none too many."""
+        """True if all its values are right, and there are none too many."""
         return all(cell.is_right for cell in self.cells)
 
 
@@ -63,7 +63,7 @@ def fields_of(documents: Sequence[Judged]) -> list[str]:
 
 
 def draws(groups: Sequence[str]) -> Floats:
-    """How often each document counts in each drawing of groups; shape (draws, documents).
+    """Draw the bootstrap weights of the documents, by groups; shape (draws, documents).
 
     A group's documents are drawn together: those of one vendor are right or wrong together.
     """

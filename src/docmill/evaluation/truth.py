@@ -1,4 +1,4 @@
-"""What is true of documents, as a person has written it down."""
+"""Truth files: the values of documents as a person has written them down."""
 
 import csv
 import io
@@ -62,7 +62,7 @@ def _of_file(path: Path) -> Iterator[Truth]:
 
 
 def _by_file(text: str) -> dict[str, dict[str, Any]] | None:
-    """What `{"file.pdf": {"field": value}}` says, None if the text is no such object."""
+    """Parse `{"file.pdf": {"field": value}}`; None if the text is no such object."""
     try:
         said: object = json.loads(text, parse_float=_as_written)
     except ValueError:
@@ -168,7 +168,7 @@ class Known:
 
 
 def known_fields(truths: Sequence[Truth], schemas: Mapping[str, Schema]) -> Known:
-    """What the schemas know of the fields that the truths name.
+    """Look up the fields of the truths in the schemas.
 
     schemas: by document type. A truth without a type may name the fields of any. Raises MisconfiguredError
     for one that no schema has, with the nearest that is there.

@@ -1,4 +1,4 @@
-"""When a value that was read is the true one, at four grades of strictness."""
+"""Comparison of a value with the true one, at four grades of strictness."""
 
 import datetime as dt
 import re

@@ -85,7 +85,7 @@ class Line(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a text stands: words `start` to `stop` (exclusive) of page `page_number`."""
+    """The place of a text: words `start` to `stop` (exclusive) of page `page_number`."""
 
     page_number: int
     start: int
@@ -228,7 +228,7 @@ class Record(BaseModel):
 
 
 class Usage(Record):
-    """What model calls cost. cost: in US dollars; model: of the last one."""
+    """Tokens and cost of model calls. cost: in US dollars; model: of the last call."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -270,7 +270,7 @@ class Document:
 
     @property
     def is_collection(self) -> bool:
-        """Whether its parts say all it says: an archive, a scan of several documents."""
+        """True if its content is in its parts: an archive, or a scan of several documents."""
         return bool(self.parts) and (not self.pages or any(part.kind == "section" for part in self.parts))
 
     @property

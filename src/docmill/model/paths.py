@@ -83,5 +83,5 @@ def comparison_key(value: Any) -> Any:  # noqa: ANN401 - any value of a field
 
 
 def is_same_value(value: object, other: object) -> bool:
-    """Whether two values are equal, texts by their letters and digits."""
+    """Return whether two values are equal, texts by their letters and digits."""
     return bool(comparison_key(value) == comparison_key(other))

@@ -1,4 +1,4 @@
-"""What was made of a document: its type, values with evidence, verdict."""
+"""The result of a document: its type, its values with evidence, the verdict."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ def _is_empty(text: str) -> bool:
 
 
 class Evidence(Record):
-    """Where one value was read.
+    """The evidence of one value: where it was read.
 
     match: `exact` the text is the value; `normalised` after reading a date, amount or spacing;
     `computed` from other values; `embedded` it stands in the XML that the document carries, and nowhere
@@ -49,7 +49,7 @@ class Evidence(Record):
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What is to be read from documents of one kind.
+    """The fields to be read from documents of one kind.
 
     name: the document type. critical: paths without which the data is of no use to its owner.
     labels: words that stand beside a field's value on the page, by the field's path, beside those we know.
@@ -64,7 +64,7 @@ class Schema:
 
 
 class Classification(Record):
-    """What a document is. A null title says that nobody could tell.
+    """The classification of a document. A null title means that no type was found.
 
     document_type: one of `DocumentType`, or the name of a schema of the user's own. usage: what it cost to
     find out; it is counted with the document and kept nowhere else. model_error: why a model that was to say
@@ -127,7 +127,7 @@ class Verdict(Record):
 
     @property
     def passed(self) -> bool:
-        """Whether the data can be believed without a person."""
+        """True if the data can be used without a person."""
         return not self.failures
 
 
@@ -161,7 +161,7 @@ class Result:
 
     @property
     def usage(self) -> Usage | None:
-        """What reading, classifying and extracting cost together; None where nothing was read."""
+        """The cost of reading, classifying and extracting together; None where nothing was read."""
         if self.document is None or self.spent is not None:
             return self.spent
         understood = self.classification.usage.plus(self.extraction.usage if self.extraction else Usage())

@@ -1,4 +1,4 @@
-"""How an extraction came about: a record of each step, and the sentence that tells it to a person."""
+"""Records of the steps of an extraction, and the sentence that explains them to a person."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -42,7 +42,7 @@ class StepTaken(Record):
 
 
 def sentence(steps: Sequence[StepTaken]) -> str:
-    """What the steps were, in a person's words."""
+    """Explain the steps in a sentence."""
     asked = any(step.kind in _MODEL_ASKED for step in steps)
     return "; ".join(filter(None, (_clause(step, asked=asked) for step in steps)))
 

@@ -1,4 +1,4 @@
-"""What every route works with."""
+"""The context of every route: the vault, its tenant, its documents."""
 
 import asyncio
 import logging
@@ -56,7 +56,7 @@ class Vault:
 
     @property
     def tenant_id(self) -> UUID:
-        """Whose documents are shown: with no sign-in there is one owner."""
+        """The tenant whose documents are shown. Without a sign-in there is only one."""
         return self.service.default_tenant_id
 
     @asynccontextmanager
@@ -77,17 +77,17 @@ class Vault:
             return row, await ingestions.of_document(conn, document_id)
 
     async def reviewed(self, document_id: UUID) -> DocumentReviews | None:
-        """What was read in the document and what people said of it; None if nothing has been read."""
+        """Return the document's result and its reviews; None if nothing has been read."""
         return await self.service.reviews.of(document_id, tenant_id=self.tenant_id)
 
     async def links(self, document_id: UUID) -> Links:
-        """What the document holds, and what holds it."""
+        """Return the document's parts and the documents that hold it."""
         async with self.connection() as conn:
             return await parts.links(conn, document_id)
 
     async def transcription(self, history: Sequence[IngestionRow]) -> Document | None:
-        """What was read, by the first of `_that_read` whose file is there; None if there is none."""
-        for ingestion in _that_read(history):
+        """Load the first transcription of `_with_transcription` that can be read; None if there is none."""
+        for ingestion in _with_transcription(history):
             assert ingestion.transcription_file_path  # they have one
             try:
                 return await load_transcription(self.service.blobs, ingestion.transcription_file_path)
@@ -99,8 +99,10 @@ class Vault:
         return None
 
     async def rotation(self, history: Sequence[IngestionRow], page_number: int) -> int | None:
-        """How far the page was turned when it was read; None if it was not."""
-        path = next((ingestion.transcription_file_path or "" for ingestion in _that_read(history)), "")
+        """Return the page's rotation as it was read; None before that."""
+        path = next(
+            (ingestion.transcription_file_path or "" for ingestion in _with_transcription(history)), ""
+        )
         if path and path not in self._rotations:
             document = await self.transcription(history)
             if document is not None:
@@ -118,12 +120,12 @@ class Vault:
         return ingestion_id
 
     async def asks_password(self, row: DocumentRow) -> bool:
-        """Whether a document failed for want of a password that could be given here."""
+        """Return whether a document failed because a password is missing that can be given here."""
         wants_one = row.state == "failed" and row.error_code == EncryptedError.code
         return wants_one and await takes_password(self.service.blobs, row.file_path)
 
     def unlocking(self, password: str) -> Unlock:
-        """How files are opened that came with this password, which may be empty."""
+        """Return the function that opens files with this password, which may be empty."""
         if not password:
             return already_readable
         return unlocking(self.service.blobs, self.unlocker, password)
@@ -142,12 +144,12 @@ class Vault:
 
 
 def preprocessed_path(history: Sequence[IngestionRow]) -> str | None:
-    """Where the pictures are that pages were read in by the ingestion whose text is shown."""
-    return next((ingestion.preprocessed_file_path for ingestion in _that_read(history)), None)
+    """Return the path of the preprocessed pages of the ingestion whose text is shown."""
+    return next((ingestion.preprocessed_file_path for ingestion in _with_transcription(history)), None)
 
 
-def _that_read(history: Sequence[IngestionRow]) -> list[IngestionRow]:
-    """The ingestions that have read the document: first the completed ones, whose values are shown.
+def _with_transcription(history: Sequence[IngestionRow]) -> list[IngestionRow]:
+    """Return the ingestions with a transcription: first the completed ones, whose values are shown.
 
     history: newest first. One that failed or is under way counts only until another one has completed.
     """
@@ -163,7 +165,7 @@ def found(row: DocumentRow | None) -> DocumentRow:
 
 
 def not_found() -> HTTPException:
-    """There is no such document here."""
+    """Build the answer 404: there is no such document here."""
     return HTTPException(404, "There is no such document here.")
 
 

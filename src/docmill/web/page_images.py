@@ -101,12 +101,12 @@ class PageImages:
 
 
 def picture_version(row: DocumentRow) -> str:
-    """What an address needs so that a browser never shows pages as they were turned or drawn earlier."""
+    """Return the version for an address, so that a browser never shows pages as they were drawn earlier."""
     return f"{row.ingestion_id.hex[-8:] if row.ingestion_id else '0'}-{DRAWING_VERSION}"
 
 
 def is_viewable(row: DocumentRow) -> bool:
-    """Whether pictures of its pages can be made; by its file name until somebody has looked inside."""
+    """Return whether its pages can be drawn; judged by the file name until the content is known."""
     if row.page_count == 0 or (row.page_count is None and row.error_code in _UNREADABLE):
         return False
     if row.media_type == _UNKNOWN:

@@ -1,4 +1,4 @@
-"""Routes for those who watch a process: an orchestrator, Prometheus."""
+"""Routes for an orchestrator and Prometheus: liveness, readiness, metrics."""
 
 from fastapi import APIRouter, FastAPI
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -28,18 +28,18 @@ class ProbeRoutes:
         return router
 
     async def healthz(self) -> JSONResponse:
-        """Whether this process can work at all: its database answers. A header names the vault."""
+        """Liveness: this process can work at all, since its database answers. A header names the vault."""
         answer = _answer(await self._probes.health.alive())
         if self._probes.vault_id is not None:
             answer.headers[VAULT_HEADER] = str(self._probes.vault_id)
         return answer
 
     async def readyz(self) -> JSONResponse:
-        """Whether to send work here: database, queue and files answer, and this process is not stopping."""
+        """Readiness: database, queue and file store answer, and this process is not stopping."""
         return _answer(await self._probes.health.ready())
 
     async def metrics(self) -> Response:
-        """What this process counts, in Prometheus' text format."""
+        """Metrics of this process in Prometheus' text format."""
         return Response(await self._probes.scrape(), headers={"content-type": CONTENT_TYPE_LATEST})
 
 

@@ -1,4 +1,4 @@
-"""Errors as answers: RFC 9457 for programs, a page in the vault's look for people."""
+"""Error responses: RFC 9457 problems for programs, an HTML page for people."""
 
 import logging
 from typing import Any
@@ -77,7 +77,7 @@ def problem_response(content: dict[str, Any]) -> JSONResponse:
 
 
 def install(app: FastAPI, templates: Templates) -> None:
-    """Let every error of `app` be answered here."""
+    """Install the error handlers of `app`."""
 
     def answer(request: Request, status: int, *, code: str, detail: str, **members: object) -> Response:
         if request.url.path.startswith("/api/"):
@@ -126,7 +126,7 @@ def install(app: FastAPI, templates: Templates) -> None:
 
 
 def faults_of(error: InvalidValuesError) -> list[dict[str, str]]:
-    """What is wrong with which value."""
+    """List the refused values with the reason of each."""
     return [{"where": path, "message": message} for path, message in error.faults.items()]
 
 

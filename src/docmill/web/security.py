@@ -1,4 +1,4 @@
-"""What every answer forbids the browser, and whom we listen to while nobody signs in."""
+"""Security headers, and the refusal of requests from other machines and other sites."""
 
 from ipaddress import ip_address
 

@@ -1,4 +1,4 @@
-"""Server-sent events: what changed, to whoever listens."""
+"""Server-sent events about documents."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What became of each file of an upload."""
+"""Uploads: files of a form into the vault, with the outcome of each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ async def receive(request: Request, vault: Vault, *, force: bool = False) -> lis
 
 
 def refusal_of(results: Sequence[Uploaded]) -> DocmillError | None:
-    """Why nothing was taken; None if anything was."""
+    """Return the first error if every file was refused, else None."""
     errors = [result.error for result in results if result.error]
     return errors[0] if len(errors) == len(results) else None
 

@@ -1,4 +1,4 @@
-"""`docmill eval`: a folder and what is true of it in, accuracy out."""
+"""`docmill eval`: compares what is read in a folder with its truth, and reports the accuracy."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ from docmill.schemas.registry import REGISTRY
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What was asked for on the command line. schema: by which everything is read."""
+    """Arguments of `docmill eval`. schema: for every document, instead of those of their types."""
 
     folder: Path
     truth: Path
@@ -104,7 +104,7 @@ def _files(question: Question) -> list[Ref]:
 
 
 def _holds_one(ref: Ref, truths: Sequence[Truth]) -> bool:
-    """Whether a truth speaks of a part of the file: `mail.eml/invoice.pdf`."""
+    """Return whether a truth names a part of the file: `mail.eml/invoice.pdf`."""
     return any(truth.source.startswith(f"{ref.key}/") for truth in truths)
 
 

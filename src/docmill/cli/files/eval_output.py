@@ -1,4 +1,4 @@
-"""The pictures of an evaluation's errors, drawn in child processes as the vault's are."""
+"""Printed report of an evaluation, and pictures of its errors."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -130,7 +130,7 @@ def _print_types(types: Mapping[str, Any]) -> None:
 
 
 def print_comparison(comparison: Mapping[str, Any]) -> None:
-    """What changed, and whether that is a regression."""
+    """Print the changes against the baseline, and which of them are regressions."""
     stdout.print(f"compared with the baseline on {comparison['documents']} documents")
     for key, said in (
         ("truth_changed", "have another truth now and are left out"),

@@ -44,7 +44,7 @@ def _content(extracted: Extracted[BaseModel]) -> dict[str, object]:
 
 
 def schema_called(name: str, labels: Path | None = None, config: Path | None = None) -> Schema:
-    """The type that docmill knows by this name, the settings' schema, or the one in a file, in this order.
+    """Load a schema: the document type of this name, the settings' schema, or a file, in this order.
 
     labels: a file with words beside each field's value. Raises MisconfiguredError.
     """
@@ -59,7 +59,7 @@ def schema_called(name: str, labels: Path | None = None, config: Path | None = N
 
 
 def model_of(name: str, config: Path | None = None) -> Path | None:
-    """What was learned of the settings' schema of this name. Raises MisconfiguredError."""
+    """Return the trained model of the settings' schema of this name. Raises MisconfiguredError."""
     own = _own(config)
     return own.models().get(name) if own is not None and name in own.named else None
 

@@ -26,7 +26,7 @@ Truth = Mapping[str, Mapping[str, object]]
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """What was asked for on the command line."""
+    """Arguments of `docmill learn FOLDER`."""
 
     folder: Path
     schema: str

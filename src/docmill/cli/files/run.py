@@ -47,9 +47,9 @@ _REMEDIES = {"encrypted": ": where a password is missing, --retry-failed --ask-p
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was asked for on the command line. None: as the settings have it.
+    """Arguments of `docmill run`. None: as the settings have it.
 
-    schema: the one to read every document by. model: what was learned of it, as text.
+    schema: for every document. model: the schema's trained model, as text.
     """
 
     folder: Path
@@ -140,7 +140,7 @@ def _tell_plan(options: Options, refs: Sequence[Ref], config: RunConfig) -> None
 
 
 async def _is_done(ref: Ref, reader: FolderReader, known: Mapping[str, Known]) -> bool:
-    """Whether an earlier run has a record of this document as it is now."""
+    """Return whether an earlier run has a record of this document as it is now."""
     if ref.key not in known:
         return False
     try:

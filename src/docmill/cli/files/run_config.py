@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """How a run reads. settings: None if nothing is set. models: what was learned of own schemas, by name."""
+    """Configuration of a run. settings: None if nothing is set. models: of user schemas, by name."""
 
     reading: ReadingOptions = READING
     limits: TimeLimits = LIMITS
@@ -63,7 +63,7 @@ def run_config(
     time_limit_s: float | None,
     passwords: tuple[str, ...],
 ) -> RunConfig:
-    """What file and environment say, and then the arguments. Raises MisconfiguredError."""
+    """Build it from settings file and environment, then the arguments. Raises MisconfiguredError."""
     config = _set_by(settings_file) if are_given(settings_file) else RunConfig()
     limits = config.limits
     if time_limit_s is not None:
@@ -97,7 +97,7 @@ _HINT = "to keep them here, name another settings file with --config (an empty o
 
 
 def warn_about_remote_services(settings: "Settings | None", config: Path | None) -> None:
-    """Say before anything is read that pages or their text will be sent away.
+    """Warn, before anything is read, that pages or their text will be sent to another machine.
 
     Who named the file, or set a variable, knows; a file that lies in the current folder may be anybody's.
     """
@@ -113,7 +113,7 @@ def warn_about_remote_services(settings: "Settings | None", config: Path | None)
 
 
 def _leaving(settings: "Settings", said: Mapping[str, Any]) -> Iterator[str]:
-    """Whom the file, and no variable, has asked."""
+    """List the remote services that the file names, without those that a variable names."""
     if list(settings.ocr.engines) == said.get("ocr", {}).get("engines"):
         if "documentai" in settings.ocr.engines and _is_away(settings.documentai.endpoint):
             yield "the engine documentai (pages go to Google)"
@@ -130,7 +130,7 @@ def _leaving(settings: "Settings", said: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_away(address: str | None) -> bool:
-    """Whether it is of another machine; None: the provider's own."""
+    """Return whether the address is on another machine. None: the provider's own."""
     host = urlsplit(address).hostname if address else None
     if host is None:
         return True

@@ -1,4 +1,4 @@
-"""Where the web servers on a data folder listen, so that other commands find them."""
+"""Address files of the web servers on a data folder, so that other commands find them."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ _ANSWER_S = 2
 
 @contextmanager
 def announced(folder: Path, address: str, vault_id: str) -> Generator[None]:
-    """Let `address` be found on this data folder; a file that outlives its server does no harm.
+    """Publish `address` in this data folder; a file that outlives its server does no harm.
 
     vault_id: that the server answers with. Another vault's may answer there later.
     """
@@ -29,7 +29,7 @@ def announced(folder: Path, address: str, vault_id: str) -> Generator[None]:
 
 
 def address_of(folder: Path) -> str | None:
-    """Where a web server on this data folder answers now, or None."""
+    """Return the address at which a web server on this data folder answers now, or None."""
     for file in sorted((folder / "addresses").glob("*")):
         try:
             address, _, vault_id = file.read_text().partition("\n")

@@ -1,4 +1,4 @@
-"""The commands that work on a vault: `up`, `web`, `worker`, `add`, `show`, `status`."""
+"""The commands that look into a vault or put files into it: `add`, `show`, `status`."""
 
 import asyncio
 import json

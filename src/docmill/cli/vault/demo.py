@@ -118,7 +118,7 @@ _SHOWN = ("seller.name", "number", "issue_date", "gross_total")
 
 
 def _right(sample: Sample, document_type: str | None, read: dict[str, Any]) -> tuple[int, int]:
-    """How many critical fields of the document, and its type, were read right, and how many there are."""
+    """Count the critical fields, with the document's type, that were read right, and all of them."""
     truth = sample.truth.model_dump(mode="json")
     critical = [path for path in REGISTRY[sample.document_type].critical if _value(truth, path)]
     right = sum(_same(_value(read, path), _value(truth, path)) for path in critical)

@@ -26,7 +26,7 @@ from docmill.understanding.user_schemas.learned import Model, dumps, loads
 
 @dataclass(frozen=True, slots=True)
 class Relearning:
-    """What was asked for on the command line. out: None for the model that the settings name."""
+    """Arguments of `docmill learn --reviewed`. out: None for the model that the settings name."""
 
     schema: str
     out: Path | None

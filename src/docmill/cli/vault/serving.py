@@ -30,14 +30,14 @@ _LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class RunningVault:
-    """Where the vault listens, and what it is made of."""
+    """A running vault with its address."""
 
     address: str
     service: Service
     stop: asyncio.Event
 
     async def unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
-        """What `work` returns. Raises KeyboardInterrupt if the vault is stopped before."""
+        """Return the result of `work`. Raises KeyboardInterrupt if the vault is stopped before."""
         working = asyncio.ensure_future(work)
         stopping = asyncio.ensure_future(self.stop.wait())
         try:
@@ -52,7 +52,7 @@ class RunningVault:
 
 @dataclass(frozen=True, slots=True)
 class _Process:
-    """What the parts of this process share. stop, abort: see `stop_signals`."""
+    """Resources that the parts of this process share. stop, abort: see `stop_signals`."""
 
     settings: Settings
     service: Service

@@ -1,1 +1,1 @@
-"""What the samples say, by kind of document."""
+"""Content of the samples, by kind of document."""

@@ -152,7 +152,7 @@ def _flowers() -> Letter:
 
 
 def workshop() -> Letter:
-    """What the Spanish bank statement pays."""
+    """The bills that the Spanish bank statement pays."""
     bought = lines(
         "Revisione pompa idraulica | 1 | pz | 480.00 | 22",
         "Guarnizioni in viton, serie completa | 3 | kit | 64.20 | 22",

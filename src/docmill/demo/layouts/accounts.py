@@ -24,7 +24,7 @@ def _account(statement: Statement) -> str:
 
 
 def _details(booking: Transaction) -> str:
-    """What the booking is for; a name, an account and a reference, as far as printed."""
+    """Return the text of a booking: name, account and reference, as far as printed."""
     account = iban.format(booking.iban) if booking.iban else None
     parts = (booking.description, booking.counterparty, account, booking.reference)
     return " ".join(part for part in parts if part)

@@ -1,4 +1,4 @@
-"""What several layouts share: which label stands by which value, tables, logos."""
+"""Building blocks of the layouts: labels and values, tables, logos."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ def tax_rows(letter: Letter) -> list[Row]:
 
 
 def payment(letter: Letter) -> list[Row]:
-    """How to pay."""
+    """Rows of the payment details."""
     paid = letter.value("payment")
     if not isinstance(paid, Payment):
         return []
@@ -146,7 +146,7 @@ def _cell(letter: Letter, line: Line, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TableStyle:
-    """How a table looks. row: height of one line of text in millimetres."""
+    """The style of a table. row: height of one line of text in millimetres."""
 
     rules: Literal["none", "rows", "grid", "zebra"] = "rows"
     head_fill: Colour | None = None

@@ -1,4 +1,4 @@
-"""What failed for good: look at it, have it tried again, forget it."""
+"""Routes for dead letters: list them, try them again, forget them."""
 
 from typing import Annotated
 from urllib.parse import urlencode

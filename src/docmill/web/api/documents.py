@@ -117,7 +117,7 @@ async def get_document(document_id: UUID, vault: TheVault) -> DocumentDetail:
 
 @router.get("/{document_id}/pages")
 async def get_pages(document_id: UUID, vault: TheVault) -> PageReadings:
-    """How each page was read; none before that."""
+    """List how each page was read; empty before the document has been read."""
     _, history = await vault.document_with_history(document_id)
     transcription = await vault.transcription(history)
     pages = transcription.pages if transcription else ()

@@ -1,4 +1,4 @@
-"""What changes, as it changes."""
+"""Route for the stream of events about documents."""
 
 from typing import Annotated
 

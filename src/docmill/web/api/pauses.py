@@ -1,4 +1,4 @@
-"""What is paused until somebody mends it."""
+"""Route for the pauses: services and steps that documents wait for."""
 
 from fastapi import APIRouter
 

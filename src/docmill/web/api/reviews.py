@@ -1,4 +1,4 @@
-"""What people say of a document's values: confirm, correct, clear, undo."""
+"""Routes for reviews of a document's values: confirm, correct, clear, undo."""
 
 from datetime import datetime
 from typing import Annotated, Literal, Self
@@ -24,7 +24,7 @@ class _Request(BaseModel):
 
 
 class NewReview(_Request):
-    """What is said of one value; of the document as a whole where `path` is empty.
+    """A new review of one value, or of the document as a whole where `path` is empty.
 
     value: of a correction, as in the document's data. seen: the value that the person saw; if it is another
     one by now, nothing is kept. page, box: where the person pointed.
@@ -57,13 +57,13 @@ class NewReview(_Request):
 
 
 class OfResult(_Request):
-    """Which result the person saw. ingestion_id: that of `GET …/reviews`."""
+    """The result that the person saw. ingestion_id: that of `GET …/reviews`."""
 
     ingestion_id: UUID
 
 
 class NewReviews(OfResult):
-    """What is said at once; all of it is kept or nothing."""
+    """Reviews that are sent together; all of them are kept or none."""
 
     reviews: Annotated[list[NewReview], Field(min_length=1, max_length=500)]
 
@@ -73,7 +73,7 @@ class _Shape(BaseModel):
 
 
 class Review(_Shape):
-    """What somebody said of a value. before: the value that it replaced; machine: what had been read there.
+    """A person's review of a value. before: the value that it replaced; machine: the value that was read.
 
     undoes: the review that this one takes back.
     """
@@ -93,7 +93,7 @@ class Review(_Shape):
 
 
 class Held(_Shape):
-    """What holds of a value. is_contradicted: a machine has since come to read something else: `read_now`."""
+    """The current review of a value. is_contradicted: a later result has another value: `read_now`."""
 
     id: UUID
     action: Literal["confirm", "correct", "clear"]
@@ -106,7 +106,7 @@ class Held(_Shape):
 
 
 class ReviewState(_Shape):
-    """Where the review of a document stands.
+    """The state of a document's review.
 
     ingestion_id: the result that is reviewed, null while nothing has been read. failures: what a person must
     still look at; accepted: what a person has let pass. current: by field path. history: newest first.
@@ -123,13 +123,13 @@ class ReviewState(_Shape):
 
 @router.get("")
 async def get_reviews(document_id: UUID, vault: TheVault) -> ReviewState:
-    """What was said of the document's values, and what must still be looked at."""
+    """Return the reviews of the document's values and the checks that still fail."""
     return await _state(document_id, vault)
 
 
 @router.post("")
 async def add_reviews(document_id: UUID, said: NewReviews, vault: TheVault) -> ReviewState:
-    """Keep what a person says. A value that its field does not take is refused, and all others with it."""
+    """Store a person's reviews. If a field does not take its value, none of them is stored."""
     await vault.document(document_id)
     _kept(
         await vault.service.reviews.add(
@@ -144,7 +144,7 @@ async def add_reviews(document_id: UUID, said: NewReviews, vault: TheVault) -> R
 
 @router.post("/confirm")
 async def confirm_all(document_id: UUID, of: OfResult, vault: TheVault) -> ReviewState:
-    """Confirm every value that nobody has spoken of, and let the failed checks pass."""
+    """Confirm every value without a review, and accept the failed checks."""
     await vault.document(document_id)
     _kept(
         await vault.service.reviews.confirm_all(
@@ -156,7 +156,7 @@ async def confirm_all(document_id: UUID, of: OfResult, vault: TheVault) -> Revie
 
 @router.post("/undo")
 async def undo_last(document_id: UUID, of: OfResult, vault: TheVault) -> ReviewState:
-    """Take back what was said last, all of it if it was said at once."""
+    """Undo the last reviews: all that were sent together."""
     await vault.document(document_id)
     _kept(
         await vault.service.reviews.undo_last(

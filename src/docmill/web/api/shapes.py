@@ -1,4 +1,4 @@
-"""What the API answers with. Names and meanings are those of the specification."""
+"""Requests and responses of the API. Names and meanings are those of the specification."""
 
 from datetime import date, datetime
 from typing import Annotated, Any, Literal, Self
@@ -18,7 +18,7 @@ State = Literal["processing", "stale", "needs_classification", "needs_review", "
 
 
 WORD = r"^[a-z0-9_-]{1,60}$"
-"""What error codes and steps are made of."""
+"""Pattern of error codes and of step names."""
 
 
 class _Shape(BaseModel):
@@ -26,7 +26,7 @@ class _Shape(BaseModel):
 
 
 class Fault(_Shape):
-    """Why something failed. code: stable; message: for people."""
+    """The reason of a failure. code: stable; message: for people."""
 
     code: str
     message: str
@@ -63,7 +63,7 @@ class DocumentSummary(_Shape):
 
 
 class Part(_Shape):
-    """What a document holds. document_id: none if it is not to be had, for the reason in `problem`."""
+    """A part of a document. document_id: null if it could not be taken out; `problem` says why."""
 
     document_id: UUID | None
     kind: Literal["attachment", "member", "section"]
@@ -82,7 +82,7 @@ class Part(_Shape):
 
 
 class Whole(_Shape):
-    """A document that holds the one at hand, and what that is in it."""
+    """A document that holds this one as a part."""
 
     document_id: UUID
     title: str
@@ -146,7 +146,7 @@ class DocumentDetail(DocumentSummary):
 
 
 class PageReading(_Shape):
-    """How one page was read. engine: which recognised it; null for text that came with the file.
+    """The reading of one page. engine: the OCR engine; null for text that came with the file.
 
     quality: the share of words that are probably right. problem: why the page could not be read.
     preprocessed: whether it was read in a picture made better first, which is kept.
@@ -175,7 +175,7 @@ class DocumentList(_Shape):
 
 
 class UploadedFile(_Shape):
-    """What became of one file. already_here: its content was known; nothing was stored twice."""
+    """The outcome of one uploaded file. already_here: its content was known and is not stored twice."""
 
     file_name: str
     status: Literal["accepted", "already_here", "refused"]
@@ -197,7 +197,7 @@ class Reprocessing(_Shape):
 
 
 class Pause(_Shape):
-    """What documents wait for until it is mended. part: an engine, a model, the file store, or a step."""
+    """A pause: documents wait for a repair. part: an engine, a model, the file store or a step."""
 
     part: str
     step: str | None
@@ -218,7 +218,7 @@ class PauseList(_Shape):
 
 
 class Password(_Shape):
-    """What opens a document."""
+    """The password of a document."""
 
     password: Annotated[SecretStr, Field(min_length=1, max_length=1000)]
 
@@ -259,7 +259,7 @@ class IngestionList(_Shape):
 
 
 class Health(_Shape):
-    """Whether all is well, and what was asked to find out."""
+    """The health of a process, with the outcome of each check."""
 
     status: Literal["ok", "failing", "stopping"]
     checks: dict[str, Literal["ok", "failing", "silent"]]
@@ -292,7 +292,7 @@ class DeadLetterList(_Shape):
 
 
 class DeadLetterChoice(BaseModel):
-    """Which dead letters: those with these ids, all, or all with this error code. Give one of the three."""
+    """A selection of dead letters: by ids, all, or by error code. Give one of the three."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -308,7 +308,7 @@ class DeadLetterChoice(BaseModel):
 
 
 class Redriving(_Shape):
-    """What became of the dead letters that were meant.
+    """The outcome of trying dead letters again.
 
     redriven: tried again now. dropped: their document has been processed anew since. unknown: not there
     (any more).
@@ -320,7 +320,7 @@ class Redriving(_Shape):
 
 
 class Purging(_Shape):
-    """How many dead letters were forgotten."""
+    """The number of dead letters that were forgotten."""
 
     purged: int
 

@@ -53,7 +53,7 @@ def known_id(document_id: str) -> UUID:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why what a person typed for a value was not taken. path: empty if it speaks of the document."""
+    """A refused review, to be shown with what was typed. path: empty for the document as a whole."""
 
     path: str
     typed: str

@@ -78,7 +78,7 @@ async def show_cards(
 
 @router.get("/pauses")
 async def show_pauses(request: Request, vault: TheVault) -> HTMLResponse:
-    """What is paused until somebody mends it, to take the place of what a page shows of it."""
+    """The current pauses, for a page that replaces what it shows of them."""
     async with vault.connection() as conn:
         return vault.templates.page(request, "_pauses.html", pauses=await pauses.current(conn))
 

@@ -1,4 +1,4 @@
-"""The forms by which a person says what the values of a document are."""
+"""Forms for reviewing the values of a document."""
 
 from collections.abc import Awaitable
 from typing import Annotated, Literal
@@ -23,7 +23,7 @@ _Number = Annotated[str, Field(max_length=10)]
 
 
 class Saying(BaseModel):
-    """What a person does with one value. page: that is looked at."""
+    """The form with which a person reviews one value. page: the page that is shown."""
 
     ingestion_id: UUID
     path: Annotated[str, Field(max_length=300)]
@@ -49,7 +49,7 @@ class Saying(BaseModel):
 async def say(
     request: Request, document_id: str, vault: TheVault, said: Annotated[Saying, Form()]
 ) -> Response:
-    """Confirm, correct or clear a value, or take back what was said of it."""
+    """Confirm, correct or clear a value, or undo its review."""
     known = known_id(document_id)
     keeping = vault.service.reviews.add(
         known, [said.field_review], tenant_id=vault.tenant_id, ingestion_id=said.ingestion_id
@@ -66,7 +66,7 @@ async def confirm_all(
     ingestion_id: _Id,
     page: Annotated[_Number, Form()] = "1",
 ) -> Response:
-    """Confirm every value that nobody has spoken of."""
+    """Confirm every value without a review."""
     known = known_id(document_id)
     keeping = vault.service.reviews.confirm_all(known, tenant_id=vault.tenant_id, ingestion_id=ingestion_id)
     return await _answer(request, known, vault, keeping, page=page)
@@ -81,7 +81,7 @@ async def undo_last(
     ingestion_id: _Id,
     page: Annotated[_Number, Form()] = "1",
 ) -> Response:
-    """Take back what was said last."""
+    """Undo the last reviews."""
     known = known_id(document_id)
     keeping = vault.service.reviews.undo_last(known, tenant_id=vault.tenant_id, ingestion_id=ingestion_id)
     return await _answer(request, known, vault, keeping, page=page)

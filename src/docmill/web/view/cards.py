@@ -26,7 +26,7 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a card shows.
+    """The content of a card.
 
     reason: why a person should look, what is being done, or why a file is kept and not read. thumbnail:
     address of a picture of page 1, None where none can be made. retry: what the button does, None without
@@ -88,12 +88,12 @@ def card(
 
 
 def _waits_with_result(row: DocumentRow) -> bool:
-    """Whether it waits for its next attempt, and the last one found out what it is."""
+    """Return whether it waits for its next attempt, and the last one has classified it."""
     return row.is_waiting and bool(row.error_message and row.document_type)
 
 
 def title(row: DocumentRow) -> str:
-    """What the document is called; its file name until somebody knows better."""
+    """Return the document's title, or its file name as long as it has none."""
     return row.title or row.file_name
 
 

@@ -32,7 +32,7 @@ _THUMBNAILS = 100
 
 @dataclass(frozen=True, slots=True)
 class BoxView:
-    """Where a value stands, in units of the drawing."""
+    """The box of a value on the page, in units of the drawing."""
 
     field: Field
     x: int
@@ -43,7 +43,7 @@ class BoxView:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What of a document is asked for. field: the path of the value to point at."""
+    """The selected page, tab and field. field: the path of the value to point at."""
 
     page: int = 1
     tab: Tab = "fields"
@@ -78,7 +78,7 @@ class DocumentView:
 
     @property
     def found_wrong(self) -> list[tuple[Failure, Field | None]]:
-        """The failed checks and the first field of each; that a value is unsure is told there alone."""
+        """The failed checks and the first field of each; uncertainty is shown at the field alone."""
         shown = {field.path: field for field in self.reading.every}
         found = [
             (one, next((shown[path] for path in one.fields if path in shown), None))
@@ -94,18 +94,18 @@ class DocumentView:
 
     @property
     def let_pass(self) -> list[Failure]:
-        """The checks that a person let pass though they do not hold. To be unsure is over with their word."""
+        """The failed checks that a person has accepted, without those on uncertainty, which a review ends."""
         accepted = self.reviewed.accepted if self.reviewed else []
         return [failure for failure in accepted if failure.check not in _OVER_WHEN_SAID]
 
     @property
     def told(self) -> list[tuple[str, Entry]]:
-        """What people said of the document, newest first."""
+        """The history of the document's reviews, newest first."""
         return told(self.reviewed)
 
     @property
     def can_review(self) -> bool:
-        """Whether there are values that a person can speak of."""
+        """True if there are values to review."""
         return self.reviewed is not None and self.reviewed.result.machine is not None
 
     @property
@@ -116,7 +116,7 @@ class DocumentView:
 
 
 def choose(page: str, tab: str, field: str, *, page_count: int) -> Choice:
-    """What the address asks for, held to what there is."""
+    """Return the selection that the address names, limited to pages and tabs that exist."""
     number = int(page) if page.isdecimal() and len(page) < 7 else 1  # noqa: PLR2004  more digits than any document has pages
     return Choice(max(1, min(number, page_count)), _TAB_OF.get(tab, "fields"), field)
 
@@ -136,7 +136,7 @@ def failures_of(row: DocumentRow, result: IngestionRow | None) -> list[Failure]:
 
 
 def page_count_of(row: DocumentRow, transcription: Document | None) -> int:
-    """How many pages there are as far as we know; at least one."""
+    """Count the pages, as far as known; at least one."""
     return max(1, row.page_count or 0, len(transcription.pages) if transcription else 0)
 
 

@@ -1,4 +1,4 @@
-"""What was read, each value with how sure we are and where it stands on the page."""
+"""View of the values: each with its confidence, its problems and its place on the page."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ _UNMEASURED: dict[MatchKind, str] = {"computed": "Computed", "embedded": "From t
 
 _UNSURE = "confidence"
 _SAID_BY: Mapping[str, str] = {"sum": "BR-CO-15"}
-"""A check, and the one that tells of the same more exactly."""
+"""A check, and the more exact one that it repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class Field:
 
     @property
     def is_long(self) -> bool:
-        """Whether it needs more than one line."""
+        """True if it needs more than one line."""
         return len(self.value) > _LINE or "\n" in self.value
 
     @property
     def is_open(self) -> bool:
-        """Whether a person should look at it."""
+        """True if a person should check it."""
         return self.certainty not in ("confirmed", "sure")
 
     @property
@@ -67,12 +67,12 @@ class Field:
 
     @property
     def because(self) -> str:
-        """Why this value, where the document alone does not say it; empty once a person has spoken of it."""
+        """The reason for this value where the document alone does not give one; empty once it is reviewed."""
         return self.evidence.reason if self.evidence and not (self.said and self.said.holds) else ""
 
     @property
     def how_sure(self) -> str:
-        """How sure we are, in words."""
+        """The confidence in words."""
         if self.said and self.said.holds:
             return self.said.holds
         if self.percent is None:
@@ -99,7 +99,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Everything that was read in a document. missing: path and name of what else could have been."""
+    """Everything that was read in a document. missing: path and name of each field without a value."""
 
     fields: list[Field]
     tables: list[Table]
@@ -113,12 +113,12 @@ class Reading:
 
     @property
     def to_check(self) -> int:
-        """How many values a person should look at."""
+        """The number of values that a person should check."""
         return sum(field.is_open for field in self.every)
 
     @property
     def unsaid(self) -> int:
-        """How many values nobody has spoken of."""
+        """The number of values without a review."""
         return sum(field.certainty != "confirmed" for field in self.every)
 
     def cell(self, table: Table, path: str) -> Field | None:
@@ -146,7 +146,7 @@ def reading(
     said: Mapping[str, Said] = NOTHING_SAID,
     schema: Schema | None = None,
 ) -> Reading:
-    """What was read, in the order in which people look for it. Missing values show only where they matter.
+    """Build the view of the values, in the order of `FIELDS`. Of missing values, only critical ones.
 
     schema: what was to be read; where that is not what docmill reads of this type, in its order.
     """
@@ -174,7 +174,7 @@ def _critical(document_type: str | None) -> tuple[str, ...]:
 
 
 def said_once(failures: Sequence[Failure]) -> list[Failure]:
-    """The failed checks without those that repeat another: what is wrong is not called unsure as well."""
+    """Drop failed checks that repeat another: a wrong value is not reported as uncertain as well."""
     checks = {failure.check for failure in failures}
     wrong = {path for failure in failures if failure.check != _UNSURE for path in failure.fields}
     return [
@@ -215,7 +215,7 @@ def _field(
 
 
 def _name(path: str, value: str | None) -> str:
-    """What a field is called; a code for a means of payment is explained beside it."""
+    """Return the field's name; a code for a means of payment is explained beside it."""
     meaning = PAYMENT_METHODS.get(value or "") if path == "payment.method" else None
     return f"{place_name(path)} ({meaning})" if meaning else place_name(path)
 

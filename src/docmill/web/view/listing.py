@@ -1,4 +1,4 @@
-"""Which documents are asked for, and how the page says so."""
+"""Filters of the documents page, and its links."""
 
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
@@ -20,7 +20,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What the address asks for. Whatever does not exist is not asked for."""
+    """The filters in the address. Unknown values are ignored."""
 
     query: str = ""
     state: str = ""
@@ -39,7 +39,7 @@ class Filters:
 
     @property
     def are_set(self) -> bool:
-        """Whether any filter is on."""
+        """True if any filter is on."""
         return bool(self.query or self.state or self.document_type)
 
     @property

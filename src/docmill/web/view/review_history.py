@@ -1,4 +1,4 @@
-"""What people said of values, in words."""
+"""Reviews of values, in words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What was said of one value.
+    """The reviews of one value.
 
     holds: in a word or two what counts now; empty where all was taken back. about: how that differs from what
     was read. past: newest first.

@@ -12,7 +12,7 @@ def moment(when: datetime | None) -> str:
 
 
 def duration(start: datetime | None, end: datetime | None) -> str:
-    """How long it took, or a dash."""
+    """Return the time between the two, or a dash."""
     if start is None or end is None:
         return "-"
     seconds = (end - start).total_seconds()

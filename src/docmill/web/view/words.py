@@ -1,4 +1,4 @@
-"""What states, types, steps and fields are called in a person's words."""
+"""Names of states, types, steps and fields for people."""
 
 import re
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ KEPT = StateWords("Kept, not read", "warn")
 
 
 def state_words(state: str, error_message: str | None) -> StateWords:
-    """What a document's state is called; one that nobody could read is ready, and yet no good news."""
+    """Return the name of a document's state. A ready document with an error was kept, but not read."""
     return KEPT if state == "ready" and error_message else STATES[state]
 
 
@@ -42,7 +42,7 @@ RETRIES = {
     "needs_classification": "Retry classification",
     "failed": "Retry processing",
 }
-"""What starting again is called, in the states that ask for it."""
+"""Label of the button that processes a document again, by state."""
 
 TYPES = {
     "invoice": "Invoice",
@@ -162,7 +162,7 @@ NUMERIC_COLUMNS = frozenset({"quantity", "unit_price", "net_amount", "tax_rate",
 
 
 def type_name(document_type: str | None) -> str:
-    """The type's name; empty while nobody has said what the document is."""
+    """Return the type's name; empty before the document is classified."""
     return TYPES.get(document_type or "", document_type or "")
 
 
@@ -172,7 +172,7 @@ def field_name(path: str) -> str:
 
 
 def place_name(path: str) -> str:
-    """What the value at a path is called; one of a list with its row."""
+    """Return the name of the value at a path; with its row for one of a list."""
     item = ITEM.fullmatch(path)
     if not item or item["table"] not in TABLES:
         return field_name(path)
@@ -186,43 +186,43 @@ def sentence(text: str) -> str:
 
 
 def engine_name(engine: str | None) -> str:
-    """What recognised a page, behind "from the picture"; empty for one that nobody has named."""
+    """Return the OCR engine's name, to follow "from the picture"; empty if it is not known."""
     return f" by {ENGINES.get(engine, engine)}" if engine else ""
 
 
 def paused_name(part: str) -> str:
-    """What is paused: an engine, a model, the file store or a step."""
+    """Return the name of what is paused: an engine, a model, the file store or a step."""
     if part in ENGINES:
         return f"Reading by {ENGINES[part]}"
     return PAUSED.get(part) or STEPS.get(part, part)
 
 
 def is_for_a_person(error_code: str | None) -> bool:
-    """Whether a document waits until somebody has mended the installation: nobody knows until when."""
+    """Return whether the error can only be ended by a person who mends the installation."""
     return error_code in {UnauthorizedError.code, MisconfiguredError.code}
 
 
 def step_name(step: str | None) -> str:
-    """What is being done now."""
+    """Return the name of the current step."""
     return STEPS.get(step or "", "Waiting for its turn")
 
 
 LISTED_PARTS = 15
-"""A page that is more than its parts shows a longer list of them when it is asked for."""
+"""Parts that a document's page lists at once; a longer list is folded."""
 
 
 def part_name(part: PartRow) -> str:
-    """What a part is called in its whole's list: a section by its title, since its name tells its pages."""
+    """Return the part's name: of a section its title, since its own name only tells its pages."""
     return part.title or part.name if part.kind == "section" else part.name
 
 
 def part_pages(part: PartRow) -> str:
-    """Which pages a part is, behind what it is called, unless that says it."""
+    """Return the part's pages, to follow its name; empty if the name tells them."""
     return "" if part_name(part) == part.name else pages_of(part)
 
 
 def about_part(part: PartRow) -> str:
-    """What is said of a part beside its name: why it was not read, or what it is."""
+    """Return the remark beside a part's name: the reason why it was not read, or its type or title."""
     if part.error_message:
         return sentence(part.error_message)
     if part.kind == "section":
@@ -231,7 +231,7 @@ def about_part(part: PartRow) -> str:
 
 
 def pages_of(part: PartRow | WholeRow) -> str:
-    """Which pages of the whole a section is, behind its name; empty for what is no section."""
+    """Return a section's pages of the whole, to follow its name; empty for other parts."""
     if part.first_page is None:
         return ""
     if part.last_page in (None, part.first_page):
