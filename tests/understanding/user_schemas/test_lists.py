@@ -9,6 +9,8 @@ import numpy as np
 from docmill.model.document import Box, Cell, Document, Page, Table, Words
 from docmill.schemas.outline import outline
 from docmill.schemas.user_schemas import schema_of
+from docmill.understanding.page.conventions import conventions
+from docmill.understanding.page.layout import Layout
 from docmill.understanding.user_schemas.extractor import meanings_of
 from docmill.understanding.user_schemas.lists import rows_of
 
@@ -61,7 +63,8 @@ def table(*rows: tuple[str, str]) -> Document:
 
 
 def read(document: Document) -> dict[str, Any]:
-    return {path: value for path, value, _ in rows_of(document, meanings_of(outline(SPOTS)))}
+    writes = conventions(Layout(document))
+    return {path: value for path, value, _ in rows_of(document, meanings_of(outline(SPOTS)), writes)}
 
 
 def test_the_rows_below_the_headings_are_the_items() -> None:

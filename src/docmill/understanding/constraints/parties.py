@@ -12,7 +12,7 @@ from docmill.understanding.constraints.address_features import lettering
 from docmill.understanding.constraints.names import is_name
 from docmill.understanding.constraints.shop import trimmed
 from docmill.understanding.fields.candidates import Candidate, Candidates
-from docmill.understanding.fields.findings import Finding, cleaned, found, probabilities
+from docmill.understanding.fields.findings import Finding, cleaned, finding_of, probabilities
 from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.text.folding import fold
 from docmill.understanding.vocabulary import LANGUAGES, Concept
@@ -262,7 +262,7 @@ def _vat_ids(
                 owners.setdefault(_owner(one, seller, buyer) or writer, []).append(one)
         for role in ("seller", "buyer"):
             if role in owners:
-                yield f"{role}.vat_id", found(owners[role][0], sure / len(owners[role]))
+                yield f"{role}.vat_id", finding_of(owners[role][0], sure / len(owners[role]))
 
 
 def _owner(vat_id: Candidate[str], seller: Block | None, buyer: Block | None) -> str | None:

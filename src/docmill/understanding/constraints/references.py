@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from docmill.model.result import DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
-from docmill.understanding.fields.findings import Finding, best, found
+from docmill.understanding.fields.findings import Finding, best, finding_of
 from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
 from docmill.understanding.vocabulary import Concept
 
@@ -15,7 +15,7 @@ _SHORT = 3
 _ASIDE = 2.0
 _DOUBTFUL = 0.4
 """How far a code is believed whose checksum does not hold; the gate shows it to a person."""
-_ALONE_MUST_SAY = 0.5
+_LEAST_BY_LABEL = 0.5
 _OF_BANKS = frozenset({Concept.BANK, Concept.IBAN, Concept.BIC, Concept.ACCOUNT})
 _BANK_LINES = 5
 """So many text heights around a number of an account may say that a bank keeps it."""
@@ -29,7 +29,7 @@ def numbers(candidates: Candidates, document_type: DocumentType) -> dict[str, Fi
     scores = [
         (candidate, {meaning.path: _score(clues, candidate, meaning) for meaning in meanings})
         for candidate in candidates.identifiers
-        for clues in [_customers(candidate, candidates)]
+        for clues in [_clues_of_account(candidate, candidates)]
     ]
     chosen: dict[str, Finding] = {}
     for meaning in meanings:
@@ -41,14 +41,14 @@ def numbers(candidates: Candidates, document_type: DocumentType) -> dict[str, Fi
     return chosen
 
 
-def _customers(candidate: Candidate[str], candidates: Candidates) -> Mapping[Concept, float]:
+def _clues_of_account(candidate: Candidate[str], candidates: Candidates) -> Mapping[Concept, float]:
     """The clues; `Account No.` says that it is the customer's unless something near speaks of a bank."""
     clues = candidate.clues
     if not (clues.get(Concept.ACCOUNT) and clues.get(Concept.CUSTOMER_NUMBER)):
         return clues
     sheet = candidates.layout.sheet(candidate.segment)
     near = _BANK_LINES * sheet.text_height
-    said = (
+    concepts = (
         meaning
         for other in sheet.segments
         if abs(other.middle - candidate.segment.middle) < near
@@ -56,16 +56,16 @@ def _customers(candidate: Candidate[str], candidates: Candidates) -> Mapping[Con
         if Concept.CUSTOMER_NUMBER not in label.meanings
         for meaning in label.meanings
     )
-    if not _OF_BANKS.isdisjoint(said):
+    if not _OF_BANKS.isdisjoint(concepts):
         return clues
     return {concept: strength for concept, strength in clues.items() if concept is not Concept.ACCOUNT}
 
 
 def _score(clues: Mapping[Concept, float], candidate: Candidate[str], meaning: FieldMeaning) -> float:
-    """The labels' words, and a little for place and shape where labels say something."""
-    said = meaning.score(clues)
-    if said < _ALONE_MUST_SAY:
-        return said
+    """The labels' score, and a little for place and shape where labels speak for the field."""
+    by_label = meaning.score(clues)
+    if by_label < _LEAST_BY_LABEL:
+        return by_label
     value = candidate.value
     shape = -1.5 if len(value) < _SHORT else 0.0
     if re.fullmatch(r"(?:19|20)\d\d", value):
@@ -76,7 +76,7 @@ def _score(clues: Mapping[Concept, float], candidate: Candidate[str], meaning: F
         shape += 0.3
     place = 0.4 if candidate.segment.page_index == 0 else 0.0
     place += 0.4 * (1 - candidate.segment.middle)
-    return said + shape + place
+    return by_label + shape + place
 
 
 def account_codes(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
@@ -91,4 +91,4 @@ def account_codes(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
         if finding is not None:
             yield path, finding
         elif path == "payment.iban" and candidates.doubtful_ibans:
-            yield path, found(candidates.doubtful_ibans[0], _DOUBTFUL)
+            yield path, finding_of(candidates.doubtful_ibans[0], _DOUBTFUL)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from docmill.model.result import DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
-from docmill.understanding.fields.findings import Finding, found, probabilities
+from docmill.understanding.fields.findings import Finding, finding_of, probabilities
 from docmill.understanding.fields.meaning import built_in_meaning
 from docmill.understanding.page.layout import Span
 from docmill.understanding.tables.items import NO_ITEMS, Items
@@ -95,7 +95,7 @@ def totals(
     ]
     best = max(combinations, key=lambda combination: combination.score)
     chosen = {
-        field: found(option.amount, _share(combinations, index, option.amount.value))
+        field: finding_of(option.amount, _share(combinations, index, option.amount.value))
         for index, (field, option) in enumerate(zip(FIELDS, best.options, strict=True))
         if option.amount is not None
     }
@@ -120,21 +120,21 @@ def balances(candidates: Candidates) -> dict[str, Finding]:
         ranking = _options(candidates.amounts, field, places)[1:]
         if ranking and ranking[0].amount is not None and ranking[0].score > 0:
             share = probabilities([option.score for option in ranking], null=0)[0]
-            found_balances[field] = found(ranking[0].amount, share)
+            found_balances[field] = finding_of(ranking[0].amount, share)
     return found_balances
 
 
 def balance_options(candidates: Candidates, field: str) -> list[Finding]:
     """What may be the balance `field`, the best first."""
     ranking = _options(candidates.amounts, field, _Places(candidates.amounts))[1:]
-    return [found(option.amount, 0.5) for option in ranking if option.amount is not None]
+    return [finding_of(option.amount, 0.5) for option in ranking if option.amount is not None]
 
 
 def tip(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
     """What was given on top, on a receipt."""
     ranking = _options(candidates.amounts, "tip", _Places(candidates.amounts))[1:]
     if ranking and ranking[0].amount is not None and ranking[0].score > 0:
-        yield "tip", found(ranking[0].amount, probabilities([ranking[0].score], null=0)[0])
+        yield "tip", finding_of(ranking[0].amount, probabilities([ranking[0].score], null=0)[0])
 
 
 def currency(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
@@ -297,4 +297,4 @@ def _due(amounts: Sequence[Amount], places: _Places, gross: Finding | None) -> I
     ]
     if fitting:
         share = probabilities([value for _, value in fitting], null=0)[0]
-        yield "amount_due", found(fitting[0][0], share)
+        yield "amount_due", finding_of(fitting[0][0], share)

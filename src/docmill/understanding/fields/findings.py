@@ -1,4 +1,4 @@
-"""What the choosers found, and how it becomes an extraction with evidence."""
+"""Values found for fields, and the extraction with evidence that they become."""
 
 import math
 import re
@@ -43,8 +43,8 @@ def cleaned(text: str, *, plain: bool) -> str:
     return without_accents(text) if plain else text
 
 
-def found(candidate: Candidate[Any], probability: float) -> Finding:
-    """A candidate as a finding."""
+def finding_of(candidate: Candidate[Any], probability: float) -> Finding:
+    """The finding of a candidate's value."""
     return Finding(candidate.value, candidate.spans, probability)
 
 
@@ -60,8 +60,8 @@ def best(scored: Iterable[tuple[Candidate[Any], float]], *, null: float) -> Find
     """The value with the highest score, if that is above `null`; its rivals are the other values."""
     by_value: dict[Any, tuple[Candidate[Any], float]] = {}
     for candidate, score in scored:
-        known = by_value.get(candidate.value)
-        if known is None or score > known[1]:
+        rival = by_value.get(candidate.value)
+        if rival is None or score > rival[1]:
             by_value[candidate.value] = (candidate, score)
     if not by_value:
         return None
@@ -69,7 +69,7 @@ def best(scored: Iterable[tuple[Candidate[Any], float]], *, null: float) -> Find
     if ranking[0][1] <= null:
         return None
     share = probabilities([score for _, score in ranking], null=null)[0]
-    return found(ranking[0][0], share)
+    return finding_of(ranking[0][0], share)
 
 
 def extraction(schema: Schema, findings: Findings, layout: Layout, *, step: StepTaken) -> Extraction:

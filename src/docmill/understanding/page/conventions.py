@@ -1,4 +1,4 @@
-"""How one document writes: its language, the order of its dates, its decimal mark, its currency."""
+"""The conventions of a document: its language, the order of its dates, its decimal mark, its currency."""
 
 import re
 from collections import Counter
@@ -43,18 +43,11 @@ class Conventions:
 
 
 def conventions(layout: Layout) -> Conventions:
-    """What the document's own words say about how it writes."""
+    """The document's conventions, by its own words."""
     texts = [segment.text for segment in layout.segments]
     numeric = [text for text in texts if any(map(str.isdecimal, text))]
     amounts = [amount for text in numeric for amount in find_amounts(text, misread=False)]
     dates = [written for text in numeric for written in find_dates(text)]
-    return decided(texts, amounts, dates)
-
-
-def decided(
-    texts: Sequence[str], amounts: Sequence[WrittenAmount], dates: Sequence[WrittenDate]
-) -> Conventions:
-    """How a document of these texts writes, in which these numbers and dates were found."""
     text = "\n".join(texts)
     language = language_of(texts)
     currency = _currency(text, amounts, language)

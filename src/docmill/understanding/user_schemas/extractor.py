@@ -40,7 +40,7 @@ def extract_user_schema(document: Document, schema: Schema, model: Model | None 
     for path, finding in findings(candidates, meanings, model).items():
         set_value(data, path.replace("[]", "[0]"), written(finding, meanings[path]))
         evidence[path.replace("[]", "[0]")] = evidence_of(finding, candidates.layout)
-    for path, value, proof in rows_of(document, meanings):
+    for path, value, proof in rows_of(document, meanings, candidates.conventions):
         set_value(data, path, value)
         evidence[path] = proof
     return Extraction(

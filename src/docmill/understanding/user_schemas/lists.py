@@ -8,8 +8,7 @@ from decimal import Decimal
 from docmill.model.document import Document, Page, Table
 from docmill.model.result import Evidence
 from docmill.understanding.fields.meaning import FieldMeaning
-from docmill.understanding.page.conventions import Conventions, conventions
-from docmill.understanding.page.layout import Layout
+from docmill.understanding.page.conventions import Conventions
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import find_amounts
 from docmill.understanding.vocabulary import Concept
@@ -37,7 +36,7 @@ class _Header:
 
 
 def rows_of(
-    document: Document, meanings: Mapping[str, FieldMeaning]
+    document: Document, meanings: Mapping[str, FieldMeaning], writes: Conventions
 ) -> Iterator[tuple[str, object, Evidence]]:
     """Path, value and evidence of every member that a table has, such as `lines[2].net_amount`."""
     lists: dict[str, dict[str, FieldMeaning]] = {}
@@ -47,7 +46,6 @@ def rows_of(
             lists.setdefault(owner, {})[member] = meaning
     if not lists or not any(page.tables for page in document.pages):
         return
-    writes = conventions(Layout(document))
     for owner, members in lists.items():
         for index, (page, row) in enumerate(_rows(document, members, writes)):
             for member, words in row.items():
