@@ -50,6 +50,7 @@ class Script:
     extract_errors: list[Exception] = field(default_factory=list[Exception])
     model_errors: list[TransientError] = field(default_factory=list[TransientError])
     classify_error: Exception | None = None
+    pictures: bytes | None = None
 
     def steps(self) -> Steps:
         return Steps(
@@ -65,10 +66,11 @@ class _Converter:
     script: Script
 
     async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
-        del pages
         self.script.converted.append(original)
         if self.script.convert is not None:
             await self.script.convert(original)
+        if self.script.pictures is not None and pages is not None:
+            await pages.keep_pictures(self.script.pictures)
         return self.script.document
 
 

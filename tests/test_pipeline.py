@@ -44,17 +44,21 @@ CALL = Usage(input_tokens=100, output_tokens=10, model="small", cost=Decimal("0.
 class Converting:
     """Gives one document and counts how often it was asked."""
 
-    def __init__(self, document: Document, *, error: Exception | None = None) -> None:
+    def __init__(
+        self, document: Document, *, error: Exception | None = None, pictures: bytes | None = None
+    ) -> None:
         self.calls = 0
         self._document = document
         self._error = error
+        self._pictures = pictures
 
     async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
-        del pages
         self.calls += 1
         assert original.path.read_bytes() == b"%PDF"
         if self._error:
             raise self._error
+        if self._pictures is not None and pages is not None:
+            await pages.keep_pictures(self._pictures)
         return self._document
 
 
@@ -250,8 +254,8 @@ async def test_a_retry_reuses_the_transcription(
 async def test_an_unreadable_transcription_is_made_anew(
     io: MakeIO, steps: Steps, make_document: Callable[..., Document]
 ) -> None:
-    document = replace(make_document("Total   12.50"), preprocessed_pdf=b"%PDF pictures")
-    converter, journal = Converting(document), MemoryJournal()
+    converter = Converting(make_document("Total   12.50"), pictures=b"%PDF pictures")
+    journal = MemoryJournal()
     await journal.put("transcription", b"torn")
     await journal.put("preprocessed", b"torn, too")
     steps = replace(steps, converter=converter)
@@ -291,16 +295,14 @@ async def test_preprocessed_pictures_are_kept_before_the_transcription_that_spea
             self.put_so_far.append(step)
             await super().put(step, result)
 
-    document = replace(make_document("Total   12.50"), preprocessed_pdf=b"%PDF pictures")
+    converter = Converting(make_document("Total   12.50"), pictures=b"%PDF pictures")
     journal = Noting()
 
-    result = await process(REF, replace(steps, converter=Converting(document)), io(journal))
-    await process(REF, replace(steps, converter=Converting(document)), io(journal))
+    await process(REF, replace(steps, converter=converter), io(journal))
+    await process(REF, replace(steps, converter=converter), io(journal))
 
     assert journal.put_so_far == ["preprocessed", "transcription"]
     assert await journal.get("preprocessed") == b"%PDF pictures"
-    assert result.document is not None
-    assert result.document.preprocessed_pdf is None
 
 
 class Hearing:

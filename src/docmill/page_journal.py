@@ -34,6 +34,8 @@ class JournalOfPages:
         self._limit = limit
         self._page_s = page_s
         self._observer = observer
+        self.is_anew = False
+        """True if the document is read once more because its stored transcription cannot be read."""
         self.has_entries = False
         """True if this or an earlier attempt kept pages, also pages of other settings, which are not used."""
 
@@ -61,6 +63,14 @@ class JournalOfPages:
             await self._journal.put(f"{self._folder}/{first:05}", pages)
         except TransientError as error:
             log.warning("recognised pages are not kept", extra={"code": error.code})
+
+    async def keep_pictures(self, pdf: bytes) -> None:
+        """See `PageJournal.keep_pictures`."""
+        await self.keep("preprocessed", pdf)
+
+    async def keep(self, step: str, result: bytes) -> None:
+        """Keep a result of reading, in place of an earlier one if that cannot be read."""
+        await (self._journal.replace if self.is_anew else self._journal.put)(step, result)
 
     async def clear(self) -> None:
         """Remove every entry: the transcription is stored."""

@@ -254,16 +254,12 @@ async def _transcription(original: Original, attempt: _Attempt) -> Document:
         if len(document.pages) > 1:  # its worker may have died before it removed them
             await pages.clear()
         return document
+    pages.is_anew = stored is not None
     before = spending.attempt
     document = await attempt.steps.converter.convert(original, pages)
     if not pages.has_entries:  # what their pages cost was counted when they were read
         spending.count_reported(document.usage, since=before)
-    keep = journal.put if stored is None else journal.replace
-    if document.preprocessed_pdf is not None:
-        # Before the transcription, which says that it is there.
-        await keep("preprocessed", document.preprocessed_pdf)
-        document = replace(document, preprocessed_pdf=None)
-    await keep("transcription", await off_loop(codec.dumps, document, size=document.word_count))
+    await pages.keep("transcription", await off_loop(codec.dumps, document, size=document.word_count))
     if pages.has_entries:
         await pages.clear()
     return document
@@ -309,15 +305,12 @@ async def _understood(ref: Ref, original: Original, document: Document, attempt:
     if classification != Classification():
         await clock.record(Findings(classification=classification))
     schema = steps.schema_for(classification.document_type)
-    asked = document
-    if classification.usage.cost:  # of the same budget
-        asked = replace(document, usage=document.usage.plus(classification.usage))
     async with clock.step("extract", steps.limits.extract_s):
         before = attempt.spending.attempt
         if read is None or read.document_type != schema.name:
-            read = await steps.extractor.extract(asked, schema, original)
+            read = await steps.extractor.extract(document, schema, original)
         read = await _corrected(document, schema, read, attempt)
-        extraction, verdict = await steps.router.judge(read, asked, schema, original)
+        extraction, verdict = await steps.router.judge(read, document, schema, original)
         attempt.spending.count_reported(extraction.usage, since=before)
     if classification.model_error is not None:
         error = classification.model_error

@@ -1,4 +1,4 @@
-"""The roles in the house, one Protocol each. Each promises which errors of `docmill.errors` it raises."""
+"""What the pipeline calls, one Protocol each. Each promises which errors of `docmill.errors` it raises."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,6 +58,13 @@ class PageJournal(Protocol):
 
     async def put(self, first: int, pages: bytes) -> None:
         """Remember some pages from number `first` on; a later entry of the same number is dropped."""
+        ...
+
+    async def keep_pictures(self, pdf: bytes) -> None:
+        """Keep the preprocessed pictures in which pages were read, as a PDF.
+
+        Raises NetworkError or ServerError if the store cannot be reached.
+        """
         ...
 
 
@@ -277,99 +284,4 @@ class Observer(Protocol):
 
     async def record(self, findings: Findings) -> None:
         """This is known now, whatever becomes of the rest. Raises nothing."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One delivery of a queued message.
-
-    receipt: names this delivery; a later delivery of the same message has another. receive_count: from 1.
-    """
-
-    id: str
-    body: str
-    receipt: str
-    receive_count: int
-
-
-@dataclass(frozen=True, slots=True)
-class DeadMessage:
-    """A message that was received too often without ever being deleted."""
-
-    id: str
-    body: str
-    receive_count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Depth:
-    """How much a queue holds. oldest_age_s: of the oldest due message, 0 when none is due."""
-
-    due: int
-    delayed: int
-    in_flight: int
-    oldest_age_s: float
-
-
-class Queue(Protocol):
-    """Delivers each message at least once, as a rule to one receiver at a time.
-
-    A delivery ends when it is deleted or released, or its time is over. What a receiver does with one that is
-    over may still take effect (SQS lets a stale receipt delete): never rely on the queue for exclusion.
-
-    All methods raise NetworkError or ServerError if the queue cannot be reached.
-    """
-
-    async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
-        """Enqueue; each message falls due after `delay_s`."""
-        ...
-
-    async def receive(self, *, limit: int, wait_s: float, receiver: str = "") -> list[Message]:
-        """Up to `limit` due messages, invisible to others for the queue's visibility time.
-
-        Waits up to `wait_s` for the first. Messages at the maximum of receives go to the dead messages.
-        Cancelled, it ends once it has given back what it took. receiver: who is to be named to
-        `release_received`.
-        """
-        ...
-
-    async def release_received(self, receiver: str) -> list[str]:
-        """Give back what a receiver that is dead still has; the bodies. None, if the queue cannot tell."""
-        ...
-
-    async def extend(self, message: Message, *, visibility_s: float) -> bool:
-        """Keep the message for `visibility_s` from now. False if this delivery is over: stop working."""
-        ...
-
-    async def delete(self, messages: Sequence[Message]) -> None:
-        """The messages are done."""
-        ...
-
-    async def release(self, message: Message, *, delay_s: float = 0) -> None:
-        """Give the message back, due after `delay_s`."""
-        ...
-
-    async def ping(self) -> None:
-        """Return if the queue answers, at a cost that does not grow with what it holds."""
-        ...
-
-    async def depth(self) -> Depth:
-        """What the queue holds now."""
-        ...
-
-    async def unsent(self, bodies: Sequence[str]) -> list[str]:
-        """Those of `bodies` that no message carries, as far as the queue can tell; some may be carried."""
-        ...
-
-    async def dead_messages(self, *, limit: int) -> list[DeadMessage]:
-        """The newest dead messages first."""
-        ...
-
-    async def redrive(self, ids: Sequence[str]) -> int:
-        """Put dead messages back into the queue, due at once, with a fresh count; how many there were."""
-        ...
-
-    async def purge(self, ids: Sequence[str]) -> int:
-        """Forget dead messages; how many there were."""
         ...

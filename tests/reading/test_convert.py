@@ -24,6 +24,7 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.model.document import Document, Page
+from docmill.page_journal import JournalOfPages
 from docmill.pipeline import DocumentIO, process
 from docmill.ports import Original, Ref
 from docmill.reading.child import tasks
@@ -33,6 +34,7 @@ from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.kept_scans import KeptScan
 from docmill.reading.pdf import pdf_file
 from docmill.reading.text.languages import dominant_language
+from docmill.resilience.time_limits import TimeLimit
 from docmill.wiring import steps_for
 from docmill.workers.pool import Pool
 from docmill.workers.replies import OutOfMemoryError
@@ -267,7 +269,11 @@ class Preprocessing:
         return page
 
 
-async def test_pictures_that_pages_were_read_in_come_with_the_document(
+def pages_kept_in(journal: MemoryJournal) -> JournalOfPages:
+    return JournalOfPages(journal, "", TimeLimit(600), page_s=10)
+
+
+async def test_pictures_that_pages_were_read_in_are_kept_for_the_document(
     pool: Pool, tmp_path: Path, make_document: Callable[..., Document]
 ) -> None:
     frames = [Image.new("L", (40, 30), shade) for shade in (50, 100, 150, 200)]
@@ -275,10 +281,11 @@ async def test_pictures_that_pages_were_read_in_come_with_the_document(
     reader = Preprocessing(make_document("Total").pages[0])
 
     original = Original(tmp_path / "scan.tiff", "scan.tiff", "a" * 64)
-    document = await LocalConverter(pool, readers=[reader]).convert(original)
+    journal = pages_kept_in(kept := MemoryJournal())
+    document = await LocalConverter(pool, readers=[reader]).convert(original, journal)
 
     assert [page.preprocessed for page in document.pages] == [False, True, False, True]
-    with pikepdf.open(io.BytesIO(document.preprocessed_pdf or b"")) as pictures:
+    with pikepdf.open(io.BytesIO(await kept.get("preprocessed") or b"")) as pictures:
         assert [page.label for page in pictures.pages] == ["2", "4"]
         assert pictures.pages[1].Resources["/XObject"]["/P"].read_raw_bytes() == b"picture of 4"
 
@@ -298,15 +305,16 @@ class Answering(Pool):
         return await super().run(function, *args, limit_s=limit_s)
 
 
-async def test_the_picture_that_a_child_hands_over_comes_with_the_document(
+async def test_the_picture_that_a_child_hands_over_is_kept_for_the_document(
     scan: Path, make_document: Callable[..., Document]
 ) -> None:
     page = replace(make_document("Total").pages[0], engine="rapidocr", source="ocr")
     async with Answering(tasks.Recognition(page, KeptScan(b"picture", 30, 40))) as pool:
-        document = await convert(pool, scan)
+        original = Original(scan, scan.name, "a" * 64)
+        document = await LocalConverter(pool).convert(original, pages_kept_in(kept := MemoryJournal()))
 
     assert document.pages[0].preprocessed
-    assert b"picture" in (document.preprocessed_pdf or b"")
+    assert b"picture" in (await kept.get("preprocessed") or b"")
 
 
 async def test_a_picture_within_a_page_is_kept_under_the_number_of_the_page(
@@ -319,11 +327,12 @@ async def test_a_picture_within_a_page_is_kept_under_the_number_of_the_page(
     (tmp_path / "page.html").write_text(f"<html><body>{page}</body></html>")
 
     original = Original(tmp_path / "page.html", "page.html", "a" * 64)
-    document = await LocalConverter(pool, readers=[reader]).convert(original)
+    journal = pages_kept_in(stored := MemoryJournal())
+    document = await LocalConverter(pool, readers=[reader]).convert(original, journal)
 
     assert reader.shown == pictures  # and the file was not parsed again for each
     assert [page.preprocessed for page in document.pages] == [False, True]
-    with pikepdf.open(io.BytesIO(document.preprocessed_pdf or b"")) as kept:
+    with pikepdf.open(io.BytesIO(await stored.get("preprocessed") or b"")) as kept:
         assert [page.label for page in kept.pages] == ["2"]
 
 

@@ -9,11 +9,11 @@ from uuid import uuid4
 import pytest
 
 from docmill.errors import DocmillError, MisconfiguredError, NetworkError, ServerError, UnauthorizedError
-from docmill.ports import Message
 from docmill.service.app import Service, open_service
 from docmill.service.aws.client import Operations, Session, opened
 from docmill.service.aws.provision import queue_pair
 from docmill.service.config.settings import Aws, Buckets, Queues, Settings
+from docmill.service.ports import Message
 from docmill.service.store import dead_letters
 from docmill.service.sweeper import Sweeper
 from emulators import Emulator

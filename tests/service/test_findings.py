@@ -15,9 +15,10 @@ import zstandard
 from docmill.errors import ContextTooLongError, EncryptedError, ServerError
 from docmill.model import codec
 from docmill.model.result import Classification
-from docmill.ports import Findings, Message, Original
+from docmill.ports import Findings, Original
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
+from docmill.service.ports import Message
 from docmill.service.processing import lease as leases
 from docmill.service.processing.claim_writer import PROGRESS_S, ClaimWriter
 from docmill.service.processing.lease import Lease

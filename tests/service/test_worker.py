@@ -14,8 +14,9 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.model.result import Classification, Failure
-from docmill.ports import Message, Original
+from docmill.ports import Original
 from docmill.service.app import Service
+from docmill.service.ports import Message
 from docmill.service.protocol.pause import paused_part
 from docmill.service.worker import run_worker
 from docmill.testing.queue import MemoryQueue
@@ -219,7 +220,8 @@ async def test_the_pictures_that_pages_were_read_in_are_stored_once_beside_the_t
     service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
 ) -> None:
     pages = [replace(page, preprocessed=True) for page in script.document.pages]
-    script.document = replace(script.document, pages=pages, preprocessed_pdf=b"%PDF of the first attempt")
+    script.document = replace(script.document, pages=pages)
+    script.pictures = b"%PDF of the first attempt"
     script.extract_errors = [AtOnceError("away")]
     accepted = await upload()
 

@@ -6,11 +6,12 @@ from typing import LiteralString
 import pytest
 
 from docmill.errors import ServerError
-from docmill.ports import Message, Original
+from docmill.ports import Original
 from docmill.service.app import Service
 from docmill.service.concurrency import BrokenWorkerError
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import Accepted
+from docmill.service.ports import Message
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.store import claims
 from docmill.service.store.claims import Claim

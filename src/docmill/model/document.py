@@ -256,7 +256,6 @@ class Document:
 
     content_hash: SHA-256 of the original bytes, lower-case hexadecimal. pages: none for an archive, which
     has parts only. embedded: what it says for programs; other attachments are left where they are.
-    preprocessed_pdf: the pictures of pages that are `preprocessed`, on their way to where they are kept.
     """
 
     content_hash: str
@@ -266,7 +265,6 @@ class Document:
     parts: tuple[Part, ...] = ()
     usage: Usage = field(default_factory=Usage)
     embedded: tuple[Embedded, ...] = ()
-    preprocessed_pdf: bytes | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_collection(self) -> bool:

@@ -92,7 +92,7 @@ class LocalConverter:
             usage=choice.meter.usage,
             embedded=opened.embedded,
         )
-        document = await _with_prints(document, original.name, _printed(read, choice))
+        document = await _with_scans_kept(document, original.name, _printed(read, choice), journal)
         if options.split and opened.page_count > 1 and not opened.embedded:  # whose data is that of all pages
             parts = await asyncio.to_thread(
                 splitting.parts, document, original.name, separator=options.separator
@@ -119,7 +119,7 @@ class LocalConverter:
             raise tasks.wordless_error(pages, media_type)
         usage = choice.meter.usage
         document = Document(original.content_hash, media_type, pages, parts=tuple(parts), usage=usage)
-        return await _with_prints(document, original.name, scans)
+        return await _with_scans_kept(document, original.name, scans, journal)
 
     async def _with_figures(
         self, media_type: str, flowed: tasks.FlowedPages, choice: EngineChoice, journal: PageJournal | None
@@ -188,10 +188,14 @@ def _printed(pages: Sequence[Page], choice: EngineChoice) -> list[PageScan]:
     return [(page, one) for page in pages if (one := choice.scans.of(page)) is not None]
 
 
-async def _with_prints(document: Document, name: str, scans: Sequence[PageScan]) -> Document:
-    """The document with the preprocessed pictures in which pages of it were read."""
+async def _with_scans_kept(
+    document: Document, name: str, scans: Sequence[PageScan], journal: PageJournal | None
+) -> Document:
+    """The document, saying which pages were read in preprocessed pictures; the journal keeps these."""
     if not scans:
         return document
     numbers = {page.number for page, _ in scans}
     pages = [replace(page, preprocessed=page.number in numbers) for page in document.pages]
-    return replace(document, pages=pages, preprocessed_pdf=await asyncio.to_thread(bind_scans, scans, name))
+    if journal is not None:
+        await journal.keep_pictures(await asyncio.to_thread(bind_scans, scans, name))
+    return replace(document, pages=pages)

@@ -13,10 +13,10 @@ from structlog.contextvars import bound_contextvars
 
 from docmill.errors import DocmillError
 from docmill.pipeline import Steps
-from docmill.ports import Message
 from docmill.service.app import Service
 from docmill.service.concurrency import end
 from docmill.service.observe.metrics import Metrics
+from docmill.service.ports import Message
 from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.processing.job import LETTING_GO_S, Attempt, Jobs
 from docmill.service.processing.pause_records import PauseRecords

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from docmill.errors import ServerError
-from docmill.ports import Depth
 from docmill.service.observe.health import Health
+from docmill.service.ports import Depth
 from docmill.service.storage.blobs import Blobs
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.testing.queue import MemoryQueue

@@ -4,9 +4,9 @@ import time
 import pytest
 
 from docmill.errors import DocmillError, ServerError, UnauthorizedError
-from docmill.ports import Message
 from docmill.service.app import Service
 from docmill.service.concurrency import BrokenWorkerError
+from docmill.service.ports import Message
 from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.processing.lease import Lease
 from docmill.service.protocol.claim_rules import ClaimLostError

@@ -9,10 +9,10 @@ import pytest
 
 from contracts.queue import MAX_RECEIVES, VISIBILITY_S, QueueContract
 from docmill.errors import NetworkError
-from docmill.ports import Queue
 from docmill.service.aws.client import Operations, Session, opened
 from docmill.service.aws.errors import AwsRefusedError
 from docmill.service.aws.sqs_channel import Channel
+from docmill.service.ports import Queue
 from docmill.service.queue.sqs import SqsQueue
 from emulators import Emulator
 

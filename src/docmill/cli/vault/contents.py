@@ -18,12 +18,12 @@ from docmill.cli.vault.addresses import address_of
 from docmill.errors import DocmillError, MisconfiguredError, ValidationError
 from docmill.files import chunks, is_junk
 from docmill.model.paths import leaves
-from docmill.ports import Depth
 from docmill.reading.unpack import PooledUnlocker
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import Accepted
 from docmill.service.intake.passwords import already_readable, unlocking
+from docmill.service.ports import Depth
 from docmill.service.review.review import failures_in
 from docmill.service.store import documents, ingestions, parts, pauses, reviews
 from docmill.service.store.documents import DocumentRow

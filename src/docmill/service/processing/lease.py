@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from docmill.errors import DocmillError
-from docmill.ports import Message, Queue
 from docmill.resilience.spending import Spending
 from docmill.service.concurrency import BrokenWorkerError, end
+from docmill.service.ports import Message, Queue
 from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.store.claims import Claim
