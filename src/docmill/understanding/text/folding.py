@@ -50,6 +50,12 @@ def tokens(text: str) -> tuple[Token, ...]:
     return tuple(found)
 
 
+@remembered
+def token_texts(text: str) -> tuple[str, ...]:
+    """The texts of the tokens of `text`."""
+    return tuple(token.text for token in tokens(text))
+
+
 def parts(token: Token) -> list[Token]:
     """The runs of letters and of digits of a token that mixes them."""
     return [

@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from docmill.understanding.text.folding import Token, letters_for_digits, parts, tokens
+from docmill.understanding.text.folding import Token, letters_for_digits, parts, token_texts, tokens
 from docmill.understanding.vocabulary import LANGUAGES, NUMBER_WORDS, Column, Concept, Language
 
 Meaning = TypeVar("Meaning")
@@ -59,31 +59,27 @@ class Phrases(Generic[Meaning]):
 
     def find(self, text: str) -> list[Label[Meaning]]:
         """The phrases of `text` from left to right, the longest at each place, none within another."""
-        if not any(self._begins(token.text) for token in tokens(text)):
+        if not any(map(self._begins, token_texts(text))):
             return []
         words = self._spelling.words(text)
         found: list[Label[Meaning]] = []
         at = 0
         while at < len(words):
-            length = self._longest(words, at)
-            if length:
-                run = words[at : at + length]
-                meanings = self._meanings[tuple(word.text for word in run)]
-                quality = min(word.quality for word in run)
-                found.append(Label(meanings, run[0].start, run[-1].stop, quality))
+            length = 0
+            for count in self._lengths.get(words[at].text, ()):
+                run = words[at : at + count]
+                meanings = self._meanings.get(tuple([word.text for word in run]))
+                if meanings is not None and len(run) == count:
+                    quality = min(word.quality for word in run)
+                    found.append(Label(meanings, run[0].start, run[-1].stop, quality))
+                    length = count
+                    break
             at += max(1, length)
         return found
 
     def _spells_beginning(self, token: str) -> bool:
         """Whether a phrase begins with the token or a part of it; in most texts none does."""
         return any(word in self._lengths for word, _, _ in self._spelling.spelt(token))
-
-    def _longest(self, words: Sequence[_Word], at: int) -> int:
-        for length in self._lengths.get(words[at].text, ()):
-            run = tuple([word.text for word in words[at : at + length]])
-            if len(run) == length and run in self._meanings:
-                return length
-        return 0
 
 
 def _is_headed(token: str, head: str) -> bool:
@@ -120,6 +116,7 @@ class Spelling:
         self._by_length: Mapping[int, tuple[str, ...]] = {
             length: tuple(sorted(word for word in known if len(word) == length)) for length in range(4, 24)
         }
+        self._by_about_length: dict[int, tuple[str, ...]] = {}
         self.spelt = lru_cache(maxsize=20_000)(self._spelling)
 
     def words(self, text: str) -> list[_Word]:
@@ -172,16 +169,22 @@ class Spelling:
         found = best[-1]
         return found if found and 1 < len(found) <= 4 else None  # noqa: PLR2004 - as the first line says
 
+    def _of_about_length(self, length: int, allowed: int) -> tuple[str, ...]:
+        """The known words whose length differs by no more than that."""
+        words = self._by_about_length.get(length)
+        if words is None:
+            lengths = range(length - allowed, length + allowed + 1)
+            words = tuple(chain.from_iterable(self._by_length.get(each, ()) for each in lengths))
+            self._by_about_length[length] = words
+        return words
+
     def _nearest(self, token: str) -> str | None:
         """The known word one letter away, two in long ones; None if none is or it is not clear which."""
         if len(token) < _SHORTEST_FUZZY:
             return None
         allowed = 1 if len(token) < _SHORTEST_FUZZY_TWICE else 2
-        words = chain.from_iterable(
-            self._by_length.get(length, ())
-            for length in range(len(token) - allowed, len(token) + allowed + 1)
-        )
-        near = process.extract_iter(token, words, scorer=Levenshtein.distance, score_cutoff=allowed)
+        words = self._of_about_length(len(token), allowed)
+        near = process.extract(token, words, scorer=Levenshtein.distance, score_cutoff=allowed, limit=None)
         return min(((distance, word) for word, distance, _ in near), default=(0, None))[1]
 
 
