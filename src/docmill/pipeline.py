@@ -1,26 +1,21 @@
 """The way of one document, from original bytes to data that can be believed, or not. Read this first."""
 
 import logging
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import Self
 
 import zstandard
 
 from docmill.errors import (
-    DocmillError,
     DocumentError,
     ServerError,
     SetupError,
-    TimeLimitError,
     TooLargeError,
     TransientError,
     UnsupportedFileTypeError,
 )
 from docmill.model import codec
-from docmill.model.document import Document, Part
+from docmill.model.document import Document
 from docmill.model.result import DOCUMENT_TYPES, Classification, Extraction, Result, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.page_journal import JournalOfPages
@@ -31,6 +26,7 @@ from docmill.ports import (
     Extractor,
     Findings,
     Journal,
+    Judged,
     Observer,
     Original,
     PartFile,
@@ -45,7 +41,7 @@ from docmill.ports import (
 )
 from docmill.resilience.off_loop import STORED_BYTES, off_loop
 from docmill.resilience.spending import Spending
-from docmill.resilience.time_limits import TimeLimit
+from docmill.resilience.step_clock import LimitedStep, StepClock
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.types.summary import describe
 
@@ -120,9 +116,8 @@ class Steps:
 
     schemas: by document type. schema: the one to read whatever the document is; None for that of its type.
     extractor: asked where the fields are not read yet. corrector: applies what people said of earlier
-    documents. fingerprint: of everything that results depend on
-    besides the file. reads_in_turns: whether the converter first of all waits for its turn in a pool; until
-    then work on the document has not begun.
+    documents. fingerprint: of everything that results depend on besides the file. reads_in_turns: whether the
+    converter first of all waits for its turn in a pool; until then work on the document has not begun.
     """
 
     converter: Converter
@@ -183,23 +178,17 @@ async def process(
     spends is counted there. Raises what the steps raise, with the error's `step` set, such an error of a
     model, too; TimeLimitError when a limit is reached. An unsupported type is a result, not an error.
     """
-    clock = _Clock(io.observer)
+    clock = StepClock(io.observer)
     with (spending or Spending()).counting() as counted:
-        async with _Limited("process", steps.limits.document_s) as limit:
+        async with LimitedStep("process", steps.limits.document_s) as limit:
             pages = JournalOfPages(
                 io.journal, steps.fingerprint, limit, page_s=steps.limits.page_s, observer=io.observer
             )
-            found = await _found(ref, _Attempt(steps, io, pages, clock, attempt, counted))
-            result = replace(found, timings_s=clock.timings_s, attempt=attempt)
+            result = await _read_and_understand(ref, _Attempt(steps, io, pages, clock, attempt, counted))
+            result = replace(result, timings_s=clock.timings_s, attempt=attempt)
             error = _retry_error(result)
             if error is not None and (attempt < max_attempts or _costs_no_attempt(error)):
-                await clock.record(
-                    Findings(
-                        classification=result.classification,
-                        extraction=result.extraction,
-                        verdict=result.verdict,
-                    )
-                )
+                await clock.record(_findings(result))
                 raise error
             async with clock.step("export", steps.limits.export_s):
                 await io.exporter.export(ref, result)
@@ -213,48 +202,57 @@ class _Attempt:
     steps: Steps
     io: DocumentIO
     pages: JournalOfPages
-    clock: "_Clock"
+    clock: StepClock
     number: int
     spending: Spending
 
 
-async def _found(ref: Ref, attempt: _Attempt) -> Result:
-    """What there is to be found out about a document."""
-    steps, io, clock = attempt.steps, attempt.io, attempt.clock
-    async with clock.step("read", steps.limits.read_s):
-        original = await io.reader.read(ref)
+async def _read_and_understand(ref: Ref, attempt: _Attempt) -> Result:
+    """Every step but the export."""
+    async with attempt.clock.step("read", attempt.steps.limits.read_s):
+        original = await attempt.io.reader.read(ref)
     try:
-        async with clock.step("transcribe"):
-            document = await _transcription(original, attempt)
+        document = await _transcribe(original, attempt)
     except UnsupportedFileTypeError as error:
         return _refused(ref, original, error)
-    except DocumentError as error:
-        await clock.record(Findings(media_type=error.media_type))
-        raise
-    await clock.record(Findings(media_type=document.media_type, document=document))
-    if document.parts and steps.unpacker and io.receiver:
-        async with clock.step("unpack", steps.limits.unpack_s):
-            parts = await _received(ref, original, document, steps.unpacker, io.receiver)
-        document = replace(document, parts=tuple(parts))
-    result = (
-        _collection(ref, original, document)
-        if document.is_collection
-        else await _understood(ref, original, document, attempt)
+    document = await _hand_on_parts(ref, original, document, attempt)
+    if document.is_collection:
+        return replace(_collection(ref, original, document), spent=attempt.spending.total)
+    understood, tags = await _classify(document, original, attempt)
+    if understood.classification != Classification():
+        await attempt.clock.record(Findings(classification=understood.classification))
+    extraction, verdict = await _extract(document, original, understood, attempt)
+    classification = describe(document, understood.classification, extraction, tags)
+    # What it holds is what a person looks for; what it surely is needs no person, only a name.
+    if classification.title is None and (document.parts or classification.confidence >= SURE):
+        classification = classification.model_copy(update={"title": ref.name})
+    return Result(
+        content_hash=original.content_hash,
+        media_type=document.media_type,
+        classification=classification,
+        document=document,
+        extraction=extraction,
+        verdict=verdict,
+        spent=attempt.spending.total,
     )
-    return replace(result, spent=attempt.spending.total)
 
 
-async def _transcription(original: Original, attempt: _Attempt) -> Document:
-    journal, pages, spending = attempt.io.journal, attempt.pages, attempt.spending
-    stored = await journal.get("transcription")
-    document = None if stored is None else await _stored_document(stored)
-    if document is not None:
-        spending.assume(document.usage)
-        pages.allow_time_for(len(document.pages))
-        if len(document.pages) > 1:  # its worker may have died before it removed them
-            await pages.clear()
-        return document
-    pages.is_anew = stored is not None
+async def _transcribe(original: Original, attempt: _Attempt) -> Document:
+    """The document's words, read now or by an earlier attempt."""
+    try:
+        async with attempt.clock.step("transcribe"):
+            document = await _stored_transcription(attempt) or await _convert(original, attempt)
+    except UnsupportedFileTypeError:
+        raise
+    except DocumentError as error:
+        await attempt.clock.record(Findings(media_type=error.media_type))
+        raise
+    await attempt.clock.record(Findings(media_type=document.media_type, document=document))
+    return document
+
+
+async def _convert(original: Original, attempt: _Attempt) -> Document:
+    pages, spending = attempt.pages, attempt.spending
     before = spending.attempt
     document = await attempt.steps.converter.convert(original, pages)
     if not pages.has_entries:  # what their pages cost was counted when they were read
@@ -262,6 +260,20 @@ async def _transcription(original: Original, attempt: _Attempt) -> Document:
     await pages.keep("transcription", await off_loop(codec.dumps, document, size=document.word_count))
     if pages.has_entries:
         await pages.clear()
+    return document
+
+
+async def _stored_transcription(attempt: _Attempt) -> Document | None:
+    """What an earlier attempt has read, if it can be used."""
+    stored = await attempt.io.journal.get("transcription")
+    document = None if stored is None else await _stored_document(stored)
+    if document is None:
+        attempt.pages.is_anew = stored is not None
+        return None
+    attempt.spending.assume(document.usage)
+    attempt.pages.allow_time_for(len(document.pages))
+    if len(document.pages) > 1:  # its worker may have died before it removed them
+        await attempt.pages.clear()
     return document
 
 
@@ -284,50 +296,87 @@ async def _stored_document(stored: bytes) -> Document | None:
         return None
 
 
-async def _received(
-    ref: Ref, original: Original, document: Document, unpacker: Unpacker, receiver: PartsReceiver
-) -> list[Part]:
-    """The parts, on their way to be documents. One that cannot be taken out does not stop the whole."""
+async def _hand_on_parts(ref: Ref, original: Original, document: Document, attempt: _Attempt) -> Document:
+    """Take the document's parts out and have them received; the document with what became of them.
+
+    One that cannot be taken out does not stop the whole.
+    """
+    unpacker, receiver = attempt.steps.unpacker, attempt.io.receiver
+    if not document.parts or unpacker is None or receiver is None:
+        return document
+    async with attempt.clock.step("unpack", attempt.steps.limits.unpack_s):
+        try:
+            folder = await receiver.folder(ref)
+            files = await unpacker.unpack(original, document, folder)
+        except DocumentError as error:
+            log.warning("parts are not taken out", extra={"code": error.code})
+            files = [
+                PartFile(replace(part, problem=part.problem or error.message), None)
+                for part in document.parts
+            ]
+        return replace(document, parts=tuple(await receiver.receive(ref, files)))
+
+
+async def _classify(
+    document: Document, original: Original, attempt: _Attempt
+) -> tuple[Understood, Sequence[str]]:
+    """What the document is, its fields, and the tags in use where it belongs.
+
+    Unknown rather than an error, since it is of use without that. What a model said in an earlier attempt is
+    not asked again.
+    """
+    steps, io = attempt.steps, attempt.io
+    tags: Sequence[str] = ()
     try:
-        folder = await receiver.folder(ref)
-        files = await unpacker.unpack(original, document, folder)
-    except DocumentError as error:
-        log.warning("parts are not taken out", extra={"code": error.code})
-        files = [
-            PartFile(replace(part, problem=part.problem or error.message), None) for part in document.parts
-        ]
-    return await receiver.receive(ref, files)
+        async with attempt.clock.step("classify", steps.limits.classify_s):
+            if attempt.number > 1 and (stored := await _stored_classification(io.journal)) is not None:
+                return Understood(stored), tags
+            if io.tags is not None:
+                tags = tuple(await io.tags())
+            before = attempt.spending.attempt
+            found = await steps.understander.understand(document, original, schemas=steps.wanted, tags=tags)
+            classification = found.classification
+            attempt.spending.count_reported(classification.usage, since=before)
+            if classification.model_error is None and not classification.usage.is_nothing:
+                packed = zstandard.compress(classification.model_dump_json().encode())
+                await io.journal.put("classification", packed)
+    except (TransientError, DocumentError) as error:
+        if isinstance(error, TransientError) and not error.attempted:
+            raise  # nobody was asked: the document waits until somebody can be
+        log.warning("classification failed", extra={"code": error.code})
+        return Understood(Classification()), tags
+    return found, tags
 
 
-async def _understood(ref: Ref, original: Original, document: Document, attempt: _Attempt) -> Result:
-    steps, clock = attempt.steps, attempt.clock
-    (classification, read), tags = await _classified(document, original, attempt)
-    if classification != Classification():
-        await clock.record(Findings(classification=classification))
+async def _stored_classification(journal: Journal) -> Classification | None:
+    """What the journal remembers; None if it cannot be read, for then it is found out anew."""
+    stored = await journal.get("classification")
+    if stored is None:
+        return None
+    try:
+        return Classification.model_validate_json(zstandard.decompress(stored))
+    except (ValueError, zstandard.ZstdError):
+        return None
+
+
+async def _extract(
+    document: Document, original: Original, understood: Understood, attempt: _Attempt
+) -> Judged:
+    """The fields by the schema of the type, corrected, judged, and read again where they are doubted."""
+    steps, classification, read = attempt.steps, understood.classification, understood.extraction
     schema = steps.schema_for(classification.document_type)
-    async with clock.step("extract", steps.limits.extract_s):
+    async with attempt.clock.step("extract", steps.limits.extract_s):
         before = attempt.spending.attempt
         if read is None or read.document_type != schema.name:
             read = await steps.extractor.extract(document, schema, original)
         read = await _corrected(document, schema, read, attempt)
         extraction, verdict = await steps.router.judge(read, document, schema, original)
         attempt.spending.count_reported(extraction.usage, since=before)
-    if classification.model_error is not None:
-        error = classification.model_error
+    error = classification.model_error
+    if error is not None:
         note = f"({error.code}): {error.message}"
         extraction = extraction.with_step(StepTaken(kind="not_classified", note=note))
-    classification = describe(document, classification, extraction, tags)
-    # What it holds is what a person looks for; what it surely is needs no person, only a name.
-    if classification.title is None and (document.parts or classification.confidence >= SURE):
-        classification = classification.model_copy(update={"title": ref.name})
-    return Result(
-        content_hash=original.content_hash,
-        media_type=document.media_type,
-        classification=classification,
-        document=document,
-        extraction=extraction,
-        verdict=verdict,
-    )
+    return Judged(extraction, verdict)
 
 
 async def _corrected(document: Document, schema: Schema, read: Extraction, attempt: _Attempt) -> Extraction:
@@ -377,51 +426,15 @@ def _retry_error(result: Result) -> TransientError | SetupError | None:
     return error
 
 
+def _findings(result: Result) -> Findings:
+    return Findings(
+        classification=result.classification, extraction=result.extraction, verdict=result.verdict
+    )
+
+
 def _costs_no_attempt(error: TransientError | SetupError) -> bool:
     """Whether a document waits for as long as it takes: a model was left alone, or a person must act."""
     return not error.attempted or (isinstance(error, SetupError) and not error.is_own)
-
-
-async def _classified(
-    document: Document, original: Original, attempt: _Attempt
-) -> tuple[Understood, Sequence[str]]:
-    """What the document is, its fields, and the tags in use where it belongs.
-
-    Unknown rather than an error, since it is of use without that. What a model said in an earlier attempt is
-    not asked again.
-    """
-    steps, io = attempt.steps, attempt.io
-    tags: Sequence[str] = ()
-    try:
-        async with attempt.clock.step("classify", steps.limits.classify_s):
-            if attempt.number > 1 and (stored := await _stored_classification(io.journal)) is not None:
-                return Understood(stored), tags
-            if io.tags is not None:
-                tags = tuple(await io.tags())
-            before = attempt.spending.attempt
-            found = await steps.understander.understand(document, original, schemas=steps.wanted, tags=tags)
-            classification = found.classification
-            attempt.spending.count_reported(classification.usage, since=before)
-            if classification.model_error is None and not classification.usage.is_nothing:
-                packed = zstandard.compress(classification.model_dump_json().encode())
-                await io.journal.put("classification", packed)
-            return found, tags
-    except (TransientError, DocumentError) as error:
-        if isinstance(error, TransientError) and not error.attempted:
-            raise  # nobody was asked: the document waits until somebody can be
-        log.warning("classification failed", extra={"code": error.code})
-        return Understood(Classification()), tags
-
-
-async def _stored_classification(journal: Journal) -> Classification | None:
-    """What the journal remembers; None if it cannot be read, for then it is found out anew."""
-    stored = await journal.get("classification")
-    if stored is None:
-        return None
-    try:
-        return Classification.model_validate_json(zstandard.decompress(stored))
-    except (ValueError, zstandard.ZstdError):
-        return None
 
 
 def _refused(ref: Ref, original: Original, error: UnsupportedFileTypeError) -> Result:
@@ -432,75 +445,3 @@ def _refused(ref: Ref, original: Original, error: UnsupportedFileTypeError) -> R
         classification=Classification(title=ref.name),
         refusal=error.message,
     )
-
-
-@dataclass
-class _Clock:
-    """Announces and times steps, and tells what they found."""
-
-    observer: Observer | None
-    timings_s: dict[str, float] = field(default_factory=dict[str, float])
-
-    async def record(self, findings: Findings) -> None:
-        if self.observer is not None:
-            await self.observer.record(findings)
-
-    def step(self, name: str, limit_s: float | None = None) -> "_Step":
-        return _Step(self, name, limit_s)
-
-
-class _Limited(TimeLimit):
-    """Cancels what takes longer than `limit_s`, and marks every error with the step it came from."""
-
-    def __init__(self, step: str, limit_s: float | None) -> None:
-        super().__init__(limit_s)
-        self._step = step
-        self._limit_s = limit_s
-
-    def prolong(self, seconds: float) -> None:
-        super().prolong(seconds)
-        if self._limit_s is not None:
-            self._limit_s += seconds
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            await super().__aexit__(kind, error, trace)
-        except TimeoutError as expiry:
-            late = TimeLimitError(
-                f"{self._step!r} took longer than {self._limit_s:g} s and was stopped; it will be tried again"
-            )
-            late.step = self._step
-            raise late from expiry
-        if isinstance(error, DocmillError):
-            error.step = error.step or self._step
-
-
-class _Step(_Limited):
-    """One step of a document."""
-
-    def __init__(self, clock: _Clock, name: str, limit_s: float | None) -> None:
-        super().__init__(name, limit_s)
-        self._clock = clock
-        self._started = 0.0
-
-    async def __aenter__(self) -> Self:
-        if self._clock.observer is not None:
-            await self._clock.observer.step_started(self._step)
-        self._started = time.perf_counter()
-        return await super().__aenter__()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        raised = error
-        try:
-            await super().__aexit__(kind, error, trace)
-        except BaseException as other:
-            raised = other
-            raise
-        finally:
-            seconds = self._clock.timings_s[self._step] = time.perf_counter() - self._started
-            if self._clock.observer is not None:
-                self._clock.observer.step_ended(self._step, seconds=seconds, error=raised)
