@@ -1,6 +1,6 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from docmill.errors import (
     UnsupportedFileTypeError,
 )
 from docmill.model import codec
+from docmill.model.corrections import CorrectedValue, Correction, Corrections
 from docmill.model.document import Document, Part, Usage
 from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, Verdict
 from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
@@ -204,25 +205,42 @@ async def test_fields_by_the_schema_of_another_type_are_read_again(io: MakeIO, s
     assert result.extraction.document_type == "receipt"
 
 
-async def test_what_was_read_is_put_right_by_what_people_said_before(io: MakeIO, steps: Steps) -> None:
-    class Teaching:
-        async def taught(self, document: Document, schema: Schema) -> Schema:
-            assert document.pages
-            return replace(schema, learned="the shop is called Corner Shop")
+@dataclass(frozen=True)
+class Known:
+    """`CorrectionSource` that knows these documents."""
 
-    class Correcting:
-        async def correct(
-            self, document: Document, schema: Schema, read: Extraction, corrections: str
-        ) -> Extraction:
-            assert document.pages
-            assert schema.name == read.document_type
-            return read.model_copy(update={"data": Receipt(seller=Party(name=corrections[-11:]))})
+    documents: tuple[Correction, ...] = ()
 
-    corrected = await process(REF, replace(steps, corrector=Correcting()), io(teacher=Teaching()))
-    untaught = await process(REF, replace(steps, corrector=Correcting()), io())
+    async def find(self, document: Document, schema: Schema) -> Corrections:
+        assert document.pages
+        assert schema.name
+        return Corrections(self.documents)
+
+
+class Correcting:
+    """`Corrector` that takes the shop's name from the corrections."""
+
+    async def correct(
+        self, document: Document, schema: Schema, read: Extraction, corrections: Corrections
+    ) -> Extraction:
+        assert document.pages
+        assert schema.name == read.document_type
+        name = corrections.documents[0].values["seller.name"].value
+        return read.model_copy(update={"data": Receipt(seller=Party(name=name))})
+
+
+async def test_what_was_read_is_put_right_by_corrections_of_earlier_documents(
+    io: MakeIO, steps: Steps
+) -> None:
+    values = {"seller.name": CorrectedValue("Corner Shop")}
+    known = Known((Correction("earlier.pdf", frozenset(), frozenset(), values),))
+
+    corrected = await process(REF, replace(steps, corrector=Correcting()), io(corrections=known))
+    nobody_asked = await process(REF, replace(steps, corrector=Correcting()), io())
+    nothing_found = await process(REF, replace(steps, corrector=Correcting()), io(corrections=Known()))
 
     assert corrected.classification.title == "Receipt, Corner Shop"
-    assert untaught.classification.title == "Receipt"
+    assert nobody_asked.classification.title == nothing_found.classification.title == "Receipt"
 
 
 async def test_a_document_goes_from_its_source_to_its_export(io: MakeIO, steps: Steps) -> None:

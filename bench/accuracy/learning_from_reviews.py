@@ -31,14 +31,18 @@ from docmill.demo.catalogue import plans
 from docmill.demo.layouts.families import draw
 from docmill.demo.letter import Letter
 from docmill.demo.plan import Plan
+from docmill.model.corrections import Corrections, ReviewedValues
 from docmill.model.document import Document, letters_and_digits
 from docmill.model.paths import leaves
 from docmill.model.result import Extraction, Schema
 from docmill.schemas.filling import filled
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.corrections.extractor import apply_corrections
-from docmill.understanding.corrections.from_reviews import Said, Shown, anchors, precedent
-from docmill.understanding.corrections.precedents import Precedents
+from docmill.understanding.corrections.apply import apply_corrections
+from docmill.understanding.corrections.from_reviews import (
+    CorrectedDocument,
+    fit_layout,
+    make_correction,
+)
 from docmill.understanding.locate.evidence import located
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.understanding.user_schemas.extractor import extract_user_schema
@@ -93,12 +97,11 @@ def same(one: object, other: object) -> bool:
     return one == other
 
 
-def corrections_from(schema: Schema, shown: Sequence[Shown]) -> Precedents:
+def corrections_from(schema: Schema, reviewed: Sequence[CorrectedDocument]) -> Corrections:
     """Build the corrections from reviewed documents, the latest first."""
-    if not shown:
-        return Precedents()
-    model, sources = anchors(schema, shown)
-    return Precedents(tuple(one.precedent for one in shown), model if model.layouts else None, sources)
+    if not reviewed:
+        return Corrections()
+    return Corrections(tuple(one.correction for one in reviewed), fit_layout(schema, reviewed))
 
 
 def samples() -> None:
@@ -128,11 +131,11 @@ def _sample(
         (document, header(truth), extract_built_in(document, schema), truth)
         for document, truth in versions(plan, folder)
     ]
-    shown = [_reviewed(document, schema, truth, read, fields) for document, truth, read, fields in papers]
+    reviewed = [_reviewed(document, schema, truth, read, fields) for document, truth, read, fields in papers]
     for count in TAUGHT:
-        precedents = corrections_from(schema, shown[:count][::-1])
+        corrections = corrections_from(schema, reviewed[:count][::-1])
         for document, truth, read, _ in papers[max(TAUGHT) :]:
-            found = apply_corrections(document, schema, read, precedents)
+            found = apply_corrections(document, schema, read, corrections)
             given = {
                 path: value
                 for path, value in header(found.data).items()
@@ -156,14 +159,16 @@ def _outcome(wanted: object, found: object) -> str:
 
 def _reviewed(
     document: Document, schema: Schema, truth: Mapping[str, Any], read: Extraction, fields: BaseModel
-) -> Shown:
+) -> CorrectedDocument:
     places = {
         path: (proof.page, proof.box)
         for path, proof in located(document, fields, schema).items()
         if proof.page is not None and proof.box is not None
     }
     values = {path: truth.get(path) for path in {*truth, *header(read.data)}}
-    return Shown(document, precedent(document, Said("earlier.pdf", values, places), read))
+    return CorrectedDocument(
+        document, make_correction(document, ReviewedValues("earlier.pdf", values, places), read)
+    )
 
 
 class Paper(NamedTuple):
@@ -172,7 +177,7 @@ class Paper(NamedTuple):
     document: Document
     truth: Mapping[str, Any]
     read: Extraction
-    shown: Shown
+    reviewed: CorrectedDocument
 
 
 def orders(cache: Path, seeds: int) -> None:
@@ -195,18 +200,18 @@ def orders(cache: Path, seeds: int) -> None:
             for layout in layouts:
                 places: list[int] = rng.permutation(len(layout)).tolist()
                 order = [layout[place] for place in places]
-                precedents = corrections_from(schema, [one.shown for one in order[:count]][::-1])
+                corrections = corrections_from(schema, [one.reviewed for one in order[:count]][::-1])
                 for one in order[count:]:
-                    outcomes.extend(_read_again(one, schema, precedents, score))
+                    outcomes.extend(_read_again(one, schema, corrections, score))
         _print_gain(count, outcomes, seeds)
 
 
 def _read_again(
-    one: Paper, schema: Schema, precedents: Precedents, score: Any
+    one: Paper, schema: Schema, corrections: Corrections, score: Any
 ) -> Iterator[tuple[str, str, bool, bool]]:
     """Yield for each field: document, field, right without corrections, right with them."""
     before = one.read.data.model_dump()
-    after = apply_corrections(one.document, schema, one.read, precedents).data.model_dump()
+    after = apply_corrections(one.document, schema, one.read, corrections).data.model_dump()
     for field in FIELDS:
         wanted = one.truth.get(field)
         good = is_right(field, before[field], wanted, score)
@@ -245,7 +250,7 @@ def _gain_interval(outcomes: Sequence[tuple[str, str, bool, bool]]) -> tuple[flo
 
 def _order(
     document: Document, schema: Schema, truth: Mapping[str, Any], read: Extraction, score: Any
-) -> Shown:
+) -> CorrectedDocument:
     """Build the review of an order in which a person gives every field."""
     before = read.data.model_dump()
     values: dict[str, object] = {}
@@ -261,7 +266,9 @@ def _order(
         for path, proof in {**corrected, **said}.items()
         if proof.page is not None and proof.box is not None
     }
-    return Shown(document, precedent(document, Said("earlier.pdf", values, places), read))
+    return CorrectedDocument(
+        document, make_correction(document, ReviewedValues("earlier.pdf", values, places), read)
+    )
 
 
 def _typed(field: str, printed: str, score: Any) -> str:

@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 from bench.arguments import argument_parser
 from bench.data.orders import CACHE, documents, is_right, labels
 from bench.data.shared import load_scorer
+from docmill.model.corrections import Weights
 from docmill.model.document import Document
 from docmill.model.result import Schema
 from docmill.schemas.outline import outline
 from docmill.schemas.user_schemas import schema_of
-from docmill.understanding.corrections.fitting import corrected, learned, taught_by, weights_for
+from docmill.understanding.corrections.fit import fit_layouts, fit_model, make_example
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.user_schemas.extractor import extract_user_schema, meanings_of, untaught
-from docmill.understanding.user_schemas.learned import Model, Taught, Weights
+from docmill.understanding.user_schemas.learned import Example, SchemaModel
 
 FIELDS = {
     "contract_num": ("string", "number of the contract, order or invoice"),
@@ -56,7 +57,7 @@ Hits = dict[str, list[bool]]
 class Case(NamedTuple):
     """A document, ready to be scored. right: a mask of each field's candidates that are right by S2."""
 
-    taught: Taught
+    example: Example
     right: Mapping[str, NDArray[np.bool_]]
     station: str
 
@@ -86,33 +87,32 @@ def measure_untrained(
 
 
 def make_case(document: Document, schema: Schema, truth: Mapping[str, Any], score: Any) -> Case:
-    candidates = candidates_of(document)
-    fields = untaught(candidates, meanings_of(outline(schema)))
-    taught = taught_by(document, fields, truth, candidates.conventions)
+    fields = untaught(candidates_of(document), meanings_of(outline(schema)))
+    example = make_example(document, schema, truth)
     good: dict[str, NDArray[np.bool_]] = {}
     for path, field in fields.items():
-        best = np.sort(np.argsort(-field.scores, kind="stable")[: len(taught.lessons[path].rows)])
+        best = np.sort(np.argsort(-field.scores, kind="stable")[: len(example.fields[path].rows)])
         leading: list[int] = best.tolist()
         values = [field.candidates[index].value for index in leading]
         good[path] = np.array([is_right(path, value, truth.get(path), score) for value in values], np.bool_)
     words = document.pages[0].words.texts
     found = next((match[1] for word in words if (match := STATION.match(word))), document.content_hash)
-    return Case(taught, good, found)
+    return Case(example, good, found)
 
 
 def right_fields(one: Case, weights: Mapping[str, Weights]) -> dict[str, bool]:
     """Tell for each field whether its best candidate is right."""
     hits: dict[str, bool] = {}
-    for path, lesson in one.taught.lessons.items():
-        best = lesson.best(weights.get(path, Weights.none()))
+    for path, field in one.example.fields.items():
+        best = field.best(weights.get(path, Weights.none()))
         hits[path] = best >= 0 and bool(one.right[path][best])
     return hits
 
 
 def group_by_layout(cases: Sequence[Case]) -> list[list[int]]:
     """Group documents by layout: average linkage on the cosine of the first pages' words."""
-    vocabulary = sorted({word for one in cases for word in one.taught.words})
-    marks = np.array([[word in one.taught.words for word in vocabulary] for one in cases], np.float64)
+    vocabulary = sorted({word for one in cases for word in one.example.words})
+    marks = np.array([[word in one.example.words for word in vocabulary] for one in cases], np.float64)
     marks /= np.linalg.norm(marks, axis=1, keepdims=True) + 1e-9
     alike = marks @ marks.T
     groups = [[index] for index in range(len(cases))]
@@ -134,10 +134,10 @@ def measure_folds(cases: Sequence[Case], folds: Sequence[Sequence[int]], seed: i
     for fold in folds:
         rest = [index for index in range(len(cases)) if index not in set(fold)]
         order: list[int] = np.random.default_rng(seed).permutation(len(rest))[:TAUGHT].tolist()
-        model = learned("adbuy", [cases[rest[index]].taught for index in order])
+        model = fit_model("adbuy", [cases[rest[index]].example for index in order])
         for index in fold:
             for path, good in right_fields(
-                cases[index], weights_for(model, cases[index].taught.words)
+                cases[index], model.weights_for(cases[index].example.words)
             ).items():
                 hits[path].append(good)
     return hits
@@ -151,12 +151,12 @@ def measure_after_corrections(cases: Sequence[Case], layouts: Sequence[Sequence[
         for layout in layouts:
             places: list[int] = rng.permutation(len(layout)).tolist()
             order = [layout[place] for place in places]
-            model = Model("adbuy")
-            for index in order[:count]:
-                model = corrected(model, cases[index].taught)
+            model = fit_layouts(
+                SchemaModel("adbuy", examples=tuple(cases[index].example for index in order[:count]))
+            )
             for index in order[count:]:
                 for path, good in right_fields(
-                    cases[index], weights_for(model, cases[index].taught.words)
+                    cases[index], model.weights_for(cases[index].example.words)
                 ).items():
                     hits[path].append(good)
     return hits

@@ -21,19 +21,20 @@ import numpy as np
 from bench.arguments import argument_parser
 from bench.data.receipts import PATHS, examples, keys
 from bench.data.shared import ROOT, load_scorer
+from docmill.model.corrections import CorrectedValue, Correction
 from docmill.model.paths import leaves
 from docmill.model.steps_taken import StepTaken
 from docmill.schemas.registry import REGISTRY
 from docmill.training.calibrating import calibrated
 from docmill.training.held_out import FOLDS, HeldOut, held_out, shippable
 from docmill.training.receipts import Prepared, prepared, weighed
-from docmill.understanding.corrections.memory import Memory, marks
-from docmill.understanding.corrections.recall import with_memory
+from docmill.understanding.corrections.apply import with_confirmed_values
+from docmill.understanding.corrections.counterparties import identifiers
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import Finding, extraction
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.receipts.extractor import learned_findings
-from docmill.understanding.receipts.model import FILE, Model
+from docmill.understanding.receipts.model import FILE, ReceiptModel
 
 Given = dict[str, dict[str, str]]
 FIELD_OF = {path: field for field, path in PATHS.items()}
@@ -41,13 +42,12 @@ DRAWS = 400
 SURE = 0.99
 
 
-def answers(one: HeldOut, memory: Memory | None = None) -> dict[str, str]:
+def answers(one: HeldOut, corrections: Sequence[Correction] = ()) -> dict[str, str]:
     """Return the answers in the form of the labels."""
     document = one.document.example.document
     found = {path: Finding(answer.value, answer.spans, 1) for path, answer in one.answers.items()}
     read = extraction(REGISTRY["receipt"], found, Layout(document), step=StepTaken(kind="read", by=""))
-    if memory is not None:
-        read = with_memory(document, REGISTRY["receipt"], read, memory)
+    read = with_confirmed_values(document, REGISTRY["receipt"], read, corrections)
     there = dict(leaves(read.data))
     values = {FIELD_OF[path]: there[path] for path in FIELD_OF if path in there}
     return {
@@ -100,28 +100,30 @@ def show(name: str, score: Any, said: Given, truth: Given, groups: Mapping[str, 
     )
 
 
-def confirmed_before(found: Sequence[HeldOut]) -> dict[int, Memory]:
-    """Return for each fold a memory of all documents of the others, as if people had confirmed them."""
-    memories = {fold: Memory() for fold in range(FOLDS)}
-    for one in found:
-        example = one.document.example
-        for fold, memory in memories.items():
-            if fold != one.fold:
-                memory.add(marks(example.document), example.truth)
-    return memories
+def confirmed(one: HeldOut) -> Correction:
+    """Return the document's truth as if people had confirmed it."""
+    document, truth = one.document.example.document, one.document.example.truth
+    values = {path: CorrectedValue(value) for path, value in truth.items()}
+    return Correction("", identifiers(document), frozenset(), values)
+
+
+def confirmed_before(found: Sequence[HeldOut]) -> dict[int, list[Correction]]:
+    """Return for each fold all documents of the others, the latest first, as if people had confirmed them."""
+    corrections = [(one.fold, confirmed(one)) for one in reversed(found)]
+    return {fold: [one for other, one in corrections if other != fold] for fold in range(FOLDS)}
 
 
 def answers_of_known_vendors(found: Sequence[HeldOut]) -> dict[str, dict[str, str]]:
     """Return the answers for the second and later receipts of each vendor, the earlier ones confirmed."""
-    memory = Memory()
+    corrections: list[Correction] = []
     seen: set[str] = set()
     said: Given = {}
     for one in sorted(found, key=lambda one: one.document.example.key):
         example = one.document.example
         if example.vendor in seen:
-            said[example.key] = answers(one, memory)
+            said[example.key] = answers(one, corrections)
         seen.add(example.vendor)
-        memory.add(marks(example.document), example.truth)
+        corrections.insert(0, confirmed(one))
     return said
 
 
@@ -179,7 +181,7 @@ def _ece(belief: np.ndarray, right: np.ndarray) -> float:
     return float(sum(gaps))
 
 
-def speed(documents: Sequence[Prepared], model: Model) -> None:
+def speed(documents: Sequence[Prepared], model: ReceiptModel) -> None:
     """Print the CPU time of one document after reading, rules included."""
     some = [one.example.document for one in documents[::5]]
     learned_findings(candidates_of(some[0]), model)
@@ -229,10 +231,10 @@ def main() -> None:
     report_confidence(found)
     if arguments.known:
         known = held_out(documents, group=lambda one: one.example.key)
-        memories = confirmed_before(known)
+        corrections = confirmed_before(known)
 
         def seen(reader: str, some: list[HeldOut]) -> None:
-            said = {_key(one): answers(one, memories[one.fold]) for one in some}
+            said = {_key(one): answers(one, corrections[one.fold]) for one in some}
             show(f"{reader}, vendors seen and confirmed", score, said, truth, groups)
 
         each(seen, known)

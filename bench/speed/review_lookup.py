@@ -11,9 +11,8 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -22,16 +21,16 @@ from psycopg.types.json import Jsonb
 from bench.arguments import argument_parser
 from docmill.model import codec
 from docmill.model.codec import loads
+from docmill.model.corrections import CorrectedValue, Correction, LayoutWeights, ReviewedValues
 from docmill.model.document import Document, Page, Words
 from docmill.model.result import Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
-from docmill.service.review.corrections import Lessons
+from docmill.service.review.corrections import CorrectionFinder
 from docmill.service.store.database import new_id
-from docmill.understanding.corrections.memory import marks
-from docmill.understanding.corrections.precedents import Known, Precedent
-from docmill.understanding.pooled import PooledLessons, PooledUnderstanding
+from docmill.understanding.corrections.counterparties import identifiers
+from docmill.understanding.pooled import PooledCorrectionMaker, PooledUnderstanding
 from docmill.understanding.user_schemas.features import signature
 from docmill.workers.pool import Pool
 
@@ -118,26 +117,29 @@ async def review(service: Service, vendor: int, number: int) -> UUID:
 
 
 class Made:
-    """`LessonMaker` that takes what was said for what is true, so that only the looking up takes time."""
+    """`CorrectionMaker` that takes what was said for what is true, so that only the looking up takes time."""
 
-    def __init__(self, maker: PooledLessons) -> None:
+    def __init__(self, maker: PooledCorrectionMaker) -> None:
         self._maker = maker
-        self.lesson_s: list[float] = []
-        self.anchors_s: list[float] = []
+        self.correction_s: list[float] = []
+        self.layout_s: list[float] = []
 
-    async def lesson(self, transcription: bytes, schema: Schema, said: Mapping[str, Any]) -> dict[str, Any]:
+    async def correction(self, transcription: bytes, schema: Schema, reviewed: ReviewedValues) -> Correction:
         started = time.perf_counter()
-        if len(self.lesson_s) < MADE:
-            await self._maker.lesson(transcription, schema, said)
-            self.lesson_s.append(time.perf_counter() - started)
+        if len(self.correction_s) < MADE:
+            await self._maker.correction(transcription, schema, reviewed)
+            self.correction_s.append(time.perf_counter() - started)
         read = loads(transcription)
-        values = {path: Known(value, is_corrected=path == "number") for path, value in said["values"].items()}
-        return Precedent(said["name"], marks(read), signature(read), values).content()
+        values = {
+            path: CorrectedValue(str(value), is_corrected=path == "number")
+            for path, value in reviewed.values.items()
+        }
+        return Correction(reviewed.name, identifiers(read), signature(read), values)
 
-    async def anchors(self, schema: Schema, shown: Sequence[tuple[bytes, Mapping[str, Any]]]) -> str:
+    async def layout(self, schema: Schema, documents: Sequence[tuple[bytes, Correction]]) -> LayoutWeights:
         started = time.perf_counter()
-        made = await self._maker.anchors(schema, shown)
-        self.anchors_s.append(time.perf_counter() - started)
+        made = await self._maker.layout(schema, documents)
+        self.layout_s.append(time.perf_counter() - started)
         return made
 
 
@@ -150,15 +152,15 @@ def told(what: str, seconds: Sequence[float]) -> None:
     )
 
 
-async def lookups(lessons: Lessons, service: Service, vendors: int) -> list[float]:
+async def lookups(finder: CorrectionFinder, service: Service, vendors: int) -> list[float]:
     seconds: list[float] = []
     for number in range(LOOKUPS):
         read = document(number % vendors, 10_000_000 + number)
-        teacher = lessons.of(service.default_tenant_id, new_id())
+        teacher = finder.of(service.default_tenant_id, new_id())
         started = time.perf_counter()
-        taught = await teacher.taught(read, SCHEMA)
+        corrections = await teacher.find(read, SCHEMA)
         seconds.append(time.perf_counter() - started)
-        assert taught.learned
+        assert corrections
     return seconds
 
 
@@ -169,48 +171,48 @@ async def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         async with open_service(Settings(data_dir=Path(folder))) as service, Pool(1) as pool:
-            maker = Made(PooledLessons(pool))
-            lessons = Lessons(service.database, service.blobs, maker)
-            nobody = lessons.of(service.default_tenant_id, new_id())
+            maker = Made(PooledCorrectionMaker(pool))
+            finder = CorrectionFinder(service.database, service.blobs, maker)
+            nobody = finder.of(service.default_tenant_id, new_id())
             seconds: list[float] = []
             for number in range(LOOKUPS):
                 started = time.perf_counter()
-                await nobody.taught(document(number, number), SCHEMA)
+                await nobody.find(document(number, number), SCHEMA)
                 seconds.append(time.perf_counter() - started)
             told("a vault without reviews", seconds)
             for number in range(arguments.documents):
                 await review(service, number % arguments.vendors, number)
             for _ in range(arguments.documents // 20 + 1):
-                await nobody.taught(document(0, 0), SCHEMA)
-            told("a lesson made, once for each reviewed document", maker.lesson_s)
-            first = await lookups(lessons, service, arguments.vendors)
-            told("places of a layout fitted, once for its documents", maker.anchors_s)
+                await nobody.find(document(0, 0), SCHEMA)
+            told("a correction made, once for each reviewed document", maker.correction_s)
+            first = await lookups(finder, service, arguments.vendors)
+            told("places of a layout fitted, once for its documents", maker.layout_s)
             told(f"a lookup among {arguments.documents}, with that", first)
-            told(f"a lookup among {arguments.documents}", await lookups(lessons, service, arguments.vendors))
+            told(f"a lookup among {arguments.documents}", await lookups(finder, service, arguments.vendors))
             cold: list[float] = []
             for _ in range(5):
                 started = time.perf_counter()
-                fresh = Lessons(service.database, service.blobs, maker)
-                await fresh.of(service.default_tenant_id, new_id()).taught(document(0, 1), SCHEMA)
+                fresh = CorrectionFinder(service.database, service.blobs, maker)
+                await fresh.of(service.default_tenant_id, new_id()).find(document(0, 1), SCHEMA)
                 cold.append(time.perf_counter() - started)
             told("the first document of a worker", cold)
             again: list[float] = []
             for number in range(20):
                 await review(service, number, 20_000_000 + number)
                 started = time.perf_counter()
-                await lessons.of(service.default_tenant_id, new_id()).taught(document(0, 1), SCHEMA)
+                await finder.of(service.default_tenant_id, new_id()).find(document(0, 1), SCHEMA)
                 again.append(time.perf_counter() - started)
-            told("the first document after a review, but for the making of its lesson", again)
+            told("the first document after a review, but for the making of its correction", again)
             extractor = PooledUnderstanding(pool)
             plain: list[float] = []
             heard: list[float] = []
             for number in range(40):
                 read = document(number, 30_000_000 + number)
-                taught = await lessons.of(service.default_tenant_id, new_id()).taught(read, SCHEMA)
+                corrections = await finder.of(service.default_tenant_id, new_id()).find(read, SCHEMA)
                 started = time.perf_counter()
                 found = await extractor.extract(read, SCHEMA)
                 plain.append(time.perf_counter() - started)
-                await extractor.correct(read, SCHEMA, found, taught.learned)
+                await extractor.correct(read, SCHEMA, found, corrections)
                 heard.append(time.perf_counter() - started)
             told("fields read with nothing learned", plain[5:])
             told("fields read with what was looked up", heard[5:])

@@ -21,6 +21,7 @@ from docmill.model.steps_taken import StepTaken
 from docmill.page_journal import JournalOfPages
 from docmill.ports import (
     Converter,
+    CorrectionSource,
     Corrector,
     Exporter,
     Extractor,
@@ -34,7 +35,6 @@ from docmill.ports import (
     Reader,
     Ref,
     Router,
-    Teacher,
     Understander,
     Understood,
     Unpacker,
@@ -149,7 +149,8 @@ class DocumentIO:
     """Where one document comes from, where its results go, and what is known where it belongs.
 
     journal: keeps finished steps for the next attempt. receiver: takes its parts. observer: hears how far it
-    is. tags: asked for those in use, the most used first. teacher: heard before fields are read.
+    is. tags: asked for those in use, the most used first. corrections: of earlier documents, applied to the
+    fields.
     """
 
     reader: Reader
@@ -158,7 +159,7 @@ class DocumentIO:
     receiver: PartsReceiver | None = None
     observer: Observer | None = None
     tags: Callable[[], Awaitable[Sequence[str]]] | None = None
-    teacher: Teacher | None = None
+    corrections: CorrectionSource | None = None
 
 
 async def process(
@@ -381,10 +382,10 @@ async def _extract(
 
 async def _corrected(document: Document, schema: Schema, read: Extraction, attempt: _Attempt) -> Extraction:
     """What was read, put right by what people said of earlier documents."""
-    teacher, corrector = attempt.io.teacher, attempt.steps.corrector
-    if teacher is None or corrector is None:
+    source, corrector = attempt.io.corrections, attempt.steps.corrector
+    if source is None or corrector is None:
         return read
-    corrections = (await teacher.taught(document, schema)).learned
+    corrections = await source.find(document, schema)
     return await corrector.correct(document, schema, read, corrections) if corrections else read
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from docmill.model.corrections import Corrections
 from docmill.model.document import Document, Part
 from docmill.model.result import Classification, Extraction, Result, Schema, Verdict
 
@@ -147,11 +148,11 @@ class Understander(Protocol):
         ...
 
 
-class Teacher(Protocol):
-    """Knows what people said of earlier documents."""
+class CorrectionSource(Protocol):
+    """Finds what people corrected on earlier documents."""
 
-    async def taught(self, document: Document, schema: Schema) -> Schema:
-        """The schema with what that teaches about this document; as it is where it teaches nothing.
+    async def find(self, document: Document, schema: Schema) -> Corrections:
+        """The corrections that bear on this document; empty where there are none.
 
         Raises NetworkError or ServerError if it cannot be looked up.
         """
@@ -176,11 +177,11 @@ class Corrector(Protocol):
     """Puts right what was read, as people did before."""
 
     async def correct(
-        self, document: Document, schema: Schema, read: Extraction, corrections: str
+        self, document: Document, schema: Schema, read: Extraction, corrections: Corrections
     ) -> Extraction:
         """The fields, those that people corrected on documents like this one as they did.
 
-        corrections: as `Teacher` gives them. May raise any TransientError.
+        May raise any TransientError.
         """
         ...
 

@@ -10,7 +10,7 @@ from docmill.service.app import Service
 from docmill.service.aws.client import Session, new_session
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import Accepted
-from docmill.service.review.corrections import LessonMaker
+from docmill.service.review.corrections import CorrectionMaker
 from docmill.service.worker import run_worker
 from emulators import Emulator
 from scripted import Eyes, Running, Script, Upload
@@ -35,18 +35,18 @@ def steps(script: Script) -> Steps:
 
 
 @pytest.fixture
-def lessons() -> LessonMaker | None:
+def corrections() -> CorrectionMaker | None:
     return None
 
 
 @pytest.fixture
-def working(service: Service, steps: Steps, lessons: LessonMaker | None) -> Running:
+def working(service: Service, steps: Steps, corrections: CorrectionMaker | None) -> Running:
     """Runs a worker for the length of a `with`; it is stopped as by a signal."""
 
     @asynccontextmanager
     async def run() -> AsyncGenerator[asyncio.Task[None]]:
         stop = asyncio.Event()
-        task = asyncio.create_task(run_worker(service, steps, stop, lessons=lessons))
+        task = asyncio.create_task(run_worker(service, steps, stop, corrections=corrections))
         try:
             yield task
         finally:

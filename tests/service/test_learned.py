@@ -14,10 +14,9 @@ from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.config.settings import Settings
 from docmill.service.config.user_schemas import OwnField, OwnSchema
 from docmill.service.learned import LearnedModels
-from docmill.understanding.corrections.fitting import learned
-from docmill.understanding.corrections.lessons import lesson
-from docmill.understanding.pooled import PooledLessons
-from docmill.understanding.user_schemas.learned import Model, dumps
+from docmill.understanding.corrections.fit import fit_model, make_example
+from docmill.understanding.pooled import PooledCorrectionMaker
+from docmill.understanding.user_schemas.learned import SchemaModel, dumps
 from docmill.workers.pool import Pool
 from scripted import Eyes, Running, Upload
 from teaching import steps as taught_steps
@@ -37,7 +36,7 @@ Job number    {number}4711
 def place(tmp_path: Path) -> Path:
     """A model that knows nothing yet."""
     path = tmp_path / "job.model"
-    path.write_text(dumps(Model("job")))
+    path.write_text(dumps(SchemaModel("job")))
     return path
 
 
@@ -59,8 +58,8 @@ def steps(pool: Pool, settings: Settings) -> Steps:
 
 
 @pytest.fixture
-def lessons(pool: Pool, settings: Settings) -> PooledLessons:
-    return PooledLessons(pool, LearnedModels(settings.own.models()))
+def corrections(pool: Pool, settings: Settings) -> PooledCorrectionMaker:
+    return PooledCorrectionMaker(pool, LearnedModels(settings.own.models()))
 
 
 def replace(place: Path, text: str) -> None:
@@ -73,8 +72,10 @@ def replace(place: Path, text: str) -> None:
 def knowing(settings: Settings) -> str:
     """A model that has seen a ticket with what its owner calls the job number."""
     page = typed_page(TICKET.format(number=8).splitlines())
-    seen = lesson(Document("8", "text/plain", [page]), settings.own.named["job"], {"job_number": "KN00008"})
-    return dumps(learned("job", [seen]))
+    seen = make_example(
+        Document("8", "text/plain", [page]), settings.own.named["job"], {"job_number": "KN00008"}
+    )
+    return dumps(fit_model("job", [seen]))
 
 
 async def test_a_running_worker_takes_a_new_model_for_its_next_document(

@@ -9,7 +9,7 @@ from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.config.user_schemas import OwnField, OwnSchema
 from docmill.service.review.review import FieldReview
-from docmill.understanding.pooled import PooledLessons
+from docmill.understanding.pooled import PooledCorrectionMaker
 from docmill.workers.pool import Pool
 from scripted import Eyes, Running, Upload
 from teaching import steps as taught_steps
@@ -45,8 +45,8 @@ def steps(pool: Pool, settings: Settings) -> Steps:
 
 
 @pytest.fixture
-def lessons(pool: Pool) -> PooledLessons:
-    return PooledLessons(pool)
+def corrections(pool: Pool) -> PooledCorrectionMaker:
+    return PooledCorrectionMaker(pool)
 
 
 async def test_documents_of_its_types_are_read_by_it_and_corrected(

@@ -10,7 +10,7 @@ from docmill.schemas.registry import REGISTRY
 from docmill.training.held_out import HeldOut, held_out, is_right, shippable
 from docmill.training.receipts import Example, Prepared, prepared, weighed
 from docmill.understanding.receipts.extractor import extract_built_in
-from docmill.understanding.receipts.model import PATHS, Model, loads
+from docmill.understanding.receipts.model import PATHS, ReceiptModel, loads
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def found(documents: list[Prepared]) -> list[HeldOut]:
 
 
 @pytest.fixture(scope="module")
-def model(documents: list[Prepared], found: list[HeldOut]) -> Model:
+def model(documents: list[Prepared], found: list[HeldOut]) -> ReceiptModel:
     return shippable(documents, found)
 
 
@@ -42,7 +42,7 @@ def test_a_vendor_is_never_on_both_sides(found: list[HeldOut]) -> None:
     assert all(len(own) == 1 for own in folds.values())
 
 
-async def test_a_stored_model_gives_the_same_answers(model: Model, labelled: list[Example]) -> None:
+async def test_a_stored_model_gives_the_same_answers(model: ReceiptModel, labelled: list[Example]) -> None:
     stored = loads(model.dumps())
 
     for example in labelled[:5]:
@@ -52,12 +52,12 @@ async def test_a_stored_model_gives_the_same_answers(model: Model, labelled: lis
 
 
 def test_the_same_receipts_give_the_same_model(
-    documents: list[Prepared], found: list[HeldOut], model: Model
+    documents: list[Prepared], found: list[HeldOut], model: ReceiptModel
 ) -> None:
     assert shippable(documents, found).dumps() == model.dumps()
 
 
-async def test_every_value_has_its_evidence(model: Model, labelled: list[Example]) -> None:
+async def test_every_value_has_its_evidence(model: ReceiptModel, labelled: list[Example]) -> None:
     extraction = extract_built_in(labelled[0].document, REGISTRY["receipt"], model)
 
     values = dict(leaves(extraction.data))

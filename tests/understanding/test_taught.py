@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from docmill.model.corrections import Corrections, LayoutWeights, ReviewedValues
 from docmill.model.document import Box, Document
 from docmill.model.paths import leaves
 from docmill.model.result import Extraction, Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import schema_of
-from docmill.understanding.corrections.from_reviews import Said, Shown, anchors, precedent
-from docmill.understanding.corrections.precedents import Precedent, anchors_text, dumps
+from docmill.understanding.corrections.from_reviews import CorrectedDocument, fit_layout, make_correction
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.offline import correct, read_pages
 from docmill.understanding.receipts.extractor import extract_built_in
@@ -28,13 +28,13 @@ JOB = schema_of(
 )
 
 
-def read(document: Document, schema: Schema, *earlier: tuple[Document, Precedent]) -> Extraction:
+def read(document: Document, schema: Schema, *earlier: CorrectedDocument) -> Extraction:
     """What is read of the document after these, the latest first."""
-    content = [one.content() for _, one in earlier]
-    model, sources = anchors(schema, [Shown(*one) for one in earlier]) if earlier else (None, {})
-    text = anchors_text(model, sources) if model is not None and model.layouts else ""
     found = read_pages(document, schema)
-    return correct(document, schema, found, dumps(content, text)) if earlier else found
+    if not earlier:
+        return found
+    layout = LayoutWeights.of_content(fit_layout(schema, earlier).content())
+    return correct(document, schema, found, Corrections(tuple(one.correction for one in earlier), layout))
 
 
 def said(
@@ -42,10 +42,11 @@ def said(
     schema: Schema,
     values: Mapping[str, object],
     places: Mapping[str, tuple[int, Box]] | None = None,
-) -> tuple[Document, Precedent]:
+) -> CorrectedDocument:
     """The document with what a person says of it."""
     before = read_pages(document, schema)
-    return document, precedent(document, Said("first.pdf", values, places or {}), before)
+    given = ReviewedValues("first.pdf", values, places or {})
+    return CorrectedDocument(document, make_correction(document, given, before))
 
 
 def value(extraction: Extraction, path: str) -> Any:  # noqa: ANN401 - of any field
@@ -73,12 +74,12 @@ ADDRESS = "12 Jalan Mawar 3, Taman Indah, 81100 Johor Bahru"
 
 class TestVendors:
     @pytest.fixture
-    def before(self, typeset: Typeset) -> tuple[Document, Precedent]:
+    def before(self, typeset: Typeset) -> CorrectedDocument:
         document = typeset(receipt("K3DAI BUKU MAJ0 SDN 8HD"), source="ocr")
         return said(document, RECEIPT, {"seller.name": NAME, "seller.address": ADDRESS})
 
     def test_the_reason_which_is_logged_names_no_value_and_no_file(
-        self, typeset: Typeset, before: tuple[Document, Precedent]
+        self, typeset: Typeset, before: CorrectedDocument
     ) -> None:
         found = read(typeset(receipt("KEDA1 BUKU MAJU S0N BHD"), source="ocr"), RECEIPT, before)
 
@@ -87,7 +88,7 @@ class TestVendors:
         assert [leaf for _, leaf in leaves(found.data) if str(leaf) in found.reason] == []
 
     def test_a_misread_name_is_put_right_where_it_was_read(
-        self, typeset: Typeset, before: tuple[Document, Precedent]
+        self, typeset: Typeset, before: CorrectedDocument
     ) -> None:
         found = read(typeset(receipt("KEDA1 BUKU MAJU S0N BHD"), source="ocr"), RECEIPT, before)
 
@@ -99,7 +100,7 @@ class TestVendors:
         assert found.reason.endswith("; 2 values as people confirmed before")
 
     def test_an_address_that_is_not_printed_here_is_not_given(
-        self, typeset: Typeset, before: tuple[Document, Precedent]
+        self, typeset: Typeset, before: CorrectedDocument
     ) -> None:
         other = receipt(NAME.upper(), "77 JALAN BESAR\n       47500 SUBANG JAYA")
         none = receipt(NAME.upper(), "")
@@ -125,7 +126,7 @@ class TestVendors:
         )
 
     def test_a_name_that_is_not_printed_goes_to_a_person(
-        self, typeset: Typeset, before: tuple[Document, Precedent]
+        self, typeset: Typeset, before: CorrectedDocument
     ) -> None:
         document = typeset(receipt("@@ ~~~"), source="ocr")
 
@@ -137,9 +138,7 @@ class TestVendors:
         verdict = RuleGate().judge(document, found, RECEIPT)
         assert any("seller.name" in failure.fields for failure in verdict.failures)
 
-    def test_another_vendor_is_read_as_before(
-        self, typeset: Typeset, before: tuple[Document, Precedent]
-    ) -> None:
+    def test_another_vendor_is_read_as_before(self, typeset: Typeset, before: CorrectedDocument) -> None:
         other = typeset(
             receipt("KEDAI ROTI SDN BHD")
             .replace("123456-X", "654321-A")
@@ -319,13 +318,13 @@ class TestRecipientsNumbers:
     """The reader's own VAT identifier stands on papers of everybody who writes to it."""
 
     @pytest.fixture
-    def before(self, typeset: Typeset) -> tuple[Document, Precedent]:
+    def before(self, typeset: Typeset) -> CorrectedDocument:
         text = POWER_TEXT.format(name="Stadtwerke Köln GmbH", street="Domstrasse 1", number="K-100")
         return said(typeset(text, source="ocr"), INVOICE, {"seller.name": "Stadtwerke Köln GmbH"})
 
     @pytest.mark.parametrize("name", ["Stadtwerke Bonn GmbH", "Alpha Software AG"])
     def test_another_seller_is_not_taken_for_the_known_one(
-        self, name: str, typeset: Typeset, before: tuple[Document, Precedent]
+        self, name: str, typeset: Typeset, before: CorrectedDocument
     ) -> None:
         text = POWER_TEXT.format(name=name, street="Rheinweg 9", number="B-200")
 
@@ -334,9 +333,7 @@ class TestRecipientsNumbers:
         assert value(found, "seller.name") == name
         assert not found.evidence["seller.name"].reason
 
-    def test_a_letter_misread_is_still_put_right(
-        self, typeset: Typeset, before: tuple[Document, Precedent]
-    ) -> None:
+    def test_a_letter_misread_is_still_put_right(self, typeset: Typeset, before: CorrectedDocument) -> None:
         text = POWER_TEXT.format(name="Stadtwerke Koln GmbH", street="Domstrasse 1", number="K-101")
 
         found = read(typeset(text, source="ocr"), INVOICE, before)

@@ -303,17 +303,19 @@ def learn(
     stays otherwise. Exit code: 0 written, 1 not better or nothing read, 2 nothing was done.
     """
     if reviewed is not None:
-        from docmill.cli.vault.relearning import Relearning, relearn
+        from docmill.cli.vault.relearning import RelearnOptions, relearn
 
         if folder or schema or truth or labels or jobs:
             raise typer.BadParameter("--reviewed goes with --out, --config, --data-dir and --dry-run alone")
-        raise typer.Exit(relearn(Relearning(reviewed, out, config, data_dir, dry_run)))
-    from docmill.cli.files.learn import Lessons
-    from docmill.cli.files.learn import learn as learned
+        raise typer.Exit(relearn(RelearnOptions(reviewed, out, config, data_dir, dry_run)))
+    from docmill.cli.files.learn import LearnOptions
+    from docmill.cli.files.learn import learn as learn_from_folder
 
     if folder is None or schema is None or truth is None or out is None:
         raise typer.BadParameter("give FOLDER, --schema, --truth and --out, or --reviewed")
-    raise typer.Exit(learned(Lessons(folder, schema, truth, out, labels, jobs, dry_run, config)))
+    raise typer.Exit(
+        learn_from_folder(LearnOptions(folder, schema, truth, out, labels, jobs, dry_run, config))
+    )
 
 
 @app.command()

@@ -53,14 +53,12 @@ class Schema:
 
     name: the document type. critical: paths without which the data is of no use to its owner.
     labels: words that stand beside a field's value on the page, by the field's path, beside those we know.
-    learned: what earlier documents teach of it, as `Teacher` gives it.
     """
 
     name: str
     fields: type[BaseModel]
     critical: tuple[str, ...] = ()
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    learned: str = field(default="", repr=False)
 
 
 class Classification(Record):

@@ -24,7 +24,7 @@ from docmill.service.processing.process import DocumentProcessor
 from docmill.service.processing.tags_in_use import TagsInUse
 from docmill.service.processing.work_folders import worker_folder
 from docmill.service.protocol.pause import Pauses
-from docmill.service.review.corrections import LessonMaker, Lessons
+from docmill.service.review.corrections import CorrectionFinder, CorrectionMaker
 from docmill.service.store.database import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
 
@@ -46,12 +46,12 @@ async def run_worker(
     abort: asyncio.Event | None = None,
     metrics: Metrics | None = None,
     *,
-    lessons: LessonMaker | None = None,
+    corrections: CorrectionMaker | None = None,
 ) -> None:
     """Work until `stop` is set and the running documents are done, or given back after the grace time.
 
-    abort: set to give them back at once. metrics: where to count what is done. lessons: makes what people
-    said of documents into what helps to read others; without it, nothing is learned from them.
+    abort: set to give them back at once. metrics: where to count what is done. corrections:
+    makes them from reviewed documents; without it, reviews change nothing on other documents.
     """
     worker_id = fresh_worker_id()
     async with worker_folder(service.settings.folder / WORK_FOLDER, worker_id) as place:
@@ -65,7 +65,9 @@ async def run_worker(
             fingerprint=service.fingerprint,
             tags=TagsInUse(service.database),
             parts=service.settings.limits.parts_of_upload,
-            lessons=Lessons(service.database, service.blobs, lessons) if lessons else None,
+            corrections=CorrectionFinder(service.database, service.blobs, corrections)
+            if corrections
+            else None,
             tracer=service.tracer,
             max_attempts=service.settings.worker.max_attempts,
         )

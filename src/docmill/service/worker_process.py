@@ -14,7 +14,7 @@ from docmill.service.learned import LearnedModels
 from docmill.service.observe.metrics import Metrics
 from docmill.service.steps import open_steps
 from docmill.service.worker import run_worker
-from docmill.understanding.pooled import PooledLessons
+from docmill.understanding.pooled import PooledCorrectionMaker
 from docmill.workers.pool import Pool
 
 
@@ -39,10 +39,10 @@ async def ready_worker(service: Service, metrics: Metrics | None = None) -> Asyn
         async with open_steps(
             settings, pool, reading=reading, learned=learned, tracer=service.tracer
         ) as steps:
-            lessons = PooledLessons(pool, learned)
+            corrections = PooledCorrectionMaker(pool, learned)
 
             async def work(stop: asyncio.Event, abort: asyncio.Event | None = None) -> None:
-                await run_worker(service, steps, stop, abort, metrics, lessons=lessons)
+                await run_worker(service, steps, stop, abort, metrics, corrections=corrections)
 
             yield work
 

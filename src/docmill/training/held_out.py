@@ -14,7 +14,7 @@ from docmill.training.labels import amount
 from docmill.training.receipts import Prepared, trained
 from docmill.understanding.receipts.answers import Answer, answers
 from docmill.understanding.receipts.calibration import Calibration
-from docmill.understanding.receipts.model import PATHS, Model
+from docmill.understanding.receipts.model import PATHS, ReceiptModel
 from docmill.understanding.text.dates import find_dates
 
 FOLDS = 5
@@ -73,6 +73,6 @@ def calibrations(found: Sequence[HeldOut]) -> dict[str, Calibration]:
     return result
 
 
-def shippable(documents: Sequence[Prepared], found: Sequence[HeldOut]) -> Model:
+def shippable(documents: Sequence[Prepared], found: Sequence[HeldOut]) -> ReceiptModel:
     """The model of all documents, believed as far as its like were on documents they had not seen."""
     return replace(trained(documents), calibrations=calibrations(found))

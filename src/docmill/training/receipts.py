@@ -27,7 +27,7 @@ from docmill.understanding.page.layout import Layout
 from docmill.understanding.receipts.amounts import Amounts, amounts
 from docmill.understanding.receipts.head import TAGS, Head, head
 from docmill.understanding.receipts.mending import Mender
-from docmill.understanding.receipts.model import FIELDS, PATHS, Model, spoken
+from docmill.understanding.receipts.model import FIELDS, PATHS, ReceiptModel, spoken
 from docmill.understanding.receipts.ngrams import Letters
 from docmill.understanding.receipts.spans import Choices, Field, enumerated, kept
 from docmill.understanding.receipts.trees import Trees
@@ -93,7 +93,7 @@ def assembled(example: Example, candidates: Candidates, ruled: Mapping[str, Find
     return Prepared(example, candidates, ruled, found, tags, choices, right, sums, values)
 
 
-def trained(documents: Sequence[Prepared], *, seed: int = 1) -> Model:
+def trained(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel:
     """The model. The same documents in the same order give the same model."""
     inner = folds({one.example.key: one.example.vendor for one in documents}, _INNER, seed=seed)
     parts = [inner[one.example.key] for one in documents]
@@ -109,7 +109,7 @@ def trained(documents: Sequence[Prepared], *, seed: int = 1) -> Model:
     tagger, tags = _crossed(
         documents, parts, tagger_of, lambda model, one: model.shares(rows[index[id(one)]])
     )
-    return Model(
+    return ReceiptModel(
         letters=letters,
         tagger=tagger,
         contexts=contexts,

@@ -3,26 +3,26 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from docmill.model.corrections import Corrections
 from docmill.model.document import Document
 from docmill.model.result import Classification, Extraction, Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.sections.splitting import sections
-from docmill.understanding.corrections.extractor import apply_corrections
-from docmill.understanding.corrections.precedents import loads
+from docmill.understanding.corrections.apply import apply_corrections
 from docmill.understanding.einvoice import extractor as einvoice
 from docmill.understanding.einvoice.carried import Carried, carried
 from docmill.understanding.multi_document_check import check_for_several
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.understanding.types.classifier import classify
 from docmill.understanding.user_schemas.extractor import extract_user_schema
-from docmill.understanding.user_schemas.learned import Model
+from docmill.understanding.user_schemas.learned import SchemaModel
 
 
 class Wanted(NamedTuple):
     """What to read from a document. learned: of a schema of the user's own."""
 
     schema: Schema
-    learned: Model | None = None
+    learned: SchemaModel | None = None
 
 
 def built_in(document_type: str) -> Wanted:
@@ -50,12 +50,12 @@ def understand(
     return Offline(classification, _extract(document, *wanted(classification.document_type), data))
 
 
-def extract(document: Document, schema: Schema, learned: Model | None = None) -> Extraction:
+def extract(document: Document, schema: Schema, learned: SchemaModel | None = None) -> Extraction:
     """The fields of the schema, whatever the document is."""
     return _extract(document, schema, learned, carried(document))
 
 
-def _extract(document: Document, schema: Schema, learned: Model | None, data: Carried) -> Extraction:
+def _extract(document: Document, schema: Schema, learned: SchemaModel | None, data: Carried) -> Extraction:
     if _is_said_by(data, schema) and data.invoice is not None:
         found = einvoice.extraction(document, data.invoice)
     else:
@@ -65,7 +65,7 @@ def _extract(document: Document, schema: Schema, learned: Model | None, data: Ca
     return check_for_several(document, found, sections)
 
 
-def read_pages(document: Document, schema: Schema, learned: Model | None = None) -> Extraction:
+def read_pages(document: Document, schema: Schema, learned: SchemaModel | None = None) -> Extraction:
     """The fields as the pages show them, by what nobody of the tenant has said."""
     known = REGISTRY.get(schema.name)
     if known is not None and schema.fields is known.fields:
@@ -73,11 +73,11 @@ def read_pages(document: Document, schema: Schema, learned: Model | None = None)
     return extract_user_schema(document, schema, learned)
 
 
-def correct(document: Document, schema: Schema, read: Extraction, corrections: str) -> Extraction:
+def correct(document: Document, schema: Schema, read: Extraction, corrections: Corrections) -> Extraction:
     """What was read, put right as people did before on documents like it; what an XML says stays."""
     if not document.pages or (document.embedded and _is_said_by(carried(document), schema)):
         return read
-    found = apply_corrections(document, schema, read, loads(corrections))
+    found = apply_corrections(document, schema, read, corrections)
     return found if read.evidence else check_for_several(document, found, sections)
 
 

@@ -3,10 +3,11 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from docmill.model.codec import loads
-from docmill.model.document import Box, Document, Usage
+from docmill.model.corrections import Correction, Corrections, LayoutWeights, ReviewedValues
+from docmill.model.document import Document, Usage
 from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original, Understood
@@ -17,7 +18,7 @@ from docmill.schemas.user_schemas import portable, unpacked
 from docmill.workers.pool import Pool
 
 if TYPE_CHECKING:
-    from docmill.understanding.user_schemas.learned import Model
+    from docmill.understanding.user_schemas.learned import SchemaModel
 
 LIMIT_S = 60.0
 
@@ -60,7 +61,7 @@ class PooledUnderstanding:
         return await off_loop(_extraction, text, schema, size=len(text) / RESULT_CHARACTERS)
 
     async def correct(
-        self, document: Document, schema: Schema, read: Extraction, corrections: str
+        self, document: Document, schema: Schema, read: Extraction, corrections: Corrections
     ) -> Extraction:
         """See `Corrector.correct`."""
         packed = await self._packed(schema)
@@ -74,35 +75,26 @@ class PooledUnderstanding:
         return portable(schema), await _model_of(schema, self._learned)
 
 
-class PooledLessons:
-    """Makes lessons of reviewed documents, in processes of the pool. models: see `PooledUnderstanding`."""
+class PooledCorrectionMaker:
+    """Makes corrections of reviewed documents in processes of the pool. learned: see `PooledUnderstanding`.
 
-    def __init__(self, pool: Pool, models: Mapping[str, str] | None = None) -> None:
+    Every method raises TimeLimitError, CrashedError or TooLargeError.
+    """
+
+    def __init__(self, pool: Pool, learned: Mapping[str, str] | None = None) -> None:
         self._pool = pool
-        self._models = models or {}
+        self._learned = learned or {}
 
-    async def lesson(self, transcription: bytes, schema: Schema, said: Mapping[str, Any]) -> dict[str, Any]:
-        """What a document teaches. transcription: as kept. said: name, values by path, places by path.
+    async def correction(self, transcription: bytes, schema: Schema, reviewed: ReviewedValues) -> Correction:
+        """See `CorrectionMaker.correction` of the service."""
+        packed = portable(schema), await _model_of(schema, self._learned)
+        text = await self._pool.run(_correction, transcription, packed, reviewed, limit_s=LIMIT_S)
+        return Correction.of_content(json.loads(text))
 
-        Raises TimeLimitError, CrashedError, TooLargeError.
-        """
-        text = await self._pool.run(
-            _lesson,
-            transcription,
-            portable(schema),
-            await _model_of(schema, self._models),
-            json.dumps(said),
-            limit_s=LIMIT_S,
-        )
-        return json.loads(text)
-
-    async def anchors(self, schema: Schema, shown: Sequence[tuple[bytes, Mapping[str, Any]]]) -> str:
-        """Where documents of one layout have their values. shown: transcriptions and lessons, latest first.
-
-        Raises TimeLimitError, CrashedError, TooLargeError.
-        """
-        packed = [(transcription, json.dumps(content)) for transcription, content in shown]
-        return await self._pool.run(_anchors, portable(schema), packed, limit_s=LIMIT_S)
+    async def layout(self, schema: Schema, documents: Sequence[tuple[bytes, Correction]]) -> LayoutWeights:
+        """See `CorrectionMaker.layout` of the service."""
+        text = await self._pool.run(_layout, portable(schema), list(documents), limit_s=LIMIT_S)
+        return LayoutWeights.of_content(json.loads(text))
 
 
 async def _model_of(schema: Schema, models: Mapping[str, str]) -> str | None:
@@ -160,39 +152,33 @@ def _extracted(document: Document, packed: _Packed) -> str:
     return extract(document, *_loaded(packed)).model_dump_json()
 
 
-def _corrected(document: Document, packed: _Packed, read: str, corrections: str) -> str:
+def _corrected(document: Document, packed: _Packed, read: str, corrections: Corrections) -> str:
     from docmill.understanding.offline import correct  # noqa: PLC0415
 
     schema, _ = _loaded(packed)
     return correct(document, schema, _extraction(read, schema), corrections).model_dump_json()
 
 
-def _loaded(packed: _Packed) -> "tuple[Schema, Model | None]":
+def _loaded(packed: _Packed) -> "tuple[Schema, SchemaModel | None]":
     from docmill.understanding.user_schemas.learned import loads as model_of  # noqa: PLC0415
 
     schema, model = packed
     return unpacked(schema), model_of(model) if model else None
 
 
-def _lesson(transcription: bytes, packed: str, model: str | None, said: str) -> str:
-    from docmill.understanding.corrections.from_reviews import Said, precedent  # noqa: PLC0415
+def _correction(transcription: bytes, packed: _Packed, reviewed: ReviewedValues) -> str:
+    from docmill.understanding.corrections.from_reviews import make_correction  # noqa: PLC0415
     from docmill.understanding.offline import read_pages  # noqa: PLC0415
 
-    (schema, learned), content = _loaded((packed, model)), json.loads(said)
     document = loads(transcription)
-    places = {path: (page, Box(*box)) for path, (page, box) in content["places"].items()}
-    read = read_pages(document, schema, learned)
-    made = precedent(document, Said(content["name"], content["values"], places), read)
-    return json.dumps(made.content())
+    read = read_pages(document, *_loaded(packed))
+    return json.dumps(make_correction(document, reviewed, read).content())
 
 
-def _anchors(packed: str, shown: list[tuple[bytes, str]]) -> str:
-    from docmill.understanding.corrections.from_reviews import Shown, anchors  # noqa: PLC0415
-    from docmill.understanding.corrections.precedents import Precedent, anchors_text  # noqa: PLC0415
+def _layout(packed: str, documents: list[tuple[bytes, Correction]]) -> str:
+    from docmill.understanding.corrections.from_reviews import CorrectedDocument, fit_layout  # noqa: PLC0415
 
-    documents = [
-        Shown(loads(transcription), Precedent.of_content(json.loads(content)))
-        for transcription, content in shown
+    corrected = [
+        CorrectedDocument(loads(transcription), correction) for transcription, correction in documents
     ]
-    model, sources = anchors(unpacked(packed), documents)
-    return anchors_text(model.worn(), sources) if model.layouts else ""
+    return json.dumps(fit_layout(unpacked(packed), corrected).content())

@@ -4,23 +4,17 @@ import pytest
 
 from docmill.model.document import Document
 from docmill.model.result import Schema
-from docmill.schemas.outline import outline
-from docmill.understanding.corrections.fitting import taught_by
-from docmill.understanding.fields.analysis_cache import candidates_of
-from docmill.understanding.user_schemas.extractor import meanings_of, untaught
-from docmill.understanding.user_schemas.learned import Taught
+from docmill.understanding.corrections.fit import make_example
+from docmill.understanding.user_schemas.learned import Example
 
-Lessons = Callable[..., Taught]
+MakeExample = Callable[..., Example]
 
 
 @pytest.fixture
-def lesson() -> Lessons:
-    """What a document with known values teaches."""
+def example() -> MakeExample:
+    """Makes an example of a document with known values."""
 
-    def taught(document: Document, schema: Schema, **truth: object) -> Taught:
-        candidates = candidates_of(document)
-        return taught_by(
-            document, untaught(candidates, meanings_of(outline(schema))), truth, candidates.conventions
-        )
+    def make(document: Document, schema: Schema, **values: object) -> Example:
+        return make_example(document, schema, values)
 
-    return taught
+    return make

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -5,15 +6,17 @@ import numpy as np
 import pytest
 
 from docmill.errors import MisconfiguredError
+from docmill.model.corrections import Weights
 from docmill.model.document import Document
 from docmill.schemas.user_schemas import schema_of
-from docmill.understanding.corrections.fitting import corrected, held_out, hit, learned
-from docmill.understanding.corrections.logistic import fitted
+from docmill.understanding.corrections.evaluate import held_out_figures
+from docmill.understanding.corrections.fit import fit_layouts, fit_model
+from docmill.understanding.corrections.logistic import fit_weights
 from docmill.understanding.user_schemas.extractor import extract_user_schema
-from docmill.understanding.user_schemas.learned import Lesson, Model, Taught, Weights, dumps, loads
+from docmill.understanding.user_schemas.learned import Example, FieldExample, SchemaModel, dumps, loads
 
 Typeset = Callable[..., Document]
-Lessons = Callable[..., Taught]
+MakeExample = Callable[..., Example]
 
 WANTED = schema_of({"title": "job", "type": "object", "properties": {"job_number": {"type": "string"}}})
 
@@ -30,21 +33,25 @@ Please bring this paper along when collecting your bicycle
 """
 
 
-def read(document: Document, model: Model | None = None) -> Any:  # noqa: ANN401 - of the schema's model
+def read(document: Document, model: SchemaModel | None = None) -> Any:  # noqa: ANN401 - of the schema's model
     extraction = extract_user_schema(document, WANTED, model)
     return extraction.data.model_dump()["job_number"]
 
 
-def test_one_correction_teaches_its_layout(typeset: Typeset, lesson: Lessons) -> None:
+def test_one_correction_teaches_its_layout(typeset: Typeset, example: MakeExample) -> None:
     assert read(typeset(ticket(2))) == "40002"
 
-    model = corrected(Model("job"), lesson(typeset(ticket(1)), WANTED, job_number="KN00001"))
+    model = fit_layouts(
+        SchemaModel("job", examples=(example(typeset(ticket(1)), WANTED, job_number="KN00001"),))
+    )
 
     assert read(typeset(ticket(2)), model) == "KN00002"
 
 
-def test_another_layout_is_read_as_before(typeset: Typeset, lesson: Lessons) -> None:
-    model = corrected(Model("job"), lesson(typeset(ticket(1)), WANTED, job_number="KN00001"))
+def test_another_layout_is_read_as_before(typeset: Typeset, example: MakeExample) -> None:
+    model = fit_layouts(
+        SchemaModel("job", examples=(example(typeset(ticket(1)), WANTED, job_number="KN00001"),))
+    )
     other = typeset(
         "Repair shop of the old town\n\nJob number  77001\n\nKennung  KN00009\n\nthanks for your visit today"
     )
@@ -52,9 +59,9 @@ def test_another_layout_is_read_as_before(typeset: Typeset, lesson: Lessons) -> 
     assert read(other, model) == "77001"
 
 
-def test_corrections_that_do_not_agree_change_nothing(typeset: Typeset, lesson: Lessons) -> None:
+def test_corrections_that_do_not_agree_change_nothing(typeset: Typeset, example: MakeExample) -> None:
     taught = [
-        lesson(
+        example(
             typeset(ticket(number)),
             WANTED,
             job_number=f"KN{number:05}" if number == 1 else str(number + 40000),
@@ -62,7 +69,7 @@ def test_corrections_that_do_not_agree_change_nothing(typeset: Typeset, lesson: 
         for number in (1, 2, 3)
     ]
 
-    model = learned("job", taught)
+    model = fit_model("job", taught)
 
     assert read(typeset(ticket(9)), model) == "40009"
 
@@ -72,43 +79,45 @@ def with_repair(number: int) -> str:
     return ticket(number).replace(f"{number + 40000}", f"{number + 40000}/7")
 
 
-def test_a_value_that_is_cut_otherwise_once_is_an_exception(typeset: Typeset, lesson: Lessons) -> None:
+def test_a_value_that_is_cut_otherwise_once_is_an_exception(typeset: Typeset, example: MakeExample) -> None:
     assert read(typeset(with_repair(5))) == "40005"
 
-    model = corrected(Model("job"), lesson(typeset(with_repair(1)), WANTED, job_number="40001/7"))
+    model = fit_layouts(
+        SchemaModel("job", examples=(example(typeset(with_repair(1)), WANTED, job_number="40001/7"),))
+    )
 
     assert read(typeset(with_repair(5)), model) == "40005"
 
 
-def test_a_value_is_cut_as_people_cut_it_again_and_again(typeset: Typeset, lesson: Lessons) -> None:
+def test_a_value_is_cut_as_people_cut_it_again_and_again(typeset: Typeset, example: MakeExample) -> None:
     taught = [
-        lesson(typeset(with_repair(number)), WANTED, job_number=f"{number + 40000}/7") for number in (1, 2)
+        example(typeset(with_repair(number)), WANTED, job_number=f"{number + 40000}/7") for number in (1, 2)
     ]
 
-    model = loads(dumps(learned("job", taught)))
+    model = loads(dumps(fit_model("job", taught)))
 
     assert read(typeset(with_repair(5)), model) == "40005/7"
 
 
 def test_a_value_that_people_cut_now_so_now_otherwise_is_read_as_before(
-    typeset: Typeset, lesson: Lessons
+    typeset: Typeset, example: MakeExample
 ) -> None:
     taught = [
-        lesson(
+        example(
             typeset(with_repair(number)), WANTED, job_number=f"{number + 40000}{'/7' if number < 3 else ''}"
         )
         for number in (1, 2, 3, 4)
     ]
 
-    assert read(typeset(with_repair(5)), learned("job", taught)) == "40005"
+    assert read(typeset(with_repair(5)), fit_model("job", taught)) == "40005"
 
 
-def test_a_second_correction_makes_a_rule_of_an_exception(typeset: Typeset, lesson: Lessons) -> None:
-    def model_of(*corrections: int) -> Model:
-        return learned(
+def test_a_second_correction_makes_a_rule_of_an_exception(typeset: Typeset, example: MakeExample) -> None:
+    def model_of(*corrections: int) -> SchemaModel:
+        return fit_model(
             "job",
             [
-                lesson(
+                example(
                     typeset(ticket(number).replace("Job number", "Job nr.") if other else ticket(number)),
                     WANTED,
                     job_number=f"KN{number:05}" if other else str(number + 40000),
@@ -124,7 +133,7 @@ def test_a_second_correction_makes_a_rule_of_an_exception(typeset: Typeset, less
     assert read(new, model_of(1, 2)) == "KN00009"
 
 
-def test_many_documents_teach_layouts_not_seen(typeset: Typeset, lesson: Lessons) -> None:
+def test_many_documents_teach_layouts_not_seen(typeset: Typeset, example: MakeExample) -> None:
     words = (
         "alpha beta gamma delta",
         "epsilon zeta eta theta",
@@ -133,14 +142,14 @@ def test_many_documents_teach_layouts_not_seen(typeset: Typeset, lesson: Lessons
         "chi psi omega",
     )
     taught = [
-        lesson(
+        example(
             typeset(f"{line}\n\nJob number  {4000 + n}\n\nKennung  KN{n:05}"), WANTED, job_number=f"KN{n:05}"
         )
         for n, line in enumerate(words * 2)
     ]
 
-    figures = held_out(taught)
-    model = learned("job", taught)
+    figures = held_out_figures(taught)
+    model = fit_model("job", taught)
 
     assert (figures.values, figures.untaught, figures.unseen, figures.corrected) == (10, 0, 10, 10)
     assert figures.is_better
@@ -148,16 +157,29 @@ def test_many_documents_teach_layouts_not_seen(typeset: Typeset, lesson: Lessons
     assert read(typeset("rho mu nu xi\n\nJob number  4711\n\nKennung  KN00815"), model) == "KN00815"
 
 
-def test_a_model_is_stored_with_all_it_was_learned_from(typeset: Typeset, lesson: Lessons) -> None:
-    model = learned(
-        "job", [lesson(typeset(ticket(number)), WANTED, job_number=f"KN{number:05}") for number in range(6)]
+def test_a_model_is_stored_with_all_it_was_learned_from(typeset: Typeset, example: MakeExample) -> None:
+    model = fit_model(
+        "job", [example(typeset(ticket(number)), WANTED, job_number=f"KN{number:05}") for number in range(6)]
     )
 
     again = loads(dumps(model))
 
     assert dumps(again) == dumps(model)
-    assert read(typeset(ticket(8)), again.worn()) == "KN00008"
-    assert not again.worn().taught
+    assert read(typeset(ticket(8)), again.without_examples()) == "KN00008"
+    assert not again.without_examples().examples
+
+
+def test_a_model_of_the_first_format_is_read_as_it_was(typeset: Typeset, example: MakeExample) -> None:
+    model = fit_model(
+        "job", [example(typeset(ticket(number)), WANTED, job_number=f"KN{number:05}") for number in (1, 2)]
+    )
+    content = json.loads(dumps(model))
+    content["format"] = 1
+    for taught in content["taught"]:
+        for field in taught["lessons"].values():
+            field["keys"] = list(range(len(field["lengths"])))
+
+    assert dumps(loads(json.dumps(content))) == dumps(model)
 
 
 @pytest.mark.parametrize(
@@ -166,6 +188,7 @@ def test_a_model_is_stored_with_all_it_was_learned_from(typeset: Typeset, lesson
         "",
         "[]",
         '{"format": 2}',
+        '{"format": 3, "schema": "a", "general": {}, "layouts": [], "taught": []}',
         '{"format": 1, "schema": "a"}',
         '{"format": 1, "schema": "a", "general": [], "layouts": [], "taught": []}',
         "[" * 100_000,
@@ -176,24 +199,24 @@ def test_what_is_no_model_is_refused(text: str) -> None:
         loads(text)
 
 
-def _lesson(right: int, *features: list[int]) -> Lesson:
+def _field(right: int, *features: list[int]) -> FieldExample:
     rows = [np.array(one, np.int32) for one in features]
     marks = np.arange(len(rows)) == right
-    return Lesson(rows, np.zeros(len(rows)), np.arange(len(rows), dtype=np.int32), marks)
+    return FieldExample(rows, np.zeros(len(rows)), marks)
 
 
 def test_what_right_values_share_becomes_worth_something() -> None:
-    lessons = [_lesson(0, [1, 2], [3]), _lesson(1, [3, 4], [1])]
+    fields = [_field(0, [1, 2], [3]), _field(1, [3, 4], [1])]
 
-    weights = fitted(lessons, stiffness=0.1)
+    weights = fit_weights(fields, stiffness=0.1)
 
     worth = dict(zip(weights.indices.tolist(), weights.values.tolist(), strict=True))
     assert worth[1] > 0 > worth[3]
-    assert all(hit(one, weights) for one in lessons)
+    assert all(one.is_read_right(weights) for one in fields)
 
 
-def test_lessons_without_the_value_teach_nothing() -> None:
+def test_examples_without_the_value_teach_nothing() -> None:
     prior = Weights(np.array([7], np.int32), np.array([0.5]))
 
-    assert fitted([_lesson(-1, [1], [2])], prior=prior) is prior
-    assert not hit(Lesson([], np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.bool_)), prior)
+    assert fit_weights([_field(-1, [1], [2])], prior=prior) is prior
+    assert not FieldExample([], np.zeros(0), np.zeros(0, np.bool_)).is_read_right(prior)

@@ -5,11 +5,13 @@ from importlib import resources
 
 import pytest
 
+from docmill.model.corrections import CorrectedValue, Correction
 from docmill.model.document import Document, Page, Words
 from docmill.model.paths import leaves
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice, Receipt
-from docmill.understanding.corrections.memory import Memory, identifiers
+from docmill.understanding.corrections.apply import with_confirmed_values
+from docmill.understanding.corrections.counterparties import identifiers
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.understanding.receipts.model import FILE, shipped
 
@@ -66,8 +68,15 @@ enthaltene MwSt 19%          1,68 EUR
 """
 
 
-async def receipt(document: Document, memory: Memory | None = None) -> Receipt:
-    extraction = extract_built_in(document, REGISTRY["receipt"], memory=memory)
+def correction(document: Document, **values: str) -> Correction:
+    """What a person confirmed of the seller of a document with these numbers."""
+    given = {f"seller.{name}": CorrectedValue(value) for name, value in values.items()}
+    return Correction("first.pdf", identifiers(document), frozenset(), given)
+
+
+async def receipt(document: Document, *corrections: Correction) -> Receipt:
+    schema = REGISTRY["receipt"]
+    extraction = with_confirmed_values(document, schema, extract_built_in(document, schema), corrections)
     data = extraction.data
     assert isinstance(data, Receipt)
     assert set(dict(leaves(data))) == set(extraction.evidence)
@@ -104,30 +113,27 @@ async def test_what_the_rules_alone_read_stays(typeset: Typeset) -> None:
     assert data.time == "10:22:31"
 
 
-async def test_a_confirmed_vendor_is_taken_from_memory(typeset: Typeset) -> None:
+async def test_a_confirmed_vendor_is_known_again(typeset: Typeset) -> None:
     document = typeset(MALAYSIAN, source="ocr")
-    memory = Memory()
     address = "No. 12, Jalan Mawar 3, Taman Indah, 81100 Johor Bahru, Johor"
-    memory.add(identifiers(document), {"seller.name": "Kedai Buku Maju", "seller.address": address})
 
-    data = await receipt(document, memory)
+    data = await receipt(document, correction(document, name="Kedai Buku Maju", address=address))
 
     assert data.seller.name == "Kedai Buku Maju"
     assert data.seller.address == address
 
 
-async def test_a_memory_of_others_changes_nothing(typeset: Typeset) -> None:
+async def test_a_correction_of_others_changes_nothing(typeset: Typeset) -> None:
     document = typeset(MALAYSIAN, source="ocr")
+    other = correction(typeset(GERMAN), name="Buchhandlung")
 
-    assert await receipt(document, Memory()) == await receipt(document)
+    assert await receipt(document, other) == await receipt(document)
 
 
-async def test_nothing_remembered_is_put_where_nothing_was_read(typeset: Typeset) -> None:
+async def test_nothing_confirmed_is_put_where_nothing_was_read(typeset: Typeset) -> None:
     document = typeset("GST ID: 001234567890")
-    memory = Memory()
-    memory.add(identifiers(document), {"seller.address": "1 High Street"})
 
-    assert (await receipt(document, memory)).seller.address is None
+    assert (await receipt(document, correction(document, address="1 High Street"))).seller.address is None
 
 
 async def test_other_kinds_are_read_by_rule(typeset: Typeset) -> None:

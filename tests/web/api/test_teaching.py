@@ -10,7 +10,7 @@ import pytest
 
 from docmill.service.app import Service
 from docmill.service.worker import run_worker
-from docmill.understanding.pooled import PooledLessons
+from docmill.understanding.pooled import PooledCorrectionMaker
 from docmill.workers.pool import Pool
 from teaching import steps
 
@@ -41,7 +41,7 @@ async def process(service: Service, client: httpx.AsyncClient) -> AsyncIterator[
     stop = asyncio.Event()
     async with Pool(1) as pool:
         working = asyncio.create_task(
-            run_worker(service, steps(pool, "receipt"), stop, lessons=PooledLessons(pool))
+            run_worker(service, steps(pool, "receipt"), stop, corrections=PooledCorrectionMaker(pool))
         )
 
         async def process_text(name: str, text: str) -> UUID:

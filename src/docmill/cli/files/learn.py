@@ -16,16 +16,16 @@ from docmill.evaluation.truth import known_fields, read_truths
 from docmill.model.result import Schema
 from docmill.ports import Ref
 from docmill.reading.convert import LocalConverter
-from docmill.understanding.corrections.fitting import LEAST_DOCUMENTS, Figures, held_out, learned
-from docmill.understanding.corrections.lessons import flat, lesson
-from docmill.understanding.user_schemas.learned import Taught, dumps
+from docmill.understanding.corrections.evaluate import HeldOutFigures, held_out_figures
+from docmill.understanding.corrections.fit import LEAST_DOCUMENTS, fit_model, make_example, values_by_path
+from docmill.understanding.user_schemas.learned import Example, dumps
 from docmill.wiring import READING, reading_pool
 
 Truth = Mapping[str, Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
-class Lessons:
+class LearnOptions:
     """Arguments of `docmill learn FOLDER`."""
 
     folder: Path
@@ -38,7 +38,7 @@ class Lessons:
     config: Path | None = None
 
 
-def learn(options: Lessons) -> int:
+def learn(options: LearnOptions) -> int:
     """Read, learn, compare and write; the exit code."""
     schema = schema_called(options.schema, options.labels, options.config)
     truth = truth_in(options.truth, schema)
@@ -47,13 +47,13 @@ def learn(options: Lessons) -> int:
     tell_not_followed(lister)
     if not refs:
         raise MisconfiguredError(f"{str(options.truth)!r} names no file of {str(options.folder)!r}")
-    taught = asyncio.run(_taught(options, schema, refs, truth))
-    if not taught:
+    examples = asyncio.run(_examples(options, schema, refs, truth))
+    if not examples:
         stderr.print("no document could be read; nothing was written")
         return FAILED
-    figures = held_out(taught)
-    _tell(figures, len(taught))
-    if not _is_promoted(figures, len(taught)):
+    figures = held_out_figures(examples)
+    _tell(figures, len(examples))
+    if not _is_promoted(figures, len(examples)):
         stdout.print(
             "what was learned reads these documents no better than nothing learned; nothing was written"
         )
@@ -61,7 +61,7 @@ def learn(options: Lessons) -> int:
     if options.dry_run:
         stdout.print("a dry run: nothing was written")
         return 0
-    put(options.out, dumps(learned(schema.name, taught)))
+    put(options.out, dumps(fit_model(schema.name, examples)))
     stdout.print(f"model: {options.out}", markup=False)
     return 0
 
@@ -70,7 +70,7 @@ def truth_in(path: Path, schema: Schema) -> Truth:
     """The known values by file, in any form that `docmill eval` takes. Raises MisconfiguredError."""
     truths = read_truths(path)
     known_fields(truths, {schema.name: schema})
-    return {truth.source: flat(truth.data) for truth in truths}
+    return {truth.source: values_by_path(truth.data) for truth in truths}
 
 
 def _known(ref: Ref, truth: Truth) -> Mapping[str, object] | None:
@@ -78,9 +78,11 @@ def _known(ref: Ref, truth: Truth) -> Mapping[str, object] | None:
     return next((truth[name] for name in (ref.key, path.name, path.stem) if name in truth), None)
 
 
-async def _taught(options: Lessons, schema: Schema, refs: Sequence[Ref], truth: Truth) -> list[Taught]:
+async def _examples(
+    options: LearnOptions, schema: Schema, refs: Sequence[Ref], truth: Truth
+) -> list[Example]:
     reader = FolderReader(options.folder)
-    found: list[Taught] = []
+    examples: list[Example] = []
     columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=stderr, disable=not stderr.is_terminal, transient=True) as bar:
         task = bar.add_task("reading", total=len(refs))
@@ -92,12 +94,12 @@ async def _taught(options: Lessons, schema: Schema, refs: Sequence[Ref], truth: 
                 except DocmillError as error:
                     stdout.print(f"{MARKS['failed']} {shown(ref.key)}: {error.message}")
                 else:
-                    found.append(lesson(document, schema, _known(ref, truth) or {}))
+                    examples.append(make_example(document, schema, _known(ref, truth) or {}))
                 bar.advance(task)
-    return found
+    return examples
 
 
-def _tell(figures: Figures, documents: int) -> None:
+def _tell(figures: HeldOutFigures, documents: int) -> None:
     values = counted(figures.values, "known value")
     stdout.print(f"{values} of {counted(documents, 'document')}; read right")
     stdout.print(f"  with nothing learned: {figures.untaught}")
@@ -105,7 +107,7 @@ def _tell(figures: Figures, documents: int) -> None:
     stdout.print(f"  by what all other documents teach: {figures.corrected}")
 
 
-def _is_promoted(figures: Figures, documents: int) -> bool:
+def _is_promoted(figures: HeldOutFigures, documents: int) -> bool:
     """Better; of very few documents, which cannot show that, not worse."""
     if documents < LEAST_DOCUMENTS:
         return figures.corrected >= figures.untaught

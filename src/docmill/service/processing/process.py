@@ -23,7 +23,7 @@ from docmill.service.processing.lease import Lease
 from docmill.service.processing.tags_in_use import TagsInUse
 from docmill.service.processing.work_folders import folder_for, note_begun
 from docmill.service.protocol.pause import guarded_part
-from docmill.service.review.corrections import Lessons
+from docmill.service.review.corrections import CorrectionFinder
 from docmill.service.review.reviews import Reviews
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store.claims import Claim
@@ -41,7 +41,7 @@ _NONE_REPLACED: Mapping[str, str] = {}
 class DocumentProcessor:
     """Processes the documents that a worker has claimed.
 
-    place: a folder of the worker's own. fingerprint: of the steps. lessons: what reviewed documents teach.
+    place: a folder of the worker's own. fingerprint: of the steps. corrections: from reviewed documents.
     max_attempts: after so many, what there is counts where a model fails that could be asked later.
     """
 
@@ -54,7 +54,7 @@ class DocumentProcessor:
     fingerprint: Fingerprint
     tags: TagsInUse
     parts: PartLimits = field(default_factory=PartLimits)
-    lessons: Lessons | None = None
+    corrections: CorrectionFinder | None = None
     tracer: Tracer = NO_TRACER
     max_attempts: int = 1
     # Apart, because a store that is full still reads, and each reading would speak for the next writing.
@@ -95,7 +95,7 @@ class DocumentProcessor:
             receiver=VaultMemberReceiver(self.intake, self.database, claim, folder, self.parts, self.writes),
             observer=LeaseObserver(lease, self.tracer, journal),
             tags=partial(self.tags.of, claim.tenant_id),
-            teacher=self.lessons and self.lessons.of(claim.tenant_id, claim.document_id),
+            corrections=self.corrections and self.corrections.of(claim.tenant_id, claim.document_id),
         )
 
     async def _settle(self, claim: Claim) -> None:

@@ -1,137 +1,120 @@
-"""The lessons of one tenant and schema, found by the numbers and the words of a document."""
+"""Index of one tenant's corrections of a schema, by the identifiers and the words of their documents."""
 
-import asyncio
 import json
 import sys
 import zlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
+from docmill.model.corrections import Correction
 from docmill.model.document import Document
-from docmill.understanding.corrections.memory import marks
+from docmill.service.store.reviewed_documents import StoredCorrection
+from docmill.understanding.corrections.counterparties import identifiers
 from docmill.understanding.user_schemas.features import signature
-from docmill.understanding.user_schemas.learned import ALIKE
-
-if TYPE_CHECKING:
-    from docmill.service.store.reviewed_documents import Version
+from docmill.understanding.user_schemas.learned import SAME_LAYOUT
 
 OF_COUNTERPARTY = 12
 OF_LAYOUT = 6
-"""Lessons that a document is given, the latest of those that speak of it."""
+"""Corrections that a document is given, the latest of those that bear on it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
-    """What one document teaches. content: JSON, see `Precedent.content`; words: hashed."""
+class IndexedCorrection:
+    """A correction with its keys. content: as JSON, which takes less memory; words: hashed."""
 
     document_id: UUID
     number: int
     content: bytes
-    marks: tuple[str, ...]
+    identifiers: tuple[str, ...]
     words: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, document_id: UUID, number: int, text: str) -> "Lesson":
-        """From its content as text."""
-        content = json.loads(text)
-        marks_ = tuple(sys.intern(mark) for mark in content["marks"])
-        return cls(document_id, number, text.encode(), marks_, _hashed(content["words"]))
+    def of(cls, stored: StoredCorrection) -> "IndexedCorrection":
+        """From a row of the database."""
+        content = json.loads(stored.content)
+        interned = tuple(sys.intern(identifier) for identifier in content["marks"])
+        words = _hash(content["words"])
+        return cls(stored.document_id, stored.number, stored.content.encode(), interned, words)
 
-    def read(self) -> dict[str, Any]:
-        """Its content."""
-        return json.loads(self.content)
-
-
-class Chosen(NamedTuple):
-    """Lessons for a document, the latest first. of_layout: those of its own layout."""
-
-    lessons: list[Lesson]
-    of_layout: list[Lesson]
+    def load(self) -> Correction:
+        """The correction itself."""
+        return Correction.of_content(json.loads(self.content))
 
 
-class Shelf:
-    """Lessons in the order of their reviews, the latest first. version: None while some are not made yet."""
+class Matches(NamedTuple):
+    """Corrections that bear on a document, the latest first. of_layout: those of its own layout."""
 
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.version: Version | None = None
-        self._index = _Index(())
-
-    def __len__(self) -> int:
-        return len(self._index.lessons)
-
-    def missing(self, numbers: Collection[int]) -> list[int]:
-        """Those of the lessons that are not here."""
-        here = {one.number for one in self._index.lessons}
-        return [number for number in numbers if number not in here]
-
-    def take(self, numbers: Mapping[int, int], lessons: Iterable[Lesson]) -> None:
-        """Hold the lessons of these numbers and no others. numbers: to the review that each heeds."""
-        held = {one.number: one for one in (*self._index.lessons, *lessons)}
-        order = sorted(held.keys() & numbers.keys(), key=lambda number: -numbers[number])
-        self._index = _Index([held[number] for number in order])
-
-    def chosen(self, document: Document, itself: UUID) -> Chosen:
-        """The latest lessons of the same numbers and of the same layout. itself: the document's id.
-
-        May be called in a thread: what is taken meanwhile is another index.
-        """
-        return self._index.chosen(document, itself)
+    every: Sequence[IndexedCorrection] = ()
+    of_layout: Sequence[IndexedCorrection] = ()
 
 
-class _Index:
-    """Lessons that do not change, by their marks and words."""
+class CorrectionIndex:
+    """Corrections, the latest review first. It does not change, so that threads may read it."""
 
-    def __init__(self, lessons: Sequence[Lesson]) -> None:
-        self.lessons = lessons
-        self._by_mark: dict[str, list[int]] = defaultdict(list)
-        for index, one in enumerate(lessons):
-            for mark in one.marks:
-                self._by_mark[mark].append(index)
-        sizes = [len(one.words) for one in lessons]
-        words = np.concatenate([np.zeros(0, np.uint32), *(one.words for one in lessons)])
+    def __init__(self, corrections: Sequence[IndexedCorrection] = ()) -> None:
+        self._corrections = corrections
+        self._by_identifier: dict[str, list[int]] = defaultdict(list)
+        for index, one in enumerate(corrections):
+            for identifier in one.identifiers:
+                self._by_identifier[identifier].append(index)
+        sizes = [len(one.words) for one in corrections]
+        words = np.concatenate([np.zeros(0, np.uint32), *(one.words for one in corrections)])
         by_word = np.argsort(words, kind="stable")
         self._words = words[by_word]
         self._owners = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[by_word]
         self._sizes = np.array(sizes, np.float64)
 
-    def chosen(self, document: Document, itself: UUID) -> Chosen:
-        of_layout = self._others(self._alike(_hashed(signature(document))), itself)[:OF_LAYOUT]
-        of_marks = self._others(self._marked(marks(document)), itself)[:OF_COUNTERPARTY]
-        every = sorted({*of_layout, *of_marks})
-        return Chosen(
-            [self.lessons[index] for index in every], [self.lessons[index] for index in sorted(of_layout)]
+    def __len__(self) -> int:
+        return len(self._corrections)
+
+    def missing(self, numbers: Collection[int]) -> list[int]:
+        """Those of the numbers whose corrections are not here."""
+        here = {one.number for one in self._corrections}
+        return [number for number in numbers if number not in here]
+
+    def updated(self, reviews: Mapping[int, int], new: Iterable[IndexedCorrection]) -> "CorrectionIndex":
+        """The index of these corrections and no others. reviews: the latest one, by their numbers."""
+        held = {one.number: one for one in (*self._corrections, *new)}
+        order = sorted(held.keys() & reviews.keys(), key=lambda number: -reviews[number])
+        return CorrectionIndex([held[number] for number in order])
+
+    def find(self, document: Document, document_id: UUID) -> Matches:
+        """The latest corrections of the same counterparty and of the same layout, but the document's own."""
+        every, own = self._corrections, document_id
+        of_layout = [index for index in self._of_layout(document) if every[index].document_id != own]
+        of_party = [index for index in self._of_counterparty(document) if every[index].document_id != own]
+        del of_layout[OF_LAYOUT:], of_party[OF_COUNTERPARTY:]
+        return Matches(
+            [every[index] for index in sorted({*of_layout, *of_party})], [every[index] for index in of_layout]
         )
 
-    def _others(self, indices: Sequence[int], itself: UUID) -> list[int]:
-        return [index for index in indices if self.lessons[index].document_id != itself]
-
-    def _marked(self, found: Collection[str]) -> list[int]:
-        """The lessons with any of the marks; those that few share say most."""
+    def _of_counterparty(self, document: Document) -> list[int]:
+        """The corrections with any of the document's identifiers; those that few share count most."""
         score: dict[int, float] = defaultdict(float)
-        for mark in sorted(found):
-            owners = self._by_mark.get(mark, ())
+        for identifier in sorted(identifiers(document)):
+            owners = self._by_identifier.get(identifier, ())
             for index in owners:
                 score[index] += 1 / len(owners)
         return sorted(score, key=lambda index: (-round(score[index], 6), index))
 
-    def _alike(self, words: NDArray[np.uint32]) -> list[int]:
-        """The lessons of the same layout, the latest first."""
+    def _of_layout(self, document: Document) -> list[int]:
+        """The corrections of the same layout, the latest first."""
+        words = _hash(signature(document))
         starts, stops = (np.searchsorted(self._words, words, side=side) for side in ("left", "right"))
         hits = [self._owners[start:stop] for start, stop in zip(starts, stops, strict=True) if stop > start]
         if not hits:
             return []
-        shared = np.bincount(np.concatenate(hits), minlength=len(self.lessons))
+        shared = np.bincount(np.concatenate(hits), minlength=len(self))
         likeness = shared / np.sqrt(np.maximum(1, self._sizes * len(words)))
-        found: list[int] = np.flatnonzero(likeness >= ALIKE).tolist()
-        return found
+        alike: list[int] = np.flatnonzero(likeness >= SAME_LAYOUT).tolist()
+        return alike
 
 
-def _hashed(words: Iterable[str]) -> NDArray[np.uint32]:
+def _hash(words: Iterable[str]) -> NDArray[np.uint32]:
     return np.unique(np.array([zlib.crc32(word.encode()) for word in words], np.uint32))

@@ -1,7 +1,7 @@
-"""What a tenant's reviewed documents teach, at hand for every document that a worker reads.
+"""Corrections from a tenant's reviewed documents, at hand for every document that a worker reads.
 
-Lessons are made from documents, kept in the database, and looked up by the numbers and the words of the
-document that is read. Nothing crosses tenants: each has a shelf of its own, filled by its own rows.
+They are made from documents, kept in the database, and looked up by the identifiers and the words of the
+document that is read. Nothing crosses tenants: each has an index of its own, filled by its own rows.
 """
 
 import asyncio
@@ -9,110 +9,129 @@ import hashlib
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
 from docmill.errors import CorruptError, DocmillError
-from docmill.model.document import Document
+from docmill.model.corrections import (
+    CORRECTION_FORMAT,
+    Correction,
+    Corrections,
+    LayoutWeights,
+    ReviewedValues,
+)
+from docmill.model.document import Box, Document
 from docmill.model.paths import value_at
 from docmill.model.result import Schema
 from docmill.schemas.user_schemas import portable
-from docmill.service.review.correction_index import Lesson, Shelf
+from docmill.service.review.correction_index import CorrectionIndex, IndexedCorrection
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store import reviewed_documents as store
 from docmill.service.store import reviews
 from docmill.service.store.database import Database
-from docmill.service.store.reviewed_documents import NewLesson
+from docmill.service.store.reviewed_documents import NewCorrection, Version
 from docmill.service.store.reviews import ReviewedRow
-from docmill.understanding.corrections.from_reviews import anchored_paths
-from docmill.understanding.corrections.precedents import FORMAT, Precedent, dumps
+from docmill.understanding.corrections.from_reviews import learnable_paths
 
 log = logging.getLogger(__name__)
 
-MOST_LESSONS = 1000
+MOST_DOCUMENTS = 1000
 """The documents of one tenant and type that are learned from: the latest reviewed."""
 _AT_ONCE = 20
-"""Lessons that one document may wait for; those that follow make the others."""
+"""Corrections that one document may wait for; those that follow make the others."""
 _MAKING_S = 10.0
-"""After so long no lesson is begun: what a document has by then is not to be lost to its time limit."""
+"""After so long no correction is begun: what a document has by then is not to be lost to its time limit."""
 _HELD = 20_000
-"""Lessons in memory, of all tenants together: about 3 kB each."""
-_ANCHORS_BYTES = 32_000_000
+"""Corrections in memory, of all tenants together: about 3 kB each."""
+_LAYOUTS = 500
+"""Layouts whose weights are in memory, of all tenants together: rarely more than 60 kB each."""
 
 
-class LessonMaker(Protocol):
-    """Makes lessons of documents; it takes the CPU."""
+_Alike = Sequence[tuple[IndexedCorrection, Correction]]
 
-    async def lesson(self, transcription: bytes, schema: Schema, said: Mapping[str, Any]) -> dict[str, Any]:
-        """What a document teaches. said: name, values and places by path. May raise any DocmillError."""
+
+class CorrectionMaker(Protocol):
+    """Makes corrections of documents; it takes the CPU."""
+
+    async def correction(self, transcription: bytes, schema: Schema, reviewed: ReviewedValues) -> Correction:
+        """The correction of a reviewed document. May raise any DocmillError."""
         ...
 
-    async def anchors(self, schema: Schema, shown: Sequence[tuple[bytes, Mapping[str, Any]]]) -> str:
-        """Where documents of one layout have values. shown: transcriptions and lessons, latest first."""
+    async def layout(self, schema: Schema, documents: Sequence[tuple[bytes, Correction]]) -> LayoutWeights:
+        """The places of values in one layout. documents: transcriptions and corrections, latest first."""
         ...
 
 
-class Lessons:
-    """The lessons of all tenants whose documents this process reads. maker: see `LessonMaker`."""
+@dataclass(slots=True)
+class _Held:
+    """One tenant's corrections of a schema. version: of the index; None while some are not made yet."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    version: Version | None = None
+    index: CorrectionIndex = field(default_factory=CorrectionIndex)
+
+
+class CorrectionFinder:
+    """Finds corrections for the documents of all tenants that this process reads."""
 
     def __init__(
-        self, database: Database, blobs: Blobs, maker: LessonMaker, *, most: int = MOST_LESSONS
+        self, database: Database, blobs: Blobs, maker: CorrectionMaker, *, most: int = MOST_DOCUMENTS
     ) -> None:
         self._database = database
         self._blobs = blobs
         self._maker = maker
         self._most = most
-        self._shelves: OrderedDict[tuple[UUID, str, str], Shelf] = OrderedDict()
-        self._anchors: OrderedDict[tuple[UUID, tuple[int, ...]], str] = OrderedDict()
+        self._held: OrderedDict[tuple[UUID, str, str], _Held] = OrderedDict()
+        self._layouts: OrderedDict[tuple[UUID, tuple[int, ...]], LayoutWeights] = OrderedDict()
 
-    def of(self, tenant_id: UUID, document_id: UUID) -> "TenantsLessons":
-        """What is known for one document of one tenant."""
-        return TenantsLessons(self, tenant_id, document_id)
+    def of(self, tenant_id: UUID, document_id: UUID) -> "DocumentCorrections":
+        """The corrections for one document of one tenant."""
+        return DocumentCorrections(self, tenant_id, document_id)
 
-    async def taught(
+    async def find(
         self, document: Document, schema: Schema, *, tenant_id: UUID, document_id: UUID
-    ) -> Schema:
-        """See `Teacher.taught`."""
-        made_by = _made_by(schema)
-        shelf = self._shelf((tenant_id, schema.name, made_by))
-        async with shelf.lock:
+    ) -> Corrections:
+        """See `CorrectionSource.find`."""
+        made_by = _made_by(portable(schema))
+        held = self._hold((tenant_id, schema.name, made_by))
+        async with held.lock:
             async with self._database.tenant(tenant_id) as conn:
                 version = await store.version(conn, schema.name, made_by=made_by)
-            if shelf.version != version:
-                await self._fill(shelf, schema, tenant_id, made_by)
-        if not len(shelf):
-            return schema
-        chosen = await asyncio.to_thread(shelf.chosen, document, document_id)
-        if not chosen.lessons:
-            return schema
-        anchors = await self._anchors_of(chosen.of_layout, schema, tenant_id)
-        return replace(schema, learned=dumps([one.read() for one in chosen.lessons], anchors))
+            if held.version != version:
+                await self._fill(held, schema, tenant_id, made_by)
+        if not len(held.index):
+            return Corrections()
+        matches = await asyncio.to_thread(held.index.find, document, document_id)
+        documents = {one.number: one.load() for one in matches.every}
+        alike = [(one, documents[one.number]) for one in matches.of_layout]
+        return Corrections(tuple(documents.values()), await self._layout(alike, schema, tenant_id))
 
-    def _shelf(self, key: tuple[UUID, str, str]) -> Shelf:
-        shelf = self._shelves.setdefault(key, Shelf())
-        self._shelves.move_to_end(key)
-        while len(self._shelves) > 1 and sum(map(len, self._shelves.values())) > _HELD:
-            self._shelves.popitem(last=False)
-        return shelf
+    def _hold(self, key: tuple[UUID, str, str]) -> _Held:
+        held = self._held.setdefault(key, _Held())
+        self._held.move_to_end(key)
+        while len(self._held) > 1 and sum(len(one.index) for one in self._held.values()) > _HELD:
+            self._held.popitem(last=False)
+        return held
 
-    async def _fill(self, shelf: Shelf, schema: Schema, tenant_id: UUID, made_by: str) -> None:
-        """Bring the shelf to what people have said by now; lessons that are missing are made."""
+    async def _fill(self, held: _Held, schema: Schema, tenant_id: UUID, made_by: str) -> None:
+        """Bring the index up to the latest reviews; corrections that are missing are made."""
         async with self._database.tenant(tenant_id) as conn:
-            pupils = await store.pupils(conn, schema.name, made_by=made_by, limit=self._most)
-        due = [one.document_id for one in pupils if one.lesson is None]
+            reviewed = await store.reviewed_documents(conn, schema.name, made_by=made_by, limit=self._most)
+        due = [one.document_id for one in reviewed if one.correction is None]
         if due:
             await self._make(due[:_AT_ONCE], schema, tenant_id, made_by)
+        ids = [one.document_id for one in reviewed]
         async with self._database.tenant(tenant_id) as conn:
-            await store.keep_only(conn, schema.name, [one.document_id for one in pupils], made_by=made_by)
+            await store.delete_others(conn, schema.name, ids, made_by=made_by)
             version = await store.version(conn, schema.name, made_by=made_by)
-            pupils = await store.pupils(conn, schema.name, made_by=made_by, limit=self._most)
-            numbers = {one.lesson: one.reviewed for one in pupils if one.lesson is not None}
-            rows = await store.read(conn, shelf.missing(numbers))
-        shelf.take(numbers, [Lesson.of(row.document_id, row.number, row.content) for row in rows])
-        shelf.version = version if all(one.lesson is not None for one in pupils) else None
+            reviewed = await store.reviewed_documents(conn, schema.name, made_by=made_by, limit=self._most)
+            latest = {one.correction: one.reviewed for one in reviewed if one.correction is not None}
+            rows = await store.read(conn, held.index.missing(latest))
+        held.index = held.index.updated(latest, map(IndexedCorrection.of, rows))
+        held.version = version if all(one.correction is not None for one in reviewed) else None
 
     async def _make(
         self, document_ids: Sequence[UUID], schema: Schema, tenant_id: UUID, made_by: str
@@ -121,96 +140,89 @@ class Lessons:
             rows = await reviews.reviewed(conn, schema.name, limit=len(document_ids), only=document_ids)
         started = time.monotonic()
         for row in rows:
-            content = await self._lesson(row, schema)
-            made = NewLesson(row.document_id, row.ingestion_id, row.number, content)
+            correction = await self._correction(row, schema)
+            content = correction and correction.content()
+            made = NewCorrection(row.document_id, row.ingestion_id, row.number, content)
             async with self._database.tenant(tenant_id) as conn:
                 await store.keep(conn, [made], tenant_id=tenant_id, schema_name=schema.name, made_by=made_by)
             if time.monotonic() - started > _MAKING_S:
                 break
 
-    async def _lesson(self, row: ReviewedRow, schema: Schema) -> dict[str, Any] | None:
-        """What the document teaches; None if nothing can be learned from it."""
+    async def _correction(self, row: ReviewedRow, schema: Schema) -> Correction | None:
+        """The correction of the document; None if nothing can be learned from it."""
         try:
             transcription = await self._blobs.get(row.transcription_file_path)
         except CorruptError:
             return None
         try:
-            return await self._maker.lesson(transcription, schema, _said(row))
+            return await self._maker.correction(transcription, schema, _reviewed_values(row))
         except DocmillError as error:
             log.warning("nothing is learned from a document", extra={"code": error.code})
             return None
 
-    async def _anchors_of(self, alike: Sequence[Lesson], schema: Schema, tenant_id: UUID) -> str:
-        """Where values stand in the layout of these documents, as text; empty where that is read anyway."""
-        if not anchored_paths(schema, [Precedent.of_content(one.read()) for one in alike]):
-            return ""
-        key = (tenant_id, tuple(one.number for one in alike))
-        known = self._anchors.get(key)
-        if known is None:
-            known = await self._fitted(alike, schema, tenant_id)
-            if known is None:
-                return ""
-            self._anchors[key] = known
-        self._anchors.move_to_end(key)
-        while sum(map(len, self._anchors.values())) > _ANCHORS_BYTES:
-            self._anchors.popitem(last=False)
-        return known
+    async def _layout(self, alike: _Alike, schema: Schema, tenant_id: UUID) -> LayoutWeights:
+        """The places of values in the layout of these documents; empty where they are read right anyway."""
+        if not learnable_paths(schema, [correction for _, correction in alike]):
+            return LayoutWeights()
+        key = (tenant_id, tuple(one.number for one, _ in alike))
+        layout = self._layouts.get(key)
+        if layout is None:
+            layout = await self._fit(alike, schema, tenant_id)
+            if layout is None:
+                return LayoutWeights()
+            self._layouts[key] = layout
+        self._layouts.move_to_end(key)
+        while len(self._layouts) > _LAYOUTS:
+            self._layouts.popitem(last=False)
+        return layout
 
-    async def _fitted(self, alike: Sequence[Lesson], schema: Schema, tenant_id: UUID) -> str | None:
+    async def _fit(self, alike: _Alike, schema: Schema, tenant_id: UUID) -> LayoutWeights | None:
         """The places; None if that failed, which the next document tries again."""
-        ids = [one.document_id for one in alike]
+        ids = [one.document_id for one, _ in alike]
         async with self._database.tenant(tenant_id) as conn:
             rows = await reviews.reviewed(conn, schema.name, limit=len(ids), only=ids)
         paths = {row.document_id: row.transcription_file_path for row in rows}
         try:
-            shown = [
-                (await self._blobs.get(paths[one.document_id]), one.read())
-                for one in alike
+            documents = [
+                (await self._blobs.get(paths[one.document_id]), correction)
+                for one, correction in alike
                 if one.document_id in paths
             ]
-            return await self._maker.anchors(schema, shown) if shown else ""
+            return await self._maker.layout(schema, documents) if documents else LayoutWeights()
         except DocmillError as error:
             log.warning("no places are learned from documents", extra={"code": error.code})
             return None
 
 
 @dataclass(frozen=True, slots=True)
-class TenantsLessons:
-    """`Teacher` of one document."""
+class DocumentCorrections:
+    """`CorrectionSource` of one document."""
 
-    lessons: Lessons
+    finder: CorrectionFinder
     tenant_id: UUID
     document_id: UUID
 
-    async def taught(self, document: Document, schema: Schema) -> Schema:
-        """See `Teacher.taught`."""
+    async def find(self, document: Document, schema: Schema) -> Corrections:
+        """See `CorrectionSource.find`."""
         if not document.pages:
-            return schema
-        return await self.lessons.taught(
+            return Corrections()
+        return await self.finder.find(
             document, schema, tenant_id=self.tenant_id, document_id=self.document_id
         )
 
 
-def _said(row: ReviewedRow) -> dict[str, Any]:
-    """What people said of a document: names of lists are left out, for rows differ from paper to paper."""
+def _reviewed_values(row: ReviewedRow) -> ReviewedValues:
+    """The values that people gave; those of lists are left out, for rows differ from paper to paper."""
     paths = [path for path in row.paths if "[" not in path]
     places = {
-        path: [one["page"], one["box"]]
+        path: (proof["page"], Box(*proof["box"]))
         for path in paths
-        if (one := row.evidence.get(path)) and one.get("box")
+        if (proof := row.evidence.get(path)) and proof.get("box")
     }
-    return {
-        "name": row.file_name,
-        "values": {path: value_at(row.data, path) for path in paths},
-        "places": places,
-    }
-
-
-def _made_by(schema: Schema) -> str:
-    """Another one whenever the same document would teach otherwise."""
-    return _digest(portable(replace(schema, learned="")))
+    return ReviewedValues(row.file_name, {path: value_at(row.data, path) for path in paths}, places)
 
 
 @lru_cache(maxsize=256)
-def _digest(text: str) -> str:
-    return hashlib.sha256(f"{FORMAT} {text}".encode()).hexdigest()[:16]
+def _made_by(schema: str) -> str:
+    """A digest that differs whenever the same review would make another correction."""
+    return hashlib.sha256(f"{CORRECTION_FORMAT} {schema}".encode()).hexdigest()[:16]

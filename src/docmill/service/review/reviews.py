@@ -122,9 +122,7 @@ class Reviews:
             result = await reviews.reviewable_result(conn, document_id)
             said = result and await reviews.current(conn, document_id)
             if said:
-                await reviewed_documents.forget(
-                    conn, document_id
-                )  # what it teaches is what is read in it now
+                await reviewed_documents.delete(conn, document_id)  # it was made from the old result
         if result and said:
             try:
                 await self._change(document_id, lambda _: [], tenant_id, result.ingestion_id, DEFAULT_USER_ID)

@@ -1,4 +1,4 @@
-"""What reviewed documents teach: one lesson for each, made from it, and worth nothing without it."""
+"""Corrections in the database, table `lesson`: one for each reviewed document, made from it."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from docmill.service.store.database import Conn
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """Another one whenever a review is made or taken back, or a lesson is made, made anew or dropped."""
+    """Changes whenever a review is made or taken back, or a correction is made, made anew or dropped."""
 
     review: int | None
     lesson: int | None
@@ -21,17 +21,17 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Pupil:
-    """A document that people spoke of. lesson: the number of its lesson; None if that is still to be made."""
+class ReviewedDocument:
+    """A document that people reviewed. correction: the number of its correction; None if not made yet."""
 
     document_id: UUID
     reviewed: int
-    lesson: int | None
+    correction: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class LessonRow:
-    """A lesson. content: as JSON."""
+class StoredCorrection:
+    """A correction. content: as JSON."""
 
     document_id: UUID
     number: int
@@ -39,8 +39,8 @@ class LessonRow:
 
 
 @dataclass(frozen=True, slots=True)
-class NewLesson:
-    """A lesson to be kept. content: None where nothing can be learned from the document."""
+class NewCorrection:
+    """A correction to be kept. content: None where nothing can be learned from the document."""
 
     document_id: UUID
     ingestion_id: UUID
@@ -49,7 +49,7 @@ class NewLesson:
 
 
 async def version(conn: Conn, schema_name: str, *, made_by: str) -> Version:
-    """What this tenant's lessons of a schema depend on, in one look at two indexes."""
+    """The version of this tenant's corrections of a schema, in one look at two indexes."""
     async with conn.cursor(row_factory=class_row(Version)) as cur:
         await cur.execute(
             """
@@ -65,30 +65,32 @@ async def version(conn: Conn, schema_name: str, *, made_by: str) -> Version:
     return row
 
 
-async def pupils(conn: Conn, schema_name: str, *, made_by: str, limit: int) -> list[Pupil]:
-    """The documents of this type that people spoke of, the latest first."""
-    async with conn.cursor(row_factory=class_row(Pupil)) as cur:
+async def reviewed_documents(
+    conn: Conn, schema_name: str, *, made_by: str, limit: int
+) -> list[ReviewedDocument]:
+    """The documents of this type that people reviewed, the latest review first."""
+    async with conn.cursor(row_factory=class_row(ReviewedDocument)) as cur:
         await cur.execute(
             """
-            WITH said AS (
+            WITH latest AS (
                 SELECT document_id, max(number) AS number
                   FROM current_review
                  WHERE path <> ''
                  GROUP BY document_id
             )
-            SELECT document.id AS document_id, said.number AS reviewed, lesson.number AS lesson
-              FROM said
-              JOIN document ON document.id = said.document_id
+            SELECT document.id AS document_id, latest.number AS reviewed, lesson.number AS correction
+              FROM latest
+              JOIN document ON document.id = latest.document_id
               JOIN ingestion result ON result.id = document.result_ingestion_id
               LEFT JOIN lesson ON lesson.document_id = document.id
                               AND lesson.schema_name = %(schema_name)s
                               AND lesson.ingestion_id = result.id
-                              AND lesson.reviewed = said.number
+                              AND lesson.reviewed = latest.number
                               AND lesson.made_by = %(made_by)s
              WHERE document_type = %(schema_name)s
                AND document.structured_data IS NOT NULL
                AND result.transcription_file_path IS NOT NULL
-             ORDER BY said.number DESC
+             ORDER BY latest.number DESC
              LIMIT %(limit)s
             """,
             {"schema_name": schema_name, "made_by": made_by, "limit": limit},
@@ -97,9 +99,9 @@ async def pupils(conn: Conn, schema_name: str, *, made_by: str, limit: int) -> l
 
 
 async def keep(
-    conn: Conn, lessons: Sequence[NewLesson], *, tenant_id: UUID, schema_name: str, made_by: str
+    conn: Conn, corrections: Sequence[NewCorrection], *, tenant_id: UUID, schema_name: str, made_by: str
 ) -> None:
-    """Keep lessons, in place of those that the documents had before."""
+    """Keep corrections, in place of those that the documents had before."""
     async with conn.cursor() as cur:
         await cur.executemany(
             """
@@ -127,13 +129,15 @@ async def keep(
                     "made_by": made_by,
                     "content": None if one.content is None else Jsonb(one.content),
                 }
-                for one in lessons
+                for one in corrections
             ],
         )
 
 
-async def keep_only(conn: Conn, schema_name: str, document_ids: Collection[UUID], *, made_by: str) -> None:
-    """Drop the lessons of all other documents: what people said of them was taken back, or is long ago.
+async def delete_others(
+    conn: Conn, schema_name: str, document_ids: Collection[UUID], *, made_by: str
+) -> None:
+    """Delete the corrections of all other documents: their reviews were taken back, or are long ago.
 
     Those of other makers go when they are old: until then, workers of another release may need them.
     """
@@ -150,14 +154,14 @@ async def keep_only(conn: Conn, schema_name: str, document_ids: Collection[UUID]
     )
 
 
-async def forget(conn: Conn, document_id: UUID) -> None:
-    """Drop the lesson of a document that is read anew."""
+async def delete(conn: Conn, document_id: UUID) -> None:
+    """Delete the correction of a document that is read anew."""
     await conn.execute("DELETE FROM lesson WHERE document_id = %(id)s", {"id": document_id})
 
 
-async def read(conn: Conn, numbers: Collection[int]) -> list[LessonRow]:
-    """The lessons of these numbers from which something can be learned."""
-    async with conn.cursor(row_factory=class_row(LessonRow)) as cur:
+async def read(conn: Conn, numbers: Collection[int]) -> list[StoredCorrection]:
+    """The corrections of these numbers from which something can be learned."""
+    async with conn.cursor(row_factory=class_row(StoredCorrection)) as cur:
         await cur.execute(
             """
             SELECT document_id, number, content::text AS content

@@ -5,60 +5,51 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.understanding.user_schemas.learned import Lesson, Weights
+from docmill.model.corrections import Weights
+from docmill.understanding.user_schemas.learned import FieldExample
 
 _STEPS = 40
 _MEMORY = 8
 _SMALL = 1e-4
 _STIFF = 5.0
-"""How much harder the scale of the untaught score moves than a feature's weight."""
+"""Factor on the stiffness of the scale of the score with nothing learned."""
 _LEAST_WEIGHT = 1e-3
 
 Vector = NDArray[np.float64]
 Loss = Callable[[Vector], tuple[float, Vector]]
 
 
-def fitted(
-    lessons: Sequence[Lesson],
-    *,
-    prior: Weights | None = None,
-    stiffness: float = 0.5,
-    counts: Sequence[float] = (),
+def fit_weights(
+    examples: Sequence[FieldExample], *, prior: Weights | None = None, stiffness: float = 0.5
 ) -> Weights:
     """The weights that make the right values likely, no farther from `prior` than that is worth.
 
-    Every occurrence of a value counts as right. Lessons whose value was no candidate teach nothing.
-    counts: how much each lesson weighs; one unless told.
+    Every occurrence of a value counts as right. Examples whose value is no candidate teach nothing.
     """
     prior = prior or Weights.none()
-    weighed = [
-        (lesson, weight)
-        for lesson, weight in zip(lessons, counts or [1.0] * len(lessons), strict=True)
-        if lesson.right.any()
-    ]
-    if not weighed:
+    examples = [example for example in examples if example.right.any()]
+    if not examples:
         return prior
-    flat = np.concatenate([row for lesson, _ in weighed for row in lesson.rows])
+    flat = np.concatenate([row for example in examples for row in example.rows])
     indices = np.unique(np.concatenate([flat, prior.indices])).astype(np.int32)
     start = np.zeros(len(indices) + 1)
     start[np.searchsorted(indices, prior.indices)] = prior.values
     start[-1] = prior.scale
-    found = _minimised(_loss(weighed, np.searchsorted(indices, flat), start, stiffness), start)
-    kept = np.abs(found[:-1]) > _LEAST_WEIGHT
-    return Weights(indices[kept], found[:-1][kept], float(found[-1]))
+    best = _minimise(_loss(examples, np.searchsorted(indices, flat), start, stiffness), start)
+    kept = np.abs(best[:-1]) > _LEAST_WEIGHT
+    return Weights(indices[kept], best[:-1][kept], float(best[-1]))
 
 
 def _loss(
-    weighed: Sequence[tuple[Lesson, float]], features: NDArray[np.intp], start: Vector, stiffness: float
+    examples: Sequence[FieldExample], features: NDArray[np.intp], start: Vector, stiffness: float
 ) -> Loss:
-    lessons = [lesson for lesson, _ in weighed]
-    lengths = np.array([len(row) for lesson in lessons for row in lesson.rows])
+    """The negative log likelihood of the right values, with a pull to `start`, and its gradient."""
+    lengths = np.array([len(row) for example in examples for row in example.rows])
     begins = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    sizes = np.array([len(lesson.rows) for lesson in lessons])
+    sizes = np.array([len(example.rows) for example in examples])
     groups = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    scores = np.concatenate([lesson.scores for lesson in lessons])
-    right = np.concatenate([lesson.right for lesson in lessons])
-    weights = np.array([weight for _, weight in weighed])
+    scores = np.concatenate([example.scores for example in examples])
+    right = np.concatenate([example.right for example in examples])
     pull = np.full(len(start), stiffness)
     pull[-1] *= _STIFF
 
@@ -67,19 +58,19 @@ def _loss(
         powers = np.exp(total - np.repeat(np.maximum.reduceat(total, groups), sizes))
         good = powers * right
         all_sum, good_sum = np.add.reduceat(powers, groups), np.add.reduceat(good, groups) + 1e-300
-        slope = np.repeat(weights / all_sum, sizes) * powers - np.repeat(weights / good_sum, sizes) * good
+        slope = np.repeat(1 / all_sum, sizes) * powers - np.repeat(1 / good_sum, sizes) * good
         away = point - start
         gradient = pull * away
         gradient[:-1] += np.bincount(features, np.repeat(slope, lengths), len(point) - 1)
         gradient[-1] += float(slope @ scores)
-        value = float(weights @ (np.log(all_sum) - np.log(good_sum))) + 0.5 * float(pull @ (away * away))
+        value = float((np.log(all_sum) - np.log(good_sum)).sum()) + 0.5 * float(pull @ (away * away))
         return value, gradient
 
     return loss
 
 
-def _minimised(loss: Loss, point: Vector) -> Vector:
-    """By L-BFGS; the loss is convex but for values that stand in several places."""
+def _minimise(loss: Loss, point: Vector) -> Vector:
+    """Minimise by L-BFGS; the loss is convex but for values that stand in several places."""
     value, gradient = loss(point)
     steps: list[tuple[Vector, Vector]] = []
     for _ in range(_STEPS):
@@ -103,7 +94,7 @@ def _minimised(loss: Loss, point: Vector) -> Vector:
 
 
 def _direction(gradient: Vector, steps: Sequence[tuple[Vector, Vector]]) -> Vector:
-    """Source: Nocedal and Wright, Numerical Optimization, algorithm 7.4."""
+    """The descent direction. Source: Nocedal and Wright, Numerical Optimization, algorithm 7.4."""
     direction = -gradient
     factors: list[float] = []
     for moved, turned in reversed(steps):

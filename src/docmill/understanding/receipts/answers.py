@@ -17,7 +17,7 @@ from docmill.understanding.receipts.amounts import Amounts, amounts
 from docmill.understanding.receipts.calibration import signs
 from docmill.understanding.receipts.head import Head, head
 from docmill.understanding.receipts.mending import Mender
-from docmill.understanding.receipts.model import FIELDS, PATHS, Model
+from docmill.understanding.receipts.model import FIELDS, PATHS, ReceiptModel
 from docmill.understanding.receipts.spans import Choices, Field, enumerated, spans
 
 _LEAST = 0.03
@@ -35,7 +35,7 @@ class Answer:
     signs: NDArray[np.float64]
 
 
-def answers(candidates: Candidates, ruled: Mapping[str, Finding], model: Model) -> dict[str, Answer]:
+def answers(candidates: Candidates, ruled: Mapping[str, Finding], model: ReceiptModel) -> dict[str, Answer]:
     """The learned fields, by path. ruled: what the rules found on the same receipt."""
     found = head(candidates)
     shares = model.tags(found)

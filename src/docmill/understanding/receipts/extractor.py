@@ -7,13 +7,11 @@ from docmill.model.result import Extraction, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.understanding.constraints.extractor import extract_by_rules, listed_findings, ruled_findings
 from docmill.understanding.constraints.totals import totals
-from docmill.understanding.corrections.memory import Memory
-from docmill.understanding.corrections.recall import with_memory
 from docmill.understanding.fields.analysis_cache import candidates_of, once
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings, extraction
 from docmill.understanding.receipts.answers import answers
-from docmill.understanding.receipts.model import PATHS, Model, shipped
+from docmill.understanding.receipts.model import PATHS, ReceiptModel, shipped
 
 STEP = StepTaken(
     kind="read",
@@ -25,16 +23,12 @@ _PARTS = ("net_total", "tax_total", "amount_due")
 """What was chosen to go with the rules' total, and is chosen anew where that is another."""
 
 
-def extract_built_in(
-    document: Document, schema: Schema, model: Model | None = None, memory: Memory | None = None
-) -> Extraction:
+def extract_built_in(document: Document, schema: Schema) -> Extraction:
     """The fields of a built-in type: seller, date and total of receipts as learned, all others by rule."""
     if schema.name != "receipt" or not document.pages:
         return extract_by_rules(document, schema)
     candidates = candidates_of(document)
-    read = learned_findings(candidates, model) if model else shipped_findings(candidates)
-    found = extraction(schema, read, candidates.layout, step=STEP)
-    return with_memory(document, schema, found, memory) if memory else found
+    return extraction(schema, shipped_findings(candidates), candidates.layout, step=STEP)
 
 
 @once
@@ -43,7 +37,7 @@ def shipped_findings(candidates: Candidates) -> Findings:
     return learned_findings(candidates, shipped())
 
 
-def learned_findings(candidates: Candidates, model: Model) -> Findings:
+def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:
     """Every field of a receipt, by path."""
     ruled = ruled_findings(candidates, "receipt")
     found = dict(ruled)

@@ -24,7 +24,7 @@ FILE = "receipts.npz"
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ReceiptModel:
     """Taggers of lines, scorers of spans and amounts, and how far to believe each field.
 
     calibrations: by path. currencies: of the receipts it was trained on; with others the rules are heard too.
@@ -69,14 +69,14 @@ class Model:
         return file.getvalue()
 
 
-def loads(content: bytes) -> Model:
-    """What `Model.dumps` gave."""
+def loads(content: bytes) -> ReceiptModel:
+    """What `ReceiptModel.dumps` gave."""
     parts: dict[str, dict[str, NDArray[np.generic]]] = {}
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         for key in file.files:
             part, _, name = key.partition("/")
             parts.setdefault(part, {})[name] = file[key]
-    return Model(
+    return ReceiptModel(
         letters=Letters.of(parts["letters"]),
         tagger=Trees.of(parts["tagger"]),
         contexts=Letters.of(parts["contexts"]),
@@ -89,7 +89,7 @@ def loads(content: bytes) -> Model:
 
 
 @cache
-def shipped() -> Model:
+def shipped() -> ReceiptModel:
     """The model that comes with docmill; see MODEL_CARD.md beside it."""
     return loads(resources.files("docmill.understanding.receipts").joinpath(FILE).read_bytes())
 

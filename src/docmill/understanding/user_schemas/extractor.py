@@ -19,7 +19,7 @@ from docmill.understanding.fields.findings import Finding, cleaned, evidence_of
 from docmill.understanding.fields.meaning import FieldMeaning, meaning_of
 from docmill.understanding.fields.schema_candidates import SchemaCandidates
 from docmill.understanding.fields.scoring import Scored, score_candidates
-from docmill.understanding.user_schemas.learned import Model
+from docmill.understanding.user_schemas.learned import SchemaModel
 from docmill.understanding.user_schemas.lists import rows_of
 
 STEP = StepTaken(
@@ -27,7 +27,7 @@ STEP = StepTaken(
 )
 
 
-def extract_user_schema(document: Document, schema: Schema, model: Model | None = None) -> Extraction:
+def extract_user_schema(document: Document, schema: Schema, model: SchemaModel | None = None) -> Extraction:
     """The fields of a schema of the user's own, offline. model: what was learned of it."""
     if not document.pages:
         return Extraction(
@@ -57,7 +57,7 @@ def meanings_of(fields: Sequence[FieldOutline]) -> dict[str, FieldMeaning]:
 
 
 def findings(
-    candidates: Candidates, meanings: Mapping[str, FieldMeaning], model: Model | None = None
+    candidates: Candidates, meanings: Mapping[str, FieldMeaning], model: SchemaModel | None = None
 ) -> dict[str, Finding]:
     """One value for each field that is no member of a list of objects."""
     fields = untaught(candidates, meanings)

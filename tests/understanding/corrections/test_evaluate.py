@@ -6,10 +6,14 @@ import pytest
 
 from docmill.model.document import Document
 from docmill.schemas.user_schemas import schema_of
-from docmill.understanding.corrections.fitting import learned
-from docmill.understanding.corrections.lessons import flat, lesson
-from docmill.understanding.corrections.retraining import Example, compared, counterparties, retrained
-from docmill.understanding.user_schemas.learned import Model
+from docmill.understanding.corrections.evaluate import (
+    ReviewedExample,
+    compare_models,
+    group_by_counterparty,
+    retrain,
+)
+from docmill.understanding.corrections.fit import fit_model, make_example, values_by_path
+from docmill.understanding.user_schemas.learned import SchemaModel
 
 MakeDocument = Callable[..., Document]
 
@@ -25,44 +29,44 @@ HOUSES = (
 
 
 @pytest.fixture
-def example(make_document: MakeDocument) -> Callable[..., Example]:
+def example(make_document: MakeDocument) -> Callable[..., ReviewedExample]:
     """A ticket of a house, whose job number is what stands beside `Kennung`."""
 
-    def make(house: int, number: int, *marks: str) -> Example:
+    def make(house: int, number: int, *identifiers: str) -> ReviewedExample:
         words, job = HOUSES[house], f"Job number    {number + 40000}"
         rows = [words, job, f"Kennung       KN{number:05}", words]
         text = "\n".join(rows)
-        taught = lesson(make_document(text), WANTED, {"job_number": f"KN{number:05}"})
-        return Example(taught, frozenset(marks))
+        made = make_example(make_document(text), WANTED, {"job_number": f"KN{number:05}"})
+        return ReviewedExample(made, frozenset(identifiers))
 
     return make
 
 
 def test_what_all_reviewed_documents_say_is_read_on_those_of_others(
-    example: Callable[..., Example],
+    example: Callable[..., ReviewedExample],
 ) -> None:
     examples = [example(house, 10 * house + number) for house in range(6) for number in (1, 2)]
 
-    found = compared(Model("job"), examples)
+    found = compare_models(SchemaModel("job"), examples)
 
     assert (found.documents, found.groups, found.values) == (12, 6, 12)
     assert (found.untaught, found.before, found.after) == (0, 0, 12)
     assert found.is_better
-    assert len(retrained(Model("job"), examples).taught) == 12
+    assert len(retrain(SchemaModel("job"), examples).examples) == 12
 
 
-def test_a_model_that_knows_it_all_stays(example: Callable[..., Example]) -> None:
+def test_a_model_that_knows_it_all_stays(example: Callable[..., ReviewedExample]) -> None:
     examples = [example(house, house) for house in range(6)]
-    before = learned("job", [one.taught for one in examples])
+    before = fit_model("job", [one.example for one in examples])
 
-    found = compared(before, [example(0, 77), example(1, 78)])
+    found = compare_models(before, [example(0, 77), example(1, 78)])
 
     assert found.before == found.after == 2
     assert not found.is_better
 
 
 def test_documents_with_a_number_in_common_are_of_one_counterparty(
-    example: Callable[..., Example],
+    example: Callable[..., ReviewedExample],
 ) -> None:
     examples = [
         example(0, 1, "tax us", "tax a"),
@@ -72,9 +76,9 @@ def test_documents_with_a_number_in_common_are_of_one_counterparty(
         example(3, 5, "tax us"),
     ]
 
-    assert counterparties(examples) == [[0, 1], [2], [3, 4]]
-    assert counterparties(examples[:2]) == [[0], [1]]
+    assert group_by_counterparty(examples) == [[0, 1], [2], [3, 4]]
+    assert group_by_counterparty(examples[:2]) == [[0], [1]]
 
 
 def test_values_are_known_by_path_and_lists_teach_nothing() -> None:
-    assert flat({"a": 1, "b": {"c": "2"}, "lines": [{"d": 3}]}) == {"a": 1, "b.c": "2"}
+    assert values_by_path({"a": 1, "b": {"c": "2"}, "lines": [{"d": 3}]}) == {"a": 1, "b.c": "2"}

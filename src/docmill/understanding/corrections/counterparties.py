@@ -1,0 +1,120 @@
+"""Counterparties, known again by the numbers on their documents, with the values confirmed for them.
+
+Never by a similar name: two shops of similar names are two shops.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rapidfuzz import fuzz
+
+from docmill.model.corrections import Correction
+from docmill.model.document import Document, letters_and_digits
+from docmill.understanding.text.codes import find_ibans, find_vat_ids
+from docmill.understanding.text.folding import fold
+from docmill.understanding.vocabulary import Concept
+from docmill.understanding.vocabulary.labels import LABELS
+
+_REGISTRATION = re.compile(r"(?<![\w-])(\d{5,7})\s?-\s?([A-Za-z])(?!\w)")
+_TAX = re.compile(r"(?<!\d)\d{12}(?!\d)")
+_PHONE = re.compile(r"(?<![\w.])\+?\(?\d[\d\-\s()/.]{6,15}\d(?!\d)")
+_SHORTEST_PHONE, _LONGEST_PHONE = 8, 13
+_SAME_ENDING = 8
+"""Digits of a telephone number that count: with or without the country's code it is the same."""
+_AGREED = 0.8
+"""Share of an identifier's confirmed documents that must agree on a value."""
+_SAME_ADDRESS = 92
+"""Likeness, in percent, from which an address read is a confirmed one: a vendor may have many shops."""
+_HEAD_LINES, _FOOT_LINES = 30, 12
+_PARTIES = ("seller.", "buyer.", "payment.")
+_ACCOUNT_FIELDS = frozenset(("iban", "bic", "currency"))
+
+
+def identifiers(document: Document) -> frozenset[str]:
+    """Registration, tax, telephone and account numbers at the head and the foot of the first page."""
+    if not document.pages:
+        return frozenset()
+    lines = document.pages[0].lines
+    ends = [*lines[:_HEAD_LINES], *lines[max(_HEAD_LINES, len(lines) - _FOOT_LINES) :]]
+    return frozenset(identifier for line in ends for identifier in _identifiers(line.text))
+
+
+def _identifiers(text: str) -> Iterator[str]:
+    yield from (f"account {code.value}" for code in find_ibans(text))
+    yield from (f"tax {code.value}" for code in find_vat_ids(text))
+    yield from (f"tax {match[0]}" for match in _TAX.finditer(text))
+    yield from (f"registration {match[1]}{match[2].upper()}" for match in _REGISTRATION.finditer(text))
+    if not any(map(str.isdecimal, text)):
+        return
+    meanings = {meaning for label in LABELS.find(text) for meaning in label.meanings}
+    if Concept.PHONE in meanings or re.search(r"\bhp\b", fold(text)):
+        for match in _PHONE.finditer(text):
+            digits = re.sub(r"\D", "", match[0])
+            if _SHORTEST_PHONE <= len(digits) <= _LONGEST_PHONE:
+                yield f"phone {digits[-_SAME_ENDING:]}"
+
+
+def belongs_to_counterparty(path: str) -> bool:
+    """Tell whether a field is the same on all documents of a counterparty, wherever it is printed."""
+    return path.startswith(_PARTIES) or path in _ACCOUNT_FIELDS
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmedValue:
+    """A value that people confirmed so many times.
+
+    source: the latest document on which they did. is_corrected: whether another one had been read there.
+    """
+
+    value: str
+    times: int
+    source: str
+    is_corrected: bool
+
+
+def confirmed_values(
+    corrections: Sequence[Correction], found: frozenset[str]
+) -> dict[str, tuple[ConfirmedValue, ...]]:
+    """The values confirmed for the counterparty with these identifiers, by path; addresses all.
+
+    corrections: the latest first. A value counts for an identifier whose documents agree on it; addresses
+    differ from shop to shop and are ordered by how often they were confirmed.
+    """
+    latest: dict[str, dict[str, ConfirmedValue]] = defaultdict(dict)
+    counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for correction in reversed(corrections):
+        for path, given in correction.values.items():
+            key = letters_and_digits(given.value or "") if belongs_to_counterparty(path) else ""
+            if key and given.value:
+                latest[path][key] = ConfirmedValue(given.value, 0, correction.name, given.is_corrected)
+                for identifier in correction.identifiers & found:
+                    counts[path][identifier][key] += 1
+    values: dict[str, tuple[ConfirmedValue, ...]] = {}
+    for path, by_identifier in counts.items():
+        differs = path.endswith("address")
+        total: Counter[str] = Counter()
+        for _, tally in sorted(by_identifier.items()):
+            (key, count), *_ = tally.most_common(1)
+            if differs:
+                total.update(tally)
+            elif count >= _AGREED * tally.total():
+                total[key] += count
+        ranked = tuple(replace(latest[path][key], times=count) for key, count in total.most_common())
+        if ranked:
+            values[path] = ranked if differs else ranked[:1]
+    return values
+
+
+def nearest_address(confirmed: Sequence[ConfirmedValue], address: str | None) -> ConfirmedValue | None:
+    """The confirmed address that this is but for letters misread; the only one where nothing was read."""
+    wanted = letters_and_digits(address or "")
+    if not wanted:
+        return confirmed[0] if len(confirmed) == 1 else None
+    likeness = {
+        value: fuzz.ratio(wanted, letters_and_digits(value.value), score_cutoff=_SAME_ADDRESS)
+        for value in confirmed
+    }
+    near = [value for value in confirmed if likeness[value] >= _SAME_ADDRESS]
+    return max(near, key=lambda value: (value.times, likeness[value]), default=None)
