@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import re
 import unicodedata
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 _LONGEST_NAME = 180
@@ -38,17 +38,12 @@ def clean_name(name: str) -> str:
     stem, dot, ending = last.rpartition(".")
     if len(last) > _LONGEST_NAME:
         last = f"{(stem or ending)[: _LONGEST_NAME - 12]}…{dot}{ending[:10]}" if dot else last[:_LONGEST_NAME]
-    return "/".join([*_near(folders), last])
-
-
-def _near(folders: Sequence[str]) -> list[str]:
-    """The folders next to the file: as many as fit."""
-    kept: list[str] = []
+    kept: list[str] = []  # the folders next to the file, as many as fit
     for folder in reversed(folders):
         if sum(map(len, kept)) + len(folder) > _LONGEST_FOLDERS:
             break
         kept.insert(0, folder)
-    return kept
+    return "/".join([*kept, last])
 
 
 _LITTER = re.compile(

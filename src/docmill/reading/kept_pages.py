@@ -70,23 +70,20 @@ class KeptPages:
             return
         pages = self._read.pop(group, [])
         if pages:
-            spent = self._choice.meter.usage
-            usage, self._usage_kept = _difference(spent, self._usage_kept), spent
+            before, spent = self._usage_kept, self._choice.meter.usage
+            self._usage_kept = spent
+            usage = Usage(
+                input_tokens=spent.input_tokens - before.input_tokens,
+                output_tokens=spent.output_tokens - before.output_tokens,
+                model=spent.model,
+                cost=spent.cost - before.cost,
+            )
             scans = [(one, found) for one in pages if (found := self._choice.scans.of(one)) is not None]
             await self._journal.put(group * PAGES_PER_ENTRY + 1, _packed(pages, scans, usage))
 
 
 def _group(number: int) -> int:
     return (number - 1) // PAGES_PER_ENTRY
-
-
-def _difference(now: Usage, before: Usage) -> Usage:
-    return Usage(
-        input_tokens=now.input_tokens - before.input_tokens,
-        output_tokens=now.output_tokens - before.output_tokens,
-        model=now.model,
-        cost=now.cost - before.cost,
-    )
 
 
 def _packed(pages: Sequence[Page], scans: Sequence[PageScan], usage: Usage) -> bytes:

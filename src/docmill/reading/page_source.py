@@ -15,7 +15,7 @@ from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
 from docmill.reading.ocr.detection import find_spots, letter_height
 from docmill.reading.ocr.line_geometry import turn_corners
-from docmill.reading.ocr.page import RecognisedLines, page_words
+from docmill.reading.ocr.page import page_words
 from docmill.workers.pool import Pool
 
 MARGIN = 0.01
@@ -101,21 +101,15 @@ def words_in(picture: Picture, region: Box, scale: float) -> Words:
     letter_px = letter_height(find_spots(whole))  # a line alone shows too few to tell
     engine = rapid_engine()
     recognised = engine.recognise(seen, letter_px=None if letter_px is None else letter_px * scale)
-    read = _lying(recognised, width_px=wide, height_px=high)
+    turn = recognised.turn or 0  # by which the engine had turned the picture: undone here
+    width_px, height_px = (high, wide) if turn % 180 else (wide, high)
+    corners = turn_corners(recognised.corners, -turn % 360, width_px=width_px, height_px=height_px)
+    read = replace(recognised, corners=corners, turn=None)
     words = page_words(read, width_px=wide, height_px=high)
     size = np.array([right - left, bottom - top] * 2, np.float32)
     corner = np.array([left, top] * 2, np.float32)
     boxes = (words.boxes * size + corner) / np.array([width, height] * 2, np.float32)
     return Words(words.texts, boxes.astype(np.float32), words.confidences, words.lines, words.blocks)
-
-
-def _lying(read: RecognisedLines, *, width_px: int, height_px: int) -> RecognisedLines:
-    """What an engine read in a picture it had turned, as it lies in the picture of that size."""
-    turn = read.turn or 0
-    if turn % 180:
-        width_px, height_px = height_px, width_px
-    corners = turn_corners(read.corners, -turn % 360, width_px=width_px, height_px=height_px)
-    return replace(read, corners=corners, turn=None)
 
 
 _DRAWN = ("image/", "application/pdf")

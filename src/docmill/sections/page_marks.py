@@ -160,9 +160,14 @@ def marks(page: Page) -> Marks:
     opening = "\n".join(text for text, top in lines if top < OPENING)
     head = "\n".join(text for text, top in lines if top < HEAD)
     paper = "\n".join(text for text, top in lines if top < LETTERHEAD)
-    numbers = _numbers(opening)
+    numbers: dict[str, str] = {}
+    for kind, pattern in _NUMBERED.items():
+        match = pattern.search(opening)
+        if match is not None:
+            numbers[kind] = letters_and_digits(match[1])
     issuers = _issuers(page.text)
     signs = bool(_TITLE.search(opening)), bool(_DATE.search(opening)), bool(numbers)
+    words = {word.casefold() for word in _WORD.findall(page.text) if word[0].isupper()}
     return Marks(
         page_mark([text for text, top in lines if top < HEAD or top > FOOT]),
         numbers,
@@ -179,14 +184,9 @@ def marks(page: Page) -> Marks:
             for sum_ in _MONEY.findall(text)
         ),
         bool(_identities(_IBAN.sub("", paper).split())) and not _MONEY.search(head),
-        _names(page.text),
+        frozenset(words) - _ON_MANY_PAGES,
         frozenset(_day(found[0]) for found in _DAY.finditer(page.text)),
     )
-
-
-def _names(text: str) -> frozenset[str]:
-    words = {word.casefold() for word in _WORD.findall(text) if word[0].isupper()}
-    return frozenset(words) - _ON_MANY_PAGES
 
 
 def _day(text: str) -> Day:
@@ -217,16 +217,6 @@ def _mark(found: re.Match[str]) -> PageMark | None:
     number = int(found[1])
     total = int(found[2]) if found[2] else None
     return PageMark(number, total) if 0 < number <= (total or number) else None
-
-
-def _numbers(text: str) -> dict[str, str]:
-    """The number of each kind of document that is said first."""
-    found: dict[str, str] = {}
-    for kind, pattern in _NUMBERED.items():
-        match = pattern.search(text)
-        if match is not None:
-            found[kind] = letters_and_digits(match[1])
-    return found
 
 
 def _identities(words: Sequence[str]) -> frozenset[str]:

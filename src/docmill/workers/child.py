@@ -38,19 +38,15 @@ def main() -> None:
     memory_bytes, folder, user = int(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
     sandbox.enter(memory_bytes, folder=folder, work=folder / "work", user=user)
     connection = socket.socket(fileno=os.dup(0))
-    _silence()
-    threading.Thread(target=_die_with_parent, args=(connection.fileno(), folder), daemon=True).start()
-    with connection, connection.makefile("rb") as requests, connection.makefile("wb") as replies:
-        serve(requests, replies)
-    _leave(folder, 0)
-
-
-def _silence() -> None:
-    """Standard input, output and error lead nowhere: native libraries write there as they please."""
+    # Standard input, output and error lead nowhere: native libraries write there as they please.
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(nowhere, descriptor)
     os.close(nowhere)
+    threading.Thread(target=_die_with_parent, args=(connection.fileno(), folder), daemon=True).start()
+    with connection, connection.makefile("rb") as requests, connection.makefile("wb") as replies:
+        serve(requests, replies)
+    _leave(folder, 0)
 
 
 def _die_with_parent(descriptor: int, folder: Path) -> None:

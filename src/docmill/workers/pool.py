@@ -277,12 +277,20 @@ def _launch(connection: socket.socket, memory_bytes: int) -> tuple[subprocess.Po
     -P: the current folder, which anyone may have written to, is no place to import from.
     """
     scratch = ScratchFolder()
+    # Our modules come from these folders; a script's own is none, which the child would be free to read.
+    files = [
+        getattr(module, "__file__", None) for name, module in list(sys.modules.items()) if name != "__main__"
+    ]
+    used: set[str] = set()
+    for file in filter(None, files):
+        containing = [path for path in sys.path if path and file.startswith(path + os.sep)]
+        used.update(sorted(containing, key=len)[-1:])
     environment = {
         "PATH": os.defpath,
         "LANG": "C.UTF-8",
         "HOME": str(scratch.work),
         "TMPDIR": str(scratch.work),
-        "PYTHONPATH": os.pathsep.join(_import_roots()),
+        "PYTHONPATH": os.pathsep.join([path for path in sys.path if path in used]),
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMP_NUM_THREADS": "1",
         "MALLOC_ARENA_MAX": "2",
@@ -300,15 +308,3 @@ def _launch(connection: socket.socket, memory_bytes: int) -> tuple[subprocess.Po
         scratch.remove()
         raise
     return process, scratch
-
-
-def _import_roots() -> list[str]:
-    """Where our modules come from: not the folder of a script, which the child would be free to read."""
-    files = [
-        getattr(module, "__file__", None) for name, module in list(sys.modules.items()) if name != "__main__"
-    ]
-    used: set[str] = set()
-    for file in filter(None, files):
-        containing = [path for path in sys.path if path and file.startswith(path + os.sep)]
-        used.update(sorted(containing, key=len)[-1:])
-    return [path for path in sys.path if path in used]

@@ -11,7 +11,7 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 from secrets import token_hex
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from docmill.errors import CorruptError
 from docmill.workers import sandbox
@@ -63,7 +63,13 @@ class ScratchFolder:
         What was lent before and is not asked for again is taken back. Raises CorruptError for a file that is
         not there: a child cannot tell that from one it may not read.
         """
-        files = {argument: _looked_at(argument) for argument in arguments if _is_lendable(argument)}
+        files = {
+            argument: _looked_at(argument)
+            for argument in arguments
+            if isinstance(argument, Path)
+            and argument.parts[1:2] not in _OF_THE_SYSTEM
+            and not argument.is_dir()
+        }
         wanted = {self._place(path, number): seen for number, (path, seen) in enumerate(files.items())}
         for place in [place for place, seen in self._lent.items() if wanted.get(place) != seen]:
             place.unlink(missing_ok=True)
@@ -136,10 +142,6 @@ def remove_abandoned() -> None:
             _remove(folder)
 
 
-def _is_lendable(argument: object) -> TypeGuard[Path]:
-    return isinstance(argument, Path) and argument.parts[1:2] not in _OF_THE_SYSTEM and not argument.is_dir()
-
-
 def _looked_at(path: Path) -> _Original:
     try:
         status = path.stat()
@@ -149,9 +151,24 @@ def _looked_at(path: Path) -> _Original:
 
 
 def empty(folder: Path) -> None:
-    """Remove all that is in a folder, whatever it is."""
+    """Remove all that is in a folder, whatever it is: somebody may have put it there to do harm.
+
+    By descriptors and without following links, however deep. Folders found in a folder are moved up first, so
+    that no path grows.
+    """
     with _opened(folder) as descriptor:
-        _empty(descriptor)
+        waiting = _without_files(descriptor)
+        while waiting:
+            name = waiting.pop()
+            with _opened(name, within=descriptor) as inner:
+                _open_up(inner)
+                for found in _without_files(inner):
+                    with _opened(found, within=inner) as moving:
+                        _open_up(moving)  # a folder that may not be written cannot be moved
+                    moved = token_hex(16)
+                    os.rename(found, moved, src_dir_fd=inner, dst_dir_fd=descriptor)
+                    waiting.append(moved)
+            os.rmdir(name, dir_fd=descriptor)
 
 
 def _remove(folder: Path) -> None:
@@ -180,25 +197,6 @@ def _known(folder: Path | str, within: int | None) -> Generator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _empty(folder: int) -> None:
-    """By descriptors and without following links, however deep: what lies there was put to harm.
-
-    Folders found in a folder are moved up first, so that no path grows.
-    """
-    waiting = _without_files(folder)
-    while waiting:
-        name = waiting.pop()
-        with _opened(name, within=folder) as inner:
-            _open_up(inner)
-            for found in _without_files(inner):
-                with _opened(found, within=inner) as moving:
-                    _open_up(moving)  # a folder that may not be written cannot be moved
-                moved = token_hex(16)
-                os.rename(found, moved, src_dir_fd=inner, dst_dir_fd=folder)
-                waiting.append(moved)
-        os.rmdir(name, dir_fd=folder)
 
 
 def _open_up(folder: int) -> None:

@@ -161,7 +161,8 @@ def refuse_calls(*, signals_are_bounded: bool) -> bool:
 
 def _program(machine: _Machine, only_signal_to: int | None) -> list[bytes]:
     def on(call: tuple[int, int], checks: list[bytes]) -> list[bytes]:
-        return _on(call[machine.column], checks)
+        block = [*checks, _instruction(_RETURN, _ALLOW)]
+        return [_instruction(_JUMP_EQUAL, call[machine.column], otherwise=len(block)), *block]
 
     program = [
         _load(_ARCHITECTURE),
@@ -203,12 +204,6 @@ def _if(test: int, value: int, outcome: int) -> list[bytes]:
 
 def _unless(test: int, value: int, outcome: int) -> list[bytes]:
     return [_instruction(test, value, then=1), _instruction(_RETURN, outcome)]
-
-
-def _on(number: int, checks: list[bytes]) -> list[bytes]:
-    """Only for one call: the checks, and it is allowed."""
-    block = [*checks, _instruction(_RETURN, _ALLOW)]
-    return [_instruction(_JUMP_EQUAL, number, otherwise=len(block)), *block]
 
 
 def _instruction(code: int, value: int, *, then: int = 0, otherwise: int = 0) -> bytes:

@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from docmill.errors import ValidationError
@@ -63,20 +62,14 @@ def picture(
     if media_type in CONTAINERS:
         _check_number(page_number, 0)
     if media_type == file_types.PDF:
-        return _pdf_page(path, page_number, fit, rotation, options)
+        with pdf_file.open_document(path, options.passwords) as document:
+            _check_number(page_number, len(document))
+            with pdf_file.open_page(document, page_number) as page:
+                if rotation is None:
+                    rotation = text_layer.read_layer(page, page_number).rotation
+                return pdf_file.render(page, fit, rotation=rotation)
     _check_number(page_number, image_file.count_frames(path, options))
     return image_file.load(path, page_number, fit, options, rotation=rotation)
-
-
-def _pdf_page(
-    path: Path, page_number: int, fit: tuple[int, int], rotation: int | None, options: ReadingOptions
-) -> Picture:
-    with pdf_file.open_document(path, options.passwords) as document:
-        _check_number(page_number, len(document))
-        with pdf_file.open_page(document, page_number) as page:
-            if rotation is None:
-                rotation = text_layer.read_layer(page, page_number).rotation
-            return pdf_file.render(page, fit, rotation=rotation)
 
 
 def _typeset_page(
@@ -123,10 +116,6 @@ class LocalClipper:
 def draw_clip(path: Path, page_number: int, box: Box, options: ReadingOptions) -> bytes:
     """See `LocalClipper.clip`; this is what the child does."""
     page = picture(path, page_number, (PAGE_PX, MAX_HEIGHT_PX), None, options)
-    return image_file.webp(page._replace(pixels=_cut(page, box)))
-
-
-def _cut(page: image_file.Picture, box: Box) -> NDArray[np.uint8]:
     x0, x1 = round(box.x0 * page.width_px), round(box.x1 * page.width_px)
     y0, y1 = round(box.y0 * page.height_px), round(box.y1 * page.height_px)
     around = (
@@ -139,4 +128,4 @@ def _cut(page: image_file.Picture, box: Box) -> NDArray[np.uint8]:
     left, top = around[:2]
     frame = (x0 - left - _EDGE_PX, y0 - top - _EDGE_PX, x1 - left + _EDGE_PX, y1 - top + _EDGE_PX)
     ImageDraw.Draw(image).rectangle(frame, outline=_COLOUR, width=2)
-    return np.asarray(image)
+    return image_file.webp(page._replace(pixels=np.asarray(image)))

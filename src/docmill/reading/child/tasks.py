@@ -78,31 +78,27 @@ def open_original(path: Path, options: ReadingOptions) -> OpenedFile:
     as far as that can be told.
     """
     try:
-        return _opened(path, options)
+        with passwords.opened(path, options.passwords) as readable:
+            media_type = file_types.media_type(readable)
+        if media_type in TEXT_READERS or media_type in CONTAINERS:
+            return OpenedFile(
+                media_type, 0, [], attachments.in_file(path) if media_type == attachments.XML else ()
+            )
+        if media_type != file_types.PDF:
+            count = _frames(path, media_type, options)
+            _check_pages(count, options)
+            return OpenedFile(media_type, count, [None] * count)
+        with pdf_file.open_document(path, options.passwords) as document:
+            count = len(document)  # at least 1: PDFium refuses a file without pages
+            _check_pages(count, options)
+            last = min(count, options.pages_per_task)
+            pages = _without_spoilt(path, [_text_page(document, n) for n in range(1, last + 1)], options)
+            return OpenedFile(media_type, count, pages, attachments.in_pdf(document, path, options.passwords))
     except DocumentError as error:
         if error.media_type is None:
             with suppress(DocumentError):
                 error.media_type = file_types.kind(path).media_type
         raise
-
-
-def _opened(path: Path, options: ReadingOptions) -> OpenedFile:
-    with passwords.opened(path, options.passwords) as readable:
-        media_type = file_types.media_type(readable)
-    if media_type in TEXT_READERS or media_type in CONTAINERS:
-        return OpenedFile(
-            media_type, 0, [], attachments.in_file(path) if media_type == attachments.XML else ()
-        )
-    if media_type != file_types.PDF:
-        count = _frames(path, media_type, options)
-        _check_pages(count, options)
-        return OpenedFile(media_type, count, [None] * count)
-    with pdf_file.open_document(path, options.passwords) as document:
-        count = len(document)  # at least 1: PDFium refuses a file without pages
-        _check_pages(count, options)
-        last = min(count, options.pages_per_task)
-        pages = _without_spoilt(path, [_text_page(document, n) for n in range(1, last + 1)], options)
-        return OpenedFile(media_type, count, pages, attachments.in_pdf(document, path, options.passwords))
 
 
 def _frames(path: Path, media_type: str, options: ReadingOptions) -> int:

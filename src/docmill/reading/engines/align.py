@@ -68,7 +68,14 @@ def align_lines(lines: Sequence[str], page: Page, engine: str) -> Page:
         words = lines[match.line][match.start : match.stop].split()
         texts += words
         rows += _placed(words, piece, page.words)
-    words = _words(texts, rows, page.words)
+    owners = np.array([row.owner for row in rows], np.intp)
+    words = Words(
+        texts=texts,
+        boxes=np.array([row.box for row in rows], np.float32).reshape(-1, 4),
+        confidences=np.array([row.confidence for row in rows], np.float32),
+        lines=page.words.lines[owners],
+        blocks=page.words.blocks[owners],
+    )
     said = sum(len("".join(line.split())) for line in lines)
     kept = sum(len("".join(lines[match.line][match.start : match.stop].split())) for match in found if match)
     share = kept / said if said else 0.0
@@ -183,15 +190,3 @@ def _agreement(one: str, other: str) -> float:
 
 def _sure(words: Words, word: int) -> float:
     return float(words.confidences[word])
-
-
-def _words(texts: list[str], rows: Sequence[_Row], words: Words) -> Words:
-    """Words in the order of the page's own, in its lines and blocks."""
-    owners = np.array([row.owner for row in rows], np.intp)
-    return Words(
-        texts=texts,
-        boxes=np.array([row.box for row in rows], np.float32).reshape(-1, 4),
-        confidences=np.array([row.confidence for row in rows], np.float32),
-        lines=words.lines[owners],
-        blocks=words.blocks[owners],
-    )

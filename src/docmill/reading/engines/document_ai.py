@@ -54,7 +54,13 @@ def parse_answer(document: Message, drawn: PageImage) -> RecognisedLines:
     scores: list[float] = []
     glued = False
     for token in page.tokens:
-        text = _text(document.text, token.layout.text_anchor.text_segments)
+        spans = [
+            (int(segment.start_index), int(segment.end_index))
+            for segment in token.layout.text_anchor.text_segments
+        ]
+        if any(not 0 <= start <= end <= len(document.text) for start, end in spans):
+            raise BadModelOutputError("Document AI answered with words outside its text")
+        text = "".join(document.text[start:end] for start, end in spans)
         places = _places(token.layout.bounding_poly, page.dimension)
         if glued and text.strip():
             texts[-1] += text.strip()
@@ -72,14 +78,6 @@ def parse_answer(document: Message, drawn: PageImage) -> RecognisedLines:
     return RecognisedLines(
         texts, found.astype(np.float32), np.clip(np.array(scores, np.float32), 0, 1, dtype=np.float32)
     )
-
-
-def _text(whole: str, segments: Sequence[Message]) -> str:
-    """What a token is of the whole text."""
-    spans = [(int(segment.start_index), int(segment.end_index)) for segment in segments]
-    if any(not 0 <= start <= end <= len(whole) for start, end in spans):
-        raise BadModelOutputError("Document AI answered with words outside its text")
-    return "".join(whole[start:end] for start, end in spans)
 
 
 def _places(polygon: Message, dimension: Message) -> list[tuple[float, float]]:
@@ -211,7 +209,9 @@ class DocumentAiEngine:
         with translate_errors(self._processor):
             client = await self._opened()
             answer = await client.process_document(request, retry=None, timeout=self._limit_s)
-        return await asyncio.to_thread(parse_answer, _plain(answer), drawn)
+        # Without Google's wrapping, which makes every look into the answer slow.
+        plain = _types.ProcessResponse.pb(answer).document
+        return await asyncio.to_thread(parse_answer, plain, drawn)
 
     async def close(self) -> None:
         """Hang up."""
@@ -247,11 +247,6 @@ class DocumentAiEngine:
             Request()
         )  # later, in the middle of a call, a refusal would look like a lost connection
         return found
-
-
-def _plain(answer: Any) -> Any:  # noqa: ANN401 - as above
-    """The document of an answer without Google's wrapping, which makes every look into it slow."""
-    return _types.ProcessResponse.pb(answer).document
 
 
 def _from_file(path: Path) -> Credentials:

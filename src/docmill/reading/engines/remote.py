@@ -208,7 +208,9 @@ class RemoteReader:
             recognised = await self._asked(drawn)
         drawn = drawn._replace(jpeg=b"")
         page = await caller.in_child(page_from_answer, recognised, drawn, request.number, self.name)
-        if caller.reads_well(page) or _is_silent(recognised):
+        # Without any confidence nothing tells which of two readings is the better.
+        is_silent = bool(recognised.texts) and not recognised.scores.any()
+        if caller.reads_well(page) or is_silent:
             return page
         return await caller.better(page, self._again(request, drawn), request)
 
@@ -224,11 +226,6 @@ class RemoteReader:
         return await caller.in_child(
             page_from_preprocessed, recognised, improved, drawn, request.number, self.name
         )
-
-
-def _is_silent(recognised: RecognisedLines) -> bool:
-    """Whether words came without any confidence: then nothing tells which of two readings is the better."""
-    return bool(recognised.texts) and not recognised.scores.any()
 
 
 class TranscribingReader:

@@ -285,7 +285,15 @@ def _holding_kind(path: Path, head: bytes) -> Kind | None:
     if head.startswith(ZIP_START):
         return _zip_kind(path, head)
     if head.startswith(OLE_START):
-        return _ole_kind(path)
+        try:
+            with path.open("rb") as file, olefile.OleFileIO(file) as compound:  # pyright: ignore[reportUnknownVariableType] - untyped
+                entries: list[list[str]] = compound.listdir(storages=True)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
+        except (OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError):
+            return OLE
+        names = {entry[0] for entry in entries if len(entry) == 1}  # a document may hold others inside
+        if "EncryptedPackage" in names:
+            raise EncryptedError(LOCKED)
+        return next((found for name, found in OLE_KINDS if name in names), OLE)
     return TNEF if head.startswith(TNEF_START) else None
 
 
@@ -301,19 +309,6 @@ def _brands(head: bytes) -> list[bytes]:
     """The brands that an ISO media file says it conforms to (ISO/IEC 14496-12, 4.3)."""
     size = min(int.from_bytes(head[:4]), len(head))
     return [head[8:12], *(head[at : at + 4] for at in range(16, size - 3, 4))]
-
-
-def _ole_kind(path: Path) -> Kind:
-    """Only the streams at the top count: a document may hold others inside."""
-    try:
-        with path.open("rb") as file, olefile.OleFileIO(file) as compound:  # pyright: ignore[reportUnknownVariableType] - untyped
-            entries: list[list[str]] = compound.listdir(storages=True)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
-    except (OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError):
-        return OLE
-    names = {entry[0] for entry in entries if len(entry) == 1}
-    if "EncryptedPackage" in names:
-        raise EncryptedError(LOCKED)
-    return next((found for name, found in OLE_KINDS if name in names), OLE)
 
 
 def _zip_kind(path: Path, head: bytes) -> Kind:
@@ -338,17 +333,14 @@ def _members(path: Path, head: bytes) -> tuple[Sequence[str], str]:
             with archive.open("mimetype") as member:
                 return names, member.read(100).decode("ascii", "replace")
     except ZIP_FAULTS:
-        return _names_in_head(head), ""
-
-
-def _names_in_head(head: bytes) -> list[str]:
-    """The names of the first members, for an archive whose end is missing."""
-    starts = [match.start() for match in re.finditer(ZIP_START, head)]
-    sizes = [int.from_bytes(head[at + 26 : at + 28], "little") for at in starts]
-    return [
-        head[at + 30 : at + 30 + size].decode("ascii", "replace")
-        for at, size in zip(starts, sizes, strict=True)
-    ]
+        # The end is missing: the names of the first members stand before their contents.
+        starts = [match.start() for match in re.finditer(ZIP_START, head)]
+        sizes = [int.from_bytes(head[at + 26 : at + 28], "little") for at in starts]
+        names = [
+            head[at + 30 : at + 30 + size].decode("ascii", "replace")
+            for at, size in zip(starts, sizes, strict=True)
+        ]
+        return names, ""
 
 
 def _text_kind(head: bytes) -> Kind:

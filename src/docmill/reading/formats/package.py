@@ -83,7 +83,10 @@ class Package:
                 parser.feed(chunk)
                 for _, element in parser.read_events():
                     yield element
-                    _forget(element)
+                    element.clear()  # and its brothers before it, so that no document is held whole
+                    parent = element.getparent()
+                    while parent is not None and element.getprevious() is not None:
+                        del parent[0]
             parser.close()
         except (etree.XMLSyntaxError, ValueError) as error:
             raise CorruptError("the file is damaged: a part of it is no XML; save it again") from error
@@ -140,14 +143,6 @@ def parsed(data: bytes) -> Element:
         return etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise CorruptError("the file is damaged: a part of it is no XML; save it again") from error
-
-
-def _forget(element: Element) -> None:
-    """Free an element and what came before it."""
-    element.clear()
-    parent = element.getparent()
-    while parent is not None and element.getprevious() is not None:
-        del parent[0]
 
 
 def local(element: Element) -> str:

@@ -25,17 +25,18 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
         main = package.main_part("ppt/presentation.xml")
         relations = package.relations(main)
         entries = children(package.xml(main), "sldIdLst")
-        names = [relations.get(_relation(entry), ("", ""))[1] for entry in entries]
+        names = [
+            relations.get(
+                next((str(text) for key, text in entry.attrib.items() if str(key).endswith("}id")), ""),
+                ("", ""),
+            )[1]
+            for entry in entries
+        ]
         found: list[Block] = []
         album = Album()
         for number, name in enumerate(names, 1):
             found += [*_slide(package, name, number, album), PageBreak()]
         return found
-
-
-def _relation(entry: Element) -> str:
-    """The relation's id, which shares its local name with the slide's own number."""
-    return next((str(text) for key, text in entry.attrib.items() if str(key).endswith("}id")), "")
 
 
 def _slide(package: Package, name: str, number: int, album: Album) -> list[Block]:
@@ -99,7 +100,14 @@ def _shapes(elements: list[Element]) -> Iterator[Block]:
         if name == "sp" and _placeholder(element) not in TITLES | SILENT:
             yield from _text(element)
         elif name == "graphicFrame":
-            yield from _tables(element)
+            for found in element.iter():
+                if local(found) == "tbl":
+                    rows = [
+                        [_cell(cell) for cell in row if _is_cell(cell)] for row in found if local(row) == "tr"
+                    ]
+                    properties = child(found, "tblPr")
+                    has_head = properties is not None and attribute(properties, "firstRow") in ("1", "true")
+                    yield from table(rows, int(has_head))
         elif name in ("grpSp", "AlternateContent", "Choice"):
             yield from _shapes(list(element))
 
@@ -141,15 +149,6 @@ def _runs(element: Element) -> Iterator[str]:
             yield MARKS[name]
         elif name not in ("pPr", "rPr", "endParaRPr", "Fallback"):
             yield from _runs(found)
-
-
-def _tables(frame: Element) -> Iterator[Block]:
-    for found in frame.iter():
-        if local(found) == "tbl":
-            rows = [[_cell(cell) for cell in row if _is_cell(cell)] for row in found if local(row) == "tr"]
-            properties = child(found, "tblPr")
-            has_head = properties is not None and attribute(properties, "firstRow") in ("1", "true")
-            yield from table(rows, int(has_head))
 
 
 def _is_cell(cell: Element) -> bool:

@@ -61,7 +61,16 @@ def _looks(package: Package, workbook: Element, relations: Mapping[str, tuple[st
     styles = package.optional(parts["styles"]) if "styles" in parts else None
     properties = child(workbook, "workbookPr")
     base = attribute(properties, "date1904") if properties is not None else None
-    return _Looks(strings, _formats(styles), base in ("1", "true"))
+    own = {
+        attribute(found, "numFmtId"): attribute(found, "formatCode") or GENERAL
+        for found in children(styles, "numFmts")
+    }
+    numbers = [attribute(found, "numFmtId") or "0" for found in children(styles, "cellXfs")]
+    formats = [
+        own.get(number) or BUILT_IN.get(int(number) if number.isdecimal() else 0, GENERAL)
+        for number in numbers
+    ]
+    return _Looks(strings, formats, base in ("1", "true"))
 
 
 def _string(element: Element) -> str:
@@ -69,19 +78,6 @@ def _string(element: Element) -> str:
     if local(element) == "t":
         return element.text or ""
     return "".join(_string(found) for found in element if local(found) not in ("rPh", "phoneticPr"))
-
-
-def _formats(styles: Element | None) -> list[str]:
-    """The number format of each cell style."""
-    own = {
-        attribute(found, "numFmtId"): attribute(found, "formatCode") or GENERAL
-        for found in children(styles, "numFmts")
-    }
-    numbers = [attribute(found, "numFmtId") or "0" for found in children(styles, "cellXfs")]
-    return [
-        own.get(number) or BUILT_IN.get(int(number) if number.isdecimal() else 0, GENERAL)
-        for number in numbers
-    ]
 
 
 def _sheet(package: Package, part: str, name: str, looks: _Looks, budget: Budget) -> Sheet:

@@ -116,7 +116,10 @@ def _loaded(
         orientation = _orientation(image, head)
         meant = TURNS.get(orientation, 0)
         turn = meant if rotation is None else rotation
-        width_pt, height_pt = _size_pt(image)
+        dpi = float(image.info.get("dpi", (0.0, 0.0))[0])
+        low, high = PLAUSIBLE_DPI
+        scale = 72 / dpi if low <= dpi <= high else LONG_SIDE_PT / max(image.size)
+        width_pt, height_pt = image.width * scale, image.height * scale
         image.draft("RGB", (max(fit), max(fit)))  # a JPEG is decoded no larger than needed
         _decode(image)
         upright = _plain(image)
@@ -214,13 +217,6 @@ def _plain(image: Image.Image) -> Image.Image:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
     return image.convert("RGB")
-
-
-def _size_pt(image: Image.Image) -> tuple[float, float]:
-    dpi = float(image.info.get("dpi", (0.0, 0.0))[0])
-    low, high = PLAUSIBLE_DPI
-    scale = 72 / dpi if low <= dpi <= high else LONG_SIDE_PT / max(image.size)
-    return image.width * scale, image.height * scale
 
 
 SCALES = (1.0, 0.7)

@@ -58,7 +58,10 @@ def preprocess_picture(pixels: NDArray[np.uint8]) -> PreprocessedPicture:
     size = (grey.shape[1], grey.shape[0])
     paper = paper_corners(grey)
     if paper is not None:
-        step, size = _unwarping(paper)
+        sides = np.linalg.norm(paper - np.roll(paper, -1, axis=0), axis=1)
+        width, height = int(max(sides[0], sides[2])), int(max(sides[1], sides[3]))
+        flat = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
+        step, size = np.asarray(cv2.getPerspectiveTransform(paper, flat), np.float64), (width, height)
         forward = step @ forward
     angle = skew(_warped(grey, forward, size))
     if abs(angle) >= LEAST_SKEW:
@@ -111,13 +114,6 @@ def _edge_contrast(small: NDArray[np.uint8], sheet: NDArray[np.int32]) -> float:
     return float(np.median(small[rim > 0]) - np.median(small[around > 0])) if around.any() else 0.0
 
 
-def _unwarping(paper: NDArray[np.float32]) -> tuple[NDArray[np.float64], tuple[int, int]]:
-    sides = np.linalg.norm(paper - np.roll(paper, -1, axis=0), axis=1)
-    width, height = int(max(sides[0], sides[2])), int(max(sides[1], sides[3]))
-    flat = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
-    return np.asarray(cv2.getPerspectiveTransform(paper, flat), np.float64), (width, height)
-
-
 def skew(grey: NDArray[np.uint8]) -> float:
     """Degrees clockwise by which lines of text fall: turned back by that, they are told apart best."""
     scale = min(1.0, THUMBNAIL / max(grey.shape))
@@ -146,32 +142,24 @@ def _rotation(angle: float, size: tuple[int, int]) -> tuple[NDArray[np.float64],
 
 def _cleaned(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Without noise, shadows and blur, print black on white."""
-    noise = _noise(grey)
+    # The noise's standard deviation (Immerkær 1996); by the median, not the mean, for print is no noise.
+    mask = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)
+    noise = float(np.median(np.abs(cv2.filter2D(grey, cv2.CV_32F, mask)))) / (6 * 0.6745)
     if noise >= NOISY:
         grey = np.asarray(
             cv2.fastNlMeansDenoising(grey, None, h=1.2 * noise, templateWindowSize=5, searchWindowSize=13),
             np.uint8,
         )
-    even = _stretched(_without_shadows(grey))
-    if noise < NOISY and cv2.Laplacian(even, cv2.CV_64F).var() < BLURRED:
-        soft = cv2.GaussianBlur(even, (0, 0), 2)
-        even = np.asarray(cv2.addWeighted(even, 2.5, soft, -1.5, 0), np.uint8)
-    return even
-
-
-def _noise(grey: NDArray[np.uint8]) -> float:
-    """The noise's standard deviation (Immerkær 1996); by the median, not the mean, for print is no noise."""
-    mask = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)
-    return float(np.median(np.abs(cv2.filter2D(grey, cv2.CV_32F, mask)))) / (6 * 0.6745)
-
-
-def _without_shadows(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The picture divided by the brightness of its paper."""
+    # Shadows go when the picture is divided by the brightness of its paper.
     scale = min(1.0, THUMBNAIL / max(grey.shape))
     small = cv2.resize(grey, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
     paper = cv2.medianBlur(cv2.dilate(small, np.ones((7, 7), np.uint8)), BACKGROUND)
     paper = cv2.resize(paper, (grey.shape[1], grey.shape[0]), interpolation=cv2.INTER_LINEAR)
-    return np.asarray(cv2.divide(grey, np.maximum(paper, 1), scale=255), np.uint8)
+    even = _stretched(np.asarray(cv2.divide(grey, np.maximum(paper, 1), scale=255), np.uint8))
+    if noise < NOISY and cv2.Laplacian(even, cv2.CV_64F).var() < BLURRED:
+        soft = cv2.GaussianBlur(even, (0, 0), 2)
+        even = np.asarray(cv2.addWeighted(even, 2.5, soft, -1.5, 0), np.uint8)
+    return even
 
 
 def _stretched(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:

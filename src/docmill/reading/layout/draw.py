@@ -93,7 +93,10 @@ def _font(size_px: int, text: str) -> ImageFont.FreeTypeFont:
     faces = _faces(size_px)
     if text.isascii():
         return faces[0]
-    return next((face for index, face in enumerate(faces) if _has_all(index, text)), faces[0])
+    return next(
+        (face for index, face in enumerate(faces) if all(_has(index, character) for character in set(text))),
+        faces[0],
+    )
 
 
 @cache
@@ -107,10 +110,6 @@ def _installed(name: str, size_px: int) -> ImageFont.FreeTypeFont | None:
         return ImageFont.truetype(name, size_px)
     except OSError:
         return None
-
-
-def _has_all(index: int, text: str) -> bool:
-    return all(_has(index, character) for character in set(text))
 
 
 @cache

@@ -163,7 +163,10 @@ class _Region:
             found.add((first, stop))
             if len(found) > MOST_RIVERS:
                 return
-            river = _widened(taken, first, stop, int(columns[index]))
+            # The bins around the column that are white through the same rows.
+            blocked = np.flatnonzero(taken[first:stop].any(axis=0))
+            at = int(np.searchsorted(blocked, int(columns[index])))
+            river = int(blocked[at - 1]) + 1, int(blocked[at])
             if (river[1] - river[0]) * step < NARROWEST * self._height:
                 continue
             yield self._trimmed(
@@ -303,13 +306,6 @@ def _beside(taken: NDArray[np.bool_], starts: Indices, stops: Indices, columns: 
     return np.minimum(
         left[stops, columns] - left[starts, columns], right[stops, columns] - right[starts, columns]
     ).astype(np.intp)
-
-
-def _widened(taken: NDArray[np.bool_], first: int, stop: int, column: int) -> tuple[int, int]:
-    """The bins around `column` that are white through the same rows."""
-    blocked = np.flatnonzero(taken[first:stop].any(axis=0))
-    at = int(np.searchsorted(blocked, column))
-    return int(blocked[at - 1]) + 1, int(blocked[at])
 
 
 SAME_ROW = 0.5

@@ -158,14 +158,16 @@ def add_tables(page: Page, rulings: Callable[[], tuple[RulingLines, RulingLines]
     if sum(line.is_core for line in lines) < LEAST_ROWS:
         return page
     drawn = ruled_tables.find_ruled_tables(page.words, *rulings(), size) if rulings else []
-    kept = [line for line in lines if not any(_within(line, table, page.height_pt) for table in drawn)]
+    kept = [
+        line
+        for line in lines
+        if not any(
+            table.box.y0 * page.height_pt < (line.top + line.bottom) / 2 < table.box.y1 * page.height_pt
+            for table in drawn
+        )
+    ]
     found = sorted([*drawn, *_unruled(page.words, kept)], key=lambda table: table.box.y0)
     return replace(page, tables=tuple(found)) if found else page
-
-
-def _within(line: _Line, table: Table, height: float) -> bool:
-    """Whether a line stands at the height of a table."""
-    return table.box.y0 * height < (line.top + line.bottom) / 2 < table.box.y1 * height
 
 
 def _unruled(words: Words, lines: Sequence[_Line]) -> Iterator[Table]:
@@ -236,7 +238,15 @@ def _table(words: Words, lines: Sequence[_Line], columns: _Columns, text_height:
     """The lines as a table, if they are one."""
     if not _has_cells(lines, columns):
         return None
-    numeric = _numeric_columns(lines, columns)
+    # Columns of numbers, by their cells but for the heading.
+    counts, numbers = [0] * len(columns), [0] * len(columns)
+    for index, line in enumerate(lines):
+        if line.is_core and not (index == 0 and line.is_heading):
+            for piece in line.pieces:
+                for hit in columns.hits(piece):
+                    counts[hit] += 1
+                    numbers[hit] += piece.numeric
+    numeric = {index for index, count in enumerate(counts) if count and numbers[index] >= NUMERIC * count}
     if not numeric or not (lines[0].is_heading or _has_amounts(lines, columns, numeric)):
         return None
     rows = _rows(lines, columns, numeric, text_height)
@@ -245,18 +255,6 @@ def _table(words: Words, lines: Sequence[_Line], columns: _Columns, text_height:
     boxes: list[list[float]] = words.boxes.tolist()
     cells = [cell for number, row in enumerate(rows) for cell in _cells(boxes, row, number, columns)]
     return Table(_around([cell.box for cell in cells]), len(rows), len(columns), tuple(cells))
-
-
-def _numeric_columns(lines: Sequence[_Line], columns: _Columns) -> set[int]:
-    """The columns whose cells, but for the heading, are numbers."""
-    counts, numbers = [0] * len(columns), [0] * len(columns)
-    for index, line in enumerate(lines):
-        if line.is_core and not (index == 0 and line.is_heading):
-            for piece in line.pieces:
-                for hit in columns.hits(piece):
-                    counts[hit] += 1
-                    numbers[hit] += piece.numeric
-    return {index for index, count in enumerate(counts) if count and numbers[index] >= NUMERIC * count}
 
 
 def _has_cells(lines: Sequence[_Line], columns: _Columns) -> bool:

@@ -173,7 +173,12 @@ def _set(typesetter: Typesetter, block: Block, widths: Widths | None) -> None:
             typesetter, block.text, scale=HEADING_SCALES[min(max(block.level, 1), len(HEADING_SCALES)) - 1]
         )
     elif isinstance(block, Grid) and widths is not None:
-        _set_grid(typesetter, block, widths)
+        natural, least = widths
+        for first, last in _bands(_wishes(natural, least), typesetter.columns):
+            available = typesetter.columns - COLUMN_GAP * (last - first - 1)
+            fitted = fit_columns(natural[first:last], least[first:last], available)
+            _set_band(typesetter, block, first, fitted)
+            typesetter.gap()
     elif isinstance(block, Missing):
         typesetter.lack(block.problem)
     elif isinstance(block, Figure):
@@ -227,16 +232,6 @@ def _extent(text: str) -> tuple[int, int]:
     word = max(map(text_width, text.split()), default=1)
     columns = max((text_width(found) for found in lines if TABLE_INSIDE in found.strip()), default=0)
     return line, max(min(word, LONGEST_WORD), min(columns, PORTRAIT))
-
-
-def _set_grid(typesetter: Typesetter, grid: Grid, widths: Widths) -> None:
-    """The table; one that is too wide for any sheet in several parts, one below the other."""
-    natural, least = widths
-    for first, last in _bands(_wishes(natural, least), typesetter.columns):
-        available = typesetter.columns - COLUMN_GAP * (last - first - 1)
-        fitted = fit_columns(natural[first:last], least[first:last], available)
-        _set_band(typesetter, grid, first, fitted)
-        typesetter.gap()
 
 
 def _bands(wishes: Sequence[int], columns: int) -> Iterator[tuple[int, int]]:
@@ -311,17 +306,13 @@ def _plain_lines(blocks: Iterable[Block]) -> Iterator[str]:
         if isinstance(block, Heading | Paragraph):
             yield block.text
         elif isinstance(block, Grid):
-            yield from _grid_lines(block)
-
-
-def _grid_lines(grid: Grid) -> Iterator[str]:
-    widths, _ = _column_widths(grid)
-    for row in grid.rows:
-        lines = [text.splitlines() for text in row]
-        for at in range(max(map(len, lines), default=0)):
-            line = ""
-            for column, text in enumerate(lines):
-                start = sum(widths[:column]) + COLUMN_GAP * column
-                if at < len(text):
-                    line += " " * max(COLUMN_GAP * bool(line), start - text_width(line)) + text[at]
-            yield line
+            widths, _ = _column_widths(block)
+            for row in block.rows:
+                lines = [text.splitlines() for text in row]
+                for at in range(max(map(len, lines), default=0)):
+                    line = ""
+                    for column, text in enumerate(lines):
+                        start = sum(widths[:column]) + COLUMN_GAP * column
+                        if at < len(text):
+                            line += " " * max(COLUMN_GAP * bool(line), start - text_width(line)) + text[at]
+                    yield line

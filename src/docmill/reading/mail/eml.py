@@ -121,7 +121,7 @@ class _Collecting:
         if depth > DEEPEST:
             raise RecursionError
         kind = part.get_content_type()
-        children = _children(part)
+        children = cast("list[_Part]", part.get_payload()) if part.is_multipart() else []
         if kind.startswith("message/") and children:
             self._add_message(part, kind, children)
         elif children:
@@ -205,7 +205,19 @@ class _Collecting:
         else:
             text = encodings.decode(content, charset)
             if _parameter(part, "format") == "flowed":
-                text = _unfolded(text, deletes_space=_parameter(part, "delsp") == "yes")
+                deletes_space = _parameter(part, "delsp") == "yes"
+                lines: list[str] = []
+                goes_on = False
+                for line in text.replace("\r\n", "\n").split("\n"):
+                    quoted = line.startswith(">")
+                    if goes_on and not quoted and line != "-- ":
+                        lines[-1] += line.removeprefix(" ")
+                    else:
+                        lines.append(line.removeprefix(" "))
+                    goes_on = line.endswith(" ") and not quoted and line != "-- "
+                    if goes_on and deletes_space:
+                        lines[-1] = lines[-1][:-1]
+                text = "\n".join(lines)
             self.writings.append(Writing(text))
 
     def _add_tnef(self, part: _Part) -> None:
@@ -228,25 +240,21 @@ class _Collecting:
         self.enclosed.append(Member(name, "attachment", partial(_bytes, part)))
 
 
-def _children(part: _Part) -> list[_Part]:
-    return cast("list[_Part]", part.get_payload()) if part.is_multipart() else []
-
-
 def _one_of(forms: list[list[Writing]]) -> list[Writing]:
     """One text that was sent in several forms, each of which may be in pieces with files between them."""
     paged = next((form for form in forms if any(piece.page is not None for piece in form)), list[Writing]())
     if len(paged) > 1 and any(piece.blocks() for piece in paged):
         return paged
     page = paged[0] if len(paged) == 1 else Writing()
-    said = (_said(form) for form in forms if all(piece.page is None for piece in form))
+    said = (
+        "\n".join(piece.plain for piece in form if piece.plain is not None)
+        for form in forms
+        if all(piece.page is None for piece in form)
+    )
     plain = next(filter(None, said), page.plain)
     rich = next((piece.rich for form in forms for piece in form if piece.rich is not None), None)
     one = Writing(plain, page.page, rich, page.charset, page.pictures)
     return [] if one == Writing() else [one]
-
-
-def _said(pieces: list[Writing]) -> str:
-    return "\n".join(piece.plain for piece in pieces if piece.plain is not None)
 
 
 def _parameter(part: _Part, name: str) -> str | None:
@@ -268,19 +276,3 @@ def _flattened(message: _Part) -> bytes:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptError("this mail within the mail is damaged; have it sent again by itself") from error
     return target.getvalue()
-
-
-def _unfolded(text: str, *, deletes_space: bool) -> str:
-    """Paragraphs as they were before they were cut into lines (RFC 3676)."""
-    lines: list[str] = []
-    goes_on = False
-    for line in text.replace("\r\n", "\n").split("\n"):
-        quoted = line.startswith(">")
-        if goes_on and not quoted and line != "-- ":
-            lines[-1] += line.removeprefix(" ")
-        else:
-            lines.append(line.removeprefix(" "))
-        goes_on = line.endswith(" ") and not quoted and line != "-- "
-        if goes_on and deletes_space:
-            lines[-1] = lines[-1][:-1]
-    return "\n".join(lines)

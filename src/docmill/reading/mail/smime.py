@@ -20,22 +20,18 @@ class _Value(NamedTuple):
 def content(data: bytes) -> bytes | None:
     """What was signed; None if nothing is wrapped, or nothing that can be seen. Raises CorruptError."""
     try:
-        return _content(memoryview(data))
+        (message,) = _values(memoryview(data))
+        kind, *rest = _values(message.content)
+        if bytes(kind.content) != _SIGNED_DATA or not rest:
+            return None
+        (signed,) = _values(rest[0].content)
+        wrapped = next((value for value in _values(signed.content) if value.tag == _SEQUENCE), None)
+        if wrapped is None:
+            return None
+        _, *octets = _values(wrapped.content)
+        return b"".join(piece for value in octets for piece in _pieces(value.content)) or None
     except (IndexError, ValueError) as error:
         raise CorruptError("the signed mail is damaged; have it sent again") from error
-
-
-def _content(data: memoryview) -> bytes | None:
-    (message,) = _values(data)
-    kind, *rest = _values(message.content)
-    if bytes(kind.content) != _SIGNED_DATA or not rest:
-        return None
-    (signed,) = _values(rest[0].content)
-    wrapped = next((value for value in _values(signed.content) if value.tag == _SEQUENCE), None)
-    if wrapped is None:
-        return None
-    _, *octets = _values(wrapped.content)
-    return b"".join(piece for value in octets for piece in _pieces(value.content)) or None
 
 
 def _pieces(data: memoryview, depth: int = 0) -> Iterator[memoryview]:

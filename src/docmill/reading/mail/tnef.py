@@ -48,20 +48,16 @@ def enclosed(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
 def letter(data: bytes, depth: int = 0) -> Letter:
     """What it wraps, as a mail. Raises CorruptError."""
     try:
-        return _letter(data, depth)
+        if int.from_bytes(data[:4], "little") != _SIGNATURE or depth > _DEEPEST:
+            raise CorruptError(_DAMAGED)
+        gathered = _Gathered()
+        for number, content in _attributes(data):
+            gathered.add(number, content)
+        held = [_held(file, depth) for file in gathered.files]
+        head = gathered.head
+        return Letter(mapi.fields(head), [mapi.writing(head)], [one for one in held if one is not None])
     except (struct.error, IndexError, ValueError) as error:
         raise CorruptError(_DAMAGED) from error
-
-
-def _letter(data: bytes, depth: int) -> Letter:
-    if int.from_bytes(data[:4], "little") != _SIGNATURE or depth > _DEEPEST:
-        raise CorruptError(_DAMAGED)
-    gathered = _Gathered()
-    for number, content in _attributes(data):
-        gathered.add(number, content)
-    held = [_held(file, depth) for file in gathered.files]
-    head = gathered.head
-    return Letter(mapi.fields(head), [mapi.writing(head)], [one for one in held if one is not None])
 
 
 @dataclass

@@ -100,7 +100,7 @@ def decode(steps: RecogniserSteps, characters: list[str], line: NDArray[np.uint8
         return NO_TEXT
     ink = _ink(line)
     width = line.shape[1]
-    centres = [_centre(glyph, steps.step_px, width) for glyph in glyphs]
+    centres = [min((glyph.first + glyph.last + 1) / 2 * steps.step_px, width) for glyph in glyphs]
     text, certainties, rivals = glyphs[0].text, [glyphs[0].probability], [glyphs[0].rivals]
     starts, stops = [_edge(ink, 0, centres[0])[1]], list[float]()
     for (left, right), (from_px, to_px) in zip(pairwise(glyphs), pairwise(centres), strict=True):
@@ -137,10 +137,6 @@ def _glyphs(steps: RecogniserSteps, characters: list[str]) -> list[_Glyph]:
     return found
 
 
-def _centre(glyph: _Glyph, step_px: float, width: int) -> float:
-    return min((glyph.first + glyph.last + 1) / 2 * step_px, width)
-
-
 def _ink(line: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Where there is print: what is on the rarer side of the best threshold."""
     _, dark = cv2.threshold(line, 0, 1, cv2.THRESH_BINARY_INV + cv2.THRESH_OTSU)
@@ -151,18 +147,14 @@ def _ink(line: NDArray[np.uint8]) -> NDArray[np.bool_]:
 def _edge(ink: NDArray[np.bool_], start_px: float, stop_px: float) -> tuple[float, float]:
     """The widest gap without ink between two columns, else the middle twice."""
     start, stop = int(start_px), int(stop_px)
-    runs = _runs(ink[:, start:stop].sum(axis=0) <= INKLESS)
+    flags = ink[:, start:stop].sum(axis=0) <= INKLESS
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
+    runs = list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
     if not runs:
         middle = (start_px + stop_px) / 2
         return middle, middle
     first, last = max(runs, key=lambda run: run[1] - run[0])
     return float(start + first), float(start + last)
-
-
-def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Start and end of each stretch of true values."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def _between(left: _Glyph, right: _Glyph, steps: RecogniserSteps) -> str:

@@ -64,8 +64,13 @@ def page_words(recognised: RecognisedLines, *, width_px: int, height_px: int) ->
     owners: list[int] = []
     boxes: list[NDArray[np.float32]] = []
     for line, text in enumerate(recognised.texts):
-        for word, start, stop in _words(text, recognised.places[line] if recognised.places else None):
-            texts.append(word)
+        places = recognised.places[line] if recognised.places else None
+        if places is None:
+            edges = np.linspace(0, 1, len(text) + 1, dtype=np.float32)
+            places = np.stack([edges[:-1], edges[1:]], axis=1)
+        for match in WORD.finditer(text):
+            start, stop = float(places[match.start(), 0]), float(places[match.end() - 1, 1])
+            texts.append(match.group())
             owners.append(line)
             boxes.append(_part(recognised.corners[line], start, stop))
     scale = np.array([width_px, height_px] * 2, np.float32)
@@ -91,17 +96,6 @@ def _deskewed(recognised: RecognisedLines) -> NDArray[np.float32]:
         return corners
     cos, sin = np.cos(-angle), np.sin(-angle)
     return corners @ np.array([[cos, sin], [-sin, cos]], np.float32)
-
-
-def _words(text: str, places: NDArray[np.float32] | None) -> list[tuple[str, float, float]]:
-    """Each word of a line with the share of the line before its start and before its end."""
-    if places is None:
-        edges = np.linspace(0, 1, len(text) + 1, dtype=np.float32)
-        places = np.stack([edges[:-1], edges[1:]], axis=1)
-    return [
-        (found.group(), float(places[found.start(), 0]), float(places[found.end() - 1, 1]))
-        for found in WORD.finditer(text)
-    ]
 
 
 def _part(corners: NDArray[np.float32], start: float, stop: float) -> NDArray[np.float32]:
@@ -157,7 +151,13 @@ def recognise_page(
     page = build_page(first, picture, number)
     if page.quality >= options.quality_threshold:
         return PageReading(page)
-    readings = [PageReading(page), _again(engine, picture, number)]
+    better = preprocess_picture(picture.pixels)
+    read = engine.recognise(better.pixels)
+    upright = line_geometry.turn_picture(better.pixels, read.turn or 0)
+    readings = [
+        PageReading(page),
+        PageReading(build_page(_brought_back(read, better, picture), picture, number), upright),
+    ]
     if first.turn is None:
         readings += [
             PageReading(_turned_page(engine, picture, number, turn))
@@ -169,14 +169,6 @@ def recognise_page(
 def characters_right(page: Page) -> float:
     """How many characters are probably right: a part of a page that reads well is not the better page."""
     return page.quality * sum(map(len, page.words.texts))
-
-
-def _again(engine: Engine, picture: Picture, number: int) -> PageReading:
-    """What the engine reads in the preprocessed picture."""
-    better = preprocess_picture(picture.pixels)
-    read = engine.recognise(better.pixels)
-    upright = line_geometry.turn_picture(better.pixels, read.turn or 0)
-    return PageReading(build_page(_brought_back(read, better, picture), picture, number), upright)
 
 
 def _brought_back(read: RecognisedLines, better: PreprocessedPicture, picture: Picture) -> RecognisedLines:

@@ -121,7 +121,11 @@ class RapidEngine:
         if turn:  # searched anew, for lines that stand are found less well
             corners = self._found(upright, letter_px)
         read = [self._best(upright, line) for line in corners]
-        corners = _without_padding(corners, turn, padded=bgr, pixels=pixels)
+        # From the turned padded picture to the turned picture as it was given.
+        height, width = upright.shape[:2]
+        lying = line_geometry.turn_corners(corners, -turn % 360, width_px=width, height_px=height)
+        height, width = pixels.shape[:2]
+        corners = line_geometry.turn_corners(lying, turn, width_px=width, height_px=height)
         kept = [index for index, line in enumerate(read) if line.text and line.score >= BELIEVED]
         return RecognisedLines(
             correct_spelling([read[index] for index in kept]),
@@ -218,16 +222,6 @@ class RapidEngine:
         )
         grey = np.asarray(cv2.cvtColor(line, cv2.COLOR_BGR2GRAY), np.uint8)
         return LineReading(answer, ctc.decode(steps, self._characters, grey))
-
-
-def _without_padding(
-    corners: NDArray[np.float32], turn: int, *, padded: NDArray[np.uint8], pixels: NDArray[np.uint8]
-) -> NDArray[np.float32]:
-    """Corners in the turned padded picture, in the turned picture as it was given."""
-    height, width = line_geometry.turn_picture(padded, turn).shape[:2]
-    lying = line_geometry.turn_corners(corners, -turn % 360, width_px=width, height_px=height)
-    height, width = pixels.shape[:2]
-    return line_geometry.turn_corners(lying, turn, width_px=width, height_px=height)
 
 
 def _not_too_long(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:

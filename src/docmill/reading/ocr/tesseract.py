@@ -81,7 +81,11 @@ class TesseractEngine:
     def recognise(self, pixels: NDArray[np.uint8]) -> RecognisedLines:
         """See `Engine.recognise`. Raises TimeLimitError, CrashedError, BadModelOutputError."""
         command = [self._program, "stdin", "stdout", "-l", "+".join(self._models), "tsv"]
-        table = _output(command, _pgm(pixels), limit_s=self._limit_s)
+        grey = pixels @ np.array([0.299, 0.587, 0.114], np.float32)
+        height, width = grey.shape
+        # PGM, the one format that takes no time to write or read.
+        pgm = b"P5 %d %d 255\n" % (width, height) + grey.astype(np.uint8).tobytes()
+        table = _output(command, pgm, limit_s=self._limit_s)
         return parse_table(table.decode(errors="replace"))
 
 
@@ -96,13 +100,6 @@ def _models(languages: Sequence[str], installed: Sequence[str]) -> list[str]:
         packages = " ".join(f"tesseract-ocr-{model.replace('_', '-')}" for model in missing)
         raise MisconfiguredError(f"Tesseract lacks languages; run: apt-get install {packages}")
     return wanted
-
-
-def _pgm(pixels: NDArray[np.uint8]) -> bytes:
-    """The picture in grey, in the one format that takes no time to write or read."""
-    grey = pixels @ np.array([0.299, 0.587, 0.114], np.float32)
-    height, width = grey.shape
-    return b"P5 %d %d 255\n" % (width, height) + grey.astype(np.uint8).tobytes()
 
 
 def _output(command: Sequence[Path | str], given: bytes = b"", *, limit_s: float) -> bytes:

@@ -107,7 +107,16 @@ def _widget(form: Any, annotation: Annotation, box: Rectangle) -> list[FormField
     if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
         return [FormField(CHECKED if raw.FPDFAnnot_IsChecked(form, annotation) else UNCHECKED, box)]
     if kind in (raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX):
-        chosen = _chosen(form, annotation)
+        count = min(raw.FPDFAnnot_GetOptionCount(form, annotation), MAX_ANNOTATIONS)
+        chosen = [
+            _string(
+                lambda buffer, size, index=index: raw.FPDFAnnot_GetOptionLabel(
+                    form, annotation, index, buffer, size
+                )
+            )
+            for index in range(count)
+            if raw.FPDFAnnot_IsOptionSelected(form, annotation, index)
+        ]
         value, flags = "\n".join(chosen), MULTILINE if len(chosen) > 1 else 0
     elif kind == raw.FPDF_FORMFIELD_TEXTFIELD:
         value, flags = "", raw.FPDFAnnot_GetFormFieldFlags(form, annotation)
@@ -127,20 +136,6 @@ def _widget(form: Any, annotation: Annotation, box: Rectangle) -> list[FormField
         FormField(
             value, box, size.value, int(_number(annotation, b"Q")), cells, multiline=bool(flags & MULTILINE)
         )
-    ]
-
-
-def _chosen(form: Any, annotation: Annotation) -> list[str]:  # noqa: ANN401 - PDFium's
-    """What a person sees of the options that are chosen."""
-    count = min(raw.FPDFAnnot_GetOptionCount(form, annotation), MAX_ANNOTATIONS)
-    return [
-        _string(
-            lambda buffer, size, index=index: raw.FPDFAnnot_GetOptionLabel(
-                form, annotation, index, buffer, size
-            )
-        )
-        for index in range(count)
-        if raw.FPDFAnnot_IsOptionSelected(form, annotation, index)
     ]
 
 

@@ -30,7 +30,11 @@ def merge_figure(page: Page, place: FigurePlace, seen: Page) -> Page:
     if not seen.words.texts:
         return page
     turn = seen.rotation
-    boxes = _lying(seen.words.boxes, turn, place.box)
+    # The boxes of a figure that was turned for reading, on the page that shows it unturned.
+    back = text_runs.turn_boxes(seen.words.boxes, np.ones(2, np.float32), -turn % 360)
+    size = np.array([place.box.x1 - place.box.x0, place.box.y1 - place.box.y0] * 2, np.float32)
+    corner = np.array([place.box.x0, place.box.y0] * 2, np.float32)
+    boxes = np.clip(back * size + corner, 0, 1).astype(np.float32)
     at = int(np.count_nonzero(page.words.boxes[:, 1] < place.box.y0))
     words = _inserted(page.words, replace(seen.words, boxes=boxes), at)
     found = [_moved(table, at, place.box) for table in seen.tables] if not turn else []
@@ -48,14 +52,6 @@ def merge_figure(page: Page, place: FigurePlace, seen: Page) -> Page:
 
 def _remarked(page: Page, problem: str) -> Page:
     return replace(page, problem=f"{page.problem}; {problem}" if page.problem else problem)
-
-
-def _lying(boxes: NDArray[np.float32], turn: int, within: Box) -> NDArray[np.float32]:
-    """Boxes of a figure that was turned for reading, on the page that shows it unturned."""
-    back = text_runs.turn_boxes(boxes, np.ones(2, np.float32), -turn % 360)
-    size = np.array([within.x1 - within.x0, within.y1 - within.y0] * 2, np.float32)
-    corner = np.array([within.x0, within.y0] * 2, np.float32)
-    return np.clip(back * size + corner, 0, 1).astype(np.float32)
 
 
 def _inserted(words: Words, new: Words, at: int) -> Words:

@@ -94,7 +94,8 @@ def merge_reading(layer: Layer, seen: Page) -> Page:
     characters times their believability squared: few good words are worth more than many bad ones.
     """
     if seen.source == "none":
-        return replace(page_from_layer(layer), problem=seen.problem) if _has_words(layer) else seen
+        has_words = layer.upright.texts or layer.sideways or layer.scanned.texts
+        return replace(page_from_layer(layer), problem=seen.problem) if has_words else seen
     turn = (seen.rotation - layer.rotation) % 360
     sure = text_runs.concatenate_runs([layer.upright, *layer.sideways]).turned(layer.size, turn)
     old = layer.scanned.turned(layer.size, turn)
@@ -120,10 +121,6 @@ def merge_reading(layer: Layer, seen: Page) -> Page:
 def believable_amount(words: Words) -> float:
     """How much believable text a reading brings."""
     return sum(map(len, words.texts)) * believability(words.texts) ** 2
-
-
-def _has_words(layer: Layer) -> bool:
-    return bool(layer.upright.texts or layer.sideways or layer.scanned.texts)
 
 
 def _standing_in(found: TextRuns, places: text_runs.Boxes) -> TextRuns:

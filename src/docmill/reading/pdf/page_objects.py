@@ -82,15 +82,10 @@ def _pictures_in(item: Any, kind: int, depth: int) -> Iterator[Corners]:  # noqa
         for index in range(min(raw.FPDFFormObj_CountObjects(item), MAX_OBJECTS // 10)):
             inner = raw.FPDFFormObj_GetObject(item, index)
             for corners in _pictures_in(inner, raw.FPDFPageObj_GetType(inner), depth - 1):
-                yield _moved(matrix, corners)
-
-
-def _moved(matrix: Any, corners: Corners) -> Corners:  # noqa: ANN401 - PDFium's
-    """The bounds after a transformation."""
-    x0, y0, x1, y1 = corners
-    xs = [matrix.a * x + matrix.c * y + matrix.e for x in (x0, x1) for y in (y0, y1)]
-    ys = [matrix.b * x + matrix.d * y + matrix.f for x in (x0, x1) for y in (y0, y1)]
-    return min(xs), min(ys), max(xs), max(ys)
+                x0, y0, x1, y1 = corners
+                xs = [matrix.a * x + matrix.c * y + matrix.e for x in (x0, x1) for y in (y0, y1)]
+                ys = [matrix.b * x + matrix.d * y + matrix.f for x in (x0, x1) for y in (y0, y1)]
+                yield (min(xs), min(ys), max(xs), max(ys))
 
 
 def render_gray(page: PdfPage, *, rotation: int) -> Gray:

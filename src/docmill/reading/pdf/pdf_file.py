@@ -60,7 +60,12 @@ def _document(path: Path, passwords: Sequence[str]) -> PdfDocument:
     """By the first password that fits, none being the first to try; repaired if it must be."""
     for password in (None, *passwords):
         try:
-            return _loaded(path, password)
+            with path.open("rb") as file:
+                head = file.read(2 * HEADER_WITHIN)
+            if b"%PDF" in head[: HEADER_WITHIN + 4]:
+                return pdfium.PdfDocument(path, password)
+            content = b"%PDF-1.4\n" + path.read_bytes()  # PDFium insists, then repairs the rest
+            return pdfium.PdfDocument(content, password)
         except pypdfium2.PdfiumError as error:
             code = error.err_code  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
             if code == raw.FPDF_ERR_SECURITY:
@@ -68,15 +73,6 @@ def _document(path: Path, passwords: Sequence[str]) -> PdfDocument:
             if code != raw.FPDF_ERR_PASSWORD:
                 return _repaired(path, passwords, error)
     raise EncryptedError(NOT_OPENED if passwords else LOCKED)
-
-
-def _loaded(path: Path, password: str | None) -> PdfDocument:
-    with path.open("rb") as file:
-        head = file.read(2 * HEADER_WITHIN)
-    if b"%PDF" in head[: HEADER_WITHIN + 4]:
-        return pdfium.PdfDocument(path, password)
-    content = b"%PDF-1.4\n" + path.read_bytes()  # PDFium insists, then repairs the rest
-    return pdfium.PdfDocument(content, password)
 
 
 def _repaired(path: Path, passwords: Sequence[str], reason: pypdfium2.PdfiumError) -> PdfDocument:
@@ -139,7 +135,9 @@ def _is_spoilt(page: Any) -> bool:  # noqa: ANN401 - pikepdf's
 
     contents = page.get("/Contents")
     if contents is None:
-        return _had_contents(page)
+        # Lost, if it has what only contents use: qpdf sees none then.
+        resources: Any = page.get("/Resources") or {}
+        return "/Annots" not in page and bool(resources.get("/Font") or resources.get("/XObject"))
     for stream in contents if isinstance(contents, pikepdf.Array) else [contents]:
         if not isinstance(stream, pikepdf.Stream):
             return True
@@ -153,12 +151,6 @@ def _is_spoilt(page: Any) -> bool:  # noqa: ANN401 - pikepdf's
         if not all(map(OPERATOR.fullmatch, operators)):
             return True
     return False
-
-
-def _had_contents(page: Any) -> bool:  # noqa: ANN401 - pikepdf's
-    """Whether a page without contents has what only contents use: they are lost, and qpdf sees none then."""
-    resources: Any = page.get("/Resources") or {}
-    return "/Annots" not in page and bool(resources.get("/Font") or resources.get("/XObject"))
 
 
 @contextmanager

@@ -93,10 +93,18 @@ def read_characters(text: PdfTextPage, page: PdfPage) -> Characters:
     blanks: list[int] = np.flatnonzero(blank).tolist()
     flags = map(_is_generated, repeat(address(text.raw)), blanks)
     generated[blanks] = np.fromiter(flags, np.intc, len(blanks)) == 1
+    # Boxes with the full advance: tight ones leave gaps inside words.
+    boxes = np.zeros((len(indices), 4), np.float32)
+    start = boxes.ctypes.data
+    places = range(start, start + boxes.nbytes, boxes.itemsize * 4)
+    exhaust(map(_loose_box, repeat(address(text.raw)), indices.tolist(), places))
+    left, _, _, top = page.get_bbox()
+    # FS_RECTF is left, top, right, bottom with y upwards; some fonts give them in the wrong order.
+    x, y = np.sort(boxes[:, [0, 2]] - left, axis=1), np.sort(top - boxes[:, [1, 3]], axis=1)
     return Characters(
         indices=indices,
         codes=np.where(codes == HYPHEN, ord("-"), codes)[indices],
-        boxes=_boxes(text, page, indices),
+        boxes=np.nan_to_num(np.stack([x[:, 0], y[:, 0], x[:, 1], y[:, 1]], axis=1)),
         spaced=_any_before(blank & ~generated, indices),
         maybe_spaced=_any_before(generated, indices),
     )
@@ -130,18 +138,6 @@ def _codes(text: PdfTextPage, count: int) -> NDArray[np.uint32]:
 def within(codes: NDArray[np.uint32], bounds: range) -> NDArray[np.bool_]:
     """Which codes lie in a range."""
     return (codes >= bounds.start) & (codes < bounds.stop)
-
-
-def _boxes(text: PdfTextPage, page: PdfPage, indices: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Each character's box with its full advance: tight boxes leave gaps inside words."""
-    boxes = np.zeros((len(indices), 4), np.float32)
-    start = boxes.ctypes.data
-    places = range(start, start + boxes.nbytes, boxes.itemsize * 4)
-    exhaust(map(_loose_box, repeat(address(text.raw)), indices.tolist(), places))
-    left, _, _, top = page.get_bbox()
-    # FS_RECTF is left, top, right, bottom with y upwards; some fonts give them in the wrong order.
-    x, y = np.sort(boxes[:, [0, 2]] - left, axis=1), np.sort(top - boxes[:, [1, 3]], axis=1)
-    return np.nan_to_num(np.stack([x[:, 0], y[:, 0], x[:, 1], y[:, 1]], axis=1))
 
 
 def find_garbled(text: PdfTextPage, characters: Characters) -> tuple[NDArray[np.bool_], float]:

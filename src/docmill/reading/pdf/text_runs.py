@@ -110,14 +110,27 @@ def runs_of_characters(characters: Characters, boxes: Boxes) -> TextRuns:
     """Words from characters whose boxes stand upright."""
     if not len(boxes):
         return NO_RUNS
-    new_stretch, new_word = _breaks(characters, boxes)
+    x0, y0, x1, y1 = boxes.T
+    height = np.maximum(np.minimum(y1[1:] - y0[1:], y1[:-1] - y0[:-1]), 1e-3)
+    common = np.minimum(y1[1:], y1[:-1]) - np.maximum(y0[1:], y0[:-1])
+    to_left = is_leftwards(characters.codes)
+    gap = (x0[1:] - x1[:-1]) / height
+    gap[to_left] = ((x0[:-1] - x1[1:]) / height)[to_left]
+    gap[(np.abs(boxes[1:] - boxes[:-1]) < SAME_GLYPH).all(axis=1)] = 0  # letters of one ligature
+    new_run = np.ones(len(boxes), np.bool_)
+    new_run[1:] = (common < SAME_LINE * height) | (gap > COLUMN_GAP) | (gap < -OVERLAP)
+    new_word = new_run.copy()
+    new_word[1:] |= (
+        characters.spaced[1:] | (gap > WORD_GAP) | (characters.maybe_spaced[1:] & (gap > GENERATED_GAP))
+    )
+    new_run[1:] |= new_word[1:] & to_left  # so that words of a line come from left to right, as everywhere
     starts = np.flatnonzero(new_word)
     text = characters.codes.astype("<u4").tobytes().decode("utf-32-le")
     bounds = [*starts.tolist(), len(text)]
     return certain_runs(
         [text[start:stop].translate(LIGATURES) for start, stop in pairwise(bounds)],
         union_boxes(boxes, np.cumsum(new_word).astype(np.int32)),
-        (np.cumsum(new_stretch) - 1)[starts].astype(np.int32),
+        (np.cumsum(new_run) - 1)[starts].astype(np.int32),
     )
 
 
@@ -127,25 +140,6 @@ def union_boxes(boxes: Boxes, owners: NDArray[np.integer[Any]]) -> Boxes:
     low = np.minimum.reduceat(boxes[:, :2], starts, axis=0)
     high = np.maximum.reduceat(boxes[:, 2:], starts, axis=0)
     return np.concatenate([low, high], axis=1)
-
-
-def _breaks(characters: Characters, boxes: Boxes) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """For each character whether a stretch begins with it, and whether a word does."""
-    x0, y0, x1, y1 = boxes.T
-    height = np.maximum(np.minimum(y1[1:] - y0[1:], y1[:-1] - y0[:-1]), 1e-3)
-    common = np.minimum(y1[1:], y1[:-1]) - np.maximum(y0[1:], y0[:-1])
-    to_left = is_leftwards(characters.codes)
-    gap = (x0[1:] - x1[:-1]) / height
-    gap[to_left] = ((x0[:-1] - x1[1:]) / height)[to_left]
-    gap[(np.abs(boxes[1:] - boxes[:-1]) < SAME_GLYPH).all(axis=1)] = 0  # letters of one ligature
-    stretch = np.ones(len(boxes), np.bool_)
-    stretch[1:] = (common < SAME_LINE * height) | (gap > COLUMN_GAP) | (gap < -OVERLAP)
-    word = stretch.copy()
-    word[1:] |= (
-        characters.spaced[1:] | (gap > WORD_GAP) | (characters.maybe_spaced[1:] & (gap > GENERATED_GAP))
-    )
-    stretch[1:] |= word[1:] & to_left  # so that words of a line come from left to right, as everywhere
-    return stretch, word
 
 
 def is_leftwards(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
@@ -247,17 +241,13 @@ def arrange_runs(upright: TextRuns, size: NDArray[np.float32], sideways: Sequenc
         confidences=upright.confidences,
     )
     for part in sideways:
-        words = _followed_by(words, part, scale)
+        lines = part.owners + (words.lines[-1] + 1 if len(words) else 0)
+        blocks = part.owners + (words.blocks[-1] + 1 if len(words) else 0)
+        words = Words(
+            texts=[*words.texts, *part.texts],
+            boxes=np.concatenate([words.boxes, np.clip(part.boxes / scale, 0, 1).astype(np.float32)]),
+            confidences=np.concatenate([words.confidences, part.confidences]),
+            lines=np.concatenate([words.lines, lines]).astype(np.int32),
+            blocks=np.concatenate([words.blocks, blocks]).astype(np.int32),
+        )
     return words
-
-
-def _followed_by(words: Words, part: TextRuns, scale: NDArray[np.float32]) -> Words:
-    lines = part.owners + (words.lines[-1] + 1 if len(words) else 0)
-    blocks = part.owners + (words.blocks[-1] + 1 if len(words) else 0)
-    return Words(
-        texts=[*words.texts, *part.texts],
-        boxes=np.concatenate([words.boxes, np.clip(part.boxes / scale, 0, 1).astype(np.float32)]),
-        confidences=np.concatenate([words.confidences, part.confidences]),
-        lines=np.concatenate([words.lines, lines]).astype(np.int32),
-        blocks=np.concatenate([words.blocks, blocks]).astype(np.int32),
-    )
