@@ -27,7 +27,7 @@ from bench.arguments import argument_parser
 from bench.data.receipts import SROIE
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
-from docmill.reading.ocr.page import read_picture
+from docmill.reading.ocr.page import recognise_page
 from docmill.reading.ocr.rapid import rapid_engine
 
 LABELS = ("company", "date", "address", "total")
@@ -163,7 +163,7 @@ def read(name: str, variant: str, degrade: Callable[[Pixels], Pixels], cache: Pa
         engine = rapid_engine()
         started = time.process_time()
         picture = Picture(pixels, float(pixels.shape[1]), float(pixels.shape[0]), 0)
-        page = read_picture(engine, picture, ReadingOptions())
+        page = recognise_page(engine, picture, ReadingOptions()).page
         found = Read(
             words=page.words.texts,
             confidences=page.words.confidences.tolist(),

@@ -81,13 +81,13 @@ def vendor_groups(labels: dict[str, dict[str, str]]) -> dict[str, str]:
 def _read(path: Path, readings: Path) -> Document:
     kept = readings / f"{path.stem}.json.zst"
     if not kept.exists():
-        from docmill.reading.ocr.page import read_picture  # noqa: PLC0415
+        from docmill.reading.ocr.page import recognise_page  # noqa: PLC0415
         from docmill.reading.ocr.rapid import rapid_engine  # noqa: PLC0415 - a second to load, seldom needed
 
         with Image.open(path) as image:
             pixels = np.asarray(image.convert("RGB"))
         picture = Picture(pixels, float(pixels.shape[1]), float(pixels.shape[0]), 0)
-        page = read_picture(rapid_engine(), picture, ReadingOptions())
+        page = recognise_page(rapid_engine(), picture, ReadingOptions()).page
         readings.mkdir(exist_ok=True)
         kept.write_bytes(codec.dumps(Document(path.stem.rjust(64, "0"), "image/jpeg", [page])))
     return codec.loads(kept.read_bytes())

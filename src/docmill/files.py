@@ -53,5 +53,5 @@ _LITTER = re.compile(
 
 
 def is_junk(name: str) -> bool:
-    """Whether this is the name of what a system left, such as Office's `~$letter.docx`, and not a person."""
+    """True for the name of a file that a system or program left, such as Office's `~$letter.docx`."""
     return bool(_LITTER.search(name.replace("\\", "/")))

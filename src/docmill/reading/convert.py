@@ -56,7 +56,7 @@ class LocalConverter:
         return replace(document, language=await self._language(document.pages))
 
     async def _language(self, pages: Sequence[Page]) -> str | None:
-        """What the pages are in; unknown rather than an error, since the document is of use without it."""
+        """Detect the pages' language; None instead of an error, since the document is of use without it."""
         texts = excerpts(pages)
         if not any(texts):
             return None
@@ -124,7 +124,7 @@ class LocalConverter:
     async def _with_figures(
         self, media_type: str, flowed: tasks.FlowedPages, choice: EngineChoice, journal: PageJournal | None
     ) -> tuple[list[Page], list[PageScan]]:
-        """The pages with what the pictures on them say, and the prints of these."""
+        """Merge the text of pictures into the pages; also the preprocessed pictures to be kept."""
         contents = flowed.contents
         if journal is not None:
             journal.allow_time_for(len(contents))
@@ -135,7 +135,7 @@ class LocalConverter:
         for place, found in zip(flowed.figures, seen, strict=True):
             pages[place.page_number - 1] = merge_figure(pages[place.page_number - 1], place, found)
         on_page = {place.number: place.page_number for place in flowed.figures}
-        scans = [(replace(page, number=on_page[page.number]), one) for page, one in _printed(seen, choice)]
+        scans = [(replace(page, number=on_page[page.number]), scan) for page, scan in _printed(seen, choice)]
         return pages, scans
 
     async def _recognised(
@@ -147,7 +147,7 @@ class LocalConverter:
         choice: EngineChoice,
         journal: PageJournal | None,
     ) -> list[Page]:
-        """The pages, those that are missing recognised, as many at a time as an engine can take.
+        """Recognise the missing pages, as many at a time as an engine can take.
 
         sources: of each page. journal: what it remembers is not recognised again.
         """
@@ -184,8 +184,8 @@ class LocalConverter:
 
 
 def _printed(pages: Sequence[Page], choice: EngineChoice) -> list[PageScan]:
-    """Those of the pages that were read in preprocessed pictures that are kept."""
-    return [(page, one) for page in pages if (one := choice.scans.of(page)) is not None]
+    """The pages that were read in preprocessed pictures, with those pictures."""
+    return [(page, scan) for page in pages if (scan := choice.scans.of(page)) is not None]
 
 
 async def _with_scans_kept(

@@ -78,7 +78,7 @@ class KeptPages:
                 model=spent.model,
                 cost=spent.cost - before.cost,
             )
-            scans = [(one, found) for one in pages if (found := self._choice.scans.of(one)) is not None]
+            scans = [(page, scan) for page in pages if (scan := self._choice.scans.of(page)) is not None]
             await self._journal.put(group * PAGES_PER_ENTRY + 1, _packed(pages, scans, usage))
 
 
@@ -92,14 +92,15 @@ def _packed(pages: Sequence[Page], scans: Sequence[PageScan], usage: Usage) -> b
         "usage": usage.model_dump(mode="json"),
         "pages": [page_content(page) for page in pages],
         "prints": [
-            [page.number, b64encode(one.jpeg).decode(), one.width_px, one.height_px] for page, one in scans
+            [page.number, b64encode(scan.jpeg).decode(), scan.width_px, scan.height_px]
+            for page, scan in scans
         ],
     }
     return zstandard.compress(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 def _unpacked(data: bytes) -> tuple[list[Page], list[PageScan], Usage]:
-    """What `_packed` was given. Raises ValueError for anything else."""
+    """Inverse of `_packed`. Raises ValueError for anything that it did not make."""
     try:
         content: dict[str, Any] = json.loads(zstandard.decompress(data))
         if content["format"] != _FORMAT:

@@ -1,4 +1,4 @@
-"""Opening files that are protected by a password, in the processes of a pool."""
+"""Unlocking and unpacking of files in the processes of a pool."""
 
 import asyncio
 from pathlib import Path

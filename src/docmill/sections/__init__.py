@@ -1,1 +1,1 @@
-"""Where one file holds several documents: the pages at which each begins."""
+"""Splitting of a file that holds several documents into sections."""

@@ -1,4 +1,4 @@
-"""What a page says about its place: "page 2 of 3", the document's number, whose paper it is."""
+"""Marks of a page's place in its document: "page 2 of 3", the document's number, the letterhead."""
 
 import re
 from collections import Counter
@@ -110,7 +110,7 @@ class Day(NamedTuple):
     is_spelled: bool
 
     def may_be(self, other: "Day") -> bool:
-        """Whether both can be the same day, in whatever order and language they are written."""
+        """True if both can be the same day, in whatever order and language they are written."""
         if self.is_spelled or other.is_spelled:
             return self.year == other.year and bool(self.numbers & other.numbers)
         return self == other
@@ -149,12 +149,12 @@ class Marks:
 
     @property
     def is_bill(self) -> bool:
-        """Whether it has all that a bill without a number has."""
+        """True for a page with all that a bill without a number has."""
         return bool(self.has_letterhead and self.dates and self.sums)
 
 
 def marks(page: Page) -> Marks:
-    """What `page` says about its place."""
+    """Find the marks of a page."""
     tops: list[float] = page.words.boxes[:, 1].tolist()
     lines = [(line.text, tops[line.start]) for line in page.lines]
     opening = "\n".join(text for text, top in lines if top < OPENING)

@@ -1,4 +1,4 @@
-"""Where one document ends and the next begins, in a scan or file that holds several.
+"""Splitting of a scan or file into documents, by rules on each page's marks.
 
 To tear a document apart costs more than to leave two together, so that doubt keeps pages together.
 """
@@ -90,14 +90,14 @@ def _says(separator: str, texts: Sequence[str]) -> bool:
 
 
 def _has_backs(sheets: Sequence[_Sheet]) -> bool:
-    """Whether every other page is the empty back of a sheet."""
+    """True if every other page is the empty back of a sheet."""
     backs = sheets[1::2]
     return bool(backs) and sum(sheet.kind == "blank" for sheet in backs) >= BACKS * len(backs)
 
 
 def _begins(sheet: _Sheet, before: Sequence[_Sheet], *, backs: bool) -> bool:
-    """Whether a page with text is the first of a document."""
-    pages = [one.marks for one in before if one.kind == "text"]
+    """True if a page with text is the first of a document."""
+    pages = [earlier.marks for earlier in before if earlier.kind == "text"]
     if not pages:
         return False
     new, last = sheet.marks, pages[-1]
@@ -123,7 +123,7 @@ def _begins(sheet: _Sheet, before: Sequence[_Sheet], *, backs: bool) -> bool:
 
 
 def _by_page_mark(new: PageMark | None, before: Sequence[PageMark | None]) -> bool | None:
-    """What "page 2 of 3" says about whether a document begins; None if nothing."""
+    """True if a document begins by a mark such as "page 1 of 3", False if it goes on, None if unknown."""
     marked = [mark for mark in before if mark is not None]
     if new is None or (new.number > 1 and not marked):
         return None
@@ -133,12 +133,12 @@ def _by_page_mark(new: PageMark | None, before: Sequence[PageMark | None]) -> bo
 
 
 def _goes_on(new: PageMark, last: PageMark) -> bool:
-    """Whether both count the same document: "page 2 of 2" after a "page 1 of 4" is of another."""
+    """True if both count the same document: "page 2 of 2" after a "page 1 of 4" is of another."""
     return last.number < new.number and (last.total == new.total or None in (last.total, new.total))
 
 
 def _is_counted(new: PageMark | None, pages: Sequence[Marks]) -> bool:
-    """Whether a page before counts the same: "page 1 of 2" before "page 2 of 2", and no bare "page 1"."""
+    """True if a page before counts the same: "page 1 of 2" before "page 2 of 2", and no bare "page 1"."""
     marked = [page.page for page in pages if page.page is not None]
     return new is not None and any(
         mark.number < new.number if new.total else mark.number == new.number - 1
@@ -152,7 +152,7 @@ def _complete(mark: PageMark | None) -> bool:
 
 
 def _by_numbers(new: Marks, pages: Sequence[Marks]) -> bool | None:
-    """What the numbers of documents say: the same goes on, another begins; None if nothing."""
+    """True if a document begins by another document number, False if the number goes on, None if unknown."""
     known = {kind: [page.numbers[kind] for page in pages if kind in page.numbers] for kind in new.numbers}
     same = {number in known[kind] for kind, number in new.numbers.items() if known[kind]}
     if len(same) != 1:
@@ -161,7 +161,7 @@ def _by_numbers(new: Marks, pages: Sequence[Marks]) -> bool | None:
 
 
 def _kin(new: Marks, pages: Sequence[Marks]) -> bool:
-    """Whether a page carries an identity of those before: an account, a telephone, a file number, a head."""
+    """True if a page shares an identity with those before: an account, telephone, file number or head."""
     if any(new.identities & page.identities for page in pages):
         return True
     heads = [page.head for page in pages if page.head]
@@ -169,17 +169,17 @@ def _kin(new: Marks, pages: Sequence[Marks]) -> bool:
 
 
 def _strangers(new: Marks, pages: Sequence[Marks]) -> bool:
-    """Whether both sides have identities, and none in common."""
+    """True if both sides have identities; the caller knows that none is in common."""
     return bool(new.identities) and any(page.identities for page in pages)
 
 
 def _of_other_firm(new: Marks, pages: Sequence[Marks]) -> bool:
-    """Whether both sides name firms by accounts, VAT ids or domains, and none in common."""
+    """True if both sides name firms by accounts, VAT ids or domains; none is in common."""
     return bool(new.issuers) and any(page.issuers for page in pages)
 
 
 def _is_other_bill(new: Marks, pages: Sequence[Marks]) -> bool:
-    """Whether both sides are bills by themselves, such as receipts, of other days and sums."""
+    """True if both sides are bills by themselves, such as receipts, of other days and sums."""
     bills = [page for page in pages if page.is_bill]
     return (
         new.is_bill
@@ -190,7 +190,7 @@ def _is_other_bill(new: Marks, pages: Sequence[Marks]) -> bool:
 
 
 def _in_other_language(new: Marks, pages: Sequence[Marks]) -> bool:
-    """Whether a page is of another language, other days and other people."""
+    """True if a page is of another language, other days and other people."""
     is_dated = bool(new.days) and any(page.days for page in pages)
     return is_dated and _speaks_otherwise(new, pages) and not _is_translation(new, pages)
 
@@ -201,9 +201,9 @@ def _speaks_otherwise(new: Marks, pages: Sequence[Marks]) -> bool:
 
 
 def _is_translation(new: Marks, pages: Sequence[Marks]) -> bool:
-    """Whether a page may say in another language what those before do: the same people, or the same day."""
+    """True if a page may translate those before: another language, and the same people or day."""
     return _speaks_otherwise(new, pages) and any(
-        new.names & page.names or any(one.may_be(other) for one in new.days for other in page.days)
+        new.names & page.names or any(day.may_be(other) for day in new.days for other in page.days)
         for page in pages
     )
 

@@ -1,4 +1,4 @@
-"""The other side of `docmill.workers.pool`: a process that reads untrusted files and may die of them.
+"""Main program of a child of `docmill.workers.pool`: it reads untrusted files and may die of them.
 
 Run as `python -P -m docmill.workers.child MEMORY_BYTES DESK USER`, with a socket as its standard input.
 """

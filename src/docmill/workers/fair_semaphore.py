@@ -1,4 +1,4 @@
-"""Whose turn it is when more work waits than can be done: tenants in turn, and within one its documents."""
+"""Fair semaphore: waiting tenants are served in turn, and within a tenant its documents."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -22,7 +22,7 @@ _urgent: ContextVar[bool] = ContextVar("urgent", default=False)
 
 @contextmanager
 def scheduled_for(tenant: Hashable, document: Hashable) -> Generator[None]:
-    """Say for whom the work of this block is done, and of the tasks started in it."""
+    """Schedule the work of this block, and of the tasks started in it, for this tenant and document."""
     token = _account.set(_Account(tenant, document))
     try:
         yield
@@ -32,7 +32,7 @@ def scheduled_for(tenant: Hashable, document: Hashable) -> Generator[None]:
 
 @contextmanager
 def urgently() -> Generator[None]:
-    """Say that somebody waits for the work of this block: it comes before all that nobody watches."""
+    """Schedule the work of this block first, since a person waits for it."""
     token = _urgent.set(True)
     try:
         yield
@@ -45,7 +45,7 @@ _on_turn: ContextVar[Callable[[], None] | None] = ContextVar("on_turn", default=
 
 @contextmanager
 def with_turn_callback(tell: Callable[[], None]) -> Generator[None]:
-    """Have `tell` called whenever the work of this block gets a turn: before the first it was not begun."""
+    """Call `tell` whenever the work of this block gets a turn; before the first it has not begun."""
     token = _on_turn.set(tell)
     try:
         yield
@@ -54,7 +54,7 @@ def with_turn_callback(tell: Callable[[], None]) -> Generator[None]:
 
 
 class FairSemaphore:
-    """So many may have a turn at a time. Those who wait get it in a fair order, whoever asked how often."""
+    """Semaphore that serves waiting tasks in a fair order, however often each tenant asks."""
 
     def __init__(self, count: int) -> None:
         self._free = count
@@ -62,7 +62,7 @@ class FairSemaphore:
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """Number of waiting tasks."""
         return len(self._urgent) + len(self._other)
 
     async def acquire(self) -> None:
@@ -99,7 +99,7 @@ class FairSemaphore:
 
 
 class _Lane:
-    """Those who wait, by tenant and document; whoever had a turn goes to the end of its row."""
+    """Waiting tasks by tenant and document; whichever had a turn goes to the end."""
 
     def __init__(self) -> None:
         self._tenants: OrderedDict[Hashable, OrderedDict[Hashable, deque[asyncio.Future[None]]]] = (

@@ -1,4 +1,4 @@
-"""Rules of Landlock: which files a process may open, for good.
+"""Landlock rules: they limit the files that a process may open, for good.
 
 Written against the kernel's own interface (landlock(7)), as no library for it is on every machine.
 """
@@ -31,7 +31,7 @@ USE = READ | _WRITE_FILE
 
 
 def version() -> int:
-    """Of the interface that the kernel offers; 0: none."""
+    """Version of the interface that the kernel offers; 0: none."""
     return max(0, _call(_CREATE_RULESET, None, 0, _VERSION))
 
 

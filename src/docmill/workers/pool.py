@@ -68,7 +68,7 @@ class Pool:
     async def run(
         self, function: Callable[[*_Arguments], _Result], *args: *_Arguments, limit_s: float
     ) -> _Result:
-        """What `function` returns. It and its arguments are pickled: a module's function, paths, numbers.
+        """Run `function` in a child. It and its arguments are pickled: a module's function, paths, numbers.
 
         A file among the arguments is lent to the child, which gets a path of its own to it.
 
@@ -89,12 +89,12 @@ class Pool:
 
     @property
     def busy(self) -> int:
-        """How many tasks run now."""
+        """Number of running tasks."""
         return len(self._busy)
 
     @property
     def waiting(self) -> int:
-        """How many tasks wait for their turn."""
+        """Number of tasks that wait for their turn."""
         return self._turns.waiting
 
     async def _answer(self, function: object, args: tuple[object, ...], limit_s: float) -> Reply:

@@ -109,5 +109,5 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _is_record(kind: type) -> bool:
-    """Whether nothing happens when one is made, as of named tuples and dataclasses."""
+    """True for named tuples and dataclasses, which do nothing when they are made."""
     return is_dataclass(kind) or issubclass(kind, tuple)

@@ -1,4 +1,4 @@
-"""What a process that reads strangers' files gives up before it reads the first one, for good.
+"""Sandbox of a child process: the rights that it gives up for good before it reads a file.
 
 Each protection stands alone: what a kernel or a container does not allow is left out, and `in_force` tells.
 """
@@ -87,12 +87,12 @@ def enter(memory_bytes: int, *, folder: Path, work: Path, user: int) -> None:
 
 
 def in_force() -> list[str]:
-    """Which of `PROTECTIONS` this process works under."""
+    """The `PROTECTIONS` in force for this process."""
     return [name for name in PROTECTIONS if name in _in_force]
 
 
 def user_for_children() -> int:
-    """The user that the next child shall become: one of its own if we are root, and it could still work."""
+    """User id for the next child: one of its own if we are root and it could still work."""
     if os.geteuid() == 0 and (_programs_are_open() or _holds(READ_ALL_FILES)):
         return FIRST_USER + secrets.randbits(24)
     return os.geteuid()
@@ -100,7 +100,7 @@ def user_for_children() -> int:
 
 @functools.cache
 def _programs_are_open() -> bool:
-    """Whether every user may read what we are made of."""
+    """True if every user may read our programs and modules."""
     programs = {sys.executable, sys.prefix, sys.base_prefix, *filter(os.path.exists, sys.path)}
     return all(_is_open(Path(path).resolve()) for path in programs)
 

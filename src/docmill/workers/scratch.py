@@ -1,4 +1,4 @@
-"""The folders of one child: what is lent to it to read, and where it may write."""
+"""Scratch folder of one child: files lent to it to read, and a work folder where it may write."""
 
 import contextlib
 import fcntl
@@ -89,7 +89,7 @@ class ScratchFolder:
         empty(self.work)
 
     def is_overfull(self) -> bool:
-        """Whether more lies in the work folder than a task may write."""
+        """True if more lies in the work folder than a task may write."""
         size = count = 0
         for folder, _, names in os.walk(self.work):
             for name in names:

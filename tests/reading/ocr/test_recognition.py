@@ -8,7 +8,7 @@ from docmill.model.document import Page
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.images.image_file import Picture
 from docmill.reading.ocr.line_geometry import likely_turns
-from docmill.reading.ocr.page import RecognisedLines, read_picture, recognise_page
+from docmill.reading.ocr.page import RecognisedLines, recognise_page
 
 OPTIONS = ReadingOptions()
 SENTENCE = "The quick brown fox jumps over the lazy dog"
@@ -41,7 +41,7 @@ class ScriptedEngine:
 
 
 def read(engine: ScriptedEngine, picture: Picture | None = None) -> Page:
-    return read_picture(engine, picture or striped(), OPTIONS, number=3)
+    return recognise_page(engine, picture or striped(), OPTIONS, number=3).page
 
 
 def test_a_page_that_reads_well_is_read_once() -> None:
@@ -98,7 +98,7 @@ def test_an_engine_that_does_not_look_which_way_up_a_page_stands_is_shown_it_tur
 
 
 def test_a_page_turned_by_the_engine_is_displayed_turned() -> None:
-    page = read_picture(ScriptedEngine(0.99, turn=90), striped()._replace(rotation=270), OPTIONS)
+    page = recognise_page(ScriptedEngine(0.99, turn=90), striped()._replace(rotation=270), OPTIONS).page
 
     assert (page.width_pt, page.height_pt, page.rotation) == (700, 1000, 0)
 

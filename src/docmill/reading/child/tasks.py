@@ -59,7 +59,7 @@ _UNDECODABLE = "the HEIC picture cannot be decoded; save it as a JPEG and use th
 
 
 class OpenedFile(NamedTuple):
-    """A file after a first look.
+    """Result of opening a file.
 
     pages: the first pages of a PDF, all of a picture; None for each that must be recognised. page_count: 0
     for a format without pages. embedded: what it says for programs.
@@ -72,7 +72,7 @@ class OpenedFile(NamedTuple):
 
 
 def open_original(path: Path, options: ReadingOptions) -> OpenedFile:
-    """What the file is, and as much of its text as one task may read.
+    """Find out the file's type and read as much of its text as one task may.
 
     Raises UnsupportedFileTypeError, EncryptedError, CorruptError, TooLargeError; they say what the file is
     as far as that can be told.
@@ -111,19 +111,19 @@ def _frames(path: Path, media_type: str, options: ReadingOptions) -> int:
 
 
 def undecodable_error() -> UnsupportedFileTypeError:
-    """The error of a HEIC whose kind no decoder here knows, or that is damaged: nobody can tell which."""
+    """Error for a HEIC that is damaged or of a kind without a decoder here; the two cannot be told apart."""
     return UnsupportedFileTypeError(_UNDECODABLE, media_type=file_types.HEIC.media_type)
 
 
 def wordless_error(pages: Sequence[Page], media_type: str) -> UnsupportedFileTypeError:
-    """The error of a file of text that says nothing. pages: as far as it has some, with what is wrong."""
+    """Error for a file of text without a word. pages: those it has, with their problems."""
     problem = next((page.problem for page in pages if page.problem), None)
     message = f"no word of the file can be read: {problem}" if problem else _WORDLESS
     return UnsupportedFileTypeError(message, media_type=media_type)
 
 
 def list_parts(path: Path, media_type: str, options: ReadingOptions) -> list[Part]:
-    """The documents that a mail or an archive holds, none of them taken out.
+    """List the documents that a mail or an archive holds, without taking them out.
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
@@ -132,7 +132,7 @@ def list_parts(path: Path, media_type: str, options: ReadingOptions) -> list[Par
 
 
 def take_parts(path: Path, media_type: str, first: int, room: int, options: ReadingOptions) -> MemberBatch:
-    """Those documents from index `first` on, as many as one task may give back. room: bytes for all of them.
+    """Take out the documents from index `first` on, as many as one task may return. room: bytes for all.
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
@@ -141,7 +141,7 @@ def take_parts(path: Path, media_type: str, first: int, room: int, options: Read
 
 
 def take_sections(path: Path, sections: list[Part], room: int, options: ReadingOptions) -> MemberBatch:
-    """Sections of a file with pages, as many as one task may give back. room: bytes for all of them.
+    """Take sections out of a file with pages, as many as one task may return. room: bytes for all.
 
     Raises EncryptedError, CorruptError, TooLargeError.
     """
@@ -206,7 +206,7 @@ def read_text(path: Path, first: int, last: int, options: ReadingOptions) -> lis
 
 
 def _without_spoilt(path: Path, pages: list[Page | None], options: ReadingOptions) -> list[Page | None]:
-    """The pages, those said to be broken that are empty only because nobody can make out their contents."""
+    """Mark pages whose contents cannot be decoded as broken instead of empty."""
     empty = [page.number for page in pages if page and not page.words.texts and page.problem is None]
     spoilt = pdf_file.unreadable_pages(path, empty, options.passwords) if empty else []
     return [
@@ -245,7 +245,7 @@ def unlock(path: Path, password: str) -> bytes | None:
 
 
 def complete_page(path: Path, seen: Page, options: ReadingOptions) -> Page:
-    """A page of a PDF that was recognised, with what the file itself says of it."""
+    """Complete a recognised page of a PDF with what the file itself says of it."""
     try:
         with (
             pdf_file.open_document(path, options.passwords) as document,
@@ -258,7 +258,7 @@ def complete_page(path: Path, seen: Page, options: ReadingOptions) -> Page:
 
 
 class Recognition(NamedTuple):
-    """A page as an engine saw it, and the preprocessed picture that it saw it in, if that is to be kept."""
+    """A recognised page, and the preprocessed picture it was read in, if that is to be kept."""
 
     page: Page
     picture: KeptScan | None = None
@@ -271,7 +271,7 @@ Source: TypeAlias = Path | bytes
 def recognise_picture(
     source: Source, media_type: str, number: int, options: ReadingOptions, engine: str
 ) -> Recognition:
-    """One page by what can be seen on it. engine: the name of one of this machine."""
+    """Recognise one page with an engine of this machine, given by its name."""
     try:
         picture = draw_picture(source, media_type, number, options)
         page, preprocessed = recognise_page(local_engine(engine, options), picture, options, number=number)
@@ -303,5 +303,5 @@ def draw_picture(source: Source, media_type: str, number: int, options: ReadingO
 
 
 def broken_page(number: int, problem: str) -> Page:
-    """A page of which nothing is known but what is wrong with it."""
+    """A page that could not be read, with the reason."""
     return Page(number, 595, 842, Words.none(), source="none", quality=0.0, problem=problem)

@@ -51,7 +51,7 @@ def open_archive(path: Path, options: ReadingOptions) -> Generator[list[Member]]
             raise TooLargeError(
                 f"the archive holds {len(held)} files, more than {options.max_parts}; split it into several"
             )
-        if all(one.problem == ENCRYPTED for one in held):
+        if all(member.problem == ENCRYPTED for member in held):
             raise EncryptedError(f"the archive is {ENCRYPTED}")
         yield held
 

@@ -1,4 +1,4 @@
-"""Documents within documents: what every mail and archive does the same way."""
+"""Members of mails and archives: their names, and taking them out within limits."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -39,54 +39,54 @@ class MemberBatch(NamedTuple):
 
 
 def with_clean_names(held: Iterable[Member]) -> Iterator[Member]:
-    """Those that are a person's files, under clean names, no two of them the same."""
+    """Give clean, distinct names to the members that are not junk files of a system."""
     files: set[str] = set()
     names: set[str] = set()
-    for one in held:
-        if is_junk(one.name):
+    for member in held:
+        if is_junk(member.name):
             continue
-        name = clean_name(one.name)
+        name = clean_name(member.name)
         if not files.isdisjoint(_folders(name)):  # a file cannot be a folder as well
             name = name.replace("/", "_")
         name = _unlike(name, names)
         files.add(name.casefold())
         names.update((name.casefold(), *_folders(name)))
-        yield replace(one, name=name)
+        yield replace(member, name=name)
 
 
 def list_parts(held: Iterable[Member]) -> list[Part]:
-    """The parts, none of them taken out."""
-    return [Part(one.name, one.kind, problem=one.problem) for one in with_clean_names(held)]
+    """List the members as parts, without their contents."""
+    return [Part(member.name, member.kind, problem=member.problem) for member in with_clean_names(held)]
 
 
 def take_batch(held: Iterable[Member], first: int, room: int, options: ReadingOptions) -> MemberBatch:
-    """The parts from index `first` on, taken out: as many as one task may give back, at least one.
+    """Take out the parts from index `first` on, as many as one task may return, at least member.
 
     room: how many bytes all of them may have together; those that do not fit are not taken.
     """
     parts: list[Part] = []
     contents: list[bytes | None] = []
     size = 0
-    for index, one in enumerate(with_clean_names(held)):
+    for index, member in enumerate(with_clean_names(held)):
         if index < first:
             continue
         if size >= TASK_BYTES:
             return MemberBatch(parts, contents, is_last=False)
-        part, content = _taken(one, room - size, options)
+        part, content = _taken(member, room - size, options)
         parts.append(part)
         contents.append(content)
         size += len(content or b"")
     return MemberBatch(parts, contents, is_last=True)
 
 
-def _taken(one: Member, room: int, options: ReadingOptions) -> tuple[Part, bytes | None]:
-    part = Part(one.name, one.kind, problem=one.problem)
+def _taken(member: Member, room: int, options: ReadingOptions) -> tuple[Part, bytes | None]:
+    part = Part(member.name, member.kind, problem=member.problem)
     if part.problem is not None:
         return part, None
     if room <= 0:
         return replace(part, problem=TOO_MUCH), None
     try:
-        content = one.read()
+        content = member.read()
         if not content:
             raise CorruptError(EMPTY)
     except DocumentError as error:
@@ -99,7 +99,7 @@ def _taken(one: Member, room: int, options: ReadingOptions) -> tuple[Part, bytes
 
 
 def too_large(options: ReadingOptions) -> str:
-    """Why a part of too many bytes is not taken."""
+    """Problem text of a part that has too many bytes."""
     return f"the file is larger than {options.max_part_bytes / 1e6:.0f} MB; upload it by itself, in pieces"
 
 

@@ -1,4 +1,4 @@
-"""Lines without places, laid over words whose places are known: what a model read, where we read it."""
+"""Alignment of a model's lines, which have no places, with words whose places are known."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ class _Piece(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """Where a word goes. owner: the page's word whose line and block it takes."""
+    """Place of a word on the page. owner: the page's word whose line and block it takes."""
 
     owner: int
     box: Box
@@ -40,7 +40,7 @@ class _Row(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """Where a piece is in the model's lines."""
+    """Position of a piece in the model's lines."""
 
     line: int
     start: int
@@ -99,7 +99,7 @@ def _pieces(page: Page) -> list[_Piece]:
 
 
 def _matched(pieces: Sequence[_Piece], lines: Sequence[str]) -> list[_Found | None]:
-    """Where each piece is, the long ones first; each character of a line is given once."""
+    """Match each piece to a place in the lines, long pieces first; each character is matched once."""
     free = list(lines)
     found: list[_Found | None] = [None] * len(pieces)
     for index in sorted(range(len(pieces)), key=lambda index: -len(pieces[index].text)):
@@ -184,8 +184,8 @@ def _placed(texts: Sequence[str], piece: _Piece, words: Words) -> list[_Row]:
     return placed
 
 
-def _agreement(one: str, other: str) -> float:
-    return fuzz.ratio(one, other) / 100
+def _agreement(first: str, second: str) -> float:
+    return fuzz.ratio(first, second) / 100
 
 
 def _sure(words: Words, word: int) -> float:

@@ -161,12 +161,12 @@ class Processor:
 
     @property
     def encrypted(self) -> bool:
-        """Whether what is sent can be read by nobody else."""
+        """True if the connection is encrypted."""
         return self.endpoint is None or self.endpoint.startswith("https://")
 
     @property
     def host(self) -> str:
-        """Where it is asked."""
+        """Host name of the server."""
         if self.endpoint is None:
             return f"{self.location}-documentai.googleapis.com"
         return self.endpoint.partition("://")[2].rstrip("/")
@@ -232,7 +232,7 @@ class DocumentAiEngine:
         return _types.DocumentProcessorServiceAsyncClient(transport=connect())
 
     def _credentials(self) -> Credentials:
-        """Who we are. Reads a file or asks this machine's cloud, and is nothing for the event loop."""
+        """Load the credentials from a file or this machine's cloud; not for the event loop."""
         if not self._processor.encrypted:
             return AnonymousCredentials()
         if self._credentials_file is not None:

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class UsageMeter:
-    """What a document has cost so far."""
+    """Meter of what a document has cost so far."""
 
     def __init__(self) -> None:
         self.usage = Usage()
@@ -40,7 +40,7 @@ class UsageMeter:
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A page of a file, or a picture in one, as it can be seen. number: from 1.
+    """Request to recognise a page of a file, or a picture within one. number: from 1.
 
     meter, prints: of the whole file.
     """
@@ -162,9 +162,9 @@ class EngineChoice:
             raise
 
 
-def better_page(one: Page, other: Page) -> Page:
-    """The page that is read better; `one` if they are equal."""
-    return max(one, other, key=_worth)
+def better_page(first: Page, second: Page) -> Page:
+    """The page that is read better; `first` if they are equal."""
+    return max(first, second, key=_worth)
 
 
 def _worth(page: Page) -> tuple[bool, float]:
@@ -172,7 +172,7 @@ def _worth(page: Page) -> tuple[bool, float]:
 
 
 def _most_promising(failures: Sequence[DocmillError]) -> DocmillError:
-    """What waiting may mend, then what a person can; an attempt that was made before one that was not."""
+    """The most hopeful error: transient before setup errors, attempted calls before refused ones."""
 
     def rank(error: DocmillError) -> int:
         if isinstance(error, TransientError):

@@ -146,7 +146,7 @@ class Transcriber(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RemoteCaller:
-    """How pages are read elsewhere: drawn and arranged in the pool, and asked about between."""
+    """Services for readers of remote engines: pages are drawn and arranged in the pool."""
 
     pool: Pool
     options: ReadingOptions
@@ -165,11 +165,11 @@ class RemoteCaller:
         return await self.pool.run(draw_preprocessed_image, *arguments, limit_s=self.options.ocr_limit_s)
 
     async def in_child(self, function: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:
-        """What the function gives in a process of the pool. Raises TimeLimitError, CrashedError."""
+        """Run the function in a process of the pool. Raises TimeLimitError, CrashedError."""
         return await self.pool.run(function, *arguments, limit_s=self.options.render_limit_s)
 
     def reads_well(self, page: Page) -> bool:
-        """Whether its quality is good enough as it is."""
+        """True if the page's quality needs no second reading."""
         return page.quality >= self.options.quality_threshold
 
     async def better(self, first: Page, again: Awaitable[Recognition], request: PageRequest) -> Page:
@@ -229,7 +229,7 @@ class RemoteReader:
 
 
 class TranscribingReader:
-    """`PageReader` by who reads lines and sees no places: these come from an engine of this machine.
+    """`PageReader` by a transcriber, which gives lines without places: these come from a local engine.
 
     local: asked first, where no engine has been. budget: US dollars that a document may cost.
     """

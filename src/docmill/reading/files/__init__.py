@@ -1,1 +1,1 @@
-"""What a file is, before it is read: its type, passwords, limits on reading it."""
+"""File types, passwords, and the limits on reading a file."""

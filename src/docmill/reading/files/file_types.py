@@ -52,7 +52,7 @@ def delimiter(text: str, *, is_whole: bool) -> str | None:
 
 
 def _columns(text: str, mark: str, *, is_whole: bool) -> int:
-    """How many columns `mark` makes of nearly all rows, 1 if it makes no table."""
+    """Count the columns that `mark` makes of nearly all rows; 1 if it makes no table."""
     rows: list[int] = []
     try:
         for row in csv.reader(text.splitlines(keepends=True), delimiter=mark):
@@ -243,7 +243,7 @@ def media_type(path: Path) -> str:
 
 
 def kind(path: Path) -> Kind:
-    """What the file is, read or not. Raises EncryptedError, CorruptError for an empty file."""
+    """Detect any type, also one that is not read. Raises EncryptedError, CorruptError for an empty file."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
         if not head:

@@ -1,4 +1,4 @@
-"""What reading may cost."""
+"""Options and limits of reading a document."""
 
 from dataclasses import dataclass, field
 

@@ -48,7 +48,7 @@ def opened(path: Path, passwords: Sequence[str]) -> Generator[Path]:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether it is an Office file with a password."""
+    """True for an Office file with a password."""
     with path.open("rb") as file:
         if file.read(len(OLE_START)) != OLE_START:
             return False
@@ -85,7 +85,7 @@ def _decrypted(office: Any, password: str) -> bytes | None:  # noqa: ANN401 - un
 
 
 def _office(file: io.BufferedReader) -> Any | None:  # noqa: ANN401 - untyped
-    """What knows the kind of the file; None for what is no Office file."""
+    """The library's object for the file; None if it is no Office file."""
     # Here, since it takes a fifth of a second, and few files need it.
     from msoffcrypto import OfficeFile  # noqa: PLC0415 # pyright: ignore[reportUnknownVariableType] - untyped
 

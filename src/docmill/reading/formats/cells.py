@@ -83,7 +83,7 @@ TOO_MANY = "the workbook has more than {count:,} cells, and the rest was not rea
 
 @dataclass(slots=True)
 class Sheet:
-    """What a sheet holds.
+    """Cells and pictures of a sheet.
 
     rows: row to column to text. merged: first row and column, and how many of each are taken. notes: texts
     beside the cells. pictures: those with text, and what is said of others.
@@ -115,7 +115,7 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether more was wanted than there was."""
+        """True if more was wanted than there was."""
         return self._left < 0
 
 

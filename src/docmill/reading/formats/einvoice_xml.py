@@ -40,7 +40,7 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
 
 
 def _group(element: Element, level: int) -> Iterator[Block]:
-    """What stands in the element: its own values first, as its schemas have it, then its groups."""
+    """Blocks for the element's content: its own values first, as its schemas have it, then its groups."""
     rows: list[tuple[str, str]] = []
     counts = Counter(child.tag for child in element)
     seen: Counter[object] = Counter()
@@ -66,7 +66,7 @@ def _table(rows: list[tuple[str, str]]) -> Iterator[Block]:
 
 
 def _leaves(element: Element) -> Iterator[Element]:
-    return (one for one in element.iter() if not len(one))
+    return (leaf for leaf in element.iter() if not len(leaf))
 
 
 def _called(leaf: Element, group: Element) -> str:

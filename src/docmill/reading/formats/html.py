@@ -63,7 +63,7 @@ def blocks(
     *,
     album: Album | None = None,
 ) -> list[Block]:
-    """What a page shows. charset: what its transport says; the page itself may say something else.
+    """Blocks that a page shows. charset: as its transport says; the page itself may say something else.
 
     enclosed: pictures that came with it, by content id. album: of the document that the page is a part of.
     """
@@ -116,7 +116,7 @@ class _Pictures:
 
 
 def _sources(element: Element) -> list[str]:
-    """Where the pictures come from that an element shows: an image, an object, backgrounds of a style.
+    """Sources of the pictures that an element shows: an image, an object, backgrounds of a style.
 
     Backgrounds that are drawings are icons.
     """
@@ -179,7 +179,7 @@ def _shown(element: Element, depth: int, pictures: _Pictures) -> list[Block]:
 
 
 class _Page:
-    """What has been shown so far."""
+    """The blocks shown so far."""
 
     def __init__(self, pictures: _Pictures) -> None:
         self.blocks: list[Block] = []
@@ -220,7 +220,7 @@ class _Page:
             self._line.append(" ")
         within = {"svg": "image", "head": "style"}.get(local(element))
         shown = element.iter(within) if within else [element]
-        found = [block for one in shown for block in self._pictures.blocks(one)]
+        found = [block for source in shown for block in self._pictures.blocks(source)]
         if found:
             self.end_paragraph()
             self.blocks += found
@@ -265,7 +265,7 @@ class _Page:
         return "\n".join(lines).strip("\n")
 
     def end_paragraph(self) -> None:
-        """What follows is apart from what came before."""
+        """End the running paragraph."""
         text = self._text()
         if text:
             self.blocks += [Paragraph(text), Paragraph("")]

@@ -1,4 +1,4 @@
-"""What the elements of a web page do to the text in them."""
+"""HTML elements by their effect on the text in them."""
 
 UNSEEN = frozenset(
     {

@@ -169,7 +169,7 @@ def child(element: Element | None, *names: str) -> Element | None:
 
 
 def children(element: Element | None, *names: str) -> list[Element]:
-    """What stands in the element reached by these names; nothing if it is missing."""
+    """Children of the element reached by these names; none if it is missing."""
     found = child(element, *names)
     return [] if found is None else list(found)
 

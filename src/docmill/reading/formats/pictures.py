@@ -46,7 +46,7 @@ _DRAWINGS = (
 
 
 class Size(NamedTuple):
-    """How large a picture is displayed; 0 where nothing says so."""
+    """Displayed size of a picture; 0 where nothing says so."""
 
     width_pt: float = 0.0
     height_pt: float = 0.0
@@ -142,7 +142,7 @@ def _shown(size: Size, width_px: int, height_px: int, stored: tuple[int, int]) -
 
 
 def _holds_text(pixels: image_file.Pixels, shown: Size) -> bool:
-    """Whether letters are seen in it, as large as it is displayed or as large as it is stored."""
+    """True if letters are seen in the picture at its displayed or its stored size."""
     gray = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY), np.uint8)
     if len(letter_centres(gray)) >= LETTERS:
         return True

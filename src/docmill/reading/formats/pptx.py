@@ -77,7 +77,7 @@ def _pictures(
         above = list(found.iterancestors())
         if kind == "image" and not any(local(other) == "Fallback" for other in above):
             extents = (child(other, "spPr", "xfrm", "ext") for other in above)
-            extent = next((one for one in extents if one is not None), found)
+            extent = next((extent for extent in extents if extent is not None), found)
             size = Size(*(emu(attribute(extent, side)) for side in ("cx", "cy")))
             yield from album.blocks(partial(package.picture, part), size)
 
@@ -121,7 +121,7 @@ def _of_titles(elements: list[Element]) -> Iterator[Block]:
 
 
 def _placeholder(shape: Element) -> str:
-    """What a shape stands in for; empty for one of its own."""
+    """Type of the placeholder that a shape fills; empty for a shape of its own."""
     found = child(shape, "nvSpPr", "nvPr", "ph")
     return "" if found is None else attribute(found, "type") or "body"
 

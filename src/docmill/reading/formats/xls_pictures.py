@@ -58,7 +58,7 @@ def _workbook(compound: Book) -> bytes:
 
 @dataclass(slots=True)
 class _Drawn:
-    """What of drawings stands in one stream. names: of the sheets, by where each begins."""
+    """Drawing records of one stream. names: of the sheets, by where each begins."""
 
     names: dict[int, str] = field(default_factory=dict[int, str])
     group: bytearray = field(default_factory=bytearray)
@@ -116,7 +116,7 @@ def _collected(data: bytes) -> _Drawn:
 
 
 def _place(drawn: _Drawn, kind: int, start: int) -> bytearray | None:
-    """Where the content of a record belongs; None if it is of no drawing."""
+    """The buffer that a record's content belongs to; None if it is of no drawing."""
     if kind == _GROUP:
         return drawn.group
     if kind == _DRAWING:
@@ -128,7 +128,7 @@ def _place(drawn: _Drawn, kind: int, start: int) -> bytearray | None:
 
 
 def _sheet(record: bytes) -> tuple[int, str]:
-    """Where a sheet begins, and its name, which old workbooks write without saying how wide letters are."""
+    """Start and name of a sheet; old workbooks do not say how wide the name's letters are."""
     (position,) = struct.unpack_from("<L", record)
     count = record[6]
     if len(record) == 7 + count:

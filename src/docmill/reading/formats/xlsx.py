@@ -26,7 +26,7 @@ BOOLEANS = {"1": "TRUE", "0": "FALSE"}
 
 
 class _Looks(NamedTuple):
-    """How cells are shown. formats: by a cell's style."""
+    """Shared strings and number formats of a workbook. formats: by a cell's style."""
 
     strings: Sequence[str]
     formats: Sequence[str]
@@ -110,7 +110,7 @@ def _pictures(package: Package, part: str, album: Album) -> Iterator[Block]:
 
 
 def _size(picture: Element) -> Size:
-    """How large a picture is shown, where its drawing says so."""
+    """Displayed size of a picture, where its drawing says so."""
     for above in picture.iterancestors():
         for extent in (child(above, "spPr", "xfrm", "ext"), child(above, "ext")):
             size = (

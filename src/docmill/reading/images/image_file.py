@@ -76,7 +76,7 @@ class Picture(NamedTuple):
 
 
 def count_frames(path: Path, options: ReadingOptions) -> int:
-    """How many pages the picture file has. Raises CorruptError, TooLargeError."""
+    """Count the pages of a picture file. Raises CorruptError, TooLargeError."""
     with _opened(path) as image:
         frames = getattr(image, "n_frames", 1) if image.format in PAGED else 1
         _check_size(image, options.max_pixels)
@@ -157,7 +157,7 @@ def excerpt(path: Path, options: ReadingOptions, first: int, last: int) -> bytes
 
 
 def _kept(stored: str, mode: str) -> str:
-    """How a frame is packed in a TIFF: as it was, or else without loss."""
+    """Compression of a frame in a TIFF: as it was stored, or else without loss."""
     if mode == "1":
         return "group4"
     lossy = stored in ("jpeg", "") and mode in ("L", "RGB")  # a HEIF says nothing
@@ -224,7 +224,7 @@ SCALES = (1.0, 0.7)
 
 
 def read_qr_codes(pixels: NDArray[np.uint8]) -> tuple[str, ...]:
-    """What the QR codes on a picture say, in no order that means anything."""
+    """Contents of the QR codes on a picture, in no particular order."""
     for scale in SCALES:
         smaller = cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
         try:

@@ -48,11 +48,11 @@ class KeptScans:
         self._prints: dict[tuple[int, str | None], KeptScan] = {}
         self._room = MOST_BYTES_IN_ALL
 
-    def add(self, page: Page, one: KeptScan) -> None:
+    def add(self, page: Page, scan: KeptScan) -> None:
         """Keep the picture in which the engine that the page names has read it."""
-        if len(one.jpeg) <= self._room:
-            self._room -= len(one.jpeg)
-            self._prints[page.number, page.engine] = one
+        if len(scan.jpeg) <= self._room:
+            self._room -= len(scan.jpeg)
+            self._prints[page.number, page.engine] = scan
 
     def of(self, page: Page) -> KeptScan | None:
         """The picture in which the page was read, as far as it is kept."""
@@ -96,15 +96,15 @@ def _objects(pages: Sequence[PageScan], name: str) -> Iterator[bytes]:
         f"{name[:MOST_TITLE]}: {format_page_numbers(numbers)} as preprocessed for reading"
     )
     yield b"<</Type/Outlines/Count %d/First %d 0 R/Last %d 0 R>>" % (len(pages), _FIRST + 3, last + 3)
-    for index, (page, one) in enumerate(pages):
-        yield from _page(page, one, _FIRST + 4 * index, is_first=not index, is_last=index == len(pages) - 1)
+    for index, (page, scan) in enumerate(pages):
+        yield from _page(page, scan, _FIRST + 4 * index, is_first=not index, is_last=index == len(pages) - 1)
 
 
-def _page(page: Page, one: KeptScan, at: int, *, is_first: bool, is_last: bool) -> Iterator[bytes]:
+def _page(page: Page, scan: KeptScan, at: int, *, is_first: bool, is_last: bool) -> Iterator[bytes]:
     """The page, what is drawn on it, its picture, and its line in the outline. at: the first's number."""
-    scale = max(page.width_pt, page.height_pt) / max(one.width_px, one.height_px)
-    size = b"%.2f %.2f" % (one.width_px * scale, one.height_px * scale)
-    drawing = b"q %.2f 0 0 %.2f 0 0 cm /P Do Q" % (one.width_px * scale, one.height_px * scale)
+    scale = max(page.width_pt, page.height_pt) / max(scan.width_px, scan.height_px)
+    size = b"%.2f %.2f" % (scan.width_px * scale, scan.height_px * scale)
+    drawing = b"q %.2f 0 0 %.2f 0 0 cm /P Do Q" % (scan.width_px * scale, scan.height_px * scale)
     yield (
         b"<</Type/Page/Parent %d 0 R/MediaBox[0 0 %b]/Contents %d 0 R/Resources<</XObject<</P %d 0 R>>>>>>"
         % (_PAGES, size, at + 1, at + 2)
@@ -113,7 +113,7 @@ def _page(page: Page, one: KeptScan, at: int, *, is_first: bool, is_last: bool) 
     yield (
         b"<</Type/XObject/Subtype/Image/Width %d/Height %d/ColorSpace/DeviceGray/BitsPerComponent 8"
         b"/Filter/DCTDecode/Length %d>>\nstream\n%b\nendstream"
-        % (one.width_px, one.height_px, len(one.jpeg), one.jpeg)
+        % (scan.width_px, scan.height_px, len(scan.jpeg), scan.jpeg)
     )
     before = b"" if is_first else b"/Prev %d 0 R" % (at - 1)
     after = b"" if is_last else b"/Next %d 0 R" % (at + 7)

@@ -1,4 +1,4 @@
-"""A picture that was read badly, made better to read: flat, straight, clean and full of contrast."""
+"""Preprocessing of pictures that were read badly: they become flat, straight, clean and full of contrast."""
 
 from typing import NamedTuple
 
@@ -52,7 +52,7 @@ def map_back(corners: NDArray[np.float32], matrix: NDArray[np.float64]) -> NDArr
 
 
 def preprocess_picture(pixels: NDArray[np.uint8]) -> PreprocessedPicture:
-    """The paper cut out and straightened, without noise, shadows and blur; RGB like `pixels`."""
+    """Cut out and straighten the paper, and remove noise, shadows and blur; RGB like `pixels`."""
     grey = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY), np.uint8)
     forward = np.eye(3)
     size = (grey.shape[1], grey.shape[0])

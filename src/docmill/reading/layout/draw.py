@@ -114,7 +114,7 @@ def _installed(name: str, size_px: int) -> ImageFont.FreeTypeFont | None:
 
 @cache
 def _has(index: int, character: str) -> bool:
-    """Whether the face draws the character otherwise than one that no face has."""
+    """True if the face has a glyph for the character: it is drawn otherwise than one that no face has."""
     return character.isascii() or _look(index, character) != _look(index, NOT_A_CHARACTER)
 
 

@@ -57,7 +57,7 @@ WIDE_COLON = "\uff1a"
 
 
 class Traits(NamedTuple):
-    """What is known of each piece: its length, its digits, whether a colon stands in it or at its end."""
+    """Features of each piece: length, number of digits, a colon within or at its end."""
 
     lengths: NDArray[np.intp]
     digits: NDArray[np.intp]
@@ -129,7 +129,7 @@ class _Region:
         return piece_traits(self._texts())
 
     def cut(self, part: Indices) -> list[Indices] | None:
-        """Above, left, right and below of the longest river that parts two texts; None if there is none."""
+        """Cut at the longest river between two texts: above, left, right, below; None if there is none."""
         row_of = self._row_of[part]
         if len(part) < 2 * LEAST_ROWS or row_of.max() - row_of.min() < LEAST_ROWS - 1:
             return None
@@ -140,7 +140,7 @@ class _Region:
             left, right = part[within & is_left], part[within & ~is_left]
             if self._apart(left, right, river.x1 - river.x0):
                 parts = [part[row_of < river.first], left, right, part[row_of > river.last]]
-                return [one for one in parts if len(one)]
+                return [piece_indices for piece_indices in parts if len(piece_indices)]
         return None
 
     def _rivers(self, part: Indices) -> Iterator[_River]:
@@ -196,7 +196,7 @@ class _Region:
         return _River(rows[0] + int(first), rows[0] + int(last), *edges)
 
     def _apart(self, left: Indices, right: Indices, width: float) -> bool:
-        """Whether two sides are texts of their own."""
+        """True if the two sides are texts of their own."""
         if not all(len(side) >= LEAST_ROWS and self._has_letters(side) for side in (left, right)):
             return False
         sides = _Side(self, left), _Side(self, right)
@@ -214,14 +214,14 @@ class _Region:
         return bool(digits <= MOST_DIGITS * length)
 
     def _labelled(self, left: "_Side", right: "_Side") -> bool:
-        """Whether fields stand right of something that needs no value."""
+        """True if a list of fields stands to the right of text that needs no value."""
         return bool(
             self._known.colon_within[right.firsts].mean() >= LABELLED
             and self._known.colon_last[left.lasts].mean() <= LEFT_LABELS
         )
 
     def side(self, pieces: Indices) -> tuple[NDArray[np.float32], Indices, Indices, float]:
-        """What a side is made of."""
+        """Boxes, rows and lengths of a side's pieces, and the page's text height."""
         return self._boxes[pieces], self._row_of[pieces], self._known.lengths[pieces], self._height
 
 
@@ -245,7 +245,7 @@ class _Side:
         self._count = len(pieces)
 
     def runs(self) -> bool:
-        """Whether lines of text fill the column."""
+        """True if lines of running text fill the column."""
         if len(self.tops) < RUNNING_ROWS:
             return False
         count = len(self.tops)
@@ -256,12 +256,12 @@ class _Side:
         return bool(filled >= RUNNING_SHARE * count)
 
     def reads(self) -> bool:
-        """Whether the rows stand close enough to each other to be one text."""
+        """True if the rows are close enough to each other to be one text."""
         near = (np.diff(self.tops) <= DENSE * self._height).tolist()
         return sum(near) >= DENSE_SHARE * len(near)
 
     def is_plain(self) -> bool:
-        """Whether most rows are one piece."""
+        """True if most rows are one piece."""
         return self._count <= PLAIN * len(self.tops)
 
     def share_beside(self, other: "_Side") -> float:
@@ -275,7 +275,7 @@ class _Side:
 def _taken(
     boxes: NDArray[np.float32], row_of: Indices, scale: tuple[float, float], bins: int
 ) -> NDArray[np.bool_]:
-    """Where text stands: shape (rows, bins)."""
+    """Mask of the places with text: shape (rows, bins)."""
     low, step = scale
     begin = np.clip(((boxes[:, 0] - low) / step).astype(int), 0, bins - 1)
     end = np.clip(np.ceil((boxes[:, 2] - low) / step).astype(int), begin + 1, bins)
@@ -328,7 +328,7 @@ class _Row:
     spans: list[tuple[float, float]]
 
     def takes(self, x0: float, x1: float) -> bool:
-        """Whether a piece from x0 to x1 stands beside all members."""
+        """True if a piece from x0 to x1 stands beside all members."""
         for left, right in self.spans:
             if right <= x0 or x1 <= left:
                 continue

@@ -162,13 +162,13 @@ def _parted(lines: RulingLines, places: Sequence[float], edges: Sequence[float])
 
 
 def _places(lines: NDArray[np.float64]) -> list[float]:
-    """Where lines stand, those close to each other once."""
+    """Distinct positions of lines; those close to each other count once."""
     ordered: list[float] = np.sort(lines).tolist()
     return [ordered[0], *(place for last, place in pairwise(ordered) if place - last > NEAR)]
 
 
 def _is_table(cells: Sequence[Cell], words: Words) -> bool:
-    """Whether cells are a table's, and not frames round text or rows that only columns are drawn for."""
+    """True if cells are a table's, not frames around text, nor rows of which only the columns are drawn."""
     full = [cell for cell in cells if cell.words]
     if len(full) < max(FEWEST_CELLS, FILLED * len(cells)) or sum(
         len(cell.words) for cell in full

@@ -78,7 +78,7 @@ class _Line:
 
     @cached_property
     def is_heading(self) -> bool:
-        """Whether hardly a cell has digits, as in the names of columns."""
+        """True if hardly a cell has digits, as in the names of columns."""
         with_digits = sum(any(map(str.isdigit, piece.text)) for piece in self.pieces)
         return with_digits <= HEADING_DIGITS * len(self.pieces)
 
@@ -102,7 +102,7 @@ class _Columns:
         return range(bisect_right(self.rights, piece.x0), bisect_left(self.lefts, piece.x1))
 
     def hold(self, piece: _Piece, slack: float) -> bool:
-        """Whether a piece stands in one column, or almost."""
+        """True if a piece stands in one column, within `slack`."""
         hits = self.hits(piece)
         if len(hits) != 1:
             return False
@@ -258,7 +258,7 @@ def _table(words: Words, lines: Sequence[_Line], columns: _Columns, text_height:
 
 
 def _has_cells(lines: Sequence[_Line], columns: _Columns) -> bool:
-    """Whether enough rows fill enough columns, and are no list of fields."""
+    """True if enough rows fill enough columns, and the rows are no list of fields."""
     core = [line for line in lines if line.is_core]
     if len(core) < (2 if lines[0].is_heading else CORE):
         return False
@@ -268,7 +268,7 @@ def _has_cells(lines: Sequence[_Line], columns: _Columns) -> bool:
 
 
 def _has_amounts(lines: Sequence[_Line], columns: _Columns, numeric: set[int]) -> bool:
-    """Whether one column has an amount of money in most rows."""
+    """True if one column has an amount of money in most rows."""
     core = [line for line in lines if line.is_core]
     counts = Counter(
         hit
@@ -299,12 +299,12 @@ def _rows(
 def _continues(
     line: _Line, rows: Sequence[list[_Line]], columns: _Columns, numeric: set[int], text_height: float
 ) -> bool:
-    """Whether a line goes on with the row above."""
+    """True if a line continues the row above."""
     gap = (line.top - rows[-1][-1].bottom) / text_height
     if gap < -HALF_LINE:
         return True
     near = gap < WRAPPED
-    if len(rows) == 1 and all(one.is_heading for one in rows[0]) and line.is_heading:
+    if len(rows) == 1 and all(above.is_heading for above in rows[0]) and line.is_heading:
         return near
     return (
         near
@@ -314,7 +314,7 @@ def _continues(
 
 
 def _has_both(line: _Line, columns: _Columns, numeric: set[int]) -> bool:
-    """Whether a short line names something in the columns of text and has a number: an item, not a sum."""
+    """True for a short line with a text in a text column and a number: an item, not a sum."""
     hits = [hit for piece in line.pieces for hit in columns.hits(piece)]
     texts = [index for index in range(len(columns)) if index not in numeric]
     return not numeric.isdisjoint(hits) and bool(texts) and texts[0] in hits
@@ -330,7 +330,7 @@ def _cells(
     content: dict[int, list[int]] = {}
     spans: dict[int, int] = {}
     pieces = [(piece, columns.hits(piece)) for line in row for piece in line.pieces]
-    for piece, hits in sorted(pieces, key=lambda one: (len(one[1]), one[0].words.start)):
+    for piece, hits in sorted(pieces, key=lambda pair: (len(pair[1]), pair[0].words.start)):
         column = hits[0] if hits else columns.nearest(piece)
         content.setdefault(column, []).extend(piece.words)
         if content.keys().isdisjoint(hits[1:]):

@@ -64,7 +64,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class PageBreak:
-    """What follows starts a page; several in a row, or one at an end, make no empty pages."""
+    """Page break; several in a row, or one at an end, make no empty pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def _sections(blocks: Iterable[Block]) -> Iterator[list[Block]]:
 
 
 def _sheet(section: Sequence[tuple[Block, Widths | None]]) -> int:
-    """How many characters a line of the section's pages shall hold."""
+    """Width of the section's pages, in characters."""
     needed = max((_needed(block, widths) for block, widths in section), default=0)
     if needed <= PORTRAIT:
         return PORTRAIT
@@ -187,7 +187,7 @@ def _set(typesetter: Typesetter, block: Block, widths: Widths | None) -> None:
 
 
 def _set_text(typesetter: Typesetter, text: str, *, scale: float = 1.0, is_set: bool = False) -> int:
-    """How many lines it took."""
+    """Set a text and count the lines it took."""
     columns = int(typesetter.columns / scale)
     count = 0
     for line in text.expandtabs(8).splitlines():
@@ -266,7 +266,7 @@ def _set_band(typesetter: Typesetter, grid: Grid, first: int, widths: Sequence[i
 
 
 def _reach(row: Sequence[str], at: int) -> int:
-    """Where the next filled cell stands: a text runs on over those that are empty, as on a spreadsheet."""
+    """Index of the next filled cell: a text runs on over empty cells, as on a spreadsheet."""
     return next((other for other in range(at + 1, len(row)) if row[other]), len(row))
 
 
@@ -292,7 +292,7 @@ def _right_aligned(grid: Grid, first: int, count: int) -> set[int]:
 
 
 def beside_text(blocks: Iterable[Block]) -> list[Block]:
-    """What `plain` leaves out though it is to be kept: pictures, and what is said of those unread."""
+    """The blocks that `plain` leaves out and callers must keep: pictures, and remarks on unread ones."""
     return [block for block in blocks if isinstance(block, Figure | Unread)]
 
 

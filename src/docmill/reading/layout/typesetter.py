@@ -28,7 +28,7 @@ class WordInLine(NamedTuple):
 
 
 def text_width(text: str) -> int:
-    """How many characters' room `text` takes."""
+    """Width of `text` in characters."""
     return len(text) if text.isascii() else sum(map(_character_width, text))
 
 

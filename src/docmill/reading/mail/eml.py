@@ -61,7 +61,7 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
 
 @contextmanager
 def enclosed(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
-    """What is attached. Raises EncryptedError, CorruptError, TooLargeError."""
+    """Open a mail's attachments. Raises EncryptedError, CorruptError, TooLargeError."""
     held = list(letter(_source(path)).enclosed)
     if len(held) > options.max_parts:
         raise TooLargeError(f"the mail holds {len(held)} files, more than {options.max_parts}")
@@ -110,7 +110,7 @@ def letter(source: bytes) -> Letter:
 
 @dataclass
 class _Collecting:
-    """What is found on the way through a mail."""
+    """Collector of texts and attachments on a walk through a mail."""
 
     writings: list[Writing] = field(default_factory=list[Writing])
     enclosed: list[Member] = field(default_factory=list[Member])
@@ -153,7 +153,7 @@ class _Collecting:
         self.writings += _one_of(forms)
 
     def _add_sealed(self, part: _Part, depth: int) -> None:
-        """What is only signed is read; certificates that are sent around alone say nothing."""
+        """Add the content of a signed part; a certificate alone is left out."""
         kind = (_parameter(part, "smime-type") or "").lower()
         if kind == "certs-only":
             return
@@ -179,13 +179,13 @@ class _Collecting:
             )
 
     def _is_text(self, part: _Part, kind: str) -> bool:
-        """Whether a part belongs to the body, which may have a name; what follows with one is a file."""
+        """True for a part of the body; the first may have a name, a later one with a name is a file."""
         if kind not in _READABLE or part.get_content_disposition() == "attachment":
             return False
         return not file_name(part) or not self.writings
 
     def _is_decoration(self, part: _Part, kind: str, within: str) -> bool:
-        """Whether this is a logo that the body shows in place, or the picture of a signature."""
+        """True for a logo that the body shows in place, or the picture of a signature."""
         content_id = header(part, "Content-ID").strip("<>")
         if not content_id or not kind.startswith("image/") or len(_bytes(part)) >= DECORATION_BYTES:
             return False
@@ -221,7 +221,7 @@ class _Collecting:
             self.writings.append(Writing(text))
 
     def _add_tnef(self, part: _Part) -> None:
-        """What Outlook wraps in a winmail.dat: it counts as enclosed here, its text if there is no other."""
+        """Add the members of a winmail.dat; its text counts if the mail has no other."""
         content = _bytes(part)
         try:
             wrapped = tnef.letter(content)
@@ -253,8 +253,8 @@ def _one_of(forms: list[list[Writing]]) -> list[Writing]:
     )
     plain = next(filter(None, said), page.plain)
     rich = next((piece.rich for form in forms for piece in form if piece.rich is not None), None)
-    one = Writing(plain, page.page, rich, page.charset, page.pictures)
-    return [] if one == Writing() else [one]
+    writing = Writing(plain, page.page, rich, page.charset, page.pictures)
+    return [] if writing == Writing() else [writing]
 
 
 def _parameter(part: _Part, name: str) -> str | None:

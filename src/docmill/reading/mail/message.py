@@ -48,13 +48,13 @@ class Writing:
         return [*(plain or (_rich_blocks(self.rich) if self.rich else [])), *beside_text(page)]
 
     def shows(self, content_id: str) -> bool:
-        """Whether the web page has a place for this picture."""
+        """True if the web page has a place for this picture."""
         page = self.page.encode("utf-8", "replace") if isinstance(self.page, str) else self.page or b""
         return any(f"cid:{name}".encode() in page for name in (content_id, quote(content_id)))
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether it is a message for PGP alone."""
+        """True for a message that only PGP can read."""
         return bool(self.plain and _PGP.match(self.plain))
 
 
@@ -76,7 +76,7 @@ class Letter:
     def blocks(self) -> list[Block]:
         """The head, the names of what is enclosed, and the body."""
         lines = [f"{name}: {self.fields[name]}" for name in SHOWN if self.fields.get(name)]
-        names = [one.name for one in with_clean_names(self.enclosed)]
+        names = [member.name for member in with_clean_names(self.enclosed)]
         if names:
             lines.append(f"Attachments: {', '.join(names)}")
         body = [block for writing in self.writings for block in writing.blocks()]
@@ -95,7 +95,7 @@ class Letter:
 
     @property
     def file_name(self) -> str:
-        """What a mail within another is called: by its subject."""
+        """File name for a mail within another, made from its subject."""
         subject = re.sub(r"[\s/\\:*?\"<>|]+", " ", self.fields.get("Subject", "")).strip()
         return f"{subject[:120] or 'message'}.eml"
 
@@ -121,9 +121,9 @@ class Letter:
             message.add_attachment(
                 content(), "image", "png", disposition="inline", cid=f"<{_one_line(content_id)}>"
             )
-        for one in with_clean_names(self.enclosed):
-            if one.problem is None:
-                message.add_attachment(one.read(), "application", "octet-stream", filename=one.name)
+        for member in with_clean_names(self.enclosed):
+            if member.problem is None:
+                message.add_attachment(member.read(), "application", "octet-stream", filename=member.name)
         return _with_boundaries(message)
 
 

@@ -18,7 +18,7 @@ class _Value(NamedTuple):
 
 
 def content(data: bytes) -> bytes | None:
-    """What was signed; None if nothing is wrapped, or nothing that can be seen. Raises CorruptError."""
+    """Unwrap signed content; None if nothing readable is wrapped. Raises CorruptError."""
     try:
         (message,) = _values(memoryview(data))
         kind, *rest = _values(message.content)
@@ -35,7 +35,7 @@ def content(data: bytes) -> bytes | None:
 
 
 def _pieces(data: memoryview, depth: int = 0) -> Iterator[memoryview]:
-    """What octet strings hold, which may come in pieces of pieces."""
+    """Contents of octet strings, which may be nested."""
     for value in _values(data):
         if value.tag == _OCTETS:
             yield value.content

@@ -34,19 +34,19 @@ class _Attribute(NamedTuple):
 
 
 def read(path: Path, options: ReadingOptions) -> list[Block]:
-    """What it says. Raises CorruptError."""
+    """Blocks of a winmail.dat's text. Raises CorruptError."""
     del options
     return letter(path.read_bytes()).blocks()
 
 
 @contextmanager
 def enclosed(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
-    """What it wraps. Raises CorruptError."""
+    """Open the members of a winmail.dat. Raises CorruptError."""
     yield list(letter(path.read_bytes()).enclosed)[: options.max_parts]
 
 
 def letter(data: bytes, depth: int = 0) -> Letter:
-    """What it wraps, as a mail. Raises CorruptError."""
+    """Decode a winmail.dat as a mail. Raises CorruptError."""
     try:
         if int.from_bytes(data[:4], "little") != _SIGNATURE or depth > _DEEPEST:
             raise CorruptError(_DAMAGED)
@@ -55,7 +55,8 @@ def letter(data: bytes, depth: int = 0) -> Letter:
             gathered.add(number, content)
         held = [_held(file, depth) for file in gathered.files]
         head = gathered.head
-        return Letter(mapi.fields(head), [mapi.writing(head)], [one for one in held if one is not None])
+        members = [member for member in held if member is not None]
+        return Letter(mapi.fields(head), [mapi.writing(head)], members)
     except (struct.error, IndexError, ValueError) as error:
         raise CorruptError(_DAMAGED) from error
 

@@ -138,7 +138,7 @@ def _glyphs(steps: RecogniserSteps, characters: list[str]) -> list[_Glyph]:
 
 
 def _ink(line: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Where there is print: what is on the rarer side of the best threshold."""
+    """Mask of print: the rarer side of the best threshold."""
     _, dark = cv2.threshold(line, 0, 1, cv2.THRESH_BINARY_INV + cv2.THRESH_OTSU)
     ink = np.asarray(dark, np.bool_)[EDGE:-EDGE]
     return ~ink if ink.mean() > 0.5 else ink  # noqa: PLR2004 - the half
@@ -158,7 +158,7 @@ def _edge(ink: NDArray[np.bool_], start_px: float, stop_px: float) -> tuple[floa
 
 
 def _between(left: _Glyph, right: _Glyph, steps: RecogniserSteps) -> str:
-    """What stands between two characters: nothing, a space, or the mark that was taken for one."""
+    """Decide between no space, a space, and a mark that was taken for one."""
     if steps.spaces[left.last : right.first + 1].max() <= SPACE:
         return ""
     marks = steps.marks[left.last + 1 : right.first].max(axis=0, initial=0)
@@ -176,7 +176,7 @@ _PEN = np.ones((2, 2), np.uint8)
 
 
 class LineReading(NamedTuple):
-    """What a recogniser says of a line. answer: probabilities, shape (steps, characters)."""
+    """One reading of a line. answer: probabilities, shape (steps, characters)."""
 
     answer: NDArray[np.float32]
     line: LineText
@@ -194,7 +194,7 @@ def without_spaces(line: LineText) -> str:
 
 
 def most_likely_reading(looks: Sequence[LineReading], indices: Mapping[str, int], *, space: int) -> LineText:
-    """The line as that look saw it whose text is most probable on the mean of all.
+    """The reading whose text is most probable on the mean of all readings.
 
     At least one must have seen text. indices: of the recogniser's characters. space: the index of that one.
     """

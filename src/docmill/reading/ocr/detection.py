@@ -37,7 +37,7 @@ HEADLINE = 100
 
 
 class Spots(NamedTuple):
-    """What may be letters: int32 columns in pixels. ink: how many of its box's pixels are dark."""
+    """Spots that may be letters: int32 columns in pixels. ink: how many of the box's pixels are dark."""
 
     left: NDArray[np.int32]
     top: NDArray[np.int32]
@@ -70,7 +70,7 @@ def letter_height(spots: Spots) -> float | None:
 
 
 def has_small_print(spots: Spots, corners: NDArray[np.float32], size: tuple[int, int], scale: float) -> bool:
-    """Whether rows of letters stand beside the lines found, too small to be found at this scale.
+    """True if rows of letters outside the lines found are too small to be found at this scale.
 
     corners: of the lines. size: height and width of the picture. scale: at which it was searched.
     """

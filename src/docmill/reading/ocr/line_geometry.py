@@ -9,7 +9,7 @@ STANDING = 1.5
 
 
 def crop_line(pixels: NDArray[np.uint8], corners: NDArray[np.float32]) -> NDArray[np.uint8]:
-    """What is inside of the corners, turned to lie where it stands."""
+    """Crop of a line by its corners; a line that runs up or down is turned to lie."""
     width, height = line_size(corners)
     columns, rows = max(1, int(width)), max(1, int(height))
     target = np.array([[0, 0], [columns, 0], [columns, rows], [0, rows]], np.float32)
@@ -27,7 +27,7 @@ def crop_line(pixels: NDArray[np.uint8], corners: NDArray[np.float32]) -> NDArra
 def lines_outside(
     corners: NDArray[np.float32], others: NDArray[np.float32], size: tuple[int, int]
 ) -> NDArray[np.float32]:
-    """Those lines whose middle is within none of the others. size: height and width of their picture."""
+    """The lines whose middle lies in none of the others. size: height and width of their picture."""
     taken = np.zeros(size, np.uint8)
     cv2.fillPoly(taken, list(others.astype(np.int32)), (1,))
     columns, rows = corners.mean(axis=1).astype(np.int32).T
@@ -35,7 +35,7 @@ def lines_outside(
 
 
 def start_at_text(corners: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The corners of lines, each beginning with the text's own top left: of a standing line its top right."""
+    """Start each line's corners at its text's own top left, which is the top right of a standing line."""
     standing = [height >= STANDING * width for width, height in map(line_size, corners)]
     found = corners.copy()
     found[standing] = np.roll(corners[standing], -1, axis=1)
@@ -67,7 +67,7 @@ SAMPLE = 8
 
 
 def is_sideways(corners: NDArray[np.float32]) -> bool:
-    """Whether most text runs up or down. corners: as in `Recognised`."""
+    """True if most text runs up or down. corners: as in `RecognisedLines`."""
     if not len(corners):
         return False
     width = np.linalg.norm(corners[:, 1] - corners[:, 0], axis=1)
@@ -93,7 +93,7 @@ def turn_picture(pixels: NDArray[np.uint8], turn: int) -> NDArray[np.uint8]:
 def turn_corners(
     corners: NDArray[np.float32], turn: int, *, width_px: int, height_px: int
 ) -> NDArray[np.float32]:
-    """Where the corners are once their picture, which was that wide and high, has been turned clockwise.
+    """Turn corners with their picture, which was that wide and high, clockwise by `turn` degrees.
 
     Each line's corners begin again with the one that is now its top left.
     """
@@ -108,7 +108,7 @@ def turn_corners(
 
 
 def likely_turns(pixels: NDArray[np.uint8]) -> tuple[int, ...]:
-    """Turns clockwise that might make a page readable: its rows of print show as stripes."""
+    """Clockwise turns that may make a page readable, by the stripes that its rows of print make."""
     ink = 255.0 - pixels.mean(axis=2)
     along_rows, along_columns = (float(np.var(np.diff(ink.mean(axis=axis)))) for axis in (1, 0))
     return (90, 270) if along_columns > along_rows else (180,)

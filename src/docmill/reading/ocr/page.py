@@ -27,7 +27,7 @@ LONG = 6
 
 @dataclass(frozen=True, slots=True)
 class RecognisedLines:
-    """Lines of text as an engine saw them.
+    """Lines of text as an engine recognised them.
 
     corners: float32, shape (n, 4, 2), pixels: top left, top right, bottom right, bottom left of the text.
     scores: float32, shape (n,), in [0, 1].
@@ -113,7 +113,7 @@ def _part(corners: NDArray[np.float32], start: float, stop: float) -> NDArray[np
 
 
 class PictureSize(Protocol):
-    """What is to be known of a picture to tell where on its page something stands. rotation: as in `Page`."""
+    """Size of a page's picture, in pixels and points. rotation: as in `Page`."""
 
     @property
     def width_px(self) -> int: ...  # noqa: D102
@@ -132,11 +132,6 @@ class PageReading(NamedTuple):
 
     page: Page
     preprocessed: NDArray[np.uint8] | None = None
-
-
-def read_picture(engine: Engine, picture: Picture, options: ReadingOptions, *, number: int = 1) -> Page:
-    """The page of `recognise_page`."""
-    return recognise_page(engine, picture, options, number=number).page
 
 
 def recognise_page(
@@ -167,12 +162,12 @@ def recognise_page(
 
 
 def characters_right(page: Page) -> float:
-    """How many characters are probably right: a part of a page that reads well is not the better page."""
+    """Expected number of correct characters: a part of a page that reads well is not the better page."""
     return page.quality * sum(map(len, page.words.texts))
 
 
 def _brought_back(read: RecognisedLines, better: PreprocessedPicture, picture: Picture) -> RecognisedLines:
-    """What was read in the preprocessed picture, as if it had been read in the picture itself."""
+    """Map lines read in the preprocessed picture back to the picture itself."""
     height_px, width_px = better.pixels.shape[:2]
     turn = read.turn or 0
     if turn % 180:
@@ -189,7 +184,7 @@ def _turned_page(engine: Engine, picture: Picture, number: int, turn: int) -> Pa
 
 
 def build_page(read: RecognisedLines, shown: PictureSize, number: int) -> Page:
-    """The page on which an engine saw this, standing as it turned it."""
+    """Build the page from recognised lines, upright as the engine turned it."""
     turn = read.turn or 0
     width_pt, height_pt, width_px, height_px = (
         shown.width_pt,

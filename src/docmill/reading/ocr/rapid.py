@@ -57,13 +57,13 @@ class Network:
 
     @property
     def characters(self) -> list[str]:
-        """What the classes of a recogniser stand for; the first is none, the last a blank."""
+        """Characters of a recogniser's classes; the first is none, the last a blank."""
         named: str = self._session.get_modelmeta().custom_metadata_map["character"]
         return ["", *named.splitlines(), " "]
 
 
 def model_file(task: Task) -> Path:
-    """Where the network lies. Raises MisconfiguredError if it does not."""
+    """Path of the network's file. Raises MisconfiguredError if there is none."""
     # Found and not imported: importing the package takes more than a second, for settings we do not use.
     spec = find_spec(PACKAGE)
     for folder in (spec and spec.submodule_search_locations) or ():
@@ -169,7 +169,7 @@ class RapidEngine:
         return turn + 180 if suspected and self._reads_better_turned(sample[:ASKED]) else turn
 
     def _looks_turned(self, line: NDArray[np.uint8]) -> bool:
-        """Whether the line seems to stand upside down."""
+        """True if the classifier takes the line to be upside down."""
         height, width = TURNER_SIZE
         seen = np.zeros((1, 3, height, width), np.float32)
         fitted = line_geometry.scale_line(line, height=height)
@@ -180,7 +180,7 @@ class RapidEngine:
         return bool(turned > upright)
 
     def _reads_better_turned(self, sample: list[NDArray[np.uint8]]) -> bool:
-        """The classifier is wrong about whole pages of some typefaces; the recogniser is not."""
+        """True if the recogniser reads the lines better turned; the classifier errs on some typefaces."""
         upright, turned = (
             sum(self._look(line_geometry.scale_line(line, height=ctc.HEIGHT)).line.score for line in some)
             for some in (sample, [line_geometry.turn_picture(line, 180) for line in sample])
@@ -205,7 +205,7 @@ class RapidEngine:
         return ctc.most_likely_reading([first, second, third], self._indices, space=self._space)
 
     def _look(self, line: NDArray[np.uint8]) -> LineReading:
-        """What the recogniser says of the picture of one line.
+        """Recognise the picture of one line.
 
         One by one: in a batch the shorter would be filled up to the longest, which costs time, memory and
         words.

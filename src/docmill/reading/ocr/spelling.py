@@ -83,7 +83,7 @@ def _is_of_other_script(character: str) -> bool:
 
 
 def _choices(character: str, certainty: float, rivals: Sequence[Alternative]) -> list[Alternative]:
-    """What the character may be, with logarithms: the best of each kind that it may be taken for."""
+    """Alternatives to a character with log probabilities: the best of each kind it may be taken for."""
     kind = kind_of(character)
     best = {kind: (character, certainty)}
     for rival, probability in rivals:

@@ -54,7 +54,7 @@ _LIST_LIMIT_S = 10.0
 
 
 def program() -> Path:
-    """Where it is. Raises MisconfiguredError if it is nowhere."""
+    """Path of the program. Raises MisconfiguredError if it is not installed."""
     found = shutil.which("tesseract", path=PLACES)
     if found is None:
         raise MisconfiguredError(ABSENT)
@@ -140,7 +140,7 @@ def _word(row: Sequence[str]) -> _Word:
 
 
 def parse_table(table: str) -> RecognisedLines:
-    """What a table in Tesseract's TSV format holds, a word an entry. Raises BadModelOutputError."""
+    """Parse a table in Tesseract's TSV format, a word an entry. Raises BadModelOutputError."""
     try:
         rows = [row for row in csv.reader(table.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE) if row]
         words = [_word(row) for row in rows[1:] if len(row) == _COLUMNS and int(row[0]) == _WORD_LEVEL]

@@ -65,7 +65,7 @@ def _attached(document: PdfDocument, index: int) -> tuple[str, bytes]:
 
 
 def _has_files(path: Path) -> bool:
-    """Whether the PDF holds files at all: their own dictionaries are never compressed."""
+    """True if the PDF holds files at all: their own dictionaries are never compressed."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return content.find(b"/EmbeddedFile") >= 0
 
@@ -79,9 +79,9 @@ def _associated(path: Path, passwords: Sequence[str]) -> list[tuple[str, bytes]]
         with contextlib.suppress(pikepdf.PdfError, *MALFORMED), pikepdf.open(path, password=password) as file:
             pinned = [note for page in file.pages for note in page.obj.get("/Annots", ())]
             held = [*file.Root.get("/AF", ()), *(note["/FS"] for note in pinned if "/FS" in note)]
-            for one in held[:MAX_ATTACHMENTS]:
-                name = str(one.get("/UF", one.get("/F", "")))
-                found.append((name, one["/EF"]["/F"].read_bytes() if _is_xml(name) else b""))
+            for attachment in held[:MAX_ATTACHMENTS]:
+                name = str(attachment.get("/UF", attachment.get("/F", "")))
+                found.append((name, attachment["/EF"]["/F"].read_bytes() if _is_xml(name) else b""))
             break
     return list(dict.fromkeys(found))
 

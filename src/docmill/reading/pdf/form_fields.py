@@ -1,4 +1,4 @@
-"""What people typed into a PDF: values of form fields, and notes written on the page.
+"""Text that people typed into a PDF: values of form fields, and notes written on the page.
 
 Values come from the fields themselves and not from their appearance, which may be missing or out of date.
 """
@@ -52,12 +52,12 @@ DYNAMIC = "the form keeps its content as XFA, which is not read; print it as a P
 
 
 def is_dynamic(document: PdfDocument, page: PdfPage) -> bool:
-    """Whether the page only stands in for a form that is kept as XFA."""
+    """True if the page only stands in for a form that is kept as XFA."""
     return bool(document.get_formtype() == raw.FORMTYPE_XFA_FULL and not raw.FPDFPage_GetAnnotCount(page))
 
 
 def values(found: Sequence[FormField]) -> TextRuns:
-    """The values as words in their boxes, each line of a value a stretch."""
+    """The values as words in their boxes, each line of a value a run."""
     lines = [line for field in found for line in lines_of(field)]
     if not lines:
         return NO_RUNS

@@ -1,4 +1,4 @@
-"""What was recognised in a picture within a page of text, put where the picture stands."""
+"""Merging of the text recognised in a picture into the page that shows the picture."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ UNREAD = "a picture on this page was not read: {reason}"
 
 
 class FigurePlace(NamedTuple):
-    """Where a figure stands, the first of a document having number 1."""
+    """Place of a figure in a document. number: from 1."""
 
     number: int
     page_number: int

@@ -1,4 +1,4 @@
-"""Text that somebody once recognised and put invisibly under a scan: believed, or the page is read again.
+"""Invisible OCR layers under scans: a layer is believed, or the page is recognised again.
 
 A layer is believed as it is when its words are words (`text_quality`) and it leaves next to nothing of what
 the picture shows uncovered. Else the page is recognised as well, and the reading with more believable text
@@ -35,7 +35,7 @@ TOUCHED = 0.3
 
 
 def read_sound_layer(page: PdfPage, number: int) -> Layer:
-    """What the file says of the page; text that makes no sense is set apart as doubtful.
+    """Read the page's text layer, with text that makes no sense set apart as doubtful.
 
     Fonts may show letters and call them by others: then what is seen is text and what is stored is not.
     """
@@ -119,7 +119,7 @@ def merge_reading(layer: Layer, seen: Page) -> Page:
 
 
 def believable_amount(words: Words) -> float:
-    """How much believable text a reading brings."""
+    """Amount of believable text: characters times their believability squared."""
     return sum(map(len, words.texts)) * believability(words.texts) ** 2
 
 

@@ -39,14 +39,14 @@ class PagePictures(NamedTuple):
 
 
 def page_objects(page: PdfPage, most: int) -> tuple[list[int], list[int]]:
-    """What the page draws, `most` objects at most: their addresses, and their types."""
+    """Addresses and types of the objects that the page draws, at most `most`."""
     count = min(raw.FPDFPage_CountObjects(page), most)
     objects = list(map(_object_of_page, repeat(address(page.raw)), range(count)))
     return objects, list(map(_type, objects))
 
 
 def find_pictures(page: PdfPage) -> PagePictures:
-    """Where pictures stand on the page."""
+    """Find the pictures on the page."""
     objects, types = page_objects(page, MAX_OBJECTS)
     text_from = types.index(raw.FPDF_PAGEOBJ_TEXT) if raw.FPDF_PAGEOBJ_TEXT in types else len(types)
     corners: list[Corners] = []
@@ -95,7 +95,7 @@ def render_gray(page: PdfPage, *, rotation: int) -> Gray:
 
 
 def show_text(page: PdfPage, boxes: Boxes) -> NDArray[np.bool_]:
-    """Which of the boxes, in points of the unrotated page, show something that looks like text."""
+    """Mask of the boxes, in points of the unrotated page, that show something like text."""
     gray = render_gray(page, rotation=0)
     left, bottom, right, top = page.get_bbox()
     scale = min(gray.shape[1] / (right - left), gray.shape[0] / (top - bottom))
@@ -155,7 +155,7 @@ def find_ruling_lines(page: PdfPage) -> tuple[RulingLines, RulingLines]:
 
 
 def _strokes(page: PdfPage) -> list[Rectangle]:
-    """What thin paths cover, and each side of those that are drawn as outlines."""
+    """Rectangles of thin paths, and of each side of paths drawn as outlines."""
     objects, types = page_objects(page, MOST_OBJECTS)
     paths = [drawn for drawn, kind in zip(objects, types, strict=True) if kind == raw.FPDF_PAGEOBJ_PATH]
     bounds = _bounds_of(paths[:MOST_PATHS])
@@ -216,5 +216,5 @@ def _points(segments: Sequence[int], matrix: Sequence[float]) -> Iterator[Point]
         yield a * x + c * y + e, b * x + d * y + f
 
 
-def _around(one: Point, other: Point) -> Rectangle:
-    return min(one[0], other[0]), min(one[1], other[1]), max(one[0], other[0]), max(one[1], other[1])
+def _around(start: Point, end: Point) -> Rectangle:
+    return min(start[0], end[0]), min(start[1], end[1]), max(start[0], end[0]), max(start[1], end[1])

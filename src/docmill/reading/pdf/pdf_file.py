@@ -76,7 +76,7 @@ def _document(path: Path, passwords: Sequence[str]) -> PdfDocument:
 
 
 def _repaired(path: Path, passwords: Sequence[str], reason: pypdfium2.PdfiumError) -> PdfDocument:
-    """What qpdf makes of a file that PDFium cannot open."""
+    """Repair a file that PDFium cannot open, by qpdf."""
     try:
         return pdfium.PdfDocument(decrypt(path, passwords))
     except (CorruptError, pypdfium2.PdfiumError) as error:
@@ -116,7 +116,7 @@ def excerpt(path: Path, passwords: Sequence[str], first: int, last: int) -> byte
 
 
 def unreadable_pages(path: Path, numbers: Iterable[int], passwords: Sequence[str]) -> list[int]:
-    """Those of these pages whose contents cannot be made out, which PDFium shows as empty paper."""
+    """The pages of these whose contents cannot be decoded; PDFium shows them as empty paper."""
     import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
 
     for password in ("", *passwords):
@@ -145,7 +145,8 @@ def _is_spoilt(page: Any) -> bool:  # noqa: ANN401 - pikepdf's
             continue
         try:
             with warnings.catch_warnings(action="ignore"):
-                operators = [str(one.operator) for one in pikepdf.parse_content_stream(stream)]
+                instructions = pikepdf.parse_content_stream(stream)
+                operators = [str(instruction.operator) for instruction in instructions]
         except (pikepdf.PdfError, UnicodeDecodeError):
             return True
         if not all(map(OPERATOR.fullmatch, operators)):

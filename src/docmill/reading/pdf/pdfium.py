@@ -20,7 +20,7 @@ Call: TypeAlias = Callable[..., Any]
 
 
 def address(function_or_handle: Any) -> int:  # noqa: ANN401 - ctypes' pointers have no common type
-    """Where something of PDFium's lies in memory."""
+    """Address of one of PDFium's objects in memory."""
     return ctypes.cast(function_or_handle, ctypes.c_void_p).value or 0
 
 
@@ -111,13 +111,13 @@ def read_characters(text: PdfTextPage, page: PdfPage) -> Characters:
 
 
 def _any_before(marks: NDArray[np.bool_], indices: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Whether a mark stands between each printing character and the one before."""
+    """Mask of the characters with a mark between them and the character before."""
     counts = np.cumsum(marks)[indices]
     return np.diff(counts, prepend=0) > 0
 
 
 def _any_up_to(marks: NDArray[np.bool_], chosen: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Whether a mark stands at each chosen place or since the chosen one before."""
+    """Mask of the chosen places with a mark there or since the chosen place before."""
     counts = np.cumsum(marks)[chosen]
     return np.diff(counts, prepend=0) > 0
 
@@ -136,12 +136,12 @@ def _codes(text: PdfTextPage, count: int) -> NDArray[np.uint32]:
 
 
 def within(codes: NDArray[np.uint32], bounds: range) -> NDArray[np.bool_]:
-    """Which codes lie in a range."""
+    """Mask of the codes in a range."""
     return (codes >= bounds.start) & (codes < bounds.stop)
 
 
 def find_garbled(text: PdfTextPage, characters: Characters) -> tuple[NDArray[np.bool_], float]:
-    """The characters that stand for no known letter, and their share with those of which a sample tells."""
+    """Mask of characters without a known letter, and their share, to which a sample adds unmapped ones."""
     codes = characters.codes
     meaningless = within(codes, PRIVATE) | (codes == UNKNOWN) | (codes < FIRST_PRINTING)
     swapped = codes & 0xFF == 0
@@ -153,7 +153,7 @@ def find_garbled(text: PdfTextPage, characters: Characters) -> tuple[NDArray[np.
 
 
 def find_invisible(text: PdfTextPage, characters: Characters) -> NDArray[np.bool_]:
-    """The characters that are only there to be found, such as those under a scan.
+    """Mask of invisible characters, such as those under a scan, which are there only to be found.
 
     A sample is asked first: text that is shown is shown throughout on nearly every page.
     """

@@ -34,7 +34,7 @@ Missing: TypeAlias = Literal["nothing", "gaps", "everything"]
 
 
 class Layer(NamedTuple):
-    """What a page says without being recognised, as displayed after a turn by `rotation`.
+    """Text layer of a page, as displayed after a turn by `rotation`.
 
     upright, sideways: what is sure. scanned: what somebody once recognised, printed invisibly.
     gaps: where the page shows text that the file does not hold. filled: boxes of form fields that are.
@@ -52,7 +52,7 @@ class Layer(NamedTuple):
 
 
 def read_layer(page: PdfPage, number: int) -> Layer:
-    """What the file itself says the page holds. Raises PdfiumError for a page that is broken."""
+    """Read the page's text from the file itself. Raises PdfiumError for a page that is broken."""
     left, bottom, right, top = page.get_bbox()
     size = np.array([right - left, top - bottom], np.float32)
     text = page.get_textpage()
@@ -77,12 +77,12 @@ def _layer(text: PdfTextPage, page: PdfPage, number: int, size: NDArray[np.float
     rotation = _rotation(text, page, characters)
     shown = find_pictures(page)
     hidden, scanned = _unseen(text, characters, shown)
-    upright, sideways = _stretches(
+    upright, sideways = _find_runs(
         text, characters.only(~hidden) if hidden.any() else characters, size, rotation
     )
     layer = Layer(number, displayed(size, rotation), rotation, upright, sideways)
     if scanned.any():
-        under, beside = _stretches(text, characters.only(scanned), size, rotation)
+        under, beside = _find_runs(text, characters.only(scanned), size, rotation)
         return layer._replace(scanned=text_runs.concatenate_runs([under, *beside]), missing="everything")
     unknown = characters.boxes[_in_runs(meaningless)]
     gaps = np.concatenate([_unread(page, shown.boxes, characters, size), unknown])
@@ -126,7 +126,7 @@ def _unread(page: PdfPage, shown: Boxes, characters: Characters, size: NDArray[n
     return large[show_text(page, large)] if len(large) else large
 
 
-def _stretches(
+def _find_runs(
     text: PdfTextPage, characters: Characters, size: NDArray[np.float32], rotation: int
 ) -> tuple[TextRuns, tuple[TextRuns, ...]]:
     """The words that stand upright on the turned page, and the others by the turn they would need."""

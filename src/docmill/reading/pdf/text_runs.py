@@ -1,4 +1,4 @@
-"""Words in the stretches in which they were set, before they are put into reading order."""
+"""Text runs: words in the pieces in which they were set, before they are put into reading order."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -35,9 +35,9 @@ Boxes = NDArray[np.float32]
 
 
 class TextRuns(NamedTuple):
-    """texts, boxes: of words, in points of the displayed page. owners: the stretch of each, never decreasing.
+    """texts, boxes: of words, in points of the displayed page. owners: the run of each, never decreasing.
 
-    spans: shape (m, 4), the box around each stretch. confidences: of each word.
+    spans: shape (m, 4), the box around each run. confidences: of each word.
     """
 
     texts: list[str]
@@ -66,7 +66,7 @@ class TextRuns(NamedTuple):
 
 
 def certain_runs(texts: list[str], boxes: Boxes, owners: NDArray[np.int32]) -> TextRuns:
-    """Words of which nobody doubts."""
+    """Runs of words with full confidence."""
     return TextRuns(texts, boxes, owners, union_boxes(boxes, owners), np.ones(len(texts), np.float32))
 
 
@@ -143,29 +143,29 @@ def union_boxes(boxes: Boxes, owners: NDArray[np.integer[Any]]) -> Boxes:
 
 
 def is_leftwards(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Whether the way from each character to the next goes from right to left."""
+    """Mask of the steps from a character to the next that go from right to left."""
     if not (codes >= RIGHT_TO_LEFT[0].start).any():
         return np.zeros(max(0, len(codes) - 1), np.bool_)
     marks = np.logical_or.reduce([within(codes, bounds) for bounds in RIGHT_TO_LEFT])
     return marks[1:] & marks[:-1]
 
 
-def inside_page(stretches: TextRuns, size: NDArray[np.float32]) -> TextRuns:
+def inside_page(runs: TextRuns, size: NDArray[np.float32]) -> TextRuns:
     """Without words that stand outside the page."""
-    centres = (stretches.boxes[:, :2] + stretches.boxes[:, 2:]) / 2
+    centres = (runs.boxes[:, :2] + runs.boxes[:, 2:]) / 2
     kept = ((centres >= 0) & (centres <= size)).all(axis=1)
-    return stretches if kept.all() else stretches.only(np.flatnonzero(kept).tolist())
+    return runs if kept.all() else runs.only(np.flatnonzero(kept).tolist())
 
 
-def without_doubles(stretches: TextRuns) -> TextRuns:
+def without_doubles(runs: TextRuns) -> TextRuns:
     """Without words that are printed a second time over themselves."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
-    for index, text in enumerate(stretches.texts):
+    for index, text in enumerate(runs.texts):
         groups[text].append(index)
-    if len(groups) == len(stretches.texts):
-        return stretches
-    height = max(float(np.median(stretches.boxes[:, 3] - stretches.boxes[:, 1])), 1e-3)
-    corners, boxes = stretches.boxes[:, :2] / height, stretches.boxes.tolist()
+    if len(groups) == len(runs.texts):
+        return runs
+    height = max(float(np.median(runs.boxes[:, 3] - runs.boxes[:, 1])), 1e-3)
+    corners, boxes = runs.boxes[:, :2] / height, runs.boxes.tolist()
     cells: list[int] = _cells(corners).tolist()
     near = np.stack([_cells(corners + offset) for offset in _HALF_A_CELL], axis=1).tolist()
     doubled: set[int] = set()
@@ -173,8 +173,8 @@ def without_doubles(stretches: TextRuns) -> TextRuns:
         if len(members) > 1:
             doubled |= _doubled(members, boxes, cells, near=near)
     if not doubled:
-        return stretches
-    return stretches.only([index for index in range(len(stretches.texts)) if index not in doubled])
+        return runs
+    return runs.only([index for index in range(len(runs.texts)) if index not in doubled])
 
 
 def _cells(corners: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -186,7 +186,7 @@ def _cells(corners: NDArray[np.float32]) -> NDArray[np.int64]:
 def _doubled(
     members: Sequence[int], boxes: Sequence[list[float]], cells: Sequence[int], *, near: Sequence[list[int]]
 ) -> set[int]:
-    """Which of the words that read the same stand on one before. near: the cells around each."""
+    """The words of the same text that overlie an earlier one. near: the cells around each."""
     kept: dict[int, list[int]] = {}
     found: set[int] = set()
     for index in members:
@@ -198,11 +198,11 @@ def _doubled(
     return found
 
 
-def _share(one: list[float], other: list[float]) -> float:
-    """How much of the smaller of two boxes they have in common."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
-    smaller = min((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
+def _share(first: list[float], second: list[float]) -> float:
+    """Share of the smaller of two boxes that they have in common."""
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
+    smaller = min((box[2] - box[0]) * (box[3] - box[1]) for box in (first, second))
     return max(0.0, width) * max(0.0, height) / max(smaller, 1e-6)
 
 
@@ -231,7 +231,7 @@ def runs_of_words(words: Words, size: NDArray[np.float32]) -> TextRuns:
 
 
 def arrange_runs(upright: TextRuns, size: NDArray[np.float32], sideways: Sequence[TextRuns] = ()) -> Words:
-    """All words in reading order; each stretch that stands sideways is a line of its own after the others."""
+    """Put all words into reading order; each sideways run is a line of its own after the others."""
     scale = np.tile(size, 2)
     words = arrange_words(
         upright.spans,

@@ -1,4 +1,4 @@
-"""How far a page's text can be relied on, from 0 to 1: the share of its words that are probably right."""
+"""Quality of a page's text, from 0 to 1: the share of its words that are probably right."""
 
 import math
 import re
@@ -48,7 +48,7 @@ def page_quality(words: Words) -> float:
 
 
 def features(words: Words) -> tuple[float, float]:
-    """What tells good pages from bad ones, each by characters, of a page with words.
+    """Features that tell good pages from bad ones, weighted by characters; the page must have words.
 
     The log-odds of the mean confidence, and the share of words of little confidence. Whether words could be
     words (`text_quality`) adds nothing to these: recognisers invent words that could be.
@@ -81,7 +81,7 @@ def texts_quality(texts: Iterable[str]) -> float:
 
 
 def believable(word: str) -> bool:
-    """Whether a word, without the punctuation around it, could stand in a document."""
+    """True if a word, without the punctuation around it, could stand in a document."""
     return bool(
         word
         and (
@@ -109,7 +109,7 @@ def _one_after_another(runs: list[str]) -> bool:
 
 
 def _name(run: str) -> bool:
-    """Whether letters are in a sensible case and can be spoken, as far as their script tells."""
+    """True if letters are in a sensible case and can be spoken, as far as their script tells."""
     if not run.isascii() and not _latin(run):
         return not any(_latin(character) for character in run)
     if sum(before.islower() and after.isupper() for before, after in pairwise(run)) > 1 or ODD_CASE.match(
