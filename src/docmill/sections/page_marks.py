@@ -165,7 +165,9 @@ def marks(page: Page) -> Marks:
         match = pattern.search(opening)
         if match is not None:
             numbers[kind] = letters_and_digits(match[1])
-    issuers = _issuers(page.text)
+    domains = {found[1].casefold() for found in _DOMAIN.finditer(page.text)}
+    accounts = {letters_and_digits(found[0]) for found in _ACCOUNT.finditer(page.text)}
+    issuers = frozenset(domains | accounts)
     signs = bool(_TITLE.search(opening)), bool(_DATE.search(opening)), bool(numbers)
     words = {word.casefold() for word in _WORD.findall(page.text) if word[0].isupper()}
     return Marks(
@@ -230,12 +232,6 @@ def _identities(words: Sequence[str]) -> frozenset[str]:
         ):
             found.add(letters_and_digits(word))
     return frozenset(found)
-
-
-def _issuers(text: str) -> frozenset[str]:
-    """Domains, and whatever looks like a bank account or a VAT id."""
-    domains = {found[1].casefold() for found in _DOMAIN.finditer(text)}
-    return frozenset(domains | {letters_and_digits(found[0]) for found in _ACCOUNT.finditer(text)})
 
 
 def _language(words: Sequence[str]) -> str | None:

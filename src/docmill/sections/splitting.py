@@ -117,8 +117,10 @@ def _begins(sheet: _Sheet, before: Sequence[_Sheet], *, backs: bool) -> bool:
     if _is_other_bill(new, pages):
         return True
     parted = by_mark is True or (before[-1].kind == "blank" and not backs)
-    foreign = _of_other_firm(new, pages) or _in_other_language(new, pages)
-    strange = foreign or (bool(new.numbers) and _strangers(new, pages))
+    # Nothing is in common, else they were kin: neither accounts, VAT ids or domains nor other identities.
+    other_firm = bool(new.issuers) and any(page.issuers for page in pages)
+    strangers = bool(new.identities) and any(page.identities for page in pages)
+    strange = other_firm or (bool(new.numbers) and strangers) or _in_other_language(new, pages)
     return new.is_head and (parted or _complete(last.page) or strange)
 
 
@@ -165,17 +167,10 @@ def _kin(new: Marks, pages: Sequence[Marks]) -> bool:
     if any(new.identities & page.identities for page in pages):
         return True
     heads = [page.head for page in pages if page.head]
-    return any(_likeness(new.head, head) >= LIKE_HEADS for head in (heads[:1] + heads[-1:]))
-
-
-def _strangers(new: Marks, pages: Sequence[Marks]) -> bool:
-    """True if both sides have identities; the caller knows that none is in common."""
-    return bool(new.identities) and any(page.identities for page in pages)
-
-
-def _of_other_firm(new: Marks, pages: Sequence[Marks]) -> bool:
-    """True if both sides name firms by accounts, VAT ids or domains; none is in common."""
-    return bool(new.issuers) and any(page.issuers for page in pages)
+    return any(
+        len(new.head & head) / max(1, min(len(new.head), len(head))) >= LIKE_HEADS
+        for head in heads[:1] + heads[-1:]
+    )
 
 
 def _is_other_bill(new: Marks, pages: Sequence[Marks]) -> bool:
@@ -206,7 +201,3 @@ def _is_translation(new: Marks, pages: Sequence[Marks]) -> bool:
         new.names & page.names or any(day.may_be(other) for day in new.days for other in page.days)
         for page in pages
     )
-
-
-def _likeness(first: frozenset[str], second: frozenset[str]) -> float:
-    return len(first & second) / max(1, min(len(first), len(second)))

@@ -102,12 +102,12 @@ def user_for_children() -> int:
 def _programs_are_open() -> bool:
     """True if every user may read our programs and modules."""
     programs = {sys.executable, sys.prefix, sys.base_prefix, *filter(os.path.exists, sys.path)}
-    return all(_is_open(Path(path).resolve()) for path in programs)
-
-
-def _is_open(path: Path) -> bool:
-    way = all(step.stat().st_mode & stat.S_IXOTH for step in path.parents)
-    return way and bool(path.stat().st_mode & stat.S_IROTH)
+    for path in (Path(program).resolve() for program in programs):
+        if not path.stat().st_mode & stat.S_IROTH:
+            return False
+        if not all(folder.stat().st_mode & stat.S_IXOTH for folder in path.parents):
+            return False
+    return True
 
 
 def _holds(capability: int) -> bool:

@@ -164,11 +164,7 @@ class EngineChoice:
 
 def better_page(first: Page, second: Page) -> Page:
     """The page that is read better; `first` if they are equal."""
-    return max(first, second, key=_worth)
-
-
-def _worth(page: Page) -> tuple[bool, float]:
-    return page.source != "none", page.quality
+    return max(first, second, key=lambda page: (page.source != "none", page.quality))
 
 
 def _most_promising(failures: Sequence[DocmillError]) -> DocmillError:

@@ -300,15 +300,12 @@ def _holding_kind(path: Path, head: bytes) -> Kind | None:
 def _picture(head: bytes) -> Kind | None:
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return WEBP
-    if head[4:8] == b"ftyp" and not HEIF_BRANDS.isdisjoint(_brands(head)):
-        return HEIC
+    if head[4:8] == b"ftyp":
+        # The brands that an ISO media file says it conforms to (ISO/IEC 14496-12, 4.3).
+        size = min(int.from_bytes(head[:4]), len(head))
+        brands = [head[8:12], *(head[at : at + 4] for at in range(16, size - 3, 4))]
+        return None if HEIF_BRANDS.isdisjoint(brands) else HEIC
     return None
-
-
-def _brands(head: bytes) -> list[bytes]:
-    """The brands that an ISO media file says it conforms to (ISO/IEC 14496-12, 4.3)."""
-    size = min(int.from_bytes(head[:4]), len(head))
-    return [head[8:12], *(head[at : at + 4] for at in range(16, size - 3, 4))]
 
 
 def _zip_kind(path: Path, head: bytes) -> Kind:

@@ -98,7 +98,10 @@ def decode(steps: RecogniserSteps, characters: list[str], line: NDArray[np.uint8
     glyphs = _glyphs(steps, characters)
     if not glyphs:
         return NO_TEXT
-    ink = _ink(line)
+    _, dark = cv2.threshold(line, 0, 1, cv2.THRESH_BINARY_INV + cv2.THRESH_OTSU)
+    ink = np.asarray(dark, np.bool_)[EDGE:-EDGE]
+    if ink.mean() > 0.5:  # noqa: PLR2004 - the half; print is on the rarer side
+        ink = ~ink
     width = line.shape[1]
     centres = [min((glyph.first + glyph.last + 1) / 2 * steps.step_px, width) for glyph in glyphs]
     text, certainties, rivals = glyphs[0].text, [glyphs[0].probability], [glyphs[0].rivals]
@@ -135,13 +138,6 @@ def _glyphs(steps: RecogniserSteps, characters: list[str]) -> list[_Glyph]:
             certainty = float(steps.probabilities[first])
             found.append(_Glyph(characters[index], first, end - 1, certainty, rivals))
     return found
-
-
-def _ink(line: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Mask of print: the rarer side of the best threshold."""
-    _, dark = cv2.threshold(line, 0, 1, cv2.THRESH_BINARY_INV + cv2.THRESH_OTSU)
-    ink = np.asarray(dark, np.bool_)[EDGE:-EDGE]
-    return ~ink if ink.mean() > 0.5 else ink  # noqa: PLR2004 - the half
 
 
 def _edge(ink: NDArray[np.bool_], start_px: float, stop_px: float) -> tuple[float, float]:

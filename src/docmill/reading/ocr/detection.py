@@ -145,7 +145,10 @@ def line_corners(probabilities: NDArray[np.float32], *, height: int, width: int)
         heart = cv2.minAreaRect(contour)
         if min(heart[1]) < SMALLEST_LINE or _sureness(probabilities, heart) < BELIEVED:
             continue
-        corners = _clockwise(np.asarray(cv2.boxPoints(_widened(heart)), np.float32))
+        centre, (across, down), angle = heart
+        step = across * down * SPREAD / (2 * (across + down))
+        widened = centre, (across + 2 * step, down + 2 * step), angle
+        corners = _clockwise(np.asarray(cv2.boxPoints(widened), np.float32))
         corners = np.clip(np.rint(corners * scale), 0, highest)
         sides = np.linalg.norm(corners[0] - corners[[1, 3]], axis=1)
         if sides.min() >= SMALLEST_LINE + 1:
@@ -161,12 +164,6 @@ def _sureness(probabilities: NDArray[np.float32], heart: Rectangle) -> float:
     inside = np.zeros((bottom - top + 1, right - left + 1), np.uint8)
     cv2.fillPoly(inside, [(corners - [left, top]).astype(np.int32)], (1,))
     return float(cv2.mean(probabilities[top : bottom + 1, left : right + 1], inside)[0])
-
-
-def _widened(heart: Rectangle) -> Rectangle:
-    centre, (width, height), angle = heart
-    step = width * height * SPREAD / (2 * (width + height))
-    return centre, (width + 2 * step, height + 2 * step), angle
 
 
 def _clockwise(corners: NDArray[np.float32]) -> NDArray[np.float32]:

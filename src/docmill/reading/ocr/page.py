@@ -1,7 +1,7 @@
 """Recognition of a page's picture by an engine of this machine, and the page made from its lines."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple, Protocol
@@ -154,10 +154,9 @@ def recognise_page(
         PageReading(build_page(_brought_back(read, better, picture), picture, number), upright),
     ]
     if first.turn is None:
-        readings += [
-            PageReading(_turned_page(engine, picture, number, turn))
-            for turn in line_geometry.likely_turns(picture.pixels)
-        ]
+        for turn in line_geometry.likely_turns(picture.pixels):
+            read = engine.recognise(line_geometry.turn_picture(picture.pixels, turn))
+            readings.append(PageReading(build_page(replace(read, turn=turn), picture, number)))
     return max(readings, key=lambda seen: characters_right(seen.page))
 
 
@@ -176,11 +175,6 @@ def _brought_back(read: RecognisedLines, better: PreprocessedPicture, picture: P
     height_px, width_px = picture.pixels.shape[:2]
     corners = line_geometry.turn_corners(better.back(lying), turn, width_px=width_px, height_px=height_px)
     return replace(read, corners=corners)
-
-
-def _turned_page(engine: Engine, picture: Picture, number: int, turn: int) -> Page:
-    read = engine.recognise(line_geometry.turn_picture(picture.pixels, turn))
-    return build_page(replace(read, turn=turn), picture, number)
 
 
 def build_page(read: RecognisedLines, shown: PictureSize, number: int) -> Page:
@@ -206,30 +200,23 @@ def build_page(read: RecognisedLines, shown: PictureSize, number: int) -> Page:
     )
 
 
-def _rapid(options: ReadingOptions) -> Engine:
-    from docmill.reading.ocr.rapid import (  # noqa: PLC0415 - takes memory that others can do without
-        rapid_engine,
-    )
-
-    del options
-    return rapid_engine()
-
-
-def _tesseract(options: ReadingOptions) -> Engine:
-    from docmill.reading.ocr.tesseract import TesseractEngine  # noqa: PLC0415 - as above
-
-    return TesseractEngine(options.languages)
-
-
-_MADE: dict[str, Callable[[ReadingOptions], Engine]] = {"rapidocr": _rapid, "tesseract": _tesseract}
-
-LOCAL = tuple(_MADE)
-"""Their names."""
+LOCAL = ("rapidocr", "tesseract")
+"""Names of the engines of this machine."""
 
 
 @cache
 def local_engine(name: str, options: ReadingOptions) -> Engine:
     """This process's engine of that name. Raises MisconfiguredError for a name that no engine has."""
-    if name not in _MADE:
-        raise MisconfiguredError(f"there is no engine {name!r} on this machine; there are {', '.join(LOCAL)}")
-    return _MADE[name](options)
+    match name:
+        case "rapidocr":
+            from docmill.reading.ocr import rapid  # noqa: PLC0415 - takes memory that others can do without
+
+            return rapid.rapid_engine()
+        case "tesseract":
+            from docmill.reading.ocr import tesseract  # noqa: PLC0415 - as above
+
+            return tesseract.TesseractEngine(options.languages)
+        case _:
+            raise MisconfiguredError(
+                f"there is no engine {name!r} on this machine; there are {', '.join(LOCAL)}"
+            )

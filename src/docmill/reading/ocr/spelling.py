@@ -62,7 +62,8 @@ def settle_classes(line: LineText) -> str:
     ]
     if all(len(some) == 1 for some in choices):
         return line.text
-    if any(len(some) == 1 and _is_of_other_script(some[0][0]) for some in choices):
+    sure = [some[0][0] for some in choices if len(some) == 1]
+    if any(character.isalpha() and not kind_of(character) for character in sure):
         return line.text
     return _likeliest(choices)
 
@@ -76,10 +77,6 @@ def kind_of(character: str) -> str:
     if not character.isascii():
         return ""
     return "0" if character.isdigit() else "."
-
-
-def _is_of_other_script(character: str) -> bool:
-    return character.isalpha() and not kind_of(character)
 
 
 def _choices(character: str, certainty: float, rivals: Sequence[Alternative]) -> list[Alternative]:
@@ -129,14 +126,9 @@ WORD = re.compile(r"\S+")
 
 def correct_spelling(lines: Sequence[LineText]) -> list[str]:
     """The texts of one page's lines, each as long as it was."""
-    accents = _accents_are_rare(lines)
-    return [_corrected(line, plain=accents) for line in lines]
-
-
-def _accents_are_rare(lines: Sequence[LineText]) -> bool:
     letters = [character for line in lines for character in line.text if character.isalpha()]
     accented = sum(_plain(letter) != letter for letter in letters)
-    return accented <= RARE * len(letters)
+    return [_corrected(line, plain=accented <= RARE * len(letters)) for line in lines]
 
 
 def _corrected(line: LineText, *, plain: bool) -> str:

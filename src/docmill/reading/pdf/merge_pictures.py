@@ -26,7 +26,8 @@ class FigurePlace(NamedTuple):
 def merge_figure(page: Page, place: FigurePlace, seen: Page) -> Page:
     """The page with the words that were seen in its figure, in reading order."""
     if seen.source == "none":
-        return _remarked(page, UNREAD.format(reason=seen.problem))
+        unread = UNREAD.format(reason=seen.problem)
+        return replace(page, problem=f"{page.problem}; {unread}" if page.problem else unread)
     if not seen.words.texts:
         return page
     turn = seen.rotation
@@ -38,7 +39,11 @@ def merge_figure(page: Page, place: FigurePlace, seen: Page) -> Page:
     at = int(np.count_nonzero(page.words.boxes[:, 1] < place.box.y0))
     words = _inserted(page.words, replace(seen.words, boxes=boxes), at)
     found = [_moved(table, at, place.box) for table in seen.tables] if not turn else []
-    below = [_shifted(table, at, len(seen.words)) for table in page.tables]
+    count = len(seen.words)
+    below = [
+        replace(table, cells=_with_words(table.cells, lambda index: index + count * (index >= at)))
+        for table in page.tables
+    ]
     share = len(seen.words) / len(words)
     return replace(
         page,
@@ -48,10 +53,6 @@ def merge_figure(page: Page, place: FigurePlace, seen: Page) -> Page:
         quality=(1 - share) * page.quality + share * seen.quality,
         engine=seen.engine or page.engine,
     )
-
-
-def _remarked(page: Page, problem: str) -> Page:
-    return replace(page, problem=f"{page.problem}; {problem}" if page.problem else problem)
 
 
 def _inserted(words: Words, new: Words, at: int) -> Words:
@@ -71,10 +72,6 @@ def _inserted(words: Words, new: Words, at: int) -> Words:
         lines=counted(words.lines, new.lines),
         blocks=counted(words.blocks, new.blocks),
     )
-
-
-def _shifted(table: Table, at: int, count: int) -> Table:
-    return replace(table, cells=_with_words(table.cells, lambda index: index + count * (index >= at)))
 
 
 def _moved(table: Table, at: int, within: Box) -> Table:

@@ -103,9 +103,9 @@ def merge_reading(layer: Layer, seen: Page) -> Page:
         return seen
     size = layer.size[::-1] if turn % 180 else layer.size
     if layer.missing == "gaps":
-        found = _standing_in(
-            text_runs.runs_of_words(seen.words, size), text_runs.turn_boxes(layer.gaps, layer.size, turn)
-        )
+        found = text_runs.runs_of_words(seen.words, size)
+        gaps = text_runs.turn_boxes(layer.gaps, layer.size, turn)
+        found = found.only(np.flatnonzero(covered_share(found.boxes, gaps) > INSIDE).tolist())
         return _combined(seen, sure, found, size)
     words = text_runs.arrange_runs(old, size)
     if believable_amount(words) > believable_amount(seen.words):
@@ -121,10 +121,6 @@ def merge_reading(layer: Layer, seen: Page) -> Page:
 def believable_amount(words: Words) -> float:
     """Amount of believable text: characters times their believability squared."""
     return sum(map(len, words.texts)) * believability(words.texts) ** 2
-
-
-def _standing_in(found: TextRuns, places: text_runs.Boxes) -> TextRuns:
-    return found.only(np.flatnonzero(covered_share(found.boxes, places) > INSIDE).tolist())
 
 
 def _combined(

@@ -57,17 +57,14 @@ def find_pictures(page: PdfPage) -> PagePictures:
             found = list(_pictures_in(ctypes.cast(item, raw.FPDF_PAGEOBJECT), kind, MAX_DEPTH))
             corners += found
             over += [index > text_from] * len(found)
-    return _on_page(page, np.array(corners, np.float32).reshape(-1, 4), np.array(over, np.bool_))
-
-
-def _on_page(page: PdfPage, corners: NDArray[np.float32], over: NDArray[np.bool_]) -> PagePictures:
-    """Left, bottom, right, top in the file's space as boxes inside the page."""
+    # Left, bottom, right, top in the file's space become boxes inside the page.
+    stored = np.array(corners, np.float32).reshape(-1, 4)
     left, bottom, right, top = page.get_bbox()
-    x = np.clip(corners[:, [0, 2]] - left, 0, right - left)
-    y = np.clip(top - corners[:, [3, 1]], 0, top - bottom)
+    x = np.clip(stored[:, [0, 2]] - left, 0, right - left)
+    y = np.clip(top - stored[:, [3, 1]], 0, top - bottom)
     boxes = np.nan_to_num(np.stack([x[:, 0], y[:, 0], x[:, 1], y[:, 1]], axis=1))
     some = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
-    return PagePictures(boxes[some], over[some])
+    return PagePictures(boxes[some], np.array(over, np.bool_)[some])
 
 
 def _pictures_in(item: Any, kind: int, depth: int) -> Iterator[Corners]:  # noqa: ANN401 - PDFium's
@@ -99,12 +96,11 @@ def show_text(page: PdfPage, boxes: Boxes) -> NDArray[np.bool_]:
     gray = render_gray(page, rotation=0)
     left, bottom, right, top = page.get_bbox()
     scale = min(gray.shape[1] / (right - left), gray.shape[0] / (top - bottom))
-    return np.array([len(letter_centres(_cut(gray, box * scale))) >= LETTERS for box in boxes], np.bool_)
-
-
-def _cut(gray: Gray, box: NDArray[np.float32]) -> Gray:
-    x0, y0, x1, y1 = (int(value) for value in box)
-    return gray[y0 : y1 + 1, x0 : x1 + 1]
+    counts: list[int] = []
+    for box in boxes:
+        x0, y0, x1, y1 = (int(value) for value in box * scale)
+        counts.append(len(letter_centres(gray[y0 : y1 + 1, x0 : x1 + 1])))
+    return np.array(counts, np.intp) >= LETTERS
 
 
 def letter_centres(gray: Gray) -> NDArray[np.intp]:
@@ -158,7 +154,11 @@ def _strokes(page: PdfPage) -> list[Rectangle]:
     """Rectangles of thin paths, and of each side of paths drawn as outlines."""
     objects, types = page_objects(page, MOST_OBJECTS)
     paths = [drawn for drawn, kind in zip(objects, types, strict=True) if kind == raw.FPDF_PAGEOBJ_PATH]
-    bounds = _bounds_of(paths[:MOST_PATHS])
+    paths = paths[:MOST_PATHS]
+    bounds = np.zeros((len(paths), 4), np.float32)  # left, bottom, right, top; zeros for a path without
+    start, size, stop = bounds.ctypes.data, bounds.itemsize, bounds.ctypes.data + bounds.nbytes
+    places = [range(start + edge * size, stop + edge * size, 4 * size) for edge in range(4)]
+    exhaust(map(_bounds, paths, *places))
     found: list[Rectangle] = []
     for drawn, (x0, y0, x1, y1) in zip(paths, bounds.tolist(), strict=False):
         if min(x1 - x0, y1 - y0) <= THIN:
@@ -166,15 +166,6 @@ def _strokes(page: PdfPage) -> list[Rectangle]:
         elif _is_stroked(drawn):
             found += _sides(drawn)
     return found
-
-
-def _bounds_of(paths: Sequence[int]) -> NDArray[np.float32]:
-    """Left, bottom, right and top of each; nothing but zeros for one that has none."""
-    bounds = np.zeros((len(paths), 4), np.float32)
-    start, size, stop = bounds.ctypes.data, bounds.itemsize, bounds.ctypes.data + bounds.nbytes
-    places = [range(start + edge * size, stop + edge * size, 4 * size) for edge in range(4)]
-    exhaust(map(_bounds, paths, *places))
-    return bounds
 
 
 def _is_stroked(drawn: int) -> bool:

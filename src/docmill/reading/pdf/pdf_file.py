@@ -60,12 +60,7 @@ def _document(path: Path, passwords: Sequence[str]) -> PdfDocument:
     """By the first password that fits, none being the first to try; repaired if it must be."""
     for password in (None, *passwords):
         try:
-            with path.open("rb") as file:
-                head = file.read(2 * HEADER_WITHIN)
-            if b"%PDF" in head[: HEADER_WITHIN + 4]:
-                return pdfium.PdfDocument(path, password)
-            content = b"%PDF-1.4\n" + path.read_bytes()  # PDFium insists, then repairs the rest
-            return pdfium.PdfDocument(content, password)
+            return _loaded(path, password)
         except pypdfium2.PdfiumError as error:
             code = error.err_code  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
             if code == raw.FPDF_ERR_SECURITY:
@@ -73,6 +68,15 @@ def _document(path: Path, passwords: Sequence[str]) -> PdfDocument:
             if code != raw.FPDF_ERR_PASSWORD:
                 return _repaired(path, passwords, error)
     raise EncryptedError(NOT_OPENED if passwords else LOCKED)
+
+
+def _loaded(path: Path, password: str | None) -> PdfDocument:
+    with path.open("rb") as file:
+        head = file.read(2 * HEADER_WITHIN)
+    if b"%PDF" in head[: HEADER_WITHIN + 4]:
+        return pdfium.PdfDocument(path, password)
+    content = b"%PDF-1.4\n" + path.read_bytes()  # PDFium insists, then repairs the rest
+    return pdfium.PdfDocument(content, password)
 
 
 def _repaired(path: Path, passwords: Sequence[str], reason: pypdfium2.PdfiumError) -> PdfDocument:
