@@ -27,7 +27,7 @@ from bench.data.shared import DATA
 from docmill.errors import DocmillError
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import docx, rtf
-from docmill.reading.layout.typeset import Grid, Heading, Paragraph
+from docmill.reading.layout.typeset import HeadingBlock, Paragraph, TableBlock
 from docmill.reading.mail import outlook_msg
 
 COPIES = 40
@@ -41,9 +41,9 @@ def shown(blocks: list[Any]) -> str:
     """All that blocks say, cell by cell."""
     lines: list[str] = []
     for block in blocks:
-        if isinstance(block, Heading | Paragraph):
+        if isinstance(block, HeadingBlock | Paragraph):
             lines.append(block.text)
-        elif isinstance(block, Grid):
+        elif isinstance(block, TableBlock):
             lines += ["  ".join(row) for row in block.rows]
     return "\n".join(lines)
 
@@ -77,7 +77,7 @@ def our_rtf(path: Path) -> str:
 
 
 def our_msg(path: Path) -> str:
-    with outlook_msg.enclosed(path, OPTIONS) as held:
+    with outlook_msg.open_attachments(path, OPTIONS) as held:
         return "\n".join([shown(outlook_msg.read(path, OPTIONS)), *(one.name for one in held)])
 
 

@@ -12,7 +12,7 @@ from docx.oxml.ns import nsdecls
 from docmill.errors import CorruptError
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.docx import read
-from docmill.reading.layout.typeset import Block, Grid, Heading, PageBreak, Paragraph
+from docmill.reading.layout.typeset import Block, HeadingBlock, PageBreak, Paragraph, TableBlock
 
 MakeZip = Callable[[Mapping[str, str]], Path]
 OPTIONS = ReadingOptions()
@@ -46,9 +46,9 @@ def test_the_body_is_read_in_order_between_headers_and_footers(document: Documen
 
     assert blocks(document, tmp_path) == [
         Paragraph("ACME Ltd"),
-        Heading("Invoice", 1),
+        HeadingBlock("Invoice", 1),
         Paragraph("Dear Ms Jones"),
-        Grid([["Chair", "9.00"]]),
+        TableBlock([["Chair", "9.00"]]),
         Paragraph("Thanks"),
         Paragraph("Bank: 12"),
     ]
@@ -85,7 +85,7 @@ def test_merged_cells_are_spans(document: Document, tmp_path: Path) -> None:
 
     (grid,) = blocks(document, tmp_path)
 
-    assert grid == Grid(
+    assert grid == TableBlock(
         [["wide", "", ""], ["high", "", ""], ["", "", "last"]], spans={(0, 0): (1, 2), (1, 0): (2, 1)}
     )
 
@@ -94,7 +94,7 @@ def test_a_table_in_a_cell_keeps_its_columns(document: Document, tmp_path: Path)
     inner = document.add_table(1, 1).cell(0, 0).add_table(1, 2)
     inner.cell(0, 0).text, inner.cell(0, 1).text = "Net", "5"
 
-    assert blocks(document, tmp_path) == [Grid([["Net   5"]])]
+    assert blocks(document, tmp_path) == [TableBlock([["Net   5"]])]
 
 
 def test_tracked_changes_are_read_as_accepted(document: Document, tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_footnotes_stand_at_the_end(make_zip: MakeZip) -> None:
 def test_a_heading_may_be_one_by_its_outline(document: Document, tmp_path: Path) -> None:
     add(document, "<w:p><w:pPr><w:outlineLvl w:val='1'/></w:pPr><w:r><w:t>Terms</w:t></w:r></w:p>")
 
-    assert blocks(document, tmp_path) == [Heading("Terms", 2)]
+    assert blocks(document, tmp_path) == [HeadingBlock("Terms", 2)]
 
 
 BROKEN = ["<w:document/>", "<a><b></a>", "", "<?xml version='1.0' encoding='odd'?><a/>"]

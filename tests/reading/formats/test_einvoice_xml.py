@@ -6,7 +6,7 @@ import pytest
 
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.einvoice_xml import LARGE, read
-from docmill.reading.layout.typeset import Block, Grid, Heading, Paragraph
+from docmill.reading.layout.typeset import Block, HeadingBlock, Paragraph, TableBlock
 
 UBL = "urn:oasis:names:specification:ubl:schema:xsd:"
 PARTY = """
@@ -38,22 +38,22 @@ def _read(path: Path, content: str | bytes) -> list[Block]:
 
 def test_names_become_words_and_groups_headings(tmp_path: Path) -> None:
     assert _read(tmp_path / "a.xml", _invoice(PARTY)) == [
-        Heading("Invoice"),
-        Grid([("ID", "R-1")]),
-        Heading("Accounting supplier party", 2),
-        Grid([("Party: Endpoint ID", "post@hafen.example"), ("Postal address: City name", "Kiel")]),
+        HeadingBlock("Invoice"),
+        TableBlock([("ID", "R-1")]),
+        HeadingBlock("Accounting supplier party", 2),
+        TableBlock([("Party: Endpoint ID", "post@hafen.example"), ("Postal address: City name", "Kiel")]),
     ]
 
 
 def test_what_comes_several_times_is_counted_and_amounts_have_their_unit(tmp_path: Path) -> None:
     blocks = _read(tmp_path / "a.xml", _invoice(LINE.format(1) + LINE.format(2)))
 
-    assert [block for block in blocks if isinstance(block, Heading)] == [
-        Heading("Invoice"),
-        Heading("Invoice line 1", 2),
-        Heading("Invoice line 2", 2),
+    assert [block for block in blocks if isinstance(block, HeadingBlock)] == [
+        HeadingBlock("Invoice"),
+        HeadingBlock("Invoice line 1", 2),
+        HeadingBlock("Invoice line 2", 2),
     ]
-    assert blocks[-1] == Grid(
+    assert blocks[-1] == TableBlock(
         [("ID", "2"), ("Invoiced quantity", "2 C62"), ("Line extension amount", "20.00 EUR")]
     )
 
@@ -63,12 +63,12 @@ def test_a_large_group_is_parted_again(tmp_path: Path) -> None:
 
     blocks = _read(tmp_path / "a.xml", _invoice(f"<cac:Group>{PARTY}{notes}</cac:Group>"))
 
-    assert Heading("Accounting supplier party", 3) in blocks
-    assert blocks[-1] == Grid([("Note", str(index)) for index in range(LARGE)])
+    assert HeadingBlock("Accounting supplier party", 3) in blocks
+    assert blocks[-1] == TableBlock([("Note", str(index)) for index in range(LARGE)])
 
 
 def test_days_without_marks_are_written_with_them(tmp_path: Path) -> None:
-    assert _read(tmp_path / "a.xml", CII)[-1] == Grid(
+    assert _read(tmp_path / "a.xml", CII)[-1] == TableBlock(
         [("ID", "R-1"), ("Issue date time: Date time string", "2026-03-01")]
     )
 
@@ -77,7 +77,7 @@ def test_what_stands_in_an_envelope_is_taken_out(tmp_path: Path) -> None:
     space = "http://www.unece.org/cefact/namespaces/StandardBusinessDocumentHeader"
     envelope = f'<s:StandardBusinessDocument xmlns:s="{space}">{_invoice(PARTY)}</s:StandardBusinessDocument>'
 
-    assert _read(tmp_path / "a.xml", envelope)[0] == Heading("Invoice")
+    assert _read(tmp_path / "a.xml", envelope)[0] == HeadingBlock("Invoice")
 
 
 @pytest.mark.parametrize(

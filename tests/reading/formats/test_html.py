@@ -2,7 +2,7 @@ import pytest
 
 from docmill.errors import TooLargeError
 from docmill.reading.formats import html
-from docmill.reading.layout.typeset import Block, Grid, Heading, Paragraph
+from docmill.reading.layout.typeset import Block, HeadingBlock, Paragraph, TableBlock
 
 
 def shown(page: str | bytes) -> list[Block]:
@@ -14,7 +14,7 @@ def test_headings_paragraphs_and_lists_are_blocks() -> None:
     page = "<title>no</title><h2>Invoice</h2><p>Dear <b>Ms&nbsp;Jones</b>,<br>thanks<ul><li>one<li>two</ul>"
 
     assert shown(page) == [
-        Heading("Invoice", 2),
+        HeadingBlock("Invoice", 2),
         Paragraph("Dear Ms\u00a0Jones,\nthanks"),
         Paragraph("• one\n• two"),
     ]
@@ -66,20 +66,22 @@ def test_cells_take_rows_and_columns() -> None:
 
     assert shown(page) == [
         Paragraph("Prices"),
-        Grid([["Item", "Sum", ""], ["A", "1", "2"], ["", "3", "4"]], 1, {(0, 1): (1, 2), (1, 0): (2, 1)}),
+        TableBlock(
+            [["Item", "Sum", ""], ["A", "1", "2"], ["", "3", "4"]], 1, {(0, 1): (1, 2), (1, 0): (2, 1)}
+        ),
     ]
 
 
 def test_empty_columns_and_rows_are_dropped() -> None:
     page = "<table><tr><td>a<td><td>b<tr><td> <td><td><tr><td colspan=2>c<td>d</table>"
 
-    assert shown(page) == [Grid([["a", "b"], ["c", "d"]])]
+    assert shown(page) == [TableBlock([["a", "b"], ["c", "d"]])]
 
 
 def test_a_table_that_only_places_is_dissolved() -> None:
     page = "<table><tr><td><h1>Title</h1><tr><td><table><tr><td>a<td>b</table></table>"
 
-    assert shown(page) == [Heading("Title"), Grid([["a", "b"]])]
+    assert shown(page) == [HeadingBlock("Title"), TableBlock([["a", "b"]])]
 
 
 def test_a_table_of_long_columns_is_dissolved() -> None:
@@ -140,7 +142,7 @@ def test_absurd_spans_are_limited() -> None:
 
     (grid,) = shown(page)
 
-    assert isinstance(grid, Grid)
+    assert isinstance(grid, TableBlock)
     assert {text for row in grid.rows for text in row} >= {"a", "b", "c", "d"}
 
 

@@ -6,7 +6,7 @@ import pytest
 from docmill.errors import CorruptError, EncryptedError
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import odf
-from docmill.reading.layout.typeset import Block, Grid, Heading, PageBreak, Paragraph
+from docmill.reading.layout.typeset import Block, HeadingBlock, PageBreak, Paragraph, TableBlock
 
 MakeZip = Callable[[Mapping[str, str]], Path]
 OPTIONS = ReadingOptions()
@@ -44,7 +44,7 @@ def test_headings_paragraphs_and_lists_are_read(text: Callable[[str], list[Block
     )
 
     assert found == [
-        Heading("Invoice", 2),
+        HeadingBlock("Invoice", 2),
         Paragraph("a   b\tc\ndef", is_set=True),
         Paragraph("• one"),
         Paragraph("• two"),
@@ -69,7 +69,7 @@ def test_tables_have_spans_and_headers(text: Callable[[str], list[Block]]) -> No
         "<table-cell><p>b</p></table-cell></table-row></table>"
     )
 
-    assert found == [Grid([["T", ""], ["a", "b"]], 1, {(0, 0): (1, 2)})]
+    assert found == [TableBlock([["T", ""], ["a", "b"]], 1, {(0, 0): (1, 2)})]
 
 
 def test_the_header_of_a_page_that_a_style_of_the_text_asks_for_is_read(make_zip: MakeZip) -> None:
@@ -108,7 +108,7 @@ def test_cells_are_read_as_they_are_shown(sheets: Callable[[str], list[Block]]) 
     )
 
     assert found == [
-        Grid([["", "19 %", "x y\nz"], [], ["end", "", ""], ["end", "", ""]]),
+        TableBlock([["", "19 %", "x y\nz"], [], ["end", "", ""], ["end", "", ""]]),
         Paragraph("boxed"),
         PageBreak(),
     ]
@@ -119,7 +119,7 @@ def test_a_cell_repeated_without_end_is_limited(sheets: Callable[[str], list[Blo
 
     grid, *_ = sheets(f"<table name='A'><table-row number-rows-repeated='9999999'>{cell}</table-row></table>")
 
-    assert isinstance(grid, Grid)
+    assert isinstance(grid, TableBlock)
     assert sum(map(len, grid.rows)) <= 1_000_000
 
 

@@ -24,7 +24,7 @@ from docmill.reading.formats import docx as word
 from docmill.reading.formats import html, markdown, odf, rtf, xlsx
 from docmill.reading.formats import pptx as slides
 from docmill.reading.formats.pictures import BEYOND, BROKEN, MOST, TOO_LARGE, Album, Size
-from docmill.reading.layout.typeset import Block, Figure, Grid, Heading, Paragraph, Unread
+from docmill.reading.layout.typeset import Block, FigureBlock, HeadingBlock, Paragraph, TableBlock, UnreadNote
 from docmill.reading.mail import eml
 
 OPTIONS = ReadingOptions()
@@ -137,7 +137,7 @@ def test_a_picture_of_text_is_kept_as_large_as_it_is_displayed(
 ) -> None:
     blocks = read(picture_of_text, tmp_path / "document")
 
-    (figure,) = (block for block in blocks if isinstance(block, Figure))
+    (figure,) = (block for block in blocks if isinstance(block, FigureBlock))
     assert (round(figure.width_pt), round(figure.height_pt)) == (432, 252)
     assert figure.content == picture_of_text.read_bytes()
 
@@ -151,8 +151,8 @@ def test_a_picture_in_a_cell_comes_after_its_table(picture_of_text: Path, tmp_pa
 
     grid, figure, *_ = word.read(tmp_path / "a.docx", OPTIONS)
 
-    assert isinstance(grid, Grid)
-    assert isinstance(figure, Figure)
+    assert isinstance(grid, TableBlock)
+    assert isinstance(figure, FigureBlock)
 
 
 def test_a_picture_in_a_header_is_found_by_the_headers_own_relations(
@@ -163,7 +163,7 @@ def test_a_picture_in_a_header_is_found_by_the_headers_own_relations(
     document.sections[0].header.paragraphs[0].add_run().add_picture(str(picture_of_text), width=Inches(6))
     document.save(str(tmp_path / "a.docx"))
 
-    assert isinstance(word.read(tmp_path / "a.docx", OPTIONS)[1], Figure)
+    assert isinstance(word.read(tmp_path / "a.docx", OPTIONS)[1], FigureBlock)
 
 
 def png(width: int, height: int) -> bytes:
@@ -188,7 +188,7 @@ def test_one_side_of_a_picture_tells_the_other(picture_of_text: Path) -> None:
 
     for size in (Size(240, 0), Size(0, 140)):
         (figure,) = Album().blocks(lambda: content, size)
-        assert isinstance(figure, Figure)
+        assert isinstance(figure, FigureBlock)
         assert (figure.width_pt, figure.height_pt) == pytest.approx((240, 140), abs=0.5)
 
 
@@ -207,7 +207,7 @@ def test_one_side_of_a_picture_tells_the_other(picture_of_text: Path) -> None:
 def test_a_picture_that_cannot_be_read_is_said(content: bytes, said: str) -> None:
     (block,) = Album().blocks(lambda: content)
 
-    assert isinstance(block, Unread)
+    assert isinstance(block, UnreadNote)
     assert said in block.problem
 
 
@@ -215,7 +215,7 @@ def test_a_picture_that_cannot_be_taken_out_is_said() -> None:
     def load() -> bytes:
         raise CorruptError("the file is damaged")
 
-    assert list(Album().blocks(load)) == [Unread(BROKEN)]
+    assert list(Album().blocks(load)) == [UnreadNote(BROKEN)]
 
 
 def test_pictures_beyond_the_limit_are_said(picture_of_text: Path) -> None:
@@ -229,8 +229,8 @@ def test_pictures_beyond_the_limit_are_said(picture_of_text: Path) -> None:
 
     *read, last = (block for content in contents for block in album.blocks(lambda c=content: c))
 
-    assert all(isinstance(block, Figure) for block in read)
-    assert last == Unread(BEYOND)
+    assert all(isinstance(block, FigureBlock) for block in read)
+    assert last == UnreadNote(BEYOND)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_pictures_of_a_web_page_are_found_whichever_way_it_shows_them(
     path = tmp_path / "page.html"
     path.write_text(f"<body><p>see</p>{shown.format(inline(picture_of_text))}</body>")
 
-    assert any(isinstance(block, Figure) for block in html.read(path, OPTIONS))
+    assert any(isinstance(block, FigureBlock) for block in html.read(path, OPTIONS))
 
 
 def test_a_picture_in_the_styles_of_a_web_page_is_read(picture_of_text: Path) -> None:
@@ -261,7 +261,7 @@ def test_a_picture_in_the_styles_of_a_web_page_is_read(picture_of_text: Path) ->
 
     found = html.blocks(f"<html><head><title>a</title><style>{sheet}</style></head><body>see</body></html>")
 
-    assert [isinstance(block, Figure) for block in found[:2]] == [True, False]
+    assert [isinstance(block, FigureBlock) for block in found[:2]] == [True, False]
 
 
 def test_a_drawing_within_a_web_page_is_named_and_an_icon_of_its_styles_is_not() -> None:
@@ -272,7 +272,7 @@ def test_a_drawing_within_a_web_page_is_named_and_an_icon_of_its_styles_is_not()
         f'<img src="{drawing}">'
     )
 
-    (unread,) = [block for block in found if isinstance(block, Unread)]
+    (unread,) = [block for block in found if isinstance(block, UnreadNote)]
     assert "stored as SVG and was not read" in unread.problem
 
 
@@ -287,7 +287,7 @@ def test_a_picture_that_comes_with_a_mail_and_stands_nowhere_in_it_is_read_at_it
 
     found = eml.read(tmp_path / "a.eml", OPTIONS)
 
-    assert isinstance(found[-1], Figure)
+    assert isinstance(found[-1], FigureBlock)
 
 
 def test_a_picture_within_markdown_is_read(picture_of_text: Path, tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_a_picture_within_markdown_is_read(picture_of_text: Path, tmp_path: Path
 
     found = markdown.read(path, OPTIONS)
 
-    assert [type(block) for block in found] == [Heading, Paragraph, Figure]
+    assert [type(block) for block in found] == [HeadingBlock, Paragraph, FigureBlock]
 
 
 def test_pictures_in_every_part_of_markdown_are_read_once(picture_of_text: Path) -> None:
@@ -305,7 +305,7 @@ def test_pictures_in_every_part_of_markdown_are_read_once(picture_of_text: Path)
 
     found = markdown.blocks(source)
 
-    assert [type(block) for block in found] == [Heading, Figure, Paragraph]
+    assert [type(block) for block in found] == [HeadingBlock, FigureBlock, Paragraph]
 
 
 def test_a_picture_behind_slides_is_read_once(picture_of_text: Path, tmp_path: Path) -> None:
@@ -336,4 +336,4 @@ def test_a_picture_behind_slides_is_read_once(picture_of_text: Path, tmp_path: P
 
     found = slides.read(path, OPTIONS)
 
-    assert sum(isinstance(block, Figure) for block in found) == 1
+    assert sum(isinstance(block, FigureBlock) for block in found) == 1

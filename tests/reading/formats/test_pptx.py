@@ -7,7 +7,7 @@ from pptx.util import Inches
 
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.pptx import read
-from docmill.reading.layout.typeset import Block, Grid, Heading, Missing, PageBreak, Paragraph
+from docmill.reading.layout.typeset import Block, HeadingBlock, MissingBlock, PageBreak, Paragraph, TableBlock
 
 MakeZip = Callable[[Mapping[str, str]], Path]
 OPTIONS = ReadingOptions()
@@ -36,10 +36,10 @@ def test_slides_are_read_with_titles_boxes_tables_groups_and_notes(tmp_path: Pat
     presentation.slides.add_slide(presentation.slide_layouts[6])
 
     assert shown(presentation, tmp_path) == [
-        Heading("Offer", 1),
+        HeadingBlock("Offer", 1),
         Paragraph("first\nline"),
         Paragraph("second"),
-        Grid([["wide", "", "c"], ["d", "e", "f"]], 1, {(0, 0): (1, 2)}),
+        TableBlock([["wide", "", "c"], ["d", "e", "f"]], 1, {(0, 0): (1, 2)}),
         Paragraph("grouped"),
         Paragraph("say hello"),
         PageBreak(),
@@ -64,6 +64,6 @@ def test_a_damaged_slide_does_not_hide_the_others(make_zip: MakeZip) -> None:
 
     missing, _, *others = read(path, OPTIONS)
 
-    assert isinstance(missing, Missing)
+    assert isinstance(missing, MissingBlock)
     assert missing.problem.startswith("slide 1 is damaged")
     assert others == [Paragraph("fine"), Paragraph(""), Paragraph("step"), PageBreak()]

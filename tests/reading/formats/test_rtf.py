@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.reading.formats.rtf import blocks
-from docmill.reading.layout.typeset import Grid, PageBreak, Paragraph
+from docmill.reading.layout.typeset import PageBreak, Paragraph, TableBlock
 
 HEAD = (
     rb"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0\fcharset0 Arial;}"
@@ -51,7 +51,7 @@ def test_rows_make_tables() -> None:
 
     assert blocks(HEAD + rb"before\par" + row * 2 + rb"\pard after\par\page last}") == [
         Paragraph("before"),
-        Grid([["a\nb", "5"], ["a\nb", "5"]]),
+        TableBlock([["a\nb", "5"], ["a\nb", "5"]]),
         Paragraph("after"),
         PageBreak(),
         Paragraph("last"),
@@ -59,7 +59,7 @@ def test_rows_make_tables() -> None:
 
 
 def test_a_file_that_is_cut_off_gives_what_is_there() -> None:
-    assert blocks(HEAD + rb"\trowd\intbl a\cell b") == [Grid([["a", "b"]])]
+    assert blocks(HEAD + rb"\trowd\intbl a\cell b") == [TableBlock([["a", "b"]])]
     assert blocks(rb"{\rtf1 text") == [Paragraph("text")]
 
 

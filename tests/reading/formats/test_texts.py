@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.formats import delimited_text, markdown, plain_text
-from docmill.reading.layout.typeset import Block, Grid, Heading, Missing, PageBreak, Paragraph
+from docmill.reading.formats import markdown, plain_text
+from docmill.reading.layout.typeset import Block, HeadingBlock, MissingBlock, PageBreak, Paragraph, TableBlock
 
 OPTIONS = ReadingOptions()
 
@@ -21,7 +21,7 @@ def path(tmp_path: Path) -> Path:
 
 def as_table(path: Path, content: bytes | str) -> list[Block]:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return delimited_text.read(path, OPTIONS)
+    return plain_text.read_table(path, OPTIONS)
 
 
 def test_lines_stay_and_form_feeds_start_pages(path: Path) -> None:
@@ -55,12 +55,12 @@ def test_a_file_of_spaces_holds_no_text(path: Path) -> None:
     ],
 )
 def test_a_table_is_read_whatever_parts_it(path: Path, content: bytes | str) -> None:
-    assert as_table(path, content) == [Grid([["a", "b"], ["1", "2"]], 1)]
+    assert as_table(path, content) == [TableBlock([["a", "b"], ["1", "2"]], 1)]
 
 
 def test_quotation_marks_hold_lines_and_marks(path: Path) -> None:
     assert as_table(path, 'a;b\n"1;\n2";"say ""x"""\n3;4\n') == [
-        Grid([["a", "b"], ["1;\n2", 'say "x"'], ["3", "4"]], 1)
+        TableBlock([["a", "b"], ["1;\n2", 'say "x"'], ["3", "4"]], 1)
     ]
 
 
@@ -78,12 +78,12 @@ def test_a_quotation_mark_that_never_ends_makes_it_text(path: Path) -> None:
 
 
 def test_a_table_without_end_is_read_as_far_as_possible(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited_text, "MAX_CELLS", 4)
+    monkeypatch.setattr(plain_text, "MAX_CELLS", 4)
 
     grid, missing = as_table(path, "a,b\n1,2\n3,4\n")
 
-    assert grid == Grid([["a", "b"], ["1", "2"]], 1)
-    assert isinstance(missing, Missing)
+    assert grid == TableBlock([["a", "b"], ["1", "2"]], 1)
+    assert isinstance(missing, MissingBlock)
     assert "more than 2 rows" in missing.problem
 
 
@@ -95,12 +95,12 @@ def test_markdown_is_read_as_it_is_meant(path: Path) -> None:
     )
 
     assert markdown.read(path, OPTIONS) == [
-        Heading("Title", 1),
-        Heading("Terms", 2),
+        HeadingBlock("Title", 1),
+        HeadingBlock("Terms", 2),
         Paragraph("Total: 12 link * code\n• one", is_set=True),
-        Grid([["Item", "Price"], ["a | b", "5"]], 1),
+        TableBlock([["Item", "Price"], ["a | b", "5"]], 1),
         Paragraph("x  =  1", is_set=True),
-        Heading("Under", 2),
+        HeadingBlock("Under", 2),
         Paragraph("open", is_set=True),
     ]
 
@@ -128,7 +128,7 @@ def test_columns_of_a_text_that_looks_like_markdown_stay_in_line(path: Path) -> 
     )
 
     assert markdown.read(path, OPTIONS) == [
-        Heading("Order", 1),
+        HeadingBlock("Order", 1),
         Paragraph(
             "  Screw    2   10.00\n  Nut      1    5.00\n  Sum          15.00\n\n\n     paid   15.00",
             is_set=True,
@@ -141,7 +141,7 @@ def test_tables_and_code_within_a_list_come_after_its_text() -> None:
 
     assert markdown.blocks(source) == [
         Paragraph("• one", is_set=True),
-        Grid([["a"], ["b\nc"]], 1),
+        TableBlock([["a"], ["b\nc"]], 1),
         Paragraph("x", is_set=True),
         Paragraph("• two", is_set=True),
     ]
@@ -150,7 +150,7 @@ def test_tables_and_code_within_a_list_come_after_its_text() -> None:
 def test_html_within_markdown_is_read_as_html() -> None:
     found = markdown.blocks("<table><tr><td>a<td>b<tr><td>1<td>2</table>\n\n*after*\n")
 
-    assert found == [Grid([["a", "b"], ["1", "2"]]), Paragraph("after", is_set=True)]
+    assert found == [TableBlock([["a", "b"], ["1", "2"]]), Paragraph("after", is_set=True)]
 
 
 @pytest.mark.parametrize(
@@ -164,6 +164,8 @@ def test_markdown_that_its_parser_would_cut_or_take_long_for_is_read_as_text(sou
 
 @given(st.text(alphabet="ab1 \n*_-#>.", max_size=80))
 def test_no_letter_is_lost_to_marks(source: str) -> None:
-    found = "".join(block.text for block in markdown.blocks(source) if isinstance(block, Heading | Paragraph))
+    found = "".join(
+        block.text for block in markdown.blocks(source) if isinstance(block, HeadingBlock | Paragraph)
+    )
 
     assert re.findall(r"\w", found.replace("_", "")) == re.findall(r"\w", source.replace("_", ""))

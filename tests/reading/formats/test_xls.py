@@ -10,7 +10,7 @@ from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import cells as sheets
 from docmill.reading.formats import xls
 from docmill.reading.formats.cells import Budget
-from docmill.reading.layout.typeset import Grid, Heading, PageBreak
+from docmill.reading.layout.typeset import HeadingBlock, PageBreak, TableBlock
 
 OPTIONS = ReadingOptions()
 
@@ -34,13 +34,13 @@ def path(tmp_path: Path) -> Path:
 
 def test_cells_of_every_sheet_are_read_as_they_are_shown(path: Path) -> None:
     assert xls.read(path, OPTIONS) == [
-        Heading("First", 2),
-        Grid(
+        HeadingBlock("First", 2),
+        TableBlock(
             [["Rechnung für März", ""], ["05.03.2024", "1,234.50"], ["TRUE", "19%"]], spans={(0, 0): (1, 2)}
         ),
         PageBreak(),
-        Heading("Hidden", 2),
-        Grid([["7"]]),
+        HeadingBlock("Hidden", 2),
+        TableBlock([["7"]]),
         PageBreak(),
     ]
 

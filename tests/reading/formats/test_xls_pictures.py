@@ -13,9 +13,9 @@ from PIL import Image, ImageDraw
 
 from compound import compound
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.formats import xls, xls_pictures
+from docmill.reading.formats import xls
 from docmill.reading.formats.pictures import BROKEN
-from docmill.reading.layout.typeset import Figure, Heading, Unread
+from docmill.reading.layout.typeset import FigureBlock, HeadingBlock, UnreadNote
 
 OPTIONS = ReadingOptions()
 
@@ -98,8 +98,8 @@ def test_each_sheet_has_the_pictures_that_it_shows(path: Path) -> None:
 
     found = xls.read(path, OPTIONS)
 
-    assert [block.text for block in found if isinstance(block, Heading)] == ["Früh", "Spät"]
-    assert [block.content for block in found if isinstance(block, Figure)] == [
+    assert [block.text for block in found if isinstance(block, HeadingBlock)] == ["Früh", "Spät"]
+    assert [block.content for block in found if isinstance(block, FigureBlock)] == [
         letters(3),
         letters(1),
         letters(2, "JPEG"),
@@ -113,8 +113,10 @@ def test_a_picture_that_no_sheet_is_known_to_show_is_on_the_last_unless_nothing_
     ]
     path.write_bytes(workbook(stored, {"A": b"", "B": drawing(99)}))
 
-    assert xls_pictures.by_sheet(path) == {"": [letters(2)]}
-    assert [block.content for block in xls.read(path, OPTIONS) if isinstance(block, Figure)] == [letters(2)]
+    assert xls.by_sheet(path) == {"": [letters(2)]}
+    assert [block.content for block in xls.read(path, OPTIONS) if isinstance(block, FigureBlock)] == [
+        letters(2)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,7 @@ def test_a_bitmap_without_the_head_of_a_file_gets_one(path: Path, kind: str, *, 
         bitmap[32:36] = bytes(4)
     path.write_bytes(workbook([blip(0xF01F, bytes(bitmap), instance=0x7A8)], {"A": drawing(1)}))
 
-    (figure,) = [block for block in xls.read(path, OPTIONS) if isinstance(block, Figure)]
+    (figure,) = [block for block in xls.read(path, OPTIONS) if isinstance(block, FigureBlock)]
 
     assert Image.open(io.BytesIO(figure.content)).convert("L").getcolors() == [(9000, 0), (231000, 255)]
 
@@ -139,7 +141,7 @@ def test_a_bitmap_with_masks_for_its_colours_is_understood(path: Path) -> None:
     pixels = Image.open(io.BytesIO(letters(1))).convert("RGB").tobytes("raw", "BGRX", 0, -1)
     path.write_bytes(workbook([blip(0xF01F, head + masks + pixels, instance=0x7A8)], {"A": drawing(1)}))
 
-    (figure,) = [block for block in xls.read(path, OPTIONS) if isinstance(block, Figure)]
+    (figure,) = [block for block in xls.read(path, OPTIONS) if isinstance(block, FigureBlock)]
 
     assert Image.open(io.BytesIO(figure.content)).convert("L").getcolors() == [(9000, 0), (231000, 255)]
 
@@ -149,7 +151,7 @@ def test_a_drawing_that_cannot_be_read_is_named(path: Path, kind: int, name: str
     stored = [blip(kind, zlib.compress(b"drawn"), instance=0x3D4)]
     path.write_bytes(workbook(stored, {"A": drawing(1)}))
 
-    (unread,) = [block for block in xls.read(path, OPTIONS) if isinstance(block, Unread)]
+    (unread,) = [block for block in xls.read(path, OPTIONS) if isinstance(block, UnreadNote)]
 
     assert f"stored as {name} and was not read" in unread.problem
 
@@ -166,7 +168,7 @@ def test_a_picture_of_old_workbooks_is_read(path: Path, *, old: bool) -> None:
         sheet.insert_bitmap_data(file.getvalue(), 2, 2)
     book.save(str(path))
 
-    figures = [block for block in xls.read(path, OPTIONS) if isinstance(block, Figure)]
+    figures = [block for block in xls.read(path, OPTIONS) if isinstance(block, FigureBlock)]
 
     assert len(figures) == old
 
@@ -174,7 +176,7 @@ def test_a_picture_of_old_workbooks_is_read(path: Path, *, old: bool) -> None:
 def test_a_metafile_behind_the_cells_is_named(path: Path) -> None:
     path.write_bytes(workbook([], {"A": record(0xE9, struct.pack("<HHL", 2, 1, 4) + b"drwn")}))
 
-    (unread,) = [block for block in xls.read(path, OPTIONS) if isinstance(block, Unread)]
+    (unread,) = [block for block in xls.read(path, OPTIONS) if isinstance(block, UnreadNote)]
 
     assert "stored as WMF" in unread.problem
 
@@ -188,19 +190,19 @@ def test_a_workbook_without_sheets_has_no_place_for_pictures(path: Path) -> None
 def test_damaged_drawings_are_said_to_be_unread(path: Path) -> None:
     path.write_bytes(workbook([part(0xF007, b"short", version=2)], {"A": b""}))
 
-    assert Unread(BROKEN) in xls.read(path, OPTIONS)
+    assert UnreadNote(BROKEN) in xls.read(path, OPTIONS)
 
 
 def test_a_workbook_without_a_compound_file_around_it_has_none(path: Path) -> None:
     path.write_bytes(begin(5) + record(0x0A))
 
-    assert xls_pictures.by_sheet(path) == {}
+    assert xls.by_sheet(path) == {}
 
 
 def test_a_compound_file_without_a_workbook_has_none(path: Path) -> None:
     path.write_bytes(compound({"Other": b"x" * 5000}))
 
-    assert xls_pictures.by_sheet(path) == {"": []}
+    assert xls.by_sheet(path) == {"": []}
 
 
 def test_a_sheet_of_an_old_workbook_has_a_plain_name(path: Path) -> None:
@@ -211,6 +213,6 @@ def test_a_sheet_of_an_old_workbook_has_a_plain_name(path: Path) -> None:
     listed = record(0x85, struct.pack("<LHB", at, 0, 1) + b"A")
     path.write_bytes(compound({"Book": begin(5) + listed + record(0x0A) + body}))
 
-    found = xls_pictures.by_sheet(path)
+    found = xls.by_sheet(path)
 
     assert [Image.open(io.BytesIO(one)).size for one in found["A"]] == [(2, 1)]

@@ -11,7 +11,7 @@ from docmill.errors import CorruptError
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import cells as sheets
 from docmill.reading.formats.xlsx import read
-from docmill.reading.layout.typeset import Block, Grid, Heading, Missing, PageBreak, Paragraph
+from docmill.reading.layout.typeset import Block, HeadingBlock, MissingBlock, PageBreak, Paragraph, TableBlock
 
 MakeZip = Callable[[Mapping[str, str]], Path]
 OPTIONS = ReadingOptions()
@@ -57,7 +57,7 @@ def test_cells_are_read_as_they_are_shown(
     put(sheet, "B6", sheet["A1"].value or True)
 
     assert blocks(workbook, tmp_path) == [
-        Grid([["Date", "05.03.2024"], ["Net", "1,234.50 €"], [], ["VAT", "19%"], ["TRUE", ""]]),
+        TableBlock([["Date", "05.03.2024"], ["Net", "1,234.50 €"], [], ["VAT", "19%"], ["TRUE", ""]]),
         PageBreak(),
     ]
 
@@ -71,8 +71,8 @@ def test_every_sheet_is_read_hidden_ones_too_but_empty_ones_not(
     hidden["A1"], hidden.sheet_state = 2, "veryHidden"
 
     assert blocks(workbook, tmp_path) == [
-        Heading("Sheet", 2), Grid([["1"]]), PageBreak(),
-        Heading("Rates", 2), Grid([["2"]]), PageBreak(),
+        HeadingBlock("Sheet", 2), TableBlock([["1"]]), PageBreak(),
+        HeadingBlock("Rates", 2), TableBlock([["2"]]), PageBreak(),
     ]  # fmt: skip
 
 
@@ -83,7 +83,9 @@ def test_merged_cells_are_spans_of_what_is_left(
     sheet.merge_cells("B2:E3")
     sheet.merge_cells("G5:H6")
 
-    assert blocks(workbook, tmp_path)[0] == Grid([["Title", ""], [], ["a", "b"]], spans={(0, 0): (1, 2)})
+    assert blocks(workbook, tmp_path)[0] == TableBlock(
+        [["Title", ""], [], ["a", "b"]], spans={(0, 0): (1, 2)}
+    )
 
 
 def test_cells_far_apart_do_not_make_a_table_of_millions(
@@ -91,7 +93,7 @@ def test_cells_far_apart_do_not_make_a_table_of_millions(
 ) -> None:
     sheet["A1"], sheet["XFD1048576"] = "first", "last"
 
-    assert blocks(workbook, tmp_path)[0] == Grid([["first", ""], [], ["", "last"]])
+    assert blocks(workbook, tmp_path)[0] == TableBlock([["first", ""], [], ["", "last"]])
 
     monkeypatch.setattr(sheets, "MAX_PLACES", 3)
     assert blocks(workbook, tmp_path)[:2] == [Paragraph("first", is_set=True), Paragraph("last", is_set=True)]
@@ -103,9 +105,9 @@ def test_too_many_cells_are_read_as_far_as_possible(make_zip: MakeZip) -> None:
 
     grid, _, missing = read(path, OPTIONS)
 
-    assert isinstance(grid, Grid)
+    assert isinstance(grid, TableBlock)
     assert sum(map(len, grid.rows)) == 500_000
-    assert isinstance(missing, Missing)
+    assert isinstance(missing, MissingBlock)
     assert "more than 500,000 cells" in missing.problem
 
 
@@ -117,7 +119,7 @@ def test_cells_of_every_type_are_read(make_zip: MakeZip) -> None:
     )
     path = make_zip({**WORKBOOK, "xl/sheet.xml": f"<worksheet><row>{cells}</row></worksheet>"})
 
-    assert read(path, OPTIONS)[0] == Grid(
+    assert read(path, OPTIONS)[0] == TableBlock(
         [["Rich text", "in line", "formula", "#N/A", "FALSE", "2024-03-05", "odd", "3"]]
     )
 
@@ -126,7 +128,7 @@ def test_days_may_count_from_1904(workbook: openpyxl.Workbook, sheet: Worksheet,
     workbook.epoch = datetime(1904, 1, 1)  # noqa: DTZ001 - as openpyxl wants it
     put(sheet, "A1", date(2024, 3, 5), "yyyy-mm-dd")
 
-    assert blocks(workbook, tmp_path)[0] == Grid([["2024-03-05"]])
+    assert blocks(workbook, tmp_path)[0] == TableBlock([["2024-03-05"]])
 
 
 def test_a_damaged_sheet_is_read_up_to_the_damage(make_zip: MakeZip) -> None:
@@ -134,8 +136,8 @@ def test_a_damaged_sheet_is_read_up_to_the_damage(make_zip: MakeZip) -> None:
 
     grid, missing, _ = read(path, OPTIONS)
 
-    assert grid == Grid([["1"]])
-    assert isinstance(missing, Missing)
+    assert grid == TableBlock([["1"]])
+    assert isinstance(missing, MissingBlock)
     assert "'One' is damaged" in missing.problem
 
 

@@ -9,13 +9,20 @@ from docmill.errors import ValidationError
 from docmill.reading.child.render import draw_page
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout import draw
-from docmill.reading.layout.typeset import Figure, Grid, Heading, Paragraph, set_on_pages, typeset
+from docmill.reading.layout.typeset import (
+    FigureBlock,
+    HeadingBlock,
+    Paragraph,
+    TableBlock,
+    set_on_pages,
+    typeset,
+)
 
 OPTIONS = ReadingOptions()
 
 
 def test_words_are_drawn_inside_their_boxes() -> None:
-    (page,) = typeset([Heading("Invoice"), Paragraph("GMMMMMMMBH iiiii Größe счет 請求")])
+    (page,) = typeset([HeadingBlock("Invoice"), Paragraph("GMMMMMMMBH iiiii Größe счет 請求")])
 
     dark = draw.draw(page, (1000, 8000)).pixels.min(axis=2) < 128
 
@@ -27,7 +34,7 @@ def test_words_are_drawn_inside_their_boxes() -> None:
 
 
 def test_cells_of_tables_have_lines_around_them() -> None:
-    (page,) = typeset([Grid([["a", "b"], ["c", "d"]])])
+    (page,) = typeset([TableBlock([["a", "b"], ["c", "d"]])])
 
     pixels = draw.draw(page, (600, 8000)).pixels
 
@@ -36,7 +43,7 @@ def test_cells_of_tables_have_lines_around_them() -> None:
 
 
 def test_the_picture_fits() -> None:
-    (page,) = typeset([Grid([["wide" * 20] * 6])])
+    (page,) = typeset([TableBlock([["wide" * 20] * 6])])
 
     assert draw.draw(page, (200, 8000)).pixels.shape[1] == 200
     assert draw.draw(page, (200, 10)).pixels.shape[0] == 10
@@ -65,7 +72,7 @@ def test_what_could_not_be_read_is_written_on_its_page(tmp_path: Path) -> None:
 def test_a_picture_is_drawn_where_it_stands_and_one_that_is_broken_leaves_its_place_empty() -> None:
     file = io.BytesIO()
     Image.new("RGB", (40, 30), "red").save(file, "PNG")
-    pages, figures = set_on_pages([Figure(file.getvalue(), 200, 100), Figure(b"broken", 200, 100)])
+    pages, figures = set_on_pages([FigureBlock(file.getvalue(), 200, 100), FigureBlock(b"broken", 200, 100)])
 
     pixels = draw.draw(pages[0], (595, 842), figures).pixels
 

@@ -1,5 +1,13 @@
 from docmill.model.document import Page
-from docmill.reading.layout.typeset import Grid, Heading, Missing, PageBreak, Paragraph, plain, typeset
+from docmill.reading.layout.typeset import (
+    HeadingBlock,
+    MissingBlock,
+    PageBreak,
+    Paragraph,
+    TableBlock,
+    plain,
+    typeset,
+)
 
 
 def lines(page: Page) -> list[str]:
@@ -8,7 +16,7 @@ def lines(page: Page) -> list[str]:
 
 def test_columns_of_a_table_stay_below_each_other() -> None:
     (page,) = typeset(
-        [Grid([["Item", "Price"], ["Chair", "100.00"], ["Table, large", "9.00"]], header_rows=1)]
+        [TableBlock([["Item", "Price"], ["Chair", "100.00"], ["Table, large", "9.00"]], header_rows=1)]
     )
 
     assert lines(page) == [
@@ -29,7 +37,7 @@ def test_text_is_wrapped_and_set_text_keeps_its_gaps() -> None:
 
 
 def test_a_heading_is_larger_than_the_text_below() -> None:
-    (page,) = typeset([Heading("Invoice"), Paragraph("Total")])
+    (page,) = typeset([HeadingBlock("Invoice"), Paragraph("Total")])
 
     heights = page.words.boxes[:, 3] - page.words.boxes[:, 1]
     assert heights[0] > 1.3 * heights[1]
@@ -50,7 +58,7 @@ def test_nothing_makes_one_empty_page() -> None:
 def test_a_wide_table_gets_a_wide_sheet_and_loses_nothing() -> None:
     rows = [[f"column{at}" * 3 for at in range(12)], [f"{at}" for at in range(12)]]
 
-    (page,) = typeset([Grid(rows)])
+    (page,) = typeset([TableBlock(rows)])
 
     assert page.width_pt > 842
     assert page.words.texts == [text for row in rows for text in row]
@@ -60,7 +68,7 @@ def test_a_wide_table_gets_a_wide_sheet_and_loses_nothing() -> None:
 def test_a_table_wider_than_any_sheet_goes_on_below() -> None:
     row = [f"column{at:03}" for at in range(100)]
 
-    (page,) = typeset([Grid([row])])
+    (page,) = typeset([TableBlock([row])])
 
     assert page.words.texts == row
     assert len(page.lines) > 1
@@ -76,7 +84,7 @@ def test_a_long_text_is_read_up_to_the_limit_and_the_last_page_says_so() -> None
 
 
 def test_a_cell_with_many_lines_stays_on_one_page() -> None:
-    first, second = typeset([Paragraph("line\n" * 50, is_set=True), Grid([["a\n" * 20, "b"]])])
+    first, second = typeset([Paragraph("line\n" * 50, is_set=True), TableBlock([["a\n" * 20, "b"]])])
 
     assert set(first.words.texts) == {"line"}
     assert second.words.texts[:2] == ["a", "b"]
@@ -85,7 +93,7 @@ def test_a_cell_with_many_lines_stays_on_one_page() -> None:
 def test_a_spanning_cell_does_not_widen_its_first_column() -> None:
     rows = [["A title over both of the columns", ""], ["a", "b"]]
 
-    (page,) = typeset([Grid(rows, spans={(0, 0): (1, 2)})])
+    (page,) = typeset([TableBlock(rows, spans={(0, 0): (1, 2)})])
 
     assert lines(page) == ["A title over both of the columns", "a   b"]
 
@@ -100,7 +108,7 @@ def test_wide_characters_take_twice_the_room() -> None:
 def test_a_table_is_known_with_its_cells() -> None:
     rows = [["Item", "Price"], ["Chair and table", "9.00"], [], ["Total", "9.00"], ["", "paid"]]
 
-    (page,) = typeset([Grid(rows, spans={(3, 0): (2, 1)})])
+    (page,) = typeset([TableBlock(rows, spans={(3, 0): (2, 1)})])
 
     assert [table.texts(page.words) for table in page.tables] == [
         [["Item", "Price"], ["Chair and table", "9.00"]],
@@ -111,7 +119,7 @@ def test_a_table_is_known_with_its_cells() -> None:
 
 
 def test_a_row_higher_than_a_page_goes_on_on_the_next() -> None:
-    pages = typeset([Grid([["a\n" * 70, "b"], ["c", "d"]])])
+    pages = typeset([TableBlock([["a\n" * 70, "b"], ["c", "d"]])])
 
     assert [len(page.words) for page in pages] == [58, 15]
     assert [len(page.tables) for page in pages] == [0, 1]
@@ -120,21 +128,21 @@ def test_a_row_higher_than_a_page_goes_on_on_the_next() -> None:
 def test_a_long_text_runs_on_over_empty_cells() -> None:
     text = "Payable within thirty days of the date of this invoice without deduction"
 
-    (page,) = typeset([Grid([["a" * 20, "b" * 20, "c" * 40], [text]])])
+    (page,) = typeset([TableBlock([["a" * 20, "b" * 20, "c" * 40], [text]])])
 
     assert len(page.lines) == 2
 
 
 def test_what_could_not_be_read_is_a_page_that_says_so() -> None:
-    pages = typeset([Paragraph("a"), Missing("the second sheet is damaged"), Paragraph("b")])
+    pages = typeset([Paragraph("a"), MissingBlock("the second sheet is damaged"), Paragraph("b")])
 
     assert [page.problem for page in pages] == [None, "the second sheet is damaged", None]
 
 
 def test_a_table_inside_a_cell_keeps_its_columns() -> None:
-    inner = plain([Heading("Sum"), Grid([["Net", "10.00"], ["Total due", "12.00"]])])
+    inner = plain([HeadingBlock("Sum"), TableBlock([["Net", "10.00"], ["Total due", "12.00"]])])
 
-    (page,) = typeset([Grid([["Pay by card", inner]])])
+    (page,) = typeset([TableBlock([["Pay by card", inner]])])
 
     assert inner.splitlines() == ["Sum", "Net         10.00", "Total due   12.00"]
     assert page.words.boxes[-1, 0] == page.words.boxes[page.words.texts.index("10.00"), 0]

@@ -22,7 +22,7 @@ class Mail:
 
     def __init__(self, path: Path) -> None:
         self.text = "\n".join(page.text for page in typeset(eml.read(path, OPTIONS)))
-        with eml.enclosed(path, OPTIONS) as held:
+        with eml.open_attachments(path, OPTIONS) as held:
             taken = members.take_batch(held, 0, 10**9, OPTIONS)
         self.parts = {part.name: content for part, content in zip(taken.parts, taken.contents, strict=True)}
 
@@ -260,7 +260,7 @@ def test_too_many_attachments_are_refused(folder: Path) -> None:
 
     with (
         pytest.raises(TooLargeError, match="3 files"),
-        eml.enclosed(path, ReadingOptions(max_parts=2)),
+        eml.open_attachments(path, ReadingOptions(max_parts=2)),
     ):
         pass
 
@@ -287,12 +287,12 @@ def test_a_mailbox_is_as_many_mails(folder: Path) -> None:
     path.write_bytes(BOX)
 
     assert file_types.media_type(path) == "application/mbox"
-    with eml.messages(path, OPTIONS) as held:
+    with eml.open_mailbox(path, OPTIONS) as held:
         parts, contents, _ = members.take_batch(held, 0, 10**9, OPTIONS)
 
     assert [part.name for part in parts] == ["Bill.eml", "Other.eml"]
     assert (contents[0] or b"").endswith(b"first\nFrom here\n")
-    with pytest.raises(TooLargeError, match="2 mails"), eml.messages(path, ReadingOptions(max_parts=1)):
+    with pytest.raises(TooLargeError, match="2 mails"), eml.open_mailbox(path, ReadingOptions(max_parts=1)):
         pass
 
 

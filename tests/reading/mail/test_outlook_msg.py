@@ -10,7 +10,7 @@ from compound import Tree, attachment, compound, message, within
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
 from docmill.reading.containers import members
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.layout.typeset import Figure, typeset
+from docmill.reading.layout.typeset import FigureBlock, typeset
 from docmill.reading.mail import eml, mapi, outlook_msg
 
 OPTIONS = ReadingOptions()
@@ -26,7 +26,7 @@ def text_of(name: str) -> str:
 @needs_data
 def test_a_message_and_what_it_encloses_are_read() -> None:
     text = text_of("fake-email-attachment.msg")
-    with outlook_msg.enclosed(DATA / "fake-email-attachment.msg", OPTIONS) as held:
+    with outlook_msg.open_attachments(DATA / "fake-email-attachment.msg", OPTIONS) as held:
         taken = members.take_batch(held, 0, 10**9, OPTIONS)
 
     assert "Attachments: fake-attachment.txt" in text
@@ -55,7 +55,7 @@ def saved(tmp_path: Path, tree: Tree) -> Path:
 
 
 def parts_of(path: Path) -> dict[str, bytes | str]:
-    with outlook_msg.enclosed(path, OPTIONS) as held:
+    with outlook_msg.open_attachments(path, OPTIONS) as held:
         taken = members.take_batch(held, 0, 10**9, OPTIONS)
     return {
         part.name: part.problem or content or b""
@@ -103,7 +103,7 @@ def test_a_mail_within_a_message_becomes_a_mail_with_all_it_holds(tmp_path: Path
     text = "\n".join(page.text for page in typeset(eml.read(tmp_path / "a.eml", OPTIONS)))
     assert "From: <ann@example.com>" in text
     assert "Anbei der Brief." in text
-    with eml.enclosed(tmp_path / "a.eml", OPTIONS) as held:
+    with eml.open_attachments(tmp_path / "a.eml", OPTIONS) as held:
         assert [(one.name, len(one.read())) for one in held] == [("Brief.pdf", 5005)]
 
 
@@ -151,7 +151,7 @@ PAGE = '<p>See this:</p><img src="cid:scan%40here"><p>Thank you</p>'
 
 def figures(path: Path) -> list[int]:
     """Where pictures stand among the blocks of the body."""
-    return [at for at, block in enumerate(outlook_msg.read(path, OPTIONS)) if isinstance(block, Figure)]
+    return [at for at, block in enumerate(outlook_msg.read(path, OPTIONS)) if isinstance(block, FigureBlock)]
 
 
 @pytest.mark.parametrize(
@@ -190,8 +190,8 @@ def test_a_small_picture_stays_with_a_mail_within_a_message(
 
     found = eml.read(tmp_path / "a.eml", OPTIONS)
 
-    assert [block.content for block in found if isinstance(block, Figure)] == [picture]
-    with eml.enclosed(tmp_path / "a.eml", OPTIONS) as held:
+    assert [block.content for block in found if isinstance(block, FigureBlock)] == [picture]
+    with eml.open_attachments(tmp_path / "a.eml", OPTIONS) as held:
         assert held == []
 
 
@@ -274,5 +274,5 @@ def test_a_message_with_too_many_files_is_refused(tmp_path: Path) -> None:
     path = saved(tmp_path, message(*[attachment({}, {mapi.CONTENT: b"x"})] * 3))
     options = replace(OPTIONS, max_parts=2)
 
-    with pytest.raises(TooLargeError, match="more than 2"), outlook_msg.enclosed(path, options):
+    with pytest.raises(TooLargeError, match="more than 2"), outlook_msg.open_attachments(path, options):
         pass

@@ -64,7 +64,7 @@ WRAPPED = (
 
 
 def parts(path: Path) -> dict[str, bytes | None]:
-    with tnef.enclosed(path, OPTIONS) as held:
+    with tnef.open_attachments(path, OPTIONS) as held:
         taken = members.take_batch(held, 0, 10**9, OPTIONS)
     return {part.name: content for part, content in zip(taken.parts, taken.contents, strict=True)}
 
@@ -137,7 +137,7 @@ def test_what_comes_before_a_property_of_an_unknown_kind_is_read() -> None:
         + attribute(0x800F, b"text")
     )
 
-    letter = tnef.letter(data)
+    letter = tnef.decode_mail(data)
 
     assert [held.name for held in letter.enclosed] == ["a.txt"]
     assert "Bill" in "\n".join(page.text for page in typeset(letter.blocks()))
@@ -153,7 +153,7 @@ def test_wrappings_within_wrappings_have_an_end() -> None:
         )
 
     with pytest.raises(CorruptError):
-        tnef.letter(data)
+        tnef.decode_mail(data)
 
 
 PACKED = bytes.fromhex(

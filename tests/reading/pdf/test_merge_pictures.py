@@ -14,7 +14,7 @@ from docmill.reading.child import tasks
 from docmill.reading.convert import LocalConverter
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.tables import add_tables
-from docmill.reading.layout.typeset import Figure, Grid, Paragraph, Unread, set_on_pages
+from docmill.reading.layout.typeset import FigureBlock, Paragraph, TableBlock, UnreadNote, set_on_pages
 from docmill.reading.pdf.merge_pictures import FigurePlace, merge_figure
 from docmill.workers.pool import Pool
 
@@ -31,7 +31,7 @@ def seen(*texts: str, box: Box = Box(0, 0, 0.5, 0.25), rotation: int = 0) -> Pag
     return Page(1, 100, 100, words, source="ocr", quality=0.5, rotation=rotation, engine="rapidocr")
 
 
-def page(*blocks: Paragraph | Grid) -> Page:
+def page(*blocks: Paragraph | TableBlock) -> Page:
     (made,) = set_on_pages(blocks).pages
     return made
 
@@ -64,9 +64,9 @@ def test_words_of_a_picture_that_had_to_be_turned_lie_on_it_as_it_is_shown(
 
 
 def test_tables_around_and_in_a_picture_keep_their_words() -> None:
-    text = page(Paragraph("top" + "\n" * 30), Grid([["article", "price"], ["chair", "5.00"]]))
+    text = page(Paragraph("top" + "\n" * 30), TableBlock([["article", "price"], ["chair", "5.00"]]))
     place = PLACE._replace(box=Box(0.1, 0.1, 0.9, 0.15))
-    shown = add_tables(page(Grid([["a", "b", "c"], ["d", "1.00", "2.00"], ["e", "3.00", "4.00"]])))
+    shown = add_tables(page(TableBlock([["a", "b", "c"], ["d", "1.00", "2.00"], ["e", "3.00", "4.00"]])))
 
     both = merge_figure(text, place, replace(shown, source="ocr"))
 
@@ -95,7 +95,12 @@ def test_a_picture_without_words_changes_nothing_and_one_that_failed_is_said() -
 
 
 def test_a_picture_takes_its_room_and_no_more_than_a_page() -> None:
-    blocks = [Paragraph("a\n" * 20), Figure(b"one", 200, 300), Figure(b"two", 900, 4000), Paragraph("b")]
+    blocks = [
+        Paragraph("a\n" * 20),
+        FigureBlock(b"one", 200, 300),
+        FigureBlock(b"two", 900, 4000),
+        Paragraph("b"),
+    ]
 
     pages, figures = set_on_pages(blocks)
 
@@ -106,10 +111,12 @@ def test_a_picture_takes_its_room_and_no_more_than_a_page() -> None:
 
 
 def test_a_page_says_once_what_is_not_read_on_it() -> None:
-    pages = set_on_pages([Unread("an EMF"), Paragraph("a"), Unread("an EMF"), Unread("a WMF")]).pages
+    pages = set_on_pages(
+        [UnreadNote("an EMF"), Paragraph("a"), UnreadNote("an EMF"), UnreadNote("a WMF")]
+    ).pages
 
     assert [(one.text, one.problem, one.source) for one in pages] == [("a", "an EMF; a WMF", "text")]
-    (alone,) = set_on_pages([Unread("an EMF")]).pages
+    (alone,) = set_on_pages([UnreadNote("an EMF")]).pages
     assert (alone.source, alone.quality) == ("none", 0)
 
 

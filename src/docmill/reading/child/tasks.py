@@ -35,11 +35,11 @@ OpenContainer = Callable[[Path, ReadingOptions], AbstractContextManager[Sequence
 """What a file holds, to be read within the block. Raises EncryptedError, CorruptError, TooLargeError."""
 
 CONTAINERS: Mapping[str, OpenContainer] = {
-    "application/mbox": eml.messages,
-    "application/ms-tnef": tnef.enclosed,
-    "application/vnd.ms-outlook": outlook_msg.enclosed,
+    "application/mbox": eml.open_mailbox,
+    "application/ms-tnef": tnef.open_attachments,
+    "application/vnd.ms-outlook": outlook_msg.open_attachments,
     "application/zip": archives.open_archive,
-    "message/rfc822": eml.enclosed,
+    "message/rfc822": eml.open_attachments,
 }
 """By media type."""
 

@@ -4,19 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.formats import (
-    delimited_text,
-    docx,
-    einvoice_xml,
-    html,
-    markdown,
-    odf,
-    plain_text,
-    pptx,
-    rtf,
-    xls,
-    xlsx,
-)
+from docmill.reading.formats import docx, einvoice_xml, html, markdown, odf, plain_text, pptx, rtf, xls, xlsx
 from docmill.reading.layout.typeset import Block
 
 Read = Callable[[Path, ReadingOptions], list[Block]]
@@ -35,10 +23,10 @@ READERS: Mapping[str, Read] = {
     "application/rtf": rtf.read,
     "application/vnd.ms-excel": xls.read,
     "application/xml": einvoice_xml.read,
-    "text/csv": delimited_text.read,
+    "text/csv": plain_text.read_table,
     "text/html": html.read,
     "text/markdown": markdown.read,
     "text/plain": plain_text.read,
-    "text/tab-separated-values": delimited_text.read,
+    "text/tab-separated-values": plain_text.read_table,
 }
 """Media type to reader. A reader raises CorruptError, EncryptedError or TooLargeError."""

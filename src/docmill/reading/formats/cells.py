@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from docmill.reading.layout.typeset import (
     Block,
-    Grid,
-    Heading,
-    Missing,
+    HeadingBlock,
+    MissingBlock,
     PageBreak,
     Paragraph,
+    TableBlock,
     beside_text,
     plain,
 )
@@ -53,7 +53,7 @@ def table(rows: Sequence[Sequence[TableCell]], header_rows: int = 0) -> list[Blo
             spans[at_row, at_column] = (height, width)
     grid = [[texts.get((row, column), "") for column in columns] for row in kept]
     beside = [block for cells in rows for cell in cells for block in beside_text(cell.blocks)]
-    return [Grid(grid, bisect_left(kept, header_rows), spans), *beside]
+    return [TableBlock(grid, bisect_left(kept, header_rows), spans), *beside]
 
 
 def _placed(rows: Sequence[Sequence[TableCell]]) -> dict[tuple[int, int], TableCell]:
@@ -82,7 +82,7 @@ TOO_MANY = "the workbook has more than {count:,} cells, and the rest was not rea
 
 
 @dataclass(slots=True)
-class Sheet:
+class SheetContent:
     """Cells and pictures of a sheet.
 
     rows: row to column to text. merged: first row and column, and how many of each are taken. notes: texts
@@ -119,23 +119,23 @@ class Budget:
         return self._left < 0
 
 
-def blocks(sheets: Sequence[Sheet], budget: Budget) -> Iterator[Block]:
+def blocks(sheets: Sequence[SheetContent], budget: Budget) -> Iterator[Block]:
     """The sheets one after the other, each on pages of its own; those without content are left out."""
     filled = [sheet for sheet in sheets if sheet.rows or sheet.notes or sheet.pictures or sheet.problem]
     for sheet in filled:
         if len(filled) > 1:
-            yield Heading(sheet.name, 2)
+            yield HeadingBlock(sheet.name, 2)
         yield from _table(sheet)
         yield from map(Paragraph, sheet.notes)
         yield from sheet.pictures
         if sheet.problem:
-            yield Missing(sheet.problem)
+            yield MissingBlock(sheet.problem)
         yield PageBreak()
     if budget.is_spent:
-        yield Missing(TOO_MANY.format(count=budget.cells))
+        yield MissingBlock(TOO_MANY.format(count=budget.cells))
 
 
-def _table(sheet: Sheet) -> Iterator[Block]:
+def _table(sheet: SheetContent) -> Iterator[Block]:
     if not sheet.rows:
         return
     columns = sorted({column for row in sheet.rows.values() for column in row})
@@ -152,7 +152,7 @@ def _table(sheet: Sheet) -> Iterator[Block]:
         places[number] = len(rows)
         cells = sheet.rows[number]
         rows.append([cells.get(column, "") for column in columns])
-    yield Grid(rows, spans=dict(_spans(sheet.merged, places, columns)))
+    yield TableBlock(rows, spans=dict(_spans(sheet.merged, places, columns)))
 
 
 def _spans(

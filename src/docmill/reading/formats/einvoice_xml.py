@@ -9,7 +9,7 @@ from docmill.errors import CorruptError
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import plain_text
 from docmill.reading.formats.package import Element, local, parsed
-from docmill.reading.layout.typeset import Block, Grid, Heading
+from docmill.reading.layout.typeset import Block, HeadingBlock, TableBlock
 from docmill.reading.pdf import attachments
 from docmill.schemas.einvoice_kinds import ENVELOPE, ROOTS
 
@@ -36,7 +36,7 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
         return plain_text.read(path, options)
     if root.tag == ENVELOPE:
         root = next(element for element in root.iter() if element.tag in ROOTS)
-    return [Heading(_spelled(root)), *_group(root, 2)]
+    return [HeadingBlock(_spelled(root)), *_group(root, 2)]
 
 
 def _group(element: Element, level: int) -> Iterator[Block]:
@@ -52,7 +52,7 @@ def _group(element: Element, level: int) -> Iterator[Block]:
         yield from _table(rows)
         rows = []
         number = f" {seen[child.tag]}" if counts[child.tag] > 1 else ""
-        yield Heading(_spelled(child) + number, level)
+        yield HeadingBlock(_spelled(child) + number, level)
         if sum(1 for _ in _leaves(child)) > LARGE:
             yield from _group(child, level + 1)
         else:
@@ -62,7 +62,7 @@ def _group(element: Element, level: int) -> Iterator[Block]:
 
 def _table(rows: list[tuple[str, str]]) -> Iterator[Block]:
     if rows:
-        yield Grid(rows)
+        yield TableBlock(rows)
 
 
 def _leaves(element: Element) -> Iterator[Element]:

@@ -1,4 +1,4 @@
-"""Web pages: what can be seen of them, without scripts, styles or network."""
+"""Web pages as a person sees them: text, tables and pictures, without scripts, styles or network."""
 
 import re
 from binascii import a2b_base64
@@ -14,12 +14,77 @@ from lxml import etree
 from docmill.errors import CorruptError, TooLargeError
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.cells import TableCell, table
-from docmill.reading.formats.docx_numbering import FORMS
-from docmill.reading.formats.html_tags import BLOCKS, SPACED, UNSEEN
+from docmill.reading.formats.docx import FORMS
 from docmill.reading.formats.package import Element, attribute, local
 from docmill.reading.formats.pictures import Album, Size
-from docmill.reading.layout.typeset import Block, Heading, Paragraph
+from docmill.reading.layout.typeset import Block, HeadingBlock, Paragraph
 from docmill.reading.text import encodings
+
+UNSEEN = frozenset(
+    {
+        "applet",
+        "audio",
+        "canvas",
+        "colgroup",
+        "datalist",
+        "embed",
+        "head",
+        "iframe",
+        "map",
+        "math",
+        "meter",
+        "noframes",
+        "noscript",
+        "object",
+        "param",
+        "progress",
+        "rp",
+        "rt",
+        "script",
+        "source",
+        "style",
+        "svg",
+        "template",
+        "title",
+        "track",
+        "video",
+    }
+)
+BLOCKS = frozenset(
+    {
+        "article",
+        "aside",
+        "body",
+        "center",
+        "dd",
+        "details",
+        "dialog",
+        "dir",
+        "div",
+        "dt",
+        "figcaption",
+        "footer",
+        "form",
+        "header",
+        "hgroup",
+        "html",
+        "legend",
+        "li",
+        "main",
+        "nav",
+        "option",
+        "search",
+        "section",
+        "summary",
+        "td",
+        "th",
+        "tr",
+    }
+)
+"""Elements that stand on lines of their own. Any other, also one that nobody knows, stands in a line."""
+SPACED = frozenset({"address", "blockquote", "dl", "fieldset", "figure", "hr", "menu", "ol", "p", "ul"})
+"""Elements with room above and below."""
+
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 PREFORMATTED = frozenset({"listing", "plaintext", "pre", "textarea", "xmp"})
@@ -273,7 +338,7 @@ class _Page:
     def _end_heading(self, level: int) -> None:
         text = self._text()
         if text:
-            self.blocks.append(Heading(text.replace("\n", " "), level))
+            self.blocks.append(HeadingBlock(text.replace("\n", " "), level))
 
 
 def _input(element: Element) -> str:

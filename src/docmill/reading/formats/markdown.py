@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import html, plain_text
 from docmill.reading.formats.pictures import Album
-from docmill.reading.layout.typeset import Block, Grid, Heading, Paragraph, beside_text
+from docmill.reading.layout.typeset import Block, HeadingBlock, Paragraph, TableBlock, beside_text
 from docmill.reading.text import encodings
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ class _Page:
                 self.blocks.append(Paragraph(node.content.removesuffix("\n"), is_set=True))
             elif node.type == "table":
                 self.end_text()
-                self.blocks.append(Grid([list(map(self._inline, row.children)) for row in _rows(node)], 1))
+                self.blocks.append(
+                    TableBlock([list(map(self._inline, row.children)) for row in _rows(node)], 1)
+                )
             elif node.type == "html_block":
                 self.end_text()
                 self.blocks += html.blocks(node.content, album=self._album)
@@ -117,7 +119,7 @@ class _Page:
             self._put(node, self._indented(node, self._inline(node)))
         else:
             self.end_text()
-            self.blocks.append(Heading(self._inline(node), int(node.tag[1:])))
+            self.blocks.append(HeadingBlock(self._inline(node), int(node.tag[1:])))
 
     def _list(self, node: "SyntaxTreeNode") -> None:
         outer = self._indent

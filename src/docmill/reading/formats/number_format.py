@@ -74,7 +74,7 @@ Part = tuple[str, str]
 """A token's kind and text."""
 
 
-class Section(NamedTuple):
+class FormatSection(NamedTuple):
     """One of the up to four parts of a format."""
 
     kind: Literal["date", "number", "text", "general"]
@@ -87,7 +87,7 @@ def shown(number: float, code: str, *, from_1904: bool = False) -> str:
     from_1904: whether days count from 1904 instead of 1900.
     """
     sections = _sections(code[:255])
-    numeric = [section for section in sections if section.kind != "text"] or [Section("general", ())]
+    numeric = [section for section in sections if section.kind != "text"] or [FormatSection("general", ())]
     index = 1 if number < 0 < len(numeric) - 1 else 0
     if not number and len(numeric) > 2:  # noqa: PLR2004 - positive; negative; zero
         index = 2
@@ -107,7 +107,7 @@ def general(number: float) -> str:
 
 
 @lru_cache(maxsize=512)
-def _sections(code: str) -> tuple[Section, ...]:
+def _sections(code: str) -> tuple[FormatSection, ...]:
     sections: list[list[Part]] = [[]]
     for match in TOKEN.finditer(code):
         kind = match.lastgroup
@@ -115,7 +115,7 @@ def _sections(code: str) -> tuple[Section, ...]:
             sections.append([])
         elif kind is not None and kind != "fill":
             sections[-1].append((kind, match[kind]))
-    return tuple(Section(_kind(parts), tuple(_minutes(parts))) for parts in sections)
+    return tuple(FormatSection(_kind(parts), tuple(_minutes(parts))) for parts in sections)
 
 
 def _kind(parts: list[Part]) -> Literal["date", "number", "text", "general"]:
@@ -140,7 +140,7 @@ def _minutes(parts: list[Part]) -> list[Part]:
     return found
 
 
-def _date(number: float, section: Section, *, from_1904: bool) -> str:
+def _date(number: float, section: FormatSection, *, from_1904: bool) -> str:
     if not 0 <= number <= LARGEST_DAY:
         return general(number)
     if from_1904:
@@ -196,7 +196,7 @@ def _named(number: int, name: str, size: int) -> str:
     return name[:3] if size == 3 else name  # noqa: PLR2004 - mmm
 
 
-def _number(number: float, section: Section) -> str:
+def _number(number: float, section: FormatSection) -> str:
     digits = [text for kind, text in section.parts if kind == "digit"]
     if not digits:
         return "".join(_affix(part) for part in section.parts).strip()

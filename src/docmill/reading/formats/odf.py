@@ -7,11 +7,11 @@ from pathlib import Path
 
 from docmill.errors import CorruptError, EncryptedError
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.formats.cells import Budget, Sheet, TableCell, table
+from docmill.reading.formats.cells import Budget, SheetContent, TableCell, table
 from docmill.reading.formats.cells import blocks as sheet_blocks
 from docmill.reading.formats.package import Element, Package, attribute, child, children, local
 from docmill.reading.formats.pictures import Album, Size
-from docmill.reading.layout.typeset import Block, Heading, PageBreak, Paragraph, plain
+from docmill.reading.layout.typeset import Block, HeadingBlock, PageBreak, Paragraph, plain
 
 SKIPPED = frozenset({"annotation", "desc", "event-listeners", "forms", "ruby-text", "tracked-changes"})
 """Elements without text that can be seen."""
@@ -45,7 +45,7 @@ def read_sheets(path: Path, options: ReadingOptions) -> list[Block]:
         budget = Budget()
         tables = [found for found in children(body) if local(found) == "table"]
         album = Album()
-        sheets: list[Sheet] = []
+        sheets: list[SheetContent] = []
         for found in tables:
             sheet = _sheet(found, budget)
             frames = found.iter("{*}frame")
@@ -114,7 +114,7 @@ class _Reader:
         text = "".join(self._text(element, boxes))
         if name == "h" and text.strip():
             level = attribute(element, "outline-level") or "1"
-            yield Heading(text.strip(), int(level) if level.isdecimal() and len(level) == 1 else 1)
+            yield HeadingBlock(text.strip(), int(level) if level.isdecimal() and len(level) == 1 else 1)
         elif text.strip() or not boxes:
             yield Paragraph(text, is_set="\t" in text)
         for box in boxes:
@@ -216,8 +216,8 @@ def _count(element: Element, name: str) -> int:
     return int(text) if text.isdecimal() and len(text) < LONGEST_NUMBER else 1
 
 
-def _sheet(element: Element, budget: Budget) -> Sheet:
-    sheet = Sheet(attribute(element, "name") or "")
+def _sheet(element: Element, budget: Budget) -> SheetContent:
+    sheet = SheetContent(attribute(element, "name") or "")
     at = 0
     for row in _rows(element):
         repeated = max(_count(row, "number-rows-repeated"), 1)
@@ -229,7 +229,7 @@ def _sheet(element: Element, budget: Budget) -> Sheet:
     return sheet
 
 
-def _fill(sheet: Sheet, at: int, row: Element, budget: Budget) -> bool:
+def _fill(sheet: SheetContent, at: int, row: Element, budget: Budget) -> bool:
     """Put the cells of a row; False if it has none."""
     column, filled = 0, False
     for cell in row:

@@ -11,7 +11,7 @@ from PIL import Image, UnidentifiedImageError
 
 from docmill.errors import CorruptError, DocmillError
 from docmill.reading.images import image_file
-from docmill.reading.layout.typeset import Block, Figure, Unread
+from docmill.reading.layout.typeset import Block, FigureBlock, UnreadNote
 from docmill.reading.pdf.page_objects import LETTERS, LOOK_PX, letter_centres
 
 MOST = 20
@@ -71,12 +71,12 @@ class Album:
         try:
             content = load()
         except DocmillError:
-            yield Unread(BROKEN)
+            yield UnreadNote(BROKEN)
             return
         if not content or self._is_known(content):
             return
         if self._looked_at >= MOST_LOOKED_AT or len(content) > self._bytes_left:
-            yield Unread(BEYOND)
+            yield UnreadNote(BEYOND)
             return
         self._looked_at += 1
         self._bytes_left -= len(content)
@@ -92,17 +92,17 @@ class Album:
         try:
             figure = _figure(content, size)
         except UnidentifiedImageError:
-            yield Unread(DRAWN.format(kind=_kind(content)))
+            yield UnreadNote(DRAWN.format(kind=_kind(content)))
         except Image.DecompressionBombError:
-            yield Unread(TOO_LARGE)
+            yield UnreadNote(TOO_LARGE)
         except (CorruptError, *image_file.DAMAGED):
-            yield Unread(BROKEN)
+            yield UnreadNote(BROKEN)
         else:
             if figure is not None and self._read < MOST:
                 self._read += 1
                 yield figure
             elif figure is not None:
-                yield Unread(BEYOND)
+                yield UnreadNote(BEYOND)
 
 
 def _kind(content: bytes) -> str:
@@ -110,7 +110,7 @@ def _kind(content: bytes) -> str:
     return next((kind for mark, kind in _DRAWINGS if head.startswith(mark)), "something unknown")
 
 
-def _figure(content: bytes, size: Size) -> Figure | None:
+def _figure(content: bytes, size: Size) -> FigureBlock | None:
     """The picture, or None if there is nothing to read in it."""
     with Image.open(io.BytesIO(content), formats=image_file.FORMATS) as image:
         width_px, height_px = image.size
@@ -125,7 +125,7 @@ def _figure(content: bytes, size: Size) -> Figure | None:
     shown = _shown(size, width_px, height_px, image.size)
     if not _holds_text(picture.pixels, shown):
         return None
-    return Figure(content, *shown)
+    return FigureBlock(content, *shown)
 
 
 def _shown(size: Size, width_px: int, height_px: int, stored: tuple[int, int]) -> Size:

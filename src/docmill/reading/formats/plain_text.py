@@ -1,9 +1,12 @@
-"""Plain text, and what is read as if it were."""
+"""Plain text, and tables saved as delimited text (CSV, TSV)."""
 
+import csv
+import re
 from pathlib import Path
 
+from docmill.reading.files import file_types
 from docmill.reading.files.options import ReadingOptions
-from docmill.reading.layout.typeset import Block, PageBreak, Paragraph
+from docmill.reading.layout.typeset import Block, MissingBlock, PageBreak, Paragraph, TableBlock
 from docmill.reading.text import encodings
 
 
@@ -18,3 +21,38 @@ def blocks(text: str) -> list[Block]:
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     pages = [page.strip("\n") for page in lines.split("\f")]
     return [block for page in pages if page.strip() for block in (Paragraph(page, is_set=True), PageBreak())]
+
+
+MAX_CELLS = 1_000_000
+LONGEST_CELL = 1_000_000
+NAMED = re.compile(r"\Asep=(.)\n", re.IGNORECASE)
+"""How Excel is told the delimiter."""
+REST = "the table has more than {count:,} rows, and the rest was not read; split it to have all of it"
+
+csv.field_size_limit(LONGEST_CELL)
+
+
+def read_table(path: Path, options: ReadingOptions) -> list[Block]:
+    """One table, whose first row names the columns; plain text if it is none after all."""
+    content = encodings.decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
+    named = NAMED.match(content)
+    mark = (
+        named[1]
+        if named
+        else file_types.delimiter(content[: file_types.SAMPLE], is_whole=len(content) <= file_types.SAMPLE)
+    )
+    if mark is None:
+        return blocks(content)
+    del options
+    lines = content[named.end() if named else 0 :].splitlines(keepends=True)
+    rows: list[list[str]] = []
+    left = MAX_CELLS
+    try:
+        for row in csv.reader(lines, delimiter=mark):
+            left -= len(row)
+            if left < 0:
+                return [TableBlock(rows, 1), MissingBlock(REST.format(count=len(rows)))]
+            rows.append([cell.strip() for cell in row])
+    except csv.Error:  # a cell of a megabyte: a quotation mark that is none
+        return blocks(content)
+    return [TableBlock(rows, 1)]

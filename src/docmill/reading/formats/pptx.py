@@ -9,7 +9,7 @@ from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.cells import TableCell, table
 from docmill.reading.formats.package import Element, Package, attribute, child, children, emu, local
 from docmill.reading.formats.pictures import Album, Size
-from docmill.reading.layout.typeset import Block, Heading, Missing, PageBreak, Paragraph, plain
+from docmill.reading.layout.typeset import Block, HeadingBlock, MissingBlock, PageBreak, Paragraph, plain
 
 TITLES = frozenset({"ctrTitle", "title"})
 SILENT = frozenset({"dt", "ftr", "hdr", "sldImg", "sldNum"})
@@ -43,7 +43,7 @@ def _slide(package: Package, name: str, number: int, album: Album) -> list[Block
     try:
         root = package.xml(name)
     except CorruptError:
-        return [Missing(DAMAGED_SLIDE.format(number=number))]
+        return [MissingBlock(DAMAGED_SLIDE.format(number=number))]
     relations = package.relations(name)
     blocks = list(_shapes(children(root, "cSld", "spTree")))
     for kind, target in relations.values():
@@ -117,7 +117,7 @@ def _of_titles(elements: list[Element]) -> Iterator[Block]:
         if local(element) == "sp" and _placeholder(element) in TITLES:
             text = plain(_text(element)).replace("\n", " ")
             if text.strip():
-                yield Heading(text, 1)
+                yield HeadingBlock(text, 1)
 
 
 def _placeholder(shape: Element) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from docmill.errors import CorruptError
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.pictures import Album, Size
-from docmill.reading.layout.typeset import Block, Grid, PageBreak, Paragraph
+from docmill.reading.layout.typeset import Block, PageBreak, Paragraph, TableBlock
 
 TOKEN = re.compile(
     rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})?[ ]?"
@@ -93,7 +93,7 @@ class _Story:
         if self.cells:
             self.end_row()
         if self.rows:
-            self.blocks.append(Grid(self.rows))
+            self.blocks.append(TableBlock(self.rows))
             self.rows = []
             self.end_pictures()
 

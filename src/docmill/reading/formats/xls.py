@@ -1,12 +1,16 @@
-"""Workbooks of Excel 97 to 2003 and before (BIFF)."""
+"""Workbooks of Excel 97 to 2003 and before (BIFF), with the pictures on their sheets ([MS-XLS])."""
 
 import io
 import struct
-from collections.abc import Generator
+from collections import defaultdict
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeAlias
 
+import olefile
 import xlrd
 from xlrd.biffh import XLRDError, error_text_from_code
 from xlrd.book import Book
@@ -17,11 +21,193 @@ from xlrd.sheet import Sheet as Worksheet
 from docmill.errors import CorruptError, EncryptedError
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.files.passwords import LOCKED
-from docmill.reading.formats import number_format, xls_pictures
-from docmill.reading.formats.cells import Budget, Sheet, blocks
+from docmill.reading.formats import number_format
+from docmill.reading.formats.cells import Budget, SheetContent, blocks
 from docmill.reading.formats.number_format import GENERAL
 from docmill.reading.formats.pictures import BROKEN, Album
-from docmill.reading.layout.typeset import Block, Unread
+from docmill.reading.layout.typeset import Block, UnreadNote
+
+CompoundFile: TypeAlias = "olefile.OleFileIO[Any]"
+
+_STREAMS = ("Workbook", "Book")
+_BOF, _EOF, _SHEET, _CONTINUE = 0x0809, 0x000A, 0x0085, 0x003C
+_GROUP, _DRAWING = 0x00EB, 0x00EC
+_BITMAPS = (0x007F, 0x00E9)
+"""A picture of old workbooks, and what lies behind the cells of a sheet."""
+_KEPT = frozenset({_GROUP, _DRAWING, *_BITMAPS})
+_RECORD = struct.Struct("<HH")
+_PART = struct.Struct("<HHL")
+_CONTAINER = 0xF
+_STORED, _OPTIONS = 0xF007, 0xF00B
+_PICTURE = 0x0104
+"""The property of a shape that says which stored picture it shows, from 1."""
+_USES_AT, _NAME_AT, _STORED_HEAD = 24, 33, 36
+_DIB = 0xF01F
+_PACKED = {0xF01A: b"\x01\0\0\0", 0xF01B: b"\xd7\xcd\xc6\x9a", 0xF01C: b"PICT"}
+"""Drawings, which cannot be read: how such a file begins, which is all that is to be known of them."""
+_PLAIN = frozenset({0xF01D, 0xF01E, _DIB, 0xF029, 0xF02A})
+_DEEPEST = 20
+_OLD_BITMAP = 9
+_CORE_HEAD, _FULL_HEAD, _BIT_FIELDS = 12, 40, 3
+_INDEXED_BITS = 8
+
+SheetPictures: TypeAlias = Mapping[str, list[bytes]]
+
+
+def by_sheet(path: Path) -> SheetPictures:
+    """The pictures of each sheet by its name, as files; under "" those whose sheet is not to be told.
+
+    Raises what `olefile` and `struct` raise on what is damaged.
+    """
+    if not olefile.isOleFile(str(path)):  # pyright: ignore[reportUnknownMemberType] - untyped
+        return {}
+    with path.open("rb") as file, olefile.OleFileIO(file) as compound:  # pyright: ignore[reportUnknownVariableType] - untyped
+        return _in_stream(_workbook(compound))  # pyright: ignore[reportUnknownArgumentType] - untyped
+
+
+def _workbook(compound: CompoundFile) -> bytes:
+    for name in _STREAMS:
+        if compound.exists(name):
+            with compound.openstream(name) as stream:  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
+                content: bytes = stream.read()  # pyright: ignore[reportUnknownMemberType] - untyped
+            return content
+    return b""
+
+
+@dataclass(slots=True)
+class _Drawn:
+    """Drawing records of one stream. names: of the sheets, by where each begins."""
+
+    names: dict[int, str] = field(default_factory=dict[int, str])
+    group: bytearray = field(default_factory=bytearray)
+    drawings: defaultdict[int, bytearray] = field(
+        default_factory=lambda: defaultdict[int, bytearray](bytearray)
+    )
+    bitmaps: list[tuple[int, bytearray]] = field(default_factory=list[tuple[int, bytearray]])
+
+
+def _in_stream(data: bytes) -> SheetPictures:
+    drawn = _collected(data)
+    stored = list(_stored(bytes(drawn.group), 0))
+    found: defaultdict[str, list[bytes]] = defaultdict(list)
+    shown: set[int] = set()
+    for start, drawing in drawn.drawings.items():
+        for number in _shown_numbers(bytes(drawing), 0):
+            if 0 < number <= len(stored):
+                shown.add(number)
+                found[drawn.names.get(start, "")].append(stored[number - 1][1])
+    found[""] += [content for at, (uses, content) in enumerate(stored, 1) if uses and at not in shown]
+    for start, bitmap in drawn.bitmaps:
+        kind, _, size = struct.unpack_from("<HHL", bitmap)
+        content = bytes(bitmap[8 : 8 + size])
+        found[drawn.names.get(start, "")].append(
+            _as_file(content) if kind == _OLD_BITMAP else _PACKED[0xF01B]
+        )
+    return found
+
+
+def _collected(data: bytes) -> _Drawn:
+    drawn = _Drawn()
+    at = depth = start = 0
+    into: bytearray | None = None
+    while at + _RECORD.size <= len(data):
+        kind, size = _RECORD.unpack_from(data, at)
+        content = (
+            data[at + _RECORD.size : at + _RECORD.size + size] if kind in _KEPT or into is not None else b""
+        )
+        if kind == _BOF:
+            depth += 1
+            start = at if depth == 1 else start
+        elif kind == _EOF:
+            depth -= 1
+        elif kind == _SHEET:
+            position, name = _bound_sheet(data[at + _RECORD.size : at + _RECORD.size + size])
+            drawn.names[position] = name
+        if kind == _CONTINUE and into is not None:
+            into += content
+        else:
+            into = _place(drawn, kind, start)
+            if into is not None:
+                into += content
+        at += _RECORD.size + size
+    return drawn
+
+
+def _place(drawn: _Drawn, kind: int, start: int) -> bytearray | None:
+    """The buffer that a record's content belongs to; None if it is of no drawing."""
+    if kind == _GROUP:
+        return drawn.group
+    if kind == _DRAWING:
+        return drawn.drawings[start]
+    if kind in _BITMAPS:
+        drawn.bitmaps.append((start, bytearray()))
+        return drawn.bitmaps[-1][1]
+    return None
+
+
+def _bound_sheet(record: bytes) -> tuple[int, str]:
+    """Start and name of a sheet; old workbooks do not say how wide the name's letters are."""
+    (position,) = struct.unpack_from("<L", record)
+    count = record[6]
+    if len(record) == 7 + count:
+        return position, record[7:].decode("latin-1")
+    return position, record[8:].decode("utf-16-le" if record[7] & 1 else "latin-1", "replace")
+
+
+def _parts(data: bytes, depth: int) -> Iterator[tuple[int, int, bytes]]:
+    """The records of a drawing that hold no others: instance, type, content; and stored pictures whole."""
+    at = 0
+    while at + _PART.size <= len(data) and depth <= _DEEPEST:
+        head, kind, size = _PART.unpack_from(data, at)
+        content = data[at + _PART.size : at + _PART.size + size]
+        if head & 0xF == _CONTAINER:
+            yield from _parts(content, depth + 1)
+        else:
+            yield head >> 4, kind, content
+        at += _PART.size + size
+
+
+def _stored(data: bytes, depth: int) -> Iterator[tuple[int, bytes]]:
+    """The pictures of the workbook in their order, and how often each is used."""
+    for instance, kind, content in _parts(data, depth):
+        if kind == _STORED:
+            (uses,) = struct.unpack_from("<L", content, _USES_AT)
+            inner = content[_STORED_HEAD + content[_NAME_AT] :]
+            yield uses, next((blip for _, blip in _stored(inner, depth + 1)), b"")
+        elif kind in _PACKED:
+            yield 1, _PACKED[kind]
+        elif kind in _PLAIN:
+            blip = content[17 + 16 * (instance & 1) :]  # behind one checksum or two, and a mark
+            yield 1, _as_file(blip) if kind == _DIB else blip
+
+
+def _shown_numbers(data: bytes, depth: int) -> Iterator[int]:
+    """The numbers of the pictures that the shapes of a sheet show."""
+    for count, kind, content in _parts(data, depth):
+        if kind == _OPTIONS:
+            for at in range(0, min(6 * count, len(content) - 5), 6):
+                name, number = struct.unpack_from("<HL", content, at)
+                if name & 0x3FFF == _PICTURE:
+                    yield number
+
+
+def _as_file(bitmap: bytes) -> bytes:
+    """A bitmap of Windows' memory as the file that it would be."""
+    (head,) = struct.unpack_from("<L", bitmap)
+    colours, entry = 0, 4
+    if head == _CORE_HEAD:
+        (bits,) = struct.unpack_from("<H", bitmap, 10)
+        entry = 3
+    else:
+        bits, packing = struct.unpack_from("<HL", bitmap, 14)
+        (colours,) = struct.unpack_from("<L", bitmap, 32)
+        if head == _FULL_HEAD and packing == _BIT_FIELDS:
+            head += 12
+    if bits <= _INDEXED_BITS and not colours:
+        colours = 1 << bits
+    start = 14 + head + colours * entry
+    return b"BM" + struct.pack("<LHHL", 14 + len(bitmap), 0, 0, start) + bitmap
+
 
 DAMAGED = (
     XLRDError,
@@ -64,13 +250,13 @@ def _translated() -> Generator[None]:
         raise CorruptError("the workbook is damaged; open it in Excel and save it as .xlsx") from error
 
 
-def _add_pictures(sheets: list[Sheet], path: Path) -> None:
+def _add_pictures(sheets: list[SheetContent], path: Path) -> None:
     """Put the pictures on their sheets, those of unknown place on the last."""
     album = Album()
     try:
-        found = xls_pictures.by_sheet(path)
+        found = by_sheet(path)
     except DAMAGED:
-        sheets[-1].pictures.append(Unread(BROKEN))
+        sheets[-1].pictures.append(UnreadNote(BROKEN))
         return
     by_name = {sheet.name: sheet for sheet in sheets}
     for name, contents in found.items():
@@ -79,8 +265,8 @@ def _add_pictures(sheets: list[Sheet], path: Path) -> None:
             sheet.pictures += album.blocks(partial(bytes, content))
 
 
-def _sheet(book: Book, worksheet: Worksheet, budget: Budget) -> Sheet:
-    sheet = Sheet(worksheet.name)
+def _sheet(book: Book, worksheet: Worksheet, budget: Budget) -> SheetContent:
+    sheet = SheetContent(worksheet.name)
     for row in range(worksheet.nrows):
         for column, cell in enumerate(worksheet.row(row)):
             text = _shown(book, cell)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from docmill.errors import CorruptError
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import number_format
-from docmill.reading.formats.cells import Budget, Sheet, blocks
+from docmill.reading.formats.cells import Budget, SheetContent, blocks
 from docmill.reading.formats.number_format import BUILT_IN, GENERAL
 from docmill.reading.formats.package import Element, Package, attribute, child, children, emu, local
 from docmill.reading.formats.pictures import Album, Size
@@ -43,7 +43,7 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
         looks = _looks(package, root, relations)
         budget = Budget()
         album = Album()
-        sheets: list[Sheet] = []
+        sheets: list[SheetContent] = []
         for entry in children(root, "sheets"):
             kind, part = relations.get(attribute(entry, "id") or "", ("", ""))
             if kind in SHEETS:
@@ -80,8 +80,8 @@ def _string(element: Element) -> str:
     return "".join(_string(found) for found in element if local(found) not in ("rPh", "phoneticPr"))
 
 
-def _sheet(package: Package, part: str, name: str, looks: _Looks, budget: Budget) -> Sheet:
-    sheet = Sheet(name)
+def _sheet(package: Package, part: str, name: str, looks: _Looks, budget: Budget) -> SheetContent:
+    sheet = SheetContent(name)
     try:
         for element in package.elements(part, "row", "mergeCell"):
             if local(element) == "row":
@@ -123,7 +123,7 @@ def _size(picture: Element) -> Size:
     return Size()
 
 
-def _fill(sheet: Sheet, row: Element, looks: _Looks, budget: Budget) -> None:
+def _fill(sheet: SheetContent, row: Element, looks: _Looks, budget: Budget) -> None:
     at_row = _digits(attribute(row, "r"), default=max(sheet.rows, default=0) + 1)
     column = 0
     for cell in row:

@@ -32,7 +32,7 @@ NUMBER = re.compile(r"[^\w\s]{0,3}[A-Z]{0,3}\s?[-+(]?\d[\d.,'\s]*\)?[-%]?\s?[^\w
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class HeadingBlock:
     """A title. level: from 1."""
 
     text: str
@@ -48,7 +48,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class TableBlock:
     """A table.
 
     rows: of any lengths. header_rows: how many of them name the columns. spans: (row, column) to how many
@@ -68,14 +68,14 @@ class PageBreak:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingBlock:
     """Something that could not be read. problem: what, and what to do about it."""
 
     problem: str
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class FigureBlock:
     """A picture that may hold text, as it is stored, and how large it is displayed."""
 
     content: bytes = field(repr=False)
@@ -84,13 +84,13 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadNote:
     """Something beside the text that could not be read. problem: what its page says of it."""
 
     problem: str
 
 
-Block = Heading | Paragraph | Grid | PageBreak | Missing | Figure | Unread
+Block = HeadingBlock | Paragraph | TableBlock | PageBreak | MissingBlock | FigureBlock | UnreadNote
 Widths = tuple[list[int], list[int]]
 """Of each column of a table the widest line and what shall not be broken, in characters."""
 
@@ -114,7 +114,9 @@ def set_on_pages(blocks: Iterable[Block], *, max_pages: int | None = None) -> Ty
     """
     typesetter = Typesetter(max_pages)
     for section in _sections(blocks):
-        measured = [(block, _column_widths(block) if isinstance(block, Grid) else None) for block in section]
+        measured = [
+            (block, _column_widths(block) if isinstance(block, TableBlock) else None) for block in section
+        ]
         typesetter.start(_sheet(measured))
         for block, widths in measured:
             if typesetter.is_full:
@@ -159,7 +161,7 @@ def _wishes(natural: Sequence[int], least: Sequence[int]) -> list[int]:
 
 
 def _set(typesetter: Typesetter, block: Block, widths: Widths | None) -> None:
-    if isinstance(block, Unread):
+    if isinstance(block, UnreadNote):
         typesetter.remark(block.problem)
         return
     if isinstance(block, Paragraph):
@@ -168,20 +170,20 @@ def _set(typesetter: Typesetter, block: Block, widths: Widths | None) -> None:
             typesetter.gap()
         return
     typesetter.gap()
-    if isinstance(block, Heading):
+    if isinstance(block, HeadingBlock):
         _set_text(
             typesetter, block.text, scale=HEADING_SCALES[min(max(block.level, 1), len(HEADING_SCALES)) - 1]
         )
-    elif isinstance(block, Grid) and widths is not None:
+    elif isinstance(block, TableBlock) and widths is not None:
         natural, least = widths
         for first, last in _bands(_wishes(natural, least), typesetter.columns):
             available = typesetter.columns - COLUMN_GAP * (last - first - 1)
             fitted = fit_columns(natural[first:last], least[first:last], available)
             _set_band(typesetter, block, first, fitted)
             typesetter.gap()
-    elif isinstance(block, Missing):
+    elif isinstance(block, MissingBlock):
         typesetter.lack(block.problem)
-    elif isinstance(block, Figure):
+    elif isinstance(block, FigureBlock):
         typesetter.put_figure(block.content, block.width_pt, block.height_pt)
     typesetter.gap()
 
@@ -197,7 +199,7 @@ def _set_text(typesetter: Typesetter, text: str, *, scale: float = 1.0, is_set: 
     return count
 
 
-def _column_widths(grid: Grid) -> Widths:
+def _column_widths(grid: TableBlock) -> Widths:
     """Of each column the widest line and the widest word."""
     count = max(map(len, grid.rows), default=0)
     natural, least = [1] * count, [1] * count
@@ -245,7 +247,7 @@ def _bands(wishes: Sequence[int], columns: int) -> Iterator[tuple[int, int]]:
         yield first, len(wishes)
 
 
-def _set_band(typesetter: Typesetter, grid: Grid, first: int, widths: Sequence[int]) -> None:
+def _set_band(typesetter: Typesetter, grid: TableBlock, first: int, widths: Sequence[int]) -> None:
     starts = [sum(widths[:at]) + COLUMN_GAP * at for at in range(len(widths))]
     rights = _right_aligned(grid, first, len(widths))
     for index, row in enumerate(grid.rows):
@@ -278,7 +280,7 @@ def _cell_lines(text: str, left: int, right: int, *, to_right: bool) -> Iterator
             yield [WordInLine(column + shift, width, word) for column, width, word in words]
 
 
-def _right_aligned(grid: Grid, first: int, count: int) -> set[int]:
+def _right_aligned(grid: TableBlock, first: int, count: int) -> set[int]:
     """Columns that hold mostly numbers below their heads."""
     sample = grid.rows[grid.header_rows : grid.header_rows + 200]
     found: set[int] = set()
@@ -293,7 +295,7 @@ def _right_aligned(grid: Grid, first: int, count: int) -> set[int]:
 
 def beside_text(blocks: Iterable[Block]) -> list[Block]:
     """The blocks that `plain` leaves out and callers must keep: pictures, and remarks on unread ones."""
-    return [block for block in blocks if isinstance(block, Figure | Unread)]
+    return [block for block in blocks if isinstance(block, FigureBlock | UnreadNote)]
 
 
 def plain(blocks: Iterable[Block]) -> str:
@@ -303,9 +305,9 @@ def plain(blocks: Iterable[Block]) -> str:
 
 def _plain_lines(blocks: Iterable[Block]) -> Iterator[str]:
     for block in blocks:
-        if isinstance(block, Heading | Paragraph):
+        if isinstance(block, HeadingBlock | Paragraph):
             yield block.text
-        elif isinstance(block, Grid):
+        elif isinstance(block, TableBlock):
             widths, _ = _column_widths(block)
             for row in block.rows:
                 lines = [text.splitlines() for text in row]

@@ -20,7 +20,7 @@ from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block
 from docmill.reading.mail import smime, tnef
 from docmill.reading.mail.headers import file_name, header, shown_fields
-from docmill.reading.mail.message import Letter, Writing
+from docmill.reading.mail.message import MailMessage, MailText
 from docmill.reading.text import encodings
 
 if TYPE_CHECKING:
@@ -56,20 +56,20 @@ _POLICY = email.policy.compat32
 def read(path: Path, options: ReadingOptions) -> list[Block]:
     """Head and body. Raises EncryptedError, CorruptError, TooLargeError."""
     del options
-    return letter(_source(path)).blocks()
+    return parse_mail(_source(path)).blocks()
 
 
 @contextmanager
-def enclosed(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
+def open_attachments(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
     """Open a mail's attachments. Raises EncryptedError, CorruptError, TooLargeError."""
-    held = list(letter(_source(path)).enclosed)
+    held = list(parse_mail(_source(path)).enclosed)
     if len(held) > options.max_parts:
         raise TooLargeError(f"the mail holds {len(held)} files, more than {options.max_parts}")
     yield held
 
 
 @contextmanager
-def messages(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
+def open_mailbox(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
     """The mails of a mailbox (RFC 4155). Raises TooLargeError."""
     data = path.read_bytes()
     starts = [found.end() for found in MAIL_IN_BOX.finditer(data)]
@@ -84,7 +84,7 @@ def _boxed(source: bytes) -> Member:
     """One mail without the line that begins it in a box."""
     content = re.sub(rb"(?m)^>(>*From )", rb"\1", source.partition(b"\n")[2]).rstrip(b"\r\n") + b"\n"
     subject = header(message_from_bytes(content[:20_000], policy=_POLICY), "Subject")
-    return Member(Letter({"Subject": subject}).file_name, "member", lambda: content)
+    return Member(MailMessage({"Subject": subject}).file_name, "member", lambda: content)
 
 
 def _source(path: Path) -> bytes:
@@ -95,7 +95,7 @@ def _source(path: Path) -> bytes:
     return data.lstrip(b"\r\n\t ")
 
 
-def letter(source: bytes) -> Letter:
+def parse_mail(source: bytes) -> MailMessage:
     """A mail by its bytes. Raises EncryptedError, CorruptError."""
     try:
         message = message_from_bytes(source, policy=_POLICY)
@@ -105,14 +105,14 @@ def letter(source: bytes) -> Letter:
         raise CorruptError("the mail is nested too deep to be read; save it as a PDF") from error
     if any(writing.is_encrypted for writing in collecting.writings):
         raise EncryptedError(ENCRYPTED.format("PGP"))
-    return Letter(shown_fields(message), collecting.writings, collecting.enclosed, collecting.pictures)
+    return MailMessage(shown_fields(message), collecting.writings, collecting.enclosed, collecting.pictures)
 
 
 @dataclass
 class _Collecting:
     """Collector of texts and attachments on a walk through a mail."""
 
-    writings: list[Writing] = field(default_factory=list[Writing])
+    writings: list[MailText] = field(default_factory=list[MailText])
     enclosed: list[Member] = field(default_factory=list[Member])
     pictures: dict[str, Callable[[], bytes]] = field(default_factory=dict[str, Callable[[], bytes]])
 
@@ -133,7 +133,7 @@ class _Collecting:
         elif self._is_text(part, kind):
             self._add_text(part, kind)
         elif kind in _RICH and within == _ALTERNATIVE:
-            self.writings.append(Writing(rich=_bytes(part)))
+            self.writings.append(MailText(rich=_bytes(part)))
         elif kind not in _SIGNATURES and not self._is_decoration(part, kind, within):
             self._add_file(part, kind)
 
@@ -144,7 +144,7 @@ class _Collecting:
             for child in children:
                 self.add(child, depth + 1, kind)
             return
-        forms: list[list[Writing]] = []
+        forms: list[list[MailText]] = []
         for child in children:
             form = _Collecting(pictures=self.pictures)
             form.add(child, depth + 1, kind)
@@ -171,11 +171,11 @@ class _Collecting:
     def _add_message(self, part: _Part, kind: str, children: list[_Part]) -> None:
         if kind in ("message/rfc822", "message/global"):
             name = file_name(part)
-            subject = Letter({"Subject": header(children[0], "Subject")}).file_name
+            subject = MailMessage({"Subject": header(children[0], "Subject")}).file_name
             self.enclosed.append(Member(name or subject, "attachment", partial(_flattened, children[0])))
         else:  # the report of a delivery: blocks of header lines
             self.writings.append(
-                Writing("\n".join(_flattened(child).decode("utf-8", "replace") for child in children))
+                MailText("\n".join(_flattened(child).decode("utf-8", "replace") for child in children))
             )
 
     def _is_text(self, part: _Part, kind: str) -> bool:
@@ -201,7 +201,7 @@ class _Collecting:
     def _add_text(self, part: _Part, kind: str) -> None:
         content, charset = _bytes(part), _parameter(part, "charset")
         if kind == "text/html":
-            self.writings.append(Writing(page=content, charset=charset, pictures=self.pictures))
+            self.writings.append(MailText(page=content, charset=charset, pictures=self.pictures))
         else:
             text = encodings.decode(content, charset)
             if _parameter(part, "format") == "flowed":
@@ -218,13 +218,13 @@ class _Collecting:
                     if goes_on and deletes_space:
                         lines[-1] = lines[-1][:-1]
                 text = "\n".join(lines)
-            self.writings.append(Writing(text))
+            self.writings.append(MailText(text))
 
     def _add_tnef(self, part: _Part) -> None:
         """Add the members of a winmail.dat; its text counts if the mail has no other."""
         content = _bytes(part)
         try:
-            wrapped = tnef.letter(content)
+            wrapped = tnef.decode_mail(content)
         except CorruptError:
             self.enclosed.append(Member("winmail.dat", "attachment", lambda: content))
             return
@@ -240,12 +240,12 @@ class _Collecting:
         self.enclosed.append(Member(name, "attachment", partial(_bytes, part)))
 
 
-def _one_of(forms: list[list[Writing]]) -> list[Writing]:
+def _one_of(forms: list[list[MailText]]) -> list[MailText]:
     """One text that was sent in several forms, each of which may be in pieces with files between them."""
-    paged = next((form for form in forms if any(piece.page is not None for piece in form)), list[Writing]())
+    paged = next((form for form in forms if any(piece.page is not None for piece in form)), list[MailText]())
     if len(paged) > 1 and any(piece.blocks() for piece in paged):
         return paged
-    page = paged[0] if len(paged) == 1 else Writing()
+    page = paged[0] if len(paged) == 1 else MailText()
     said = (
         "\n".join(piece.plain for piece in form if piece.plain is not None)
         for form in forms
@@ -253,8 +253,8 @@ def _one_of(forms: list[list[Writing]]) -> list[Writing]:
     )
     plain = next(filter(None, said), page.plain)
     rich = next((piece.rich for form in forms for piece in form if piece.rich is not None), None)
-    writing = Writing(plain, page.page, rich, page.charset, page.pictures)
-    return [] if writing == Writing() else [writing]
+    writing = MailText(plain, page.page, rich, page.charset, page.pictures)
+    return [] if writing == MailText() else [writing]
 
 
 def _parameter(part: _Part, name: str) -> str | None:

@@ -7,7 +7,7 @@ from email.utils import format_datetime
 
 from docmill.errors import CorruptError
 from docmill.files import clean_name
-from docmill.reading.mail.message import Writing
+from docmill.reading.mail.message import MailText
 from docmill.reading.text import encodings
 
 SUBJECT, SENDER_NAME, SENDER_ADDRESS, SENDER_SMTP = 0x0037, 0x0C1A, 0x0C1F, 0x5D01
@@ -59,12 +59,12 @@ def fields(properties: Properties) -> dict[str, str]:
     }
 
 
-def writing(properties: Properties) -> Writing:
+def writing(properties: Properties) -> MailText:
     """The body in every form that is there."""
     page = properties.get(PAGE_BODY)
     rich = properties.get(RICH_BODY)
     charset = charset_of(properties.get(BODY_CODE_PAGE))
-    return Writing(
+    return MailText(
         text(properties, BODY) or None,
         page if isinstance(page, bytes | str) else None,
         _rich_or_none(rich) if isinstance(rich, bytes) else None,
@@ -84,7 +84,7 @@ def charset_of(code_page: Value | None) -> str | None:
     return {65001: "utf-8", 20127: "ascii", 28591: "latin-1"}.get(code_page, f"cp{code_page}")
 
 
-def decoded(value: bytes, charset: str | None) -> str:
+def decode_text(value: bytes, charset: str | None) -> str:
     """Text of 8 bits a character."""
     return encodings.decode(value.rstrip(b"\0"), charset)
 

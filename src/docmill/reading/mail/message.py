@@ -25,7 +25,7 @@ _PGP = re.compile(r"\A\s*-----BEGIN PGP MESSAGE-----")
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class MailText:
     """One text in as many forms as it was sent in.
 
     charset: of a web page in bytes; pictures: those that it shows in place, by content id.
@@ -59,7 +59,7 @@ class Writing:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class MailMessage:
     """A mail.
 
     fields: the lines of its head, by their names in `SHOWN`. writings: its body. pictures: those that belong
@@ -67,7 +67,7 @@ class Letter:
     """
 
     fields: dict[str, str] = field(default_factory=dict[str, str])
-    writings: Sequence[Writing] = ()
+    writings: Sequence[MailText] = ()
     enclosed: Sequence[Member] = ()
     pictures: Mapping[str, Callable[[], bytes]] = field(
         default_factory=dict[str, Callable[[], bytes]], compare=False, repr=False
@@ -107,7 +107,7 @@ class Letter:
         message = EmailMessage(policy=email.policy.SMTP.clone(refold_source="none"))
         for name, value in self.fields.items():
             message[name] = _one_line(value)
-        writing = self.writings[0] if self.writings else Writing("")
+        writing = self.writings[0] if self.writings else MailText("")
         message.set_content(writing.plain or "", cte="base64")
         if writing.page is not None:
             content = (

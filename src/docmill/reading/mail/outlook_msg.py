@@ -16,7 +16,7 @@ from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block
 from docmill.reading.mail import eml, mapi, smime
 from docmill.reading.mail.eml import DECORATION_BYTES, ENCRYPTED
-from docmill.reading.mail.message import Letter
+from docmill.reading.mail.message import MailMessage
 
 _DAMAGED = "the Outlook message is damaged; open it in Outlook, save it as a PDF and use that"
 _VALUE = "__substg1.0_"
@@ -53,7 +53,7 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
 
 
 @contextmanager
-def enclosed(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
+def open_attachments(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
     """What is attached. Raises EncryptedError, CorruptError, TooLargeError."""
     with _opened(path) as store:
         held = list(_letter(store, ()).enclosed)
@@ -119,11 +119,11 @@ def _value(data: bytes, kind: int, charset: str | None) -> mapi.Value:
     if kind == mapi.TEXT_16:
         return data.decode("utf-16-le", "replace")
     if kind == mapi.TEXT_8:
-        return mapi.decoded(data, charset)
+        return mapi.decode_text(data, charset)
     return data
 
 
-def _letter(store: _Store, storage: _Path) -> Letter:
+def _letter(store: _Store, storage: _Path) -> MailMessage:
     properties = store.properties(storage, 24 if storage else 32)
     message_class = mapi.text(properties, mapi.MESSAGE_CLASS).lower()
     writing = mapi.writing(properties)
@@ -140,10 +140,10 @@ def _letter(store: _Store, storage: _Path) -> Letter:
             pictures[found.content_id] = partial(bytes, found.content)
         else:
             held.append(found)
-    return Letter(mapi.fields(properties), [replace(writing, pictures=pictures)], held, pictures)
+    return MailMessage(mapi.fields(properties), [replace(writing, pictures=pictures)], held, pictures)
 
 
-def _signed_letter(store: _Store, files: Sequence[_Path], properties: mapi.Properties) -> Letter:
+def _signed_letter(store: _Store, files: Sequence[_Path], properties: mapi.Properties) -> MailMessage:
     """A mail that Outlook keeps as it was sent, in its only attachment. Raises EncryptedError."""
     contents = [store.properties(file, 8) for file in files]
     sent = next((one for file in contents if isinstance(one := file.get(mapi.CONTENT), bytes)), b"")
@@ -152,7 +152,7 @@ def _signed_letter(store: _Store, files: Sequence[_Path], properties: mapi.Prope
         if wrapped is None:
             raise EncryptedError(ENCRYPTED.format("S/MIME"))
         sent = wrapped
-    return replace(eml.letter(sent), fields=mapi.fields(properties))
+    return replace(eml.parse_mail(sent), fields=mapi.fields(properties))
 
 
 class _InPlace(NamedTuple):
@@ -192,4 +192,4 @@ def _mail_within(store: _Store, storage: _Path) -> Member:
         inner = _letter(store, storage)
     except EncryptedError as error:
         return Member(f"{name}.msg", "attachment", bytes, error.message)
-    return Member(inner.file_name, "attachment", partial(Letter.as_eml, inner))
+    return Member(inner.file_name, "attachment", partial(MailMessage.as_eml, inner))

@@ -12,7 +12,7 @@ from docmill.reading.containers.members import Member
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import Block
 from docmill.reading.mail import mapi
-from docmill.reading.mail.message import Letter
+from docmill.reading.mail.message import MailMessage
 
 _SIGNATURE = 0x223E9F78
 _INTERFACE_BYTES = 16
@@ -36,16 +36,16 @@ class _Attribute(NamedTuple):
 def read(path: Path, options: ReadingOptions) -> list[Block]:
     """Blocks of a winmail.dat's text. Raises CorruptError."""
     del options
-    return letter(path.read_bytes()).blocks()
+    return decode_mail(path.read_bytes()).blocks()
 
 
 @contextmanager
-def enclosed(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
+def open_attachments(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
     """Open the members of a winmail.dat. Raises CorruptError."""
-    yield list(letter(path.read_bytes()).enclosed)[: options.max_parts]
+    yield list(decode_mail(path.read_bytes()).enclosed)[: options.max_parts]
 
 
-def letter(data: bytes, depth: int = 0) -> Letter:
+def decode_mail(data: bytes, depth: int = 0) -> MailMessage:
     """Decode a winmail.dat as a mail. Raises CorruptError."""
     try:
         if int.from_bytes(data[:4], "little") != _SIGNATURE or depth > _DEEPEST:
@@ -56,7 +56,7 @@ def letter(data: bytes, depth: int = 0) -> Letter:
         held = [_held(file, depth) for file in gathered.files]
         head = gathered.head
         members = [member for member in held if member is not None]
-        return Letter(mapi.fields(head), [mapi.writing(head)], members)
+        return MailMessage(mapi.fields(head), [mapi.writing(head)], members)
     except (struct.error, IndexError, ValueError) as error:
         raise CorruptError(_DAMAGED) from error
 
@@ -74,15 +74,15 @@ class _Gathered:
             case 0x9007:  # the code page of texts of 8 bits
                 self.charset = mapi.charset_of(int.from_bytes(content[:4], "little"))
             case 0x8004:
-                self.head.setdefault(mapi.SUBJECT, mapi.decoded(content, self.charset))
+                self.head.setdefault(mapi.SUBJECT, mapi.decode_text(content, self.charset))
             case 0x800C:
-                self.head.setdefault(mapi.BODY, mapi.decoded(content, self.charset))
+                self.head.setdefault(mapi.BODY, mapi.decode_text(content, self.charset))
             case 0x9003:
                 self.head |= _properties(content, self.charset)
             case 0x9002:  # a file begins
                 self.files.append({})
             case 0x8010 if self.files:
-                self.files[-1].setdefault(mapi.SHORT_NAME, mapi.decoded(content, self.charset))
+                self.files[-1].setdefault(mapi.SHORT_NAME, mapi.decode_text(content, self.charset))
             case 0x800F if self.files:
                 self.files[-1].setdefault(mapi.CONTENT, content)
             case 0x9005 if self.files:
@@ -97,7 +97,7 @@ def _held(file: dict[int, mapi.Value], depth: int) -> Member | None:
         return None
     inner = content[_INTERFACE_BYTES:]
     if int.from_bytes(inner[:4], "little") == _SIGNATURE:
-        within = letter(inner, depth + 1)
+        within = decode_mail(inner, depth + 1)
         return Member(within.file_name, "attachment", within.as_eml)
     return Member(mapi.name(file), "attachment", lambda: content)
 
@@ -165,7 +165,7 @@ def _value(data: bytes, kind: int, charset: str | None) -> mapi.Value:
     if single == mapi.TEXT_16:
         return data.decode("utf-16-le", "replace").rstrip("\0")
     if single == mapi.TEXT_8:
-        return mapi.decoded(data, charset)
+        return mapi.decode_text(data, charset)
     if single in _VARIABLE:
         return data
     return int.from_bytes(data, "little")

@@ -127,7 +127,7 @@ class PictureSize(Protocol):
     def rotation(self) -> int: ...  # noqa: D102
 
 
-class PageReading(NamedTuple):
+class PictureReading(NamedTuple):
     """A page, and the preprocessed picture in which it was read, upright; None for one read as it is."""
 
     page: Page
@@ -136,7 +136,7 @@ class PageReading(NamedTuple):
 
 def recognise_page(
     engine: Engine, picture: Picture, options: ReadingOptions, *, number: int = 1
-) -> PageReading:
+) -> PictureReading:
     """The page as the engine reads it; below `options.quality_threshold` the better of two readings.
 
     The second is of the picture preprocessed and, for an engine that does not tell which way up a page
@@ -145,18 +145,18 @@ def recognise_page(
     first = engine.recognise(picture.pixels)
     page = build_page(first, picture, number)
     if page.quality >= options.quality_threshold:
-        return PageReading(page)
+        return PictureReading(page)
     better = preprocess_picture(picture.pixels)
     read = engine.recognise(better.pixels)
     upright = line_geometry.turn_picture(better.pixels, read.turn or 0)
     readings = [
-        PageReading(page),
-        PageReading(build_page(_brought_back(read, better, picture), picture, number), upright),
+        PictureReading(page),
+        PictureReading(build_page(_brought_back(read, better, picture), picture, number), upright),
     ]
     if first.turn is None:
         for turn in line_geometry.likely_turns(picture.pixels):
             read = engine.recognise(line_geometry.turn_picture(picture.pixels, turn))
-            readings.append(PageReading(build_page(replace(read, turn=turn), picture, number)))
+            readings.append(PictureReading(build_page(replace(read, turn=turn), picture, number)))
     return max(readings, key=lambda seen: characters_right(seen.page))
 
 
