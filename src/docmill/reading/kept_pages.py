@@ -1,4 +1,4 @@
-"""Recognised pages in groups, packed for the journal that keeps them until the document has been read."""
+"""Cache of recognised pages, in groups, in the journal that keeps them until the document has been read."""
 
 import json
 import logging
@@ -23,7 +23,7 @@ _FORMAT = 1
 
 
 class KeptPages:
-    """The recognised pages of one document.
+    """Cache of the recognised pages of one document.
 
     missing: the numbers of the pages that have to be recognised. A document of few pages is not worth a
     write, and neither is what completes the document: its transcription is stored next.
@@ -39,7 +39,7 @@ class KeptPages:
         self._usage_kept = choice.meter.usage
 
     async def load(self) -> dict[int, Page]:
-        """The missing pages that an earlier attempt has recognised, by number."""
+        """Load the missing pages that an earlier attempt has recognised, by number."""
         pages: dict[int, Page] = {}
         if self._journal is None:
             return pages
@@ -61,7 +61,7 @@ class KeptPages:
         return pages
 
     async def add(self, page: Page) -> None:
-        """Keep a page that was recognised now, as soon as its group is complete."""
+        """Add a newly recognised page; its group is stored as soon as it is complete."""
         group = _group(page.number)
         self._missing[group].discard(page.number)
         if page.source != "none":  # what could not be read is tried again

@@ -69,7 +69,7 @@ class LocalRereader:
 def read_region(
     path: Path, page_number: int, region: Box, scale: float, rotation: int | None, options: ReadingOptions
 ) -> Words:
-    """See `Rereader.reread`; this is what the child does."""
+    """`Rereader.reread` in the child."""
     from docmill.reading.child import render  # noqa: PLC0415 - only children look into files
 
     fit = (options.max_dimension_px, options.max_dimension_px)
@@ -139,7 +139,7 @@ class PageSource:
     async def reread(
         self, original: Original, document: Document, page_number: int, *, region: Box
     ) -> Words | None:
-        """The region as a second look reads it; None if the original is gone or cannot be read again."""
+        """Recognise the region again; None if the original is gone or cannot be read again."""
         page = next((page for page in document.pages if page.number == page_number), None)
         if page is None or not document.media_type.startswith(_DRAWN):
             return None

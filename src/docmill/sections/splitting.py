@@ -68,7 +68,7 @@ def parts(document: Document, name: str, *, separator: str) -> tuple[Part, ...]:
 
 
 def _named(name: str, document: Document, pages: range) -> str:
-    """As people speak of it: "scan, page 3.pdf"."""
+    """File name of a section, such as "scan, page 3.pdf"."""
     stem = PurePath(clean_name(name)).stem[:LONGEST_STEM]
     shown = f"page {pages.start}" if len(pages) == 1 else f"pages {pages.start}-{pages.stop - 1}"
     return f"{stem}, {shown}{'.pdf' if document.media_type == 'application/pdf' else '.tiff'}"

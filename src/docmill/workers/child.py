@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def _die_with_parent(descriptor: int, folder: Path) -> None:
-    """End this process when the other end of its socket is gone, even in the middle of a task.
+    """End this process when the parent has closed its socket, even in the middle of a task.
 
     Nobody else takes back what it was lent, if its parent was killed.
     """
@@ -61,7 +61,7 @@ def _die_with_parent(descriptor: int, folder: Path) -> None:
 
 
 def _leave(folder: Path, status: int) -> None:
-    """Give back what was lent and end, without native libraries' exit handlers: they may crash."""
+    """Empty the folder and exit, without native libraries' exit handlers, which may crash."""
     with _leaving:  # until the end: whoever comes second waits for it
         with contextlib.suppress(OSError):
             empty(folder)

@@ -1,4 +1,4 @@
-"""Processes that do the CPU's work and open untrusted files, with a limit on time and memory."""
+"""Pool of child processes that do CPU work and open untrusted files, with limits on time and memory."""
 
 import asyncio
 import contextlib
@@ -242,7 +242,7 @@ class _Child:
         return kind, reply
 
     async def tidy(self) -> bool:
-        """Empty its work folder after a task; whether it is fit for another."""
+        """Empty the work folder after a task; False if the child is not fit for another."""
         return await asyncio.to_thread(self._tidied)
 
     def _tidied(self) -> bool:
@@ -272,7 +272,7 @@ def _end(process: subprocess.Popen[bytes], scratch: ScratchFolder) -> None:
 
 
 def _launch(connection: socket.socket, memory_bytes: int) -> tuple[subprocess.Popen[bytes], ScratchFolder]:
-    """A child that inherits no environment, hence no secrets, and no terminal, hence no Ctrl-C.
+    """Start a child that inherits no environment, hence no secrets, and no terminal, hence no Ctrl-C.
 
     -P: the current folder, which anyone may have written to, is no place to import from.
     """

@@ -65,7 +65,7 @@ _in_force: set[str] = set()
 
 
 def enter(memory_bytes: int, *, folder: Path, work: Path, user: int) -> None:
-    """Give up whatever can be given up; called once, before other threads and other people's files.
+    """Enter the sandbox; called once, before other threads start and untrusted files are opened.
 
     folder: may be read and emptied; work: in it, may be written; user: to become, when root.
     """

@@ -58,7 +58,7 @@ class ScratchFolder:
                 os.chown(folder, self.user, self.user)
 
     def lend(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
-        """The arguments, with the child's own path for every file: a link, or a copy where that cannot be.
+        """Lend files to the child: the arguments, each file replaced by a link to it, or else by a copy.
 
         What was lent before and is not asked for again is taken back. Raises CorruptError for a file that is
         not there: a child cannot tell that from one it may not read.
@@ -101,7 +101,7 @@ class ScratchFolder:
         return False
 
     def remove(self) -> None:
-        """Leave nothing. For when the child has ended."""
+        """Remove the folder, after the child has ended."""
         if self._is_removed:
             return
         self._is_removed = True

@@ -1,4 +1,4 @@
-"""A filter of system calls: what no reader needs is refused, network first of all.
+"""Seccomp filter: system calls that no reader needs are refused, above all the network's.
 
 Written against the kernel's own interface (seccomp(2)), as the library for it is not on every machine.
 """
@@ -144,7 +144,7 @@ _SEND_TO = (44, 206)
 
 
 def refuse_calls(*, signals_are_bounded: bool) -> bool:
-    """Refuse those calls to this process and all it starts, for good; False where the kernel cannot.
+    """Install the filter for this process and all it starts, for good; False where the kernel cannot.
 
     Needs PR_SET_NO_NEW_PRIVS. Unless `signals_are_bounded` by other means, they may be sent to this process
     and its group alone.

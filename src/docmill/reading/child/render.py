@@ -48,7 +48,7 @@ class LocalRenderer:
 def draw_page(
     path: Path, page_number: int, width_px: int, rotation: int | None, options: ReadingOptions
 ) -> bytes:
-    """See `LocalRenderer.render`; this is what the child does."""
+    """`LocalRenderer.render` in the child."""
     return image_file.webp(picture(path, page_number, (width_px, MAX_HEIGHT_PX), rotation, options))
 
 
@@ -75,7 +75,7 @@ def picture(
 def _typeset_page(
     path: Path, media_type: str, page_number: int, fit: tuple[int, int], options: ReadingOptions
 ) -> Picture:
-    """A page of a format without pages: set again as when it was read, but no further than needed."""
+    """Typeset a page of a format without pages as when it was read, but no further than needed."""
     pages, figures = tasks.set_flow(
         path, media_type, replace(options, max_flow_pages=min(page_number, options.max_flow_pages))
     )
@@ -114,7 +114,7 @@ class LocalClipper:
 
 
 def draw_clip(path: Path, page_number: int, box: Box, options: ReadingOptions) -> bytes:
-    """See `LocalClipper.clip`; this is what the child does."""
+    """`LocalClipper.clip` in the child."""
     page = picture(path, page_number, (PAGE_PX, MAX_HEIGHT_PX), None, options)
     x0, x1 = round(box.x0 * page.width_px), round(box.x1 * page.width_px)
     y0, y1 = round(box.y0 * page.height_px), round(box.y1 * page.height_px)

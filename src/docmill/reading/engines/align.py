@@ -48,7 +48,7 @@ class _Found(NamedTuple):
 
 
 def align_lines(lines: Sequence[str], page: Page, engine: str) -> Page:
-    """The page with a model's reading in place of ours, word by word where both can be matched.
+    """Replace the page's words by a model's reading where both can be matched.
 
     What the model adds has no place on the page and is left out, which lowers the quality; what only we have
     seen stays, with less confidence. No place is made up.
@@ -121,7 +121,7 @@ def _expected(index: int, found: Sequence[_Found | None], count: int) -> tuple[i
 
 
 def _best(text: str, free: Sequence[str], near: tuple[int, int] | None, height: float) -> _Found | None:
-    """The line with the text, as far as it is free. near: the lines to look at; height: from 0 to 1."""
+    """Best free match of the text in the lines. near: the lines to look at; height: from 0 to 1."""
     first, last = near or (0, len(free) - 1)
     best, best_score = None, 0.0
     for line in range(first, last + 1):
@@ -149,7 +149,7 @@ def _whole_words(line: str, start: int, stop: int) -> tuple[int, int]:
 
 
 def _stretched(text: str, line: str, start: int, stop: int) -> tuple[int, int]:
-    """With the next words too as long as that is more like the text, which we may have glued together."""
+    """Extend a match by the next words while that is more like the text, which we may have glued together."""
     while stop < len(line):
         following = line[stop:].lstrip()
         _, further = _whole_words(line, start, len(line) - len(following) + 1)
@@ -160,7 +160,7 @@ def _stretched(text: str, line: str, start: int, stop: int) -> tuple[int, int]:
 
 
 def _placed(texts: Sequence[str], piece: _Piece, words: Words) -> list[_Row]:
-    """A word of the page, a box and a confidence for each of a model's words in the place of a piece."""
+    """Rows for a model's words in the place of a piece."""
     own = range(piece.start, piece.stop)
     if len(texts) == len(own):
         return [

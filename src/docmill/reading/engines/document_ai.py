@@ -260,7 +260,7 @@ def _from_file(path: Path) -> Credentials:
 
 @contextmanager
 def translate_errors(processor: Processor) -> Generator[None]:
-    """Google's errors as `docmill.errors`. What Google says stays out: it may quote what was sent."""
+    """Translate Google's errors to `docmill.errors`, without Google's text, which may quote the document."""
     try:
         yield
     except exceptions.GoogleAPICallError as error:

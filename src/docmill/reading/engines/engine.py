@@ -109,7 +109,7 @@ class LocalReader:
 
 
 class EngineChoice:
-    """The engines for one document. An engine that is not set up is asked once and not for every page.
+    """Choice among the engines for one document. An engine that is not set up is asked only once.
 
     readers: in the order in which they are asked; threshold: the quality from which a page is good enough.
     """
@@ -126,7 +126,7 @@ class EngineChoice:
         """Why a page was refused for what is on it; None if none was."""
 
     async def best(self, request: PageRequest, so_far: Page | None = None) -> Page:
-        """The page as the best of the engines reads it. so_far: what is known of it already.
+        """Recognise the page with the best engine. so_far: the page as known already.
 
         Where all of them fail it raises what promises most: an error that may pass before one that a person
         must mend. A page that every engine refuses for what is on it says so in its `problem`.

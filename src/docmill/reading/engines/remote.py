@@ -77,7 +77,7 @@ def _encoded(picture: Picture) -> PageImage:
 def page_from_preprocessed(
     recognised: RecognisedLines, improved: PreprocessedImage, drawn: PageImage, number: int, engine: str
 ) -> tasks.Recognition:
-    """The page on which an engine saw `recognised` in the preprocessed picture, and that picture upright.
+    """Build the page from lines recognised in the preprocessed picture; also that picture, upright.
 
     drawn: the picture as it was before; boxes are those of the page as displayed.
     """
@@ -93,7 +93,7 @@ def encode_preprocessed(improved: PreprocessedImage, turn: int = 0) -> KeptScan 
 
 
 def page_from_answer(recognised: RecognisedLines, drawn: PageImage, number: int, engine: str) -> Page:
-    """The page on which an engine saw `recognised`, turned so that its text is upright."""
+    """Build the page from recognised lines, turned so that its text is upright."""
     turn = turn_of(recognised)
     lying = turn_corners(recognised.corners, turn, width_px=drawn.width_px, height_px=drawn.height_px)
     corners = np.roll(lying, -turn // 90, axis=-2)  # they began with the text's own top left before, too
@@ -173,7 +173,7 @@ class RemoteCaller:
         return page.quality >= self.options.quality_threshold
 
     async def better(self, first: Page, again: Awaitable[Recognition], request: PageRequest) -> Page:
-        """The better of a page and its reading in the preprocessed picture, which is kept with the page.
+        """Choose between a page and its reading in the preprocessed picture, which is kept with the page.
 
         A second reading that fails costs nothing of the first.
         """

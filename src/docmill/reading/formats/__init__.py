@@ -1,4 +1,4 @@
-"""Formats without pages: what reads each of them."""
+"""Readers of formats without pages."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -43,7 +43,7 @@ class Numbering:
         self._counts: dict[str, list[int]] = {}
 
     def label(self, properties: Element | None) -> str:
-        """What stands before a paragraph with these properties; empty outside of lists."""
+        """Number or bullet of a paragraph with these properties; empty outside of lists."""
         own = child(properties, "numPr")
         name, depth = (
             _place(own) if own is not None else self._styles.get(value(properties, "pStyle") or "", ("", 0))
@@ -314,7 +314,7 @@ class _Reader:
 
 
 def _is_elsewhere(picture: Element, paragraph: Element) -> bool:
-    """Whether it was deleted, is another form of one, or belongs to a paragraph within this one."""
+    """True for an element that was deleted, is an alternative form, or belongs to a paragraph within this."""
     for above in picture.iterancestors():
         if above is paragraph:
             return False
@@ -324,7 +324,7 @@ def _is_elsewhere(picture: Element, paragraph: Element) -> bool:
 
 
 def _size(picture: Element) -> Size:
-    """How large a picture is shown: by its own shape, by the drawing, or by the style of an old one."""
+    """Displayed size of a picture: by its own shape, by the drawing, or by the style of an old one."""
     for above in picture.iterancestors():
         extent = child(above, "spPr", "xfrm", "ext") if local(above) == "pic" else child(above, "extent")
         if extent is not None:

@@ -50,7 +50,7 @@ UNICODE_LIMIT = 0x10000
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What holds until the group ends. codec: of the bytes; fallback: signs after a character by number."""
+    """State of a group. codec: of the bytes; fallback: number of signs to skip after a Unicode character."""
 
     codec: str
     fallback: int = 1
@@ -170,7 +170,7 @@ class _Reader:
         self._picture = _Picture()
 
     def blocks(self) -> list[Block]:
-        """What was read; headers first."""
+        """The blocks that were read, headers first."""
         found: list[Block] = []
         for story in self._stories.values():
             story.end()

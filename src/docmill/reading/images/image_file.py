@@ -134,7 +134,7 @@ def _loaded(
 
 
 def excerpt(path: Path, options: ReadingOptions, first: int, last: int) -> bytes:
-    """Frames `first` to `last` as an upright TIFF, the same bytes each time.
+    """Write frames `first` to `last` as an upright TIFF, the same bytes each time.
 
     Raises CorruptError, TooLargeError.
     """

@@ -31,7 +31,7 @@ PageScan: TypeAlias = tuple[Page, KeptScan]
 
 
 def encode_scan(pixels: NDArray[np.uint8]) -> KeptScan | None:
-    """The picture as it is kept; None for one that is too large however little is kept of it."""
+    """Encode the picture as grey JPEG; None if it is too large even at the lowest quality."""
     grey = Image.fromarray(pixels).convert("L")
     for quality in QUALITIES:
         file = io.BytesIO()
@@ -42,7 +42,7 @@ def encode_scan(pixels: NDArray[np.uint8]) -> KeptScan | None:
 
 
 class KeptScans:
-    """The pictures of a document's pages as engines have read them, as many as may be kept."""
+    """Collection of the preprocessed pictures of a document's pages, as many as may be kept."""
 
     def __init__(self) -> None:
         self._prints: dict[tuple[int, str | None], KeptScan] = {}
@@ -60,7 +60,7 @@ class KeptScans:
 
 
 def bind_scans(pages: Sequence[PageScan], name: str) -> bytes:
-    """A PDF of the pictures, each page called by the number of the one that it shows.
+    """Bind the pictures into a PDF, each page labelled with the number of the page it shows.
 
     The pictures are not looked into. name: of the document. The same pictures give the same bytes.
     """

@@ -1,4 +1,4 @@
-"""Pictures of pages that exist only as words, so that a person sees where each stands."""
+"""Drawing of pages that exist only as words, so that a person sees where each stands."""
 
 import contextlib
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Tables whose cells are drawn: a grid of ruling lines, and the words within."""
+"""Detection of tables by ruling lines: a grid, and the words within its cells."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Tables of a page by what stands under what: rows whose cells keep their columns, and an amount in each.
+"""Detection of tables without rules: rows whose cells keep their columns, and an amount in each row.
 
 No rules on the paper are needed. Precision goes before recall: a letter, a list of fields or an address has
 no table, so that a table needs three columns, one of them of numbers, over at least two rows.
@@ -128,7 +128,7 @@ class _Columns:
         return columns if not number or known >= enough else None
 
     def widened(self, piece: _Piece, users: int) -> int:
-        """The users of the column that now holds a piece of `users`; 0 if two cells would share one.
+        """Widen a column by a piece and return its users; 0 if two cells of a line would share it.
 
         Two of this line or of one before; what stood in several columns makes one of them.
         """
@@ -147,7 +147,7 @@ class _Columns:
 
 
 def add_tables(page: Page, rulings: Callable[[], tuple[RulingLines, RulingLines]] | None = None) -> Page:
-    """The page with the tables that its words make; as it is if it has some.
+    """Add the tables that the page's words make, unless it has some.
 
     rulings: gives the lines drawn across and down the page; a page without rows does not ask.
     """
@@ -171,7 +171,7 @@ def add_tables(page: Page, rulings: Callable[[], tuple[RulingLines, RulingLines]
 
 
 def _unruled(words: Words, lines: Sequence[_Line]) -> Iterator[Table]:
-    """The tables that lines make by what stands under what."""
+    """Find tables among lines by the columns they share."""
     if not lines:
         return
     text_height = float(np.median([line.bottom - line.top for line in lines]))
@@ -211,7 +211,7 @@ def _lines(words: Words, width: float, height: float) -> list[_Line]:
 
 
 def _grown(lines: Sequence[_Line], start: int, text_height: float) -> tuple[int, _Columns | None]:
-    """The line after the last that keeps the columns of line `start`, and the columns."""
+    """Extend a table from line `start` while its columns are kept; the end of its lines, and the columns."""
     if not lines[start].is_core:
         return start, None
     columns = _Columns().joined(lines[start], 0)

@@ -1,4 +1,4 @@
-"""Text without pages, set on pages: words get boxes as if the document had been printed."""
+"""Typesetting of text without pages: words get boxes as if the document had been printed."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What Outlook's files have in common: properties by number, and compressed rich text ([MS-OXPROPS])."""
+"""MAPI properties, by number, and compressed rich text, as Outlook's files have them ([MS-OXPROPS])."""
 
 import struct
 from collections.abc import Mapping

@@ -54,7 +54,7 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
 
 @contextmanager
 def open_attachments(path: Path, options: ReadingOptions) -> Generator[list[Member]]:
-    """What is attached. Raises EncryptedError, CorruptError, TooLargeError."""
+    """Open the message's attachments. Raises EncryptedError, CorruptError, TooLargeError."""
     with _opened(path) as store:
         held = list(_letter(store, ()).enclosed)
         if len(held) > options.max_parts:
@@ -76,7 +76,7 @@ class _Store:
             self._children.setdefault(tuple(entry[:-1]), []).append(entry[-1])
 
     def names(self, storage: _Path) -> Sequence[str]:
-        """What is in a storage, in the order of names."""
+        """Entries of a storage, in the order of their names."""
         return sorted(self._children.get(storage, ()))
 
     def bytes(self, storage: _Path, name: str) -> bytes:
@@ -146,7 +146,7 @@ def _letter(store: _Store, storage: _Path) -> MailMessage:
 def _signed_letter(store: _Store, files: Sequence[_Path], properties: mapi.Properties) -> MailMessage:
     """A mail that Outlook keeps as it was sent, in its only attachment. Raises EncryptedError."""
     contents = [store.properties(file, 8) for file in files]
-    sent = next((one for file in contents if isinstance(one := file.get(mapi.CONTENT), bytes)), b"")
+    sent = next((data for file in contents if isinstance(data := file.get(mapi.CONTENT), bytes)), b"")
     if sent[:1] in (b"", _SEQUENCE):  # no head: what was signed is wrapped, or sealed
         wrapped = smime.content(sent)
         if wrapped is None:

@@ -50,7 +50,7 @@ Alternative = tuple[str, float]
 
 
 def settle_classes(line: LineText) -> str:
-    """The line's text, each doubtful letter or digit of the kind that suits its neighbours.
+    """Choose for each doubtful letter or digit the kind of character that suits its neighbours.
 
     A line that surely has characters of other scripts stays as it is.
     """
@@ -92,7 +92,7 @@ def _choices(character: str, certainty: float, rivals: Sequence[Alternative]) ->
 
 
 def _likeliest(choices: Sequence[Sequence[Alternative]]) -> str:
-    """The text that what was seen and the order of kinds make most likely, by Viterbi's algorithm."""
+    """The most likely text by the recogniser's probabilities and the order of kinds (Viterbi's algorithm)."""
     ways = {"  ": (0.0, "")}
     for some in [*choices, [(" ", 0.0)]]:
         longer = dict[str, tuple[float, str]]()
@@ -125,7 +125,7 @@ WORD = re.compile(r"\S+")
 
 
 def correct_spelling(lines: Sequence[LineText]) -> list[str]:
-    """The texts of one page's lines, each as long as it was."""
+    """Correct the texts of one page's lines; each keeps its length."""
     letters = [character for line in lines for character in line.text if character.isalpha()]
     accented = sum(_plain(letter) != letter for letter in letters)
     return [_corrected(line, plain=accented <= RARE * len(letters)) for line in lines]

@@ -24,7 +24,7 @@ class FigurePlace(NamedTuple):
 
 
 def merge_figure(page: Page, place: FigurePlace, seen: Page) -> Page:
-    """The page with the words that were seen in its figure, in reading order."""
+    """Merge the words recognised in a figure into its page, in reading order."""
     if seen.source == "none":
         unread = UNREAD.format(reason=seen.problem)
         return replace(page, problem=f"{page.problem}; {unread}" if page.problem else unread)

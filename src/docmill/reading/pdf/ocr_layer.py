@@ -58,7 +58,7 @@ def text_page(page: PdfPage, number: int) -> Page | None:
 
 
 def judge_layer(page: PdfPage, layer: Layer) -> tuple[Layer, float]:
-    """The layer, nothing missing from it if the old reading is good; and the quality of what it says."""
+    """Judge the old OCR layer: nothing is missing if it is good; also the quality of its text."""
     words = text_runs.arrange_runs(layer.scanned, layer.size)
     sound = believability(words.texts)
     if sound < BELIEVABLE or (missed := _uncovered(page, layer, words)) > UNCOVERED:
@@ -88,7 +88,7 @@ def _uncovered(page: PdfPage, layer: Layer, words: Words) -> float:
 
 
 def merge_reading(layer: Layer, seen: Page) -> Page:
-    """One page from what the file says and what was recognised, without anything twice.
+    """Merge the file's own text with the recognised page, without anything twice.
 
     What the file says for sure stays. An old reading stays if it has more believable text, measured as
     characters times their believability squared: few good words are worth more than many bad ones.
@@ -130,7 +130,7 @@ def _combined(
     size: NDArray[np.float32],
     filled: text_runs.Boxes | None = None,
 ) -> Page:
-    """The page with both, what was found where the file's own words stand left out."""
+    """Combine the file's own words with recognised ones that stand elsewhere."""
     known = sure.boxes if filled is None else np.concatenate([sure.boxes, filled])
     new = found.only(np.flatnonzero(covered_share(found.boxes, known) < TOUCHED).tolist())
     both = text_runs.concatenate_runs([sure, new])

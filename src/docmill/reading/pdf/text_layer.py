@@ -1,4 +1,4 @@
-"""The text layer of a PDF page, made into lines by geometry: the order in the file means nothing."""
+"""Text layer of a PDF page; lines are made by geometry, since the order in the file means nothing."""
 
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -94,7 +94,7 @@ def _layer(text: PdfTextPage, page: PdfPage, number: int, size: NDArray[np.float
 def _unseen(
     text: PdfTextPage, characters: Characters, shown: PagePictures
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Characters that nobody sees, and those of them that repeat what a picture shows.
+    """Masks of invisible characters, and of those among them that repeat what a picture shows.
 
     Text drawn before the picture that covers it is unseen, too. The rest is there to be found by machines
     alone, and is not what the page says.
@@ -195,7 +195,7 @@ def _rotation(text: PdfTextPage, page: PdfPage, characters: Characters) -> int:
 
 
 def _with_fields(layer: Layer, page: PdfPage, size: NDArray[np.float32]) -> Layer:
-    """With what was typed into the page's form, unless it is printed there as well."""
+    """Add what was typed into the page's form, unless it is printed there as well."""
     found = form_fields.fields(page)
     if not found:
         return layer

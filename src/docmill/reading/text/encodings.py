@@ -107,7 +107,7 @@ UNPRINTABLE = {code: None for code in range(32) if chr(code) not in "\t\n\r\f"} 
 
 
 def is_text(data: bytes) -> bool:
-    """Whether the beginning of a file looks like text in any encoding."""
+    """True if the beginning of a file looks like text in any encoding."""
     if data.startswith(tuple(bom for bom, _ in BOMS)) or _wide(data):
         return True
     sample = data[:SAMPLE_BYTES]
