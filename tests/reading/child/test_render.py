@@ -2,12 +2,14 @@ import io
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 from reportlab.pdfgen.canvas import Canvas
 
 from docmill.errors import ValidationError
-from docmill.reading.child.render import LocalRenderer, draw_page
+from docmill.model.document import Box
+from docmill.reading.child.render import LocalClipper, LocalRenderer, draw_clip, draw_page
 from docmill.reading.files.options import ReadingOptions
 from docmill.workers.pool import Pool
 
@@ -77,3 +79,36 @@ def test_a_page_that_is_not_there_cannot_be_drawn(
         draw_page(make_pdf(typed), page_number, 100, None, OPTIONS)
     with pytest.raises(ValidationError, match="the document has 1"):
         draw_page(tmp_path / "a.png", page_number, 100, None, OPTIONS)
+
+
+def _page(folder: Path) -> Path:
+    """White, with a black square from a half to six tenths of its width and height."""
+    pixels = np.full((1000, 1000, 3), 255, np.uint8)
+    pixels[500:600, 500:600] = 0
+    path = folder / "page.png"
+    Image.fromarray(pixels).save(path)
+    return path
+
+
+def test_a_place_is_cut_out_with_what_is_around_it(tmp_path: Path) -> None:
+    content = draw_clip(_page(tmp_path), 1, Box(0.5, 0.5, 0.6, 0.6), ReadingOptions())
+
+    clip = np.asarray(Image.open(io.BytesIO(content)).convert("RGB")).astype(int)
+    assert clip.shape == (220, 420, 3)
+    assert clip[110, 210].max() < 60
+    assert clip[5, 5].min() > 200
+    red = (clip[:, :, 0] > 140) & (clip[:, :, 1] < 130)
+    assert red[:, 150:165].any()
+
+
+def test_a_place_at_the_edge_has_nothing_beyond_it(tmp_path: Path) -> None:
+    content = draw_clip(_page(tmp_path), 1, Box(0, 0, 1, 0.1), ReadingOptions())
+
+    assert Image.open(io.BytesIO(content)).size == (1000, 160)
+
+
+async def test_a_child_draws_it(tmp_path: Path) -> None:
+    async with Pool(1) as pool:
+        content = await LocalClipper(pool, ReadingOptions()).clip(_page(tmp_path), 1, Box(0, 0, 0.1, 0.1))
+
+    assert Image.open(io.BytesIO(content)).format == "WEBP"

@@ -1,5 +1,3 @@
-"""Which engine a page is left to."""
-
 from pathlib import Path
 
 import numpy as np
