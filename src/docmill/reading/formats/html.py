@@ -14,7 +14,7 @@ from lxml import etree
 from docmill.errors import CorruptError, TooLargeError
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.cells import TableCell, table
-from docmill.reading.formats.docx import FORMS
+from docmill.reading.formats.list_numbering import FORMS
 from docmill.reading.formats.package import Element, attribute, local
 from docmill.reading.formats.pictures import Album, Size
 from docmill.reading.layout.typeset import Block, HeadingBlock, Paragraph
