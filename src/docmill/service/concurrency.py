@@ -189,8 +189,8 @@ class Batches(Generic[Item, Answer]):
                 if not answer.done():
                     answer.set_result(value)
         elif len(batch) > 1 and not isinstance(error, DocmillError):
-            for one in batch:  # one of them is at fault; the others shall not pay for it
-                await self._answer([one])
+            for question in batch:  # one of them is at fault; the others shall not pay for it
+                await self._answer([question])
         else:
             for _, answer in batch:
                 if not answer.done():

@@ -77,32 +77,28 @@ class _Shared(Collector):
             up.add_metric([component], float(state == "ok"))
         yield up
         if self.depth is not None:
-            yield from _queue(self.depth)
+            messages = GaugeMetricFamily(
+                "docmill_queue_messages", "Messages in the queue", labels=["queue", "state"]
+            )
+            messages.add_metric([INGESTION_QUEUE, "due"], self.depth.due)
+            messages.add_metric([INGESTION_QUEUE, "delayed"], self.depth.delayed)
+            messages.add_metric([INGESTION_QUEUE, "in_flight"], self.depth.in_flight)
+            yield messages
+            age = GaugeMetricFamily(
+                "docmill_queue_oldest_age_seconds",
+                "Age of the oldest due message; 0 without one",
+                labels=["queue"],
+            )
+            age.add_metric([INGESTION_QUEUE], self.depth.oldest_age_s)
+            yield age
         if self.backlog is not None:
-            yield from _backlog(self.backlog)
-
-
-def _queue(depth: Depth) -> Iterable[Metric]:
-    messages = GaugeMetricFamily("docmill_queue_messages", "Messages in the queue", labels=["queue", "state"])
-    messages.add_metric([INGESTION_QUEUE, "due"], depth.due)
-    messages.add_metric([INGESTION_QUEUE, "delayed"], depth.delayed)
-    messages.add_metric([INGESTION_QUEUE, "in_flight"], depth.in_flight)
-    yield messages
-    age = GaugeMetricFamily(
-        "docmill_queue_oldest_age_seconds", "Age of the oldest due message; 0 without one", labels=["queue"]
-    )
-    age.add_metric([INGESTION_QUEUE], depth.oldest_age_s)
-    yield age
-
-
-def _backlog(backlog: Backlog) -> Iterable[Metric]:
-    letters = GaugeMetricFamily(
-        "docmill_dead_letters", "Documents of all tenants that failed and wait for a person", labels=["queue"]
-    )
-    unsent = GaugeMetricFamily(
-        "docmill_outbox_messages", "Messages not yet handed to an external queue", labels=["queue"]
-    )
-    for metric, counts in ((letters, backlog.dead_letters), (unsent, backlog.unsent)):
-        for queue, number in {INGESTION_QUEUE: 0, **counts}.items():
-            metric.add_metric([queue], number)
-        yield metric
+            letters = "Documents of all tenants that failed and wait for a person"
+            unsent = "Messages not yet handed to an external queue"
+            for name, text, counts in (
+                ("docmill_dead_letters", letters, self.backlog.dead_letters),
+                ("docmill_outbox_messages", unsent, self.backlog.unsent),
+            ):
+                metric = GaugeMetricFamily(name, text, labels=["queue"])
+                for queue, number in {INGESTION_QUEUE: 0, **counts}.items():
+                    metric.add_metric([queue], number)
+                yield metric

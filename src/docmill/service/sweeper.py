@@ -118,13 +118,13 @@ class Sweeper:
                 held = await sweeps.held_by(conn, worker_id)
             begun = await asyncio.to_thread(begun_work, self._work, worker_id)
             freed = [
-                one
+                ingestion
                 for group in by_tenant(held).items()
-                for one in await self._freed(*group, worker_id, begun)
+                for ingestion in await self._freed(*group, worker_id, begun)
             ]
             # After the claims, so that who receives a message now can claim what it names.
             carried = set(await self._queue.release_received(worker_id))
-            unsent = [one for one in freed if str(one.id) not in carried]
+            unsent = [ingestion for ingestion in freed if str(ingestion.id) not in carried]
             for tenant_id, ids in by_tenant(unsent).items():
                 await self._send(tenant_id, partial(sweeps.note_sent, ids=ids))
             async with self._database.connection() as conn:
@@ -171,8 +171,8 @@ class Sweeper:
             self._looked_up_to = idle[-1].id
 
     async def _send_unsent(self, idle: Sequence[IngestionId]) -> None:
-        unsent = set(await self._queue.unsent([str(one.id) for one in idle]))
-        lost = by_tenant(one for one in idle if str(one.id) in unsent)
+        unsent = set(await self._queue.unsent([str(ingestion.id) for ingestion in idle]))
+        lost = by_tenant(ingestion for ingestion in idle if str(ingestion.id) in unsent)
         for tenant_id, ids in lost.items():
             sent = await self._send(tenant_id, partial(sweeps.note_sent, ids=ids))
             async with self._database.tenant(tenant_id) as conn:
@@ -234,18 +234,18 @@ class Sweeper:
         after = _FIRST_ID
         while True:
             async with self._database.connection() as conn:
-                found = await sweeps.to_judge(conn, after=after, limit=_DOCUMENTS)
-            for one in found:
-                extra = {"document_id": str(one.id), "tenant_id": str(one.tenant_id)}
+                due = await sweeps.to_judge(conn, after=after, limit=_DOCUMENTS)
+            for document in due:
+                extra = {"document_id": str(document.id), "tenant_id": str(document.tenant_id)}
                 try:
-                    await self._service.reviews.settle(one.id, tenant_id=one.tenant_id)
+                    await self._service.reviews.settle(document.id, tenant_id=document.tenant_id)
                 except DocmillError as error:  # it is tried again with the next sweep
                     log.warning("reviews are not judged", extra={**extra, "code": error.code})
                 else:
                     log.warning("reviews are judged that a worker had left", extra=extra)
-            if len(found) < _DOCUMENTS:
+            if len(due) < _DOCUMENTS:
                 return
-            after = found[-1].id
+            after = due[-1].id
 
     async def forget_old_events(self) -> None:
         """Forget events past their time, in small steps."""

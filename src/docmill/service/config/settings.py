@@ -403,28 +403,17 @@ class Settings(BaseSettings):
         """
         if file is not None and not file.is_file():
             raise MisconfiguredError(f"the settings file {str(file)!r} does not exist")
-        _refuse_unknown_variables(cls)
+        for name in variables():  # pydantic ignores those whose first part is unknown
+            if name.removeprefix(PREFIX).split("__")[0].lower() not in cls.model_fields:
+                raise MisconfiguredError(f"the environment variable {name!r} names no setting")
+
+        class FileSettings(Settings, toml_file=file or DEFAULT_FILE):
+            pass
+
         try:
-            return _reading(file or DEFAULT_FILE)()
+            return FileSettings()
         except (ValidationError, SettingsError, ValueError) as error:
             raise MisconfiguredError(_explained(error)) from error
-
-
-def _reading(file: Path) -> type[Settings]:
-    """`Settings` that also come from `file`, if it exists."""
-
-    class FileSettings(Settings, toml_file=file):
-        pass
-
-    return FileSettings
-
-
-def _refuse_unknown_variables(settings: type[Settings]) -> None:
-    """Pydantic ignores a variable whose first part is unknown; a typing error must not pass in silence."""
-    for name in variables():
-        key = name.removeprefix(PREFIX).split("__")[0].lower()
-        if key not in settings.model_fields:
-            raise MisconfiguredError(f"the environment variable {name!r} names no setting")
 
 
 def _explained(error: ValueError) -> str:

@@ -55,7 +55,7 @@ class OwnSchema(_Section):
 
     def called(self, name: str) -> Schema:
         """The schema by this name. Raises MisconfiguredError if it cannot be."""
-        fields = {path: one.model_dump(exclude_defaults=True) for path, one in self.fields.items()}
+        fields = {path: field.model_dump(exclude_defaults=True) for path, field in self.fields.items()}
         return schema_from({"name": name, "critical": list(self.critical), "fields": fields}, name)
 
 
@@ -63,7 +63,7 @@ Own = Mapping[str, OwnSchema]
 
 
 class OwnSchemas:
-    """All of them: by their names, and by the types of documents that are read by them."""
+    """A user's schemas, by their names and by the types of documents that are read by them."""
 
     def __init__(self, own: Own) -> None:
         self._own = own
@@ -71,33 +71,33 @@ class OwnSchemas:
     @cached_property
     def named(self) -> dict[str, Schema]:
         """By their names."""
-        return {name: one.called(name) for name, one in self._own.items()}
+        return {name: schema.called(name) for name, schema in self._own.items()}
 
     @cached_property
     def by_type(self) -> dict[str, Schema]:
         """The schema for each document type: a user's own in place of the built-in one."""
-        own = {kind: one.called(kind) for one in self._own.values() for kind in one.types}
+        own = {kind: schema.called(kind) for schema in self._own.values() for kind in schema.types}
         return {**REGISTRY, **own}
 
     def models(self) -> dict[str, Path]:
         """The files of trained models, by the names and the types of the schemas."""
         return {
-            name: one.model
-            for own_name, one in self._own.items()
-            if one.model is not None
-            for name in (own_name, *one.types)
+            name: schema.model
+            for own_name, schema in self._own.items()
+            if schema.model is not None
+            for name in (own_name, *schema.types)
         }
 
 
 def checked(own: dict[str, OwnSchema]) -> dict[str, OwnSchema]:
-    """The same. Raises ValueError if two schemas are for one type, or one has the name of a type."""
+    """The schemas. Raises ValueError if two are for one document type, or one has the name of a type."""
     taken: dict[str, str] = {}
-    for name, one in own.items():
+    for name, schema in own.items():
         if name in DOCUMENT_TYPES:
             raise ValueError(
                 f"{name!r} is a type of document; give the schema another name, and types = [{name!r}]"
             )
-        for kind in one.types:
+        for kind in schema.types:
             if kind in taken:
                 raise ValueError(f"{taken[kind]!r} and {name!r} are both for documents of the type {kind!r}")
             taken[kind] = name

@@ -146,7 +146,12 @@ class Intake:
                 # Only its password opens it, and the question for that must not vanish while somebody types.
                 or await ingestions.is_locked(conn, document_id)
             ):
-                await self._begin(conn, document_id, tenant_id, root.uploaded_by, _origin(claim, root))
+                origin: dict[str, JsonValue] = {
+                    "part_of": str(claim.document_id),
+                    "root_ingestion_id": str(root.ingestion_id),
+                    "depth": root.depth + 1,
+                }
+                await self._begin(conn, document_id, tenant_id, root.uploaded_by, origin)
         self._announce()
 
     async def reprocess(
@@ -186,7 +191,7 @@ class Intake:
     async def _keep_copy(self, file_path: str, copy: bytes) -> str:
         """Store a document's readable copy, over one that may be damaged; its key."""
         key = readable_key(file_path, copy)
-        await self._blobs.put_stream(key, _once(copy), max_bytes=len(copy))
+        await self._blobs.put(key, copy)
         return key
 
     @asynccontextmanager
@@ -246,7 +251,9 @@ class Intake:
         """The document of this content, locked, and whether it is new."""
         path = _path(tenant_id, arrived.stored)
         await lock_file(conn, path)
-        if not await self._is_stored(path):  # the sweeper has just removed it, as that of no document
+        try:
+            await self._blobs.size(path)
+        except CorruptError:  # the sweeper has just removed it, as that of no document
             await self._blobs.copy(arrived.key, path)
         return await documents.upsert(
             conn,
@@ -256,13 +263,6 @@ class Intake:
             file_name=_plain_name(file_name),
             file_path=path,
         )
-
-    async def _is_stored(self, path: str) -> bool:
-        try:
-            await self._blobs.size(path)
-        except CorruptError:
-            return False
-        return True
 
     async def _begin(
         self,
@@ -317,21 +317,8 @@ class _IncomingFile(NamedTuple):
     stored: StoredFile
 
 
-async def _once(data: bytes) -> AsyncIterator[bytes]:
-    yield data
-
-
 def _path(tenant_id: UUID, stored: StoredFile) -> str:
     return f"documents/{tenant_id}/{stored.content_hash}"
-
-
-def _origin(claim: Claim, root: Root) -> dict[str, JsonValue]:
-    """The origin of a part, for its ingestion's `source_metadata`."""
-    return {
-        "part_of": str(claim.document_id),
-        "root_ingestion_id": str(root.ingestion_id),
-        "depth": root.depth + 1,
-    }
 
 
 def _plain_name(file_name: str) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,7 +67,7 @@ class Health:
         self._marked = False
         self._questions = {
             "database": _Question("database", self._ask_database, limit_s),
-            "queue": _Question("queue", self._ask_queue, limit_s),
+            "queue": _Question("queue", queue.ping, limit_s),
             "files": _Question("files", self._ask_files, limit_s),
         }
         self._counting = _Question("queue depth", self._count, limit_s)
@@ -94,9 +94,6 @@ class Health:
             ) as conn:
                 await conn.execute("SELECT 1")
 
-    async def _ask_queue(self) -> None:
-        await self._queue.ping()
-
     async def _count(self) -> None:
         self._depth = await self._queue.depth()
 
@@ -104,7 +101,7 @@ class Health:
         """Write over a file that must still be there: an empty store is not the one that we began with."""
         if self._marked:
             await self._blobs.size(_MARKER)
-        await self._blobs.put_stream(_MARKER, _mark(), max_bytes=len(_MARK))
+        await self._blobs.put(_MARKER, _MARK)
         self._marked = True
 
 
@@ -126,26 +123,19 @@ class _Question:
         return self._asking.result() if self._asking.done() else "silent"
 
     async def _answer(self) -> State:
-        state, code = await self._outcome()
+        state: State = "ok"
+        code = None
+        try:
+            async with asyncio.timeout(self._limit_s):
+                await self._ask()
+        except TimeoutError:
+            state = "silent"
+        except DocmillError as error:
+            state, code = "failing", error.code
+        except psycopg.Error:
+            state, code = "failing", ServerError.code
         if state != self._last:
             level = logging.INFO if state == "ok" else logging.WARNING
             log.log(level, "a check changed", extra={"check": self._name, "state": state, "code": code})
             self._last = state
         return state
-
-    async def _outcome(self) -> tuple[State, str | None]:
-        """The state, and the code of the error that was the answer."""
-        try:
-            async with asyncio.timeout(self._limit_s):
-                await self._ask()
-        except TimeoutError:
-            return "silent", None
-        except DocmillError as error:
-            return "failing", error.code
-        except psycopg.Error:
-            return "failing", ServerError.code
-        return "ok", None
-
-
-async def _mark() -> AsyncGenerator[bytes]:
-    yield _MARK

@@ -82,10 +82,8 @@ def _without_words(_logger: WrappedLogger, _method: str, event: EventDict) -> Ev
 def _chain(error: BaseException | None) -> list[dict[str, str | list[str]]]:
     links: list[dict[str, str | list[str]]] = []
     while error is not None:
-        links.append({"type": type(error).__qualname__, "at": _places(error.__traceback__)})
+        frames = traceback.extract_tb(error.__traceback__)
+        places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+        links.append({"type": type(error).__qualname__, "at": places})
         error = error.__cause__ or error.__context__
     return links
-
-
-def _places(trace: TracebackType | None) -> list[str]:
-    return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)]

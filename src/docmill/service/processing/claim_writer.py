@@ -93,10 +93,10 @@ class ClaimWriter:
         self._steps[claim.ingestion_id] = (claim, step)
         self._moved.set()
 
-    def record(self, claim: Claim, found: StoredFindings) -> None:
+    def record(self, claim: Claim, findings: StoredFindings) -> None:
         """Keep what is known of a document, to be stored soon, or when its ingestion ends before."""
         _, earlier = self._findings.get(claim.ingestion_id, (claim, StoredFindings()))
-        self._findings[claim.ingestion_id] = (claim, earlier.updated(found))
+        self._findings[claim.ingestion_id] = (claim, earlier.updated(findings))
         self._moved.set()
 
     def spent(self, claim: Claim, usage: Usage) -> None:
@@ -154,13 +154,13 @@ class ClaimWriter:
         return held
 
     async def _store_before_the_end(self, conn: Conn, claim: Claim) -> None:
-        """Store what is known of a document, in the transaction that ends its claim without a result."""
-        known = self._findings.get(claim.ingestion_id)
-        if known is None:
+        """Store the findings of a document, in the transaction that ends its claim without a result."""
+        unsaved = self._findings.get(claim.ingestion_id)
+        if unsaved is None:
             return
         try:
             async with conn.transaction():
-                await findings.store(conn, [known])
+                await findings.store(conn, [unsaved])
         except psycopg.OperationalError:
             raise
         except psycopg.DatabaseError:  # it must not keep the claim from ending: that would count as a death
@@ -171,8 +171,8 @@ class ClaimWriter:
     ) -> list[Claim | ClaimRefusal]:
         tenants = await self._until_answered(partial(self._tenants_of, ingestion_ids))
         answers: dict[UUID, Claim | ClaimRefusal] = {}
-        for tenant_id, known in _grouped(list(tenants), tenants.__getitem__):
-            claiming = partial(self._claim_of_tenant, tenant_id, known, alone=alone, token=new_id())
+        for tenant_id, ids in _grouped(list(tenants), tenants.__getitem__):
+            claiming = partial(self._claim_of_tenant, tenant_id, ids, alone=alone, token=new_id())
             answers |= await self._until_answered(claiming)
         return [self._answer(id_, answers, tenants.get(id_)) for id_ in ingestion_ids]
 
@@ -215,8 +215,8 @@ class ClaimWriter:
                 answers |= {claim.ingestion_id: claim for claim in before}
                 left = [id_ for id_ in left if id_ not in answers]
             if left:
-                found = await claims.obstacles(conn, left, max_attempts=self._max_attempts)
-                answers |= {id_: ClaimRefusal(tenant_id, found.get(id_)) for id_ in left}
+                obstacles = await claims.obstacles(conn, left, max_attempts=self._max_attempts)
+                answers |= {id_: ClaimRefusal(tenant_id, obstacles.get(id_)) for id_ in left}
         return answers
 
     async def _finish_all(self, finished: Sequence[tuple[Claim, StoredResult]]) -> list[bool]:

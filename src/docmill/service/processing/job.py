@@ -283,7 +283,7 @@ class Jobs:
     async def _settle(
         self, lease: Lease, error: DocmillError | ClaimLostError | None, *, pause_s: float | None
     ) -> Outcome:
-        """Do what follows from an attempt's outcome, and name it for the log."""
+        """Carry out the decision on an attempt; its outcome, for the log."""
         follows = settlement(
             error,
             attempt=lease.claim.attempt,
@@ -298,27 +298,22 @@ class Jobs:
             case Leave():
                 log.warning("claim lost: nothing is written or deleted")
                 return "lost"
-            case Retry(error=reason):
-                return await self._retry(lease, reason, follows)
+            case Retry(error=reason, delay_s=delay_s, counts=counts):
+                level = logging.WARNING if counts else logging.INFO
+                log.log(level, "attempt failed", extra={"code": reason.code, "step": reason.step})
+                if not await self._claim_writer.set_back(
+                    lease.claim, error=reason, delay_s=delay_s, counts=counts
+                ):
+                    return "lost"
+                await self.give_back(lease.message, delay_s=delay_s)
+                return "retried"
             case GiveUp(error=reason):
-                return await self._give_up(lease, reason)
-
-    async def _retry(self, lease: Lease, error: DocmillError, retry: Retry) -> Outcome:
-        level = logging.WARNING if retry.counts else logging.INFO
-        log.log(level, "attempt failed", extra={"code": error.code, "step": error.step})
-        if not await self._claim_writer.set_back(
-            lease.claim, error=error, delay_s=retry.delay_s, counts=retry.counts
-        ):
-            return "lost"
-        await self.give_back(lease.message, delay_s=retry.delay_s)
-        return "retried"
-
-    async def _give_up(self, lease: Lease, error: DocmillError) -> Outcome:
-        log.error("ingestion failed", extra={"code": error.code, "step": error.step})
-        if not await self._claim_writer.fail(lease.claim, error, receive_count=lease.message.receive_count):
-            return "lost"
-        await self._delete(lease.message)
-        return "failed"
+                log.error("ingestion failed", extra={"code": reason.code, "step": reason.step})
+                receive_count = lease.message.receive_count
+                if not await self._claim_writer.fail(lease.claim, reason, receive_count=receive_count):
+                    return "lost"
+                await self._delete(lease.message)
+                return "failed"
 
     async def _let_go(self, lease: Lease) -> bool:
         """Give the document back so that another worker takes it at once; this was not an attempt.

@@ -58,12 +58,12 @@ class Lease:
         self.progress.step = step
         self.claim_writer.step_started(self.claim, step)
 
-    async def record(self, found: StoredFindings) -> None:
+    async def record(self, findings: StoredFindings) -> None:
         """Keep what is known of the document. After long work it is stored at once: a kill loses none.
 
         A database that fails does not stop the document: what is known is stored when it ends.
         """
-        self.claim_writer.record(self.claim, found)
+        self.claim_writer.record(self.claim, findings)
         if time.monotonic() - self.since < LONG_WORK_S:
             return
         try:

@@ -182,10 +182,10 @@ class BlobJournal:
 
     async def get(self, step: str) -> bytes | None:
         """See `Journal.get`."""
-        found = await self._blobs.find(self.key(step))
-        if found is not None:
+        entry = await self._blobs.find(self.key(step))
+        if entry is not None:
             self.on_found()
-        return found
+        return entry
 
     async def put(self, step: str, result: bytes) -> None:
         """See `Journal.put`."""

@@ -30,16 +30,16 @@ class TagsInUse:
 
     async def of(self, tenant_id: UUID) -> Sequence[str]:
         """The most used first; none if they cannot be had, since no document needs them."""
-        asked_at, found = self._known.get(tenant_id, (float("-inf"), ()))
+        asked_at, tags = self._known.get(tenant_id, (float("-inf"), ()))
         if self._clock() - asked_at < FRESH_S:
-            return found
+            return tags
         try:
             async with self._database.tenant(tenant_id) as conn:
-                found = await documents.tags_in_use(conn, documents=NEWEST, limit=OFFERED)
+                tags = await documents.tags_in_use(conn, documents=NEWEST, limit=OFFERED)
         except DocmillError as error:
             log.warning("the tags in use are not known", extra={"code": error.code})
-        self._known[tenant_id] = (self._clock(), found)
+        self._known[tenant_id] = (self._clock(), tags)
         self._known.move_to_end(tenant_id)
         if len(self._known) > _TENANTS:
             self._known.popitem(last=False)
-        return found
+        return tags

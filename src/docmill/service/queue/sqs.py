@@ -102,16 +102,13 @@ class SqsQueue:
                     await self._channel.hide([message.receipt], message.due_at - now)
             else:
                 due.append(message)
-        self._note(due, now)
-        return [Message(message.id, message.body, message.receipt, message.receive_count) for message in due]
-
-    def _note(self, due: Sequence[SqsMessage], now: float) -> None:
         self._deliveries = {
             receipt: delivery for receipt, delivery in self._deliveries.items() if delivery.over_at > now
         }
         for message in due:
             self._deliveries[message.receipt] = _Delivery(now, now + self._visibility_s)
             self._nothing_older_than = max(self._nothing_older_than, message.sent_at)
+        return [Message(message.id, message.body, message.receipt, message.receive_count) for message in due]
 
     async def _give_back(self, messages: Sequence[Message]) -> None:
         for message in messages:
@@ -181,16 +178,16 @@ class SqsQueue:
 
     async def redrive(self, ids: Sequence[str]) -> int:
         """See `Queue.redrive`. They get new ids."""
-        found = await self._dead_with(ids)
-        await self._channel.send([dead.message.body for dead in found])
-        await self._bury(found)
-        return len(found)
+        messages = await self._dead_with(ids)
+        await self._channel.send([dead.message.body for dead in messages])
+        await self._bury(messages)
+        return len(messages)
 
     async def purge(self, ids: Sequence[str]) -> int:
         """See `Queue.purge`."""
-        found = await self._dead_with(ids)
-        await self._bury(found)
-        return len(found)
+        messages = await self._dead_with(ids)
+        await self._bury(messages)
+        return len(messages)
 
     async def _dead_with(self, ids: Sequence[str]) -> list[_DeadMessage]:
         self._forget_released_dead()
@@ -216,7 +213,7 @@ class SqsQueue:
         now = self._clock()
         self._held = {id_: dead for id_, dead in self._held.items() if dead.over_at > now}
 
-    async def _bury(self, found: Sequence[_DeadMessage]) -> None:
-        await self._dead.delete([dead.receipt for dead in found])
-        for dead in found:
-            self._held.pop(dead.message.id, None)
+    async def _bury(self, messages: Sequence[_DeadMessage]) -> None:
+        await self._dead.delete([message.receipt for message in messages])
+        for message in messages:
+            self._held.pop(message.message.id, None)

@@ -67,20 +67,20 @@ class ReviewSession:
     def accept(self, reviews: Sequence[FieldReview]) -> list[ReviewToStore]:
         """The reviews to be kept. Raises InvalidValuesError, ChangedError."""
         faults: dict[str, str] = {}
-        found: dict[str, ReviewToStore] = {}
+        accepted: dict[str, ReviewToStore] = {}
         for review in reviews:
-            if review.path in found:
+            if review.path in accepted:
                 faults[review.path] = "This value was spoken of twice."
                 continue
             try:
-                found[review.path] = self._review(review)
+                accepted[review.path] = self._review(review)
             except ValueError as error:
                 faults[review.path] = str(error)
-        corrected = {path: one.value for path, one in found.items() if one.action == "correct"}
+        corrected = {path: review.value for path, review in accepted.items() if review.action == "correct"}
         faults |= self._faults_of_model(corrected)
         if faults:
             raise InvalidValuesError(faults)
-        return self._placed(list(found.values()), corrected)
+        return self._placed(list(accepted.values()), corrected)
 
     def confirm_all(self) -> list[ReviewToStore]:
         """A confirmation of everything that nobody has spoken of, and of the checks that failed."""
@@ -123,12 +123,12 @@ class ReviewSession:
     def _extractors_own(self) -> tuple[Failure, ...]:
         """The extractor's own failures: all stored ones that the gate does not find in the same values."""
         machine = filled(self.schema.fields, self.result.machine or {})
-        known = {
+        gates_own = {
             (failure.check, failure.fields)
             for failure in self._failures(machine, _evidences(self.result.evidence), ())
         }
         return tuple(
-            failure for failure in self._stored_failures if (failure.check, failure.fields) not in known
+            failure for failure in self._stored_failures if (failure.check, failure.fields) not in gates_own
         )
 
     @cached_property
@@ -152,25 +152,20 @@ class ReviewSession:
 
     def _review(self, review: FieldReview) -> ReviewToStore:
         """Raises ValueError with a sentence for the person, ChangedError."""
-        before = self._value_before(review.path)
+        if review.path == WHOLE:
+            before = self.current[WHOLE].value if WHOLE in self.current else None
+        else:
+            before = value_at(self.result.data, review.path)
         if review.seen is not None and review.seen != shown(before):
             raise ChangedError("Somebody has changed this value meanwhile. Look at it as it is now.")
         machine = value_at(self.result.machine, review.path)
         if review.action == "undo":
-            return self._undoing(review.path, before, machine)
+            undone = self.current.get(review.path)
+            if undone is None:
+                raise ValueError("There is nothing to undo here.")
+            return ReviewToStore(review.path, "undo", undone.before, before, machine, undoes=undone.id)
         action, value = self._said(review, before)
         return ReviewToStore(review.path, action, value, before, machine, review.page, review.box)
-
-    def _value_before(self, path: str) -> JsonValue:
-        if path == WHOLE:
-            return self.current[path].value if path in self.current else None
-        return value_at(self.result.data, path)
-
-    def _undoing(self, path: str, before: JsonValue, machine: JsonValue) -> ReviewToStore:
-        undone = self.current.get(path)
-        if undone is None:
-            raise ValueError("There is nothing to undo here.")
-        return ReviewToStore(path, "undo", undone.before, before, machine, undoes=undone.id)
 
     def _said(self, review: FieldReview, before: JsonValue) -> tuple[Action, JsonValue]:
         if review.path == WHOLE:
@@ -178,7 +173,11 @@ class ReviewSession:
         leaf = self._leaf(review.path)
         if leaf is None or not self._has_room(review.path):
             raise ValueError("This type of document has no such value.")
-        if review.page is not None and not self._has_page(review.page):
+        if (
+            review.page is not None
+            and self.document is not None
+            and not any(page.number == review.page for page in self.document.pages)
+        ):
             raise ValueError("The document has no such page.")
         if review.action == "confirm":
             return "confirm", before
@@ -193,9 +192,6 @@ class ReviewSession:
         failures = self._failures(self._model, self._evidence, self._extractors_own())
         return "confirm", [failure.check for failure in failures if not failure.fields]
 
-    def _has_page(self, number: int) -> bool:
-        return self.document is None or any(page.number == number for page in self.document.pages)
-
     def _has_room(self, path: str) -> bool:
         """True if every list on the path has the row, or can have it as its next one."""
         for match in _INDEX.finditer(path):
@@ -209,8 +205,8 @@ class ReviewSession:
         try:
             self.schema.fields.model_validate(self._data_with(corrected), by_alias=True, by_name=True)
         except ModelError as error:
-            found = {path_of(detail["loc"]): detail["msg"] for detail in error.errors()}
-            return {path: f"{found[path]}." for path in corrected if path in found}
+            messages = {path_of(detail["loc"]): detail["msg"] for detail in error.errors()}
+            return {path: f"{messages[path]}." for path in corrected if path in messages}
         return {}
 
     def _data_with(self, corrected: Mapping[str, JsonValue]) -> dict[str, Any]:
@@ -219,23 +215,31 @@ class ReviewSession:
             set_value(data, path, value)
         return data
 
-    def _placed(self, said: list[ReviewToStore], corrected: Mapping[str, JsonValue]) -> list[ReviewToStore]:
+    def _placed(
+        self, reviews: list[ReviewToStore], corrected: Mapping[str, JsonValue]
+    ) -> list[ReviewToStore]:
         """The reviews with where their values stand: where the person pointed, else where we find them."""
         if self.document is None:
-            return said
+            return reviews
         places: dict[str, Evidence] = {}
         if corrected:
             model = filled(self.schema.fields, self._data_with(corrected))
-            found = located(self.document, model, self.schema)
+            evidence = located(self.document, model, self.schema)
             places = {
-                path: found[path] for path in corrected if path in found and found[path].match != "none"
+                path: evidence[path]
+                for path in corrected
+                if path in evidence and evidence[path].match != "none"
             }
-        for one in said:
-            if one.page is not None and one.box is not None and one.value is not None:
-                places[one.path] = _pointed(self.document, one.page, Box(*one.box), shown(one.value))
+        for review in reviews:
+            if review.page is not None and review.box is not None and review.value is not None:
+                places[review.path] = _pointed(
+                    self.document, review.page, Box(*review.box), shown(review.value)
+                )
         return [
-            replace(one, evidence=places[one.path].model_dump(mode="json")) if one.path in places else one
-            for one in said
+            replace(review, evidence=places[review.path].model_dump(mode="json"))
+            if review.path in places
+            else review
+            for review in reviews
         ]
 
 
@@ -251,17 +255,17 @@ def shown(value: JsonValue) -> str:
 
 def evidence_of(evidence: Mapping[str, Any] | None, current: Iterable[CurrentReview]) -> dict[str, Any]:
     """The evidence of what was read, as far as it still tells of the values, and that of what people said."""
-    found = dict(evidence or {})
+    merged = dict(evidence or {})
     for review in current:
         if review.action != "confirm" or review.value != review.read_now:
-            found.pop(review.path, None)
+            merged.pop(review.path, None)
         if review.evidence is not None:
-            found[review.path] = review.evidence
-    return found
+            merged[review.path] = review.evidence
+    return merged
 
 
 def _evidences(evidence: Mapping[str, Any] | None) -> dict[str, Evidence]:
-    return {path: Evidence.model_validate(one) for path, one in (evidence or {}).items()}
+    return {path: Evidence.model_validate(fields) for path, fields in (evidence or {}).items()}
 
 
 def _pointed(document: Document, number: int, box: Box, value: str) -> Evidence:

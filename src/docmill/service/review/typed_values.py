@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from docmill.schemas.outline import FieldOutline, Kind
 from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
 from docmill.understanding.text.dates import find_dates
-from docmill.understanding.text.money import WrittenAmount, currency_code, find_amounts, number
+from docmill.understanding.text.money import currency_code, find_amounts, number
 
 LONGEST = 5000
 """Letters of a value."""
@@ -28,7 +28,10 @@ def typed(outline: FieldOutline, text: str) -> JsonValue:
     if len(text) > LONGEST:
         raise ValueError(f"This is too long: a value has {LONGEST} letters at most.")
     if outline.choices:
-        return _choice(outline.choices, text)
+        for choice in outline.choices:
+            if choice.casefold() == text.casefold():
+                return choice
+        raise ValueError(f"This must be one of: {', '.join(outline.choices)}.")
     if outline.kind == "text":
         return _text(outline.name, text)
     return _PARSERS[outline.kind](text)
@@ -47,13 +50,6 @@ def sent(outline: FieldOutline, value: JsonValue) -> JsonValue:
             return typed(outline, value)
         case _:
             raise ValueError("A value of this kind is sent as a string.")
-
-
-def _choice(choices: tuple[str, ...], text: str) -> str:
-    found = next((choice for choice in choices if choice.casefold() == text.casefold()), None)
-    if found is None:
-        raise ValueError(f"This must be one of: {', '.join(choices)}.")
-    return found
 
 
 def _date(text: str) -> str:
@@ -88,20 +84,16 @@ def _datetime(text: str) -> str:
 
 
 def _decimal(text: str) -> str:
-    found = find_amounts(text, misread=False)
-    if len(found) != 1 or not _is_all(found[0], text):
+    amounts = find_amounts(text, misread=False)
+    amount = amounts[0] if len(amounts) == 1 else None
+    # Nothing may stand beside the amount and its currency.
+    if amount is None or re.search(r"\w", text[: amount.start] + text[amount.stop :]):
         raise ValueError("This is not an amount. Write digits and a point, such as 1234.50.")
-    amount = found[0]
     if _GROUPED.fullmatch(amount.digits.strip()):
         plain = amount.digits.strip().replace(",", ".")
         raise ValueError(f"Thousands or decimals? Write {plain.replace('.', '')} or {plain}0.")
     value = number(amount.digits, ".")
     return str(-value if amount.negative else value)
-
-
-def _is_all(amount: WrittenAmount, text: str) -> bool:
-    """True if the text is an amount and its currency, and nothing else."""
-    return not re.search(r"\w", text[: amount.start] + text[amount.stop :])
 
 
 def _integer(text: str) -> int:

@@ -115,11 +115,22 @@ class Blobs:
                 async for chunk in chunks:
                     size += len(chunk)
                     if size > max_bytes:
-                        raise _too_large(max_bytes)
+                        raise TooLargeError(
+                            f"the file is larger than {max_bytes / 1_000_000:g} MB; make it smaller, or raise"
+                            " limits.file_mb"
+                        )
                     digest.update(chunk)
                     await file.write(chunk)
             await self._settle(key)
         return StoredFile(size, digest.hexdigest())
+
+    async def put(self, key: str, data: bytes) -> None:
+        """Write a file, over what may be there."""
+
+        async def whole() -> AsyncIterator[bytes]:
+            yield data
+
+        await self.put_stream(key, whole(), max_bytes=len(data))
 
     async def put_once(self, key: str, data: bytes) -> bool:
         """Write a file unless there is one; whether it was written."""
@@ -155,8 +166,8 @@ class Blobs:
     async def get(self, key: str) -> bytes:
         """A file's content. Raises CorruptError if there is none."""
         with _translated(key):
-            found = await obstore.get_async(self._store, _checked(key))
-            return bytes(await found.bytes_async())
+            file = await obstore.get_async(self._store, _checked(key))
+            return bytes(await file.bytes_async())
 
     async def find(self, key: str) -> bytes | None:
         """A file's content, or None if there is none."""
@@ -176,8 +187,8 @@ class Blobs:
         elif start:
             options["range"] = {"offset": start}
         with _translated(key):
-            found = await obstore.get_async(self._store, _checked(key), options=options)
-            async for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
+            file = await obstore.get_async(self._store, _checked(key), options=options)
+            async for chunk in file.stream(min_chunk_size=CHUNK_BYTES):
                 yield bytes(chunk)
 
     async def download(self, key: str, path: Path) -> str:
@@ -256,12 +267,6 @@ def _drop_unfinished(root: Path, before_s: float) -> int:
                 file.unlink()
                 dropped += 1
     return dropped
-
-
-def _too_large(max_bytes: int) -> TooLargeError:
-    return TooLargeError(
-        f"the file is larger than {max_bytes / 1_000_000:g} MB; make it smaller, or raise limits.file_mb"
-    )
 
 
 def _checked(key: str) -> str:

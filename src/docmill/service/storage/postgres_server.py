@@ -252,7 +252,11 @@ class EmbeddedPostgres:
     def _ensure_running(self) -> None:
         self._refuse_if_elsewhere()
         if _is_root():
-            self._ensure_user()
+            try:
+                pwd.getpwnam(SERVER_USER)
+            except KeyError:
+                command = ["useradd", "--system", "--no-create-home", SERVER_USER]
+                subprocess.run(command, check=True)  # noqa: S603  all of it is ours
             _let_others_pass(self._bin)
             _let_others_pass(self._data)
         if not (self._data / "PG_VERSION").exists():
@@ -260,19 +264,14 @@ class EmbeddedPostgres:
         _own_folder(self._socket_folder, _server_user())
         for _ in range(_STARTS):
             if self._settled() or self._launched():
-                self._ensure_database()
+                with psycopg.connect(self.url("postgres"), autocommit=True) as conn:
+                    if not conn.execute("SELECT 1 FROM pg_database WHERE datname = 'docmill'").fetchone():
+                        conn.execute("CREATE DATABASE docmill")
                 return
         raise MisconfiguredError(
             f"the embedded PostgreSQL on {str(self._folder)!r} does not start; its log is "
             f"{str(self._data / 'server.log')!r}"
         )
-
-    def _ensure_user(self) -> None:
-        try:
-            pwd.getpwnam(SERVER_USER)
-        except KeyError:
-            command = ["useradd", "--system", "--no-create-home", SERVER_USER]
-            subprocess.run(command, check=True)  # noqa: S603  all of it is ours
 
     def _initialise(self) -> None:
         """A new cluster, made aside and moved into place so that half of one is never used."""
@@ -337,11 +336,6 @@ class EmbeddedPostgres:
             return process.name().startswith("postgres") and Path(process.cwd()).samefile(self._data)
         except (psutil.Error, OSError):
             return False
-
-    def _ensure_database(self) -> None:
-        with psycopg.connect(self.url("postgres"), autocommit=True) as conn:
-            if not conn.execute("SELECT 1 FROM pg_database WHERE datname = 'docmill'").fetchone():
-                conn.execute("CREATE DATABASE docmill")
 
     @property
     def _socket_folder(self) -> Path:

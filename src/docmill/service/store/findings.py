@@ -9,14 +9,14 @@ from docmill.service.store.result_columns import StoredFindings
 from docmill.service.store.storable import dumped
 
 
-async def store(conn: Conn, found: Sequence[tuple[Claim, StoredFindings]]) -> None:
+async def store(conn: Conn, entries: Sequence[tuple[Claim, StoredFindings]]) -> None:
     """Store what is known of one tenant's documents so far; nothing where the claim is lost.
 
     A document shows it until one of its ingestions that has read it completes: then that one's result counts,
     as a whole. Triggers copy classification and values, which is no change by a person.
     """
-    await lock_documents(conn, [claim.document_id for claim, _ in found])
-    rows = await dumped([key_of(claim) | findings.known() for claim, findings in found])
+    await lock_documents(conn, [claim.document_id for claim, _ in entries])
+    rows = await dumped([key_of(claim) | findings.known() for claim, findings in entries])
     await conn.execute(
         f"""
         WITH known AS (

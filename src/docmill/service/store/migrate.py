@@ -21,25 +21,21 @@ def migrate(database_url: str) -> None:
     it cannot be reached or is too busy to be changed now.
     """
     newest = max(path.stem[1:5] for path in _VERSIONS.glob("r*.py"))
-    found = _revision(database_url)
-    if found == newest:
+    with translated(), psycopg.connect(database_url, autocommit=True) as conn:
+        try:
+            row = conn.execute("SELECT version_num FROM alembic_version").fetchone()
+        except UndefinedTable:
+            row = None
+    revision = row[0] if row else None
+    if revision == newest:
         return
-    if found is not None and found > newest:
+    if revision is not None and revision > newest:
         raise MisconfiguredError(
-            f"the database has schema {found}, this docmill knows {newest}: install the newer docmill again"
+            f"the database has schema {revision}, this docmill knows {newest}:"
+            " install the newer docmill again"
         )
     # Alembic and SQLAlchemy take half a second to load, which most starts can do without.
     from docmill.service.store.upgrade import upgrade  # noqa: PLC0415
 
     upgrade(database_url)
-    log.info("the schema was brought to this release", extra={"revision": newest, "before": found})
-
-
-def _revision(database_url: str) -> str | None:
-    """The schema's revision; None for an empty database."""
-    with translated(), psycopg.connect(database_url, autocommit=True) as conn:
-        try:
-            row = conn.execute("SELECT version_num FROM alembic_version").fetchone()
-        except UndefinedTable:
-            return None
-    return row[0] if row else None
+    log.info("the schema was brought to this release", extra={"revision": newest, "before": revision})

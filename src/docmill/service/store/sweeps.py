@@ -18,11 +18,11 @@ class IngestionId:
     tenant_id: UUID
 
 
-def by_tenant(found: Iterable[IngestionId]) -> Mapping[UUID, list[UUID]]:
+def by_tenant(ingestions: Iterable[IngestionId]) -> Mapping[UUID, list[UUID]]:
     """The ingestions of each tenant."""
     ids: defaultdict[UUID, list[UUID]] = defaultdict(list)
-    for one in found:
-        ids[one.tenant_id].append(one.id)
+    for ingestion in ingestions:
+        ids[ingestion.tenant_id].append(ingestion.id)
     return ids
 
 
