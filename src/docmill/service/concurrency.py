@@ -74,7 +74,7 @@ async def see_through(work: Coroutine[Any, Any, None]) -> None:
 
 
 async def ended(task: asyncio.Task[Any]) -> bool:
-    """Wait until `task` has ended, come what may; whether we were cancelled meanwhile."""
+    """Wait until `task` has ended, even if cancelled meanwhile; True if that happened."""
     cancelled = False
     while not task.done():
         try:
@@ -125,7 +125,7 @@ LINGER_S = 0.02
 
 
 class Batches(Generic[Item, Answer]):
-    """Gathers what is asked for while the last batch is under way.
+    """Group commit: gathers the questions that arrive while the last batch is under way.
 
     work: answers a batch, in its order. With nothing under way an item goes at once; what comes meanwhile
     waits for the batch to end and `linger_s` more, so that under load a batch holds many. A batch that holds
@@ -169,7 +169,7 @@ class Batches(Generic[Item, Answer]):
                 await asyncio.sleep(self._linger_s)
 
     async def _answer_or_break(self, batch: Sequence[tuple[Item, asyncio.Future[Answer]]]) -> None:
-        """Answer, come what may: who was never answered would wait for ever."""
+        """Answer every question, also after a fault: its caller would wait for ever."""
         try:
             await self._answer(batch)
         except Exception as error:

@@ -43,7 +43,7 @@ _FIRST_ID = UUID(int=0)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One kind of loss. repair: mends what there is of it; every_s: how often, of all processes together."""
+    """A chore of the sweeper. repair: does it once; every_s: its interval, of all processes together."""
 
     name: str
     every_s: float
@@ -51,7 +51,7 @@ class Rule:
 
 
 async def sweep_for_ever(service: Service, metrics: Metrics | None = None) -> None:
-    """Repair what is lost as long as this task runs. An outage of anything is waited out.
+    """Run the sweeper's chores until cancelled. An outage of anything is waited out.
 
     metrics: where failed documents are counted.
     """
@@ -111,7 +111,7 @@ class Sweeper:
         await asyncio.sleep(min(_NEIGHBOURS_S, self._sweep_s))
 
     async def relieve_dead_workers(self) -> None:
-        """Have others take at once what dead workers of this machine held, and remove their folders."""
+        """Free the ingestions and messages of dead workers of this machine, and remove their folders."""
         dead = await asyncio.to_thread(dead_workers, self._work)
         for worker_id in dead:
             async with self._database.connection() as conn:
@@ -159,7 +159,7 @@ class Sweeper:
                 return
 
     async def send_lost_again(self) -> None:
-        """Send again what is to be worked on, has nobody working on it, and has no message either."""
+        """Send the messages of unfinished ingestions again that have neither a worker nor a message."""
         for _ in range(_PAGES):
             async with self._database.connection() as conn:
                 idle = await sweeps.idle(conn, grace_s=self._sweep_s, after=self._looked_up_to, limit=_PAGE)
@@ -230,7 +230,7 @@ class Sweeper:
             self._service.feed.announce()
 
     async def judge_reviews(self) -> None:
-        """Judge results together with what people had said before, where their worker died before it did."""
+        """Apply earlier reviews to results whose worker died before it did."""
         after = _FIRST_ID
         while True:
             async with self._database.connection() as conn:

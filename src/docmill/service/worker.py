@@ -20,8 +20,7 @@ from docmill.service.ports import Message
 from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.processing.job import LETTING_GO_S, Attempt, Jobs
 from docmill.service.processing.pause_records import PauseRecords
-from docmill.service.processing.process import DocumentProcessor
-from docmill.service.processing.tags_in_use import TagsInUse
+from docmill.service.processing.process import DocumentProcessor, TagsInUse
 from docmill.service.processing.work_folders import worker_folder
 from docmill.service.protocol.pause import Pauses
 from docmill.service.review.corrections import CorrectionFinder, CorrectionMaker

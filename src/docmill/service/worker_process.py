@@ -26,7 +26,7 @@ class Work(Protocol):
 
 @asynccontextmanager
 async def ready_worker(service: Service, metrics: Metrics | None = None) -> AsyncGenerator[Work]:
-    """What works until `stop` is set, with a pool and connections of its own, which end with the block.
+    """A worker to be run until `stop` is set, with a pool and connections that end with the block.
 
     Raises MisconfiguredError if the settings name what is not installed.
     """

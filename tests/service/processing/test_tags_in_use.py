@@ -7,7 +7,7 @@ from psycopg.types.json import Jsonb
 
 from docmill.errors import NetworkError
 from docmill.service.app import Service
-from docmill.service.processing.tags_in_use import FRESH_S, TagsInUse
+from docmill.service.processing.process import FRESH_S, TagsInUse
 from docmill.service.store import documents
 from docmill.service.store.database import Database, new_id
 from docmill.service.store.documents import tags_in_use
@@ -106,7 +106,7 @@ async def test_tags_that_cannot_be_had_hold_nothing_up(
 async def test_not_more_tenants_than_that_are_remembered(
     service: Service, other_tenant: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("docmill.service.processing.tags_in_use._TENANTS", 1)
+    monkeypatch.setattr("docmill.service.processing.process._TENANTS", 1)
     offered = TagsInUse(service.database)
 
     await offered.of(service.default_tenant_id)

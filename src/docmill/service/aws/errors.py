@@ -53,7 +53,7 @@ _NO_CREDENTIALS = (
 
 
 class AwsRefusedError(MisconfiguredError):
-    """AWS will not do what was asked, however often. refusal: the error code of AWS."""
+    """AWS refuses the request, however often it is made. refusal: the error code of AWS."""
 
     def __init__(self, message: str, *, refusal: str) -> None:
         super().__init__(message)
@@ -62,7 +62,7 @@ class AwsRefusedError(MisconfiguredError):
 
 @contextmanager
 def translated(operation: str) -> Generator[None]:
-    """Errors of AWS as `docmill.errors`; a call that breaks the client's own rules stays what it is."""
+    """Translate errors of AWS into `docmill.errors`, but not those of a wrong call."""
     try:
         yield
     except (exceptions.BotoCoreError, exceptions.ClientError, ResponseParserError, TimeoutError) as error:
@@ -89,7 +89,7 @@ def _ours(operation: str, error: Exception) -> DocmillError | None:
 
 
 def no_credentials() -> UnauthorizedError:
-    """That nobody told us who we are."""
+    """The error for missing AWS credentials."""
     return UnauthorizedError(
         "there are no valid AWS credentials; give the machine a role, or set AWS_PROFILE, or "
         "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"

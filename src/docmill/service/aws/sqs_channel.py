@@ -22,7 +22,7 @@ MAX_BODY_BYTES = 25_000
 """Ten of these fit into the 262,144 bytes that a call had for its messages until it was given more."""
 
 _UNFIT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What a message may not contain: what XML 1.0 may not."""
+"""Characters that a message may not contain, as in XML 1.0."""
 
 _OVER = frozenset(
     {
@@ -32,7 +32,7 @@ _OVER = frozenset(
         "ReceiptHandleIsInvalid",
     }
 )
-"""What SQS says of a receipt whose delivery is over."""
+"""Error codes of SQS for a receipt whose delivery is over."""
 
 _TRIES = 3
 _RETRY_S = 0.2
@@ -59,7 +59,7 @@ class Channel:
         self._url = url
 
     async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
-        """Send each; a delay beyond what SQS knows travels with the message, as the attribute `delay_s`.
+        """Send each message; a delay longer than SQS allows is sent as its attribute `delay_s`.
 
         Raises ValueError, before anything is sent, for a body that SQS cannot carry.
         """
@@ -86,7 +86,7 @@ class Channel:
         return [_received(message) for message in answer.get("Messages", [])]
 
     async def extend(self, receipt: str, visibility_s: float) -> bool:
-        """Hide a message for `visibility_s` from now. False if SQS says that its delivery is over."""
+        """Hide a message for `visibility_s` from now. False if its delivery is over."""
         try:
             await self._sqs.call(
                 "change_message_visibility",

@@ -15,7 +15,7 @@ Stamp = tuple[int, int, int]
 
 
 class Fingerprint:
-    """The fingerprint of the pipeline as it is by now: what was learned may be replaced while it works."""
+    """The present fingerprint of the pipeline; a trained model may be replaced while it works."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -31,7 +31,7 @@ from docmill.service.config.sources import DEFAULT_FILE, PREFIX, variables
 from docmill.service.config.user_schemas import OwnSchema, OwnSchemas, checked
 
 _PLACE = re.compile(r"at line \d+, column \d+")
-"""Where a file breaks the rules of TOML, as the parser tells it beside what stands there."""
+"""The place of a TOML error in the parser's message, which quotes the line, too."""
 
 
 class _Section(BaseModel):
@@ -272,7 +272,7 @@ class Buckets(_Section):
 
 
 class SlackNotifications(_Section):
-    """Notifications in a channel of Slack. webhook_url: whoever knows it can write there."""
+    """Notifications in a channel of Slack. webhook_url: a secret; with it anybody can write there."""
 
     webhook_url: SecretStr | None = None
 
@@ -331,7 +331,7 @@ class Settings(BaseSettings):
     @field_validator("database_url")
     @classmethod
     def _is_an_address(cls, url: SecretStr | None) -> SecretStr | None:
-        """Refuse what is no address here: what the driver would say of it quotes the password."""
+        """Refuse an invalid address here, because the driver's message would quote the password."""
         if url is not None:
             try:
                 conninfo_to_dict(url.get_secret_value())
@@ -364,7 +364,7 @@ class Settings(BaseSettings):
 
     @property
     def waiting(self) -> dict[str, str]:
-        """Those settings that were set and that this release does not use yet, by what they wait for."""
+        """The settings that are set and that this release does not use yet, by the feature they wait for."""
         notifications = self.notifications
         waiting = {
             "queues.matching": ("matching", "matching" in self.queues.model_fields_set),

@@ -17,7 +17,7 @@ _SEND_S = 60.0
 
 
 class Outbox:
-    """`Sender` for any queue. Every process relays what any process promised.
+    """`Sender` by an outbox, for any queue. Every process relays the messages of all.
 
     A message is sent at least once, whatever dies: its row goes only in the transaction that has seen it
     sent. While one process sends a batch, others pass over it. name: tells the queue's rows apart.
@@ -45,14 +45,14 @@ class Outbox:
         await outbox.add(conn, self._name, bodies, delay_s=delay_s)
 
     async def hasten_in(self, conn: Conn, body: str) -> None:
-        """See `Sender.hasten_in`. A queue outside of the database cannot be told."""
+        """See `Sender.hasten_in`. Does nothing: queues outside of the database have no such request."""
 
     def announce(self) -> None:
         """See `Sender.announce`."""
         self._wakeups.announce(self._topic)
 
     async def relay(self) -> int:
-        """Send one batch of what is due; how many there were."""
+        """Send one batch of due messages; their number."""
         async with self._database.transaction() as conn:
             due = await outbox.take_due(conn, self._name, limit=_BATCH)
             if due:

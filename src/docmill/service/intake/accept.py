@@ -122,7 +122,7 @@ class Intake:
     async def accept_part(
         self, chunks: AsyncIterator[bytes], *, claim: Claim, root: Root, position: int, part: Part
     ) -> None:
-        """Store a part of the claimed document, note what holds it, and have it processed.
+        """Store a part of the claimed document, link it to that, and have it processed.
 
         Done before, with the same upload, it changes nothing. Raises ClaimLostError, TooLargeError,
         CorruptError for an empty file or one that is the whole itself, ServerError.

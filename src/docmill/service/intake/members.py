@@ -62,7 +62,7 @@ class VaultMemberReceiver:
             return await store.root_of(conn, self.claim.ingestion_id)
 
     async def _taken(self, position: int, file: PartFile, root: Root, *, before: str | None) -> Part:
-        """The part once it is stored, or with what keeps it from that."""
+        """Store a part; the part, with its problem if it could not be stored."""
         part, path = file.part, file.path
         if path is None:
             return part
@@ -78,7 +78,7 @@ class VaultMemberReceiver:
         return part
 
     async def _settle(self, taken: Sequence[Part], root: Root) -> None:
-        """Note what could not be taken, and forget what an earlier reading found more."""
+        """Store the problems of parts, and remove parts that an earlier reading had found in addition."""
         async with self.database.tenant(self.claim.tenant_id) as conn:
             if not await store.still_held(conn, self.claim):
                 raise ClaimLostError

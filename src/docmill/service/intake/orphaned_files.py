@@ -1,4 +1,4 @@
-"""Stored files that belong to nothing: uploads that never arrived, files of what is gone."""
+"""Removes orphaned files: uploads that never arrived, files of documents that are gone."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""Files protected by a password: what is read is a copy without it, which lies beside the original."""
+"""Files protected by a password: a copy without it is stored beside the original, and read instead."""
 
 import hashlib
 import tempfile

@@ -19,7 +19,7 @@ State = Literal["ok", "failing", "silent"]
 """`silent`: there was no answer in time."""
 
 LIMIT_S = 1.5
-"""How long a question may take: who asks us waits about two seconds."""
+"""The time limit of a check: callers of the probes wait about two seconds."""
 
 VAULT_HEADER = "x-docmill-vault"
 """In which an answer to `/healthz` tells of which vault it is."""
@@ -49,7 +49,7 @@ class HealthReport:
 
 
 class Health:
-    """Asks the database, the queue and the file store. stopping: set when the process is told to end."""
+    """Checks database, queue and file store. stopping: set when the process is told to end."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Health:
         self._depth: Depth | None = None
 
     async def alive(self) -> HealthReport:
-        """Check what the process cannot live without: its database."""
+        """Check the database, without which the process is of no use."""
         return HealthReport({"database": await self._questions["database"].state()})
 
     async def ready(self) -> HealthReport:

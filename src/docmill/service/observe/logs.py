@@ -13,7 +13,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 log = logging.getLogger(__name__)
 
 _TALKATIVE = ("aiobotocore", "alembic", "botocore", "httpx", "httpx2", "uvicorn")
-"""Libraries that tell at level INFO what concerns their own developers, addresses with passwords among it."""
+"""Libraries whose INFO messages are for their own developers, and may hold addresses with passwords."""
 
 
 def configure_logs(*, level: str = "INFO", stream: TextIO = sys.stderr) -> None:

@@ -148,7 +148,7 @@ class Metrics:
         self._pauses.labels(code).inc()
 
     def watch_pauses(self, paused: Callable[[], Collection[tuple[str, str]]]) -> None:
-        """Report at each scrape what is paused: the code of the error, and the part that has it."""
+        """Report the present pauses at each scrape: the code of the error, and its part."""
         self._now.paused = paused
 
     def upload_ended(self, status: str) -> None:

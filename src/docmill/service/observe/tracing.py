@@ -1,4 +1,4 @@
-"""Traces: what took how long, from an upload to the last call of a model. Off unless `otel.endpoint` is set.
+"""Traces from an upload to the last call of a model. Off unless `otel.endpoint` is set.
 
 The rest of the service knows this port only; `docmill.service.observe.otel` is its adapter to OpenTelemetry.
 """

@@ -1,4 +1,4 @@
-"""A worker's entries in the database: what it claims, how far it is, how it ends."""
+"""A worker's writes to the database: claims, progress, findings and ends of attempts."""
 
 import asyncio
 import logging
@@ -94,17 +94,17 @@ class ClaimWriter:
         self._moved.set()
 
     def record(self, claim: Claim, findings: StoredFindings) -> None:
-        """Keep what is known of a document, to be stored soon, or when its ingestion ends before."""
+        """Add findings of a document, to be stored soon, or with the end of its ingestion."""
         _, earlier = self._findings.get(claim.ingestion_id, (claim, StoredFindings()))
         self._findings[claim.ingestion_id] = (claim, earlier.updated(findings))
         self._moved.set()
 
     def spent(self, claim: Claim, usage: Usage) -> None:
-        """Note what a document has cost in all its attempts, to be stored as what else is known of it."""
+        """Add the cost of a document in all its attempts to its findings."""
         self.record(claim, StoredFindings(**cost_values(usage)))
 
     async def store_findings(self) -> None:
-        """Store now what is known of documents under way. If that fails, it is kept for the next time."""
+        """Store the findings of documents under way now. If that fails, they are kept for the next time."""
         storing = dict(self._findings)
         for tenant_id, group in _grouped(list(storing.values()), _tenant):
             async with self._database.tenant(tenant_id) as conn:
@@ -187,7 +187,7 @@ class ClaimWriter:
     def _answer(
         self, ingestion_id: UUID, answers: dict[UUID, Claim | ClaimRefusal], tenant_id: UUID | None
     ) -> Claim | ClaimRefusal:
-        """A claim goes to the first who asked; a duplicate of its message waits for the lease to end."""
+        """The answer for a message. Its first one gets the claim; duplicates wait for the lease to end."""
         answer = answers.get(ingestion_id) or ClaimRefusal(tenant_id, None)
         if isinstance(answer, Claim):
             held = Obstacle("in-progress", self._lease_s, attempts_used_up=False)

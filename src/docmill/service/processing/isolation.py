@@ -1,4 +1,4 @@
-"""Working on one document with nothing else in work, so that a worker's death tells what it died of."""
+"""Isolation of a job: nothing else is in work, so that the worker's death shows its cause."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -34,7 +34,7 @@ class Isolation:
 
     @asynccontextmanager
     async def reserved(self) -> AsyncGenerator["Reservation | None"]:
-        """Around what a job is to do alone. None if another job has come first."""
+        """Reserve the worker for a job during the block. None if another job has reserved it."""
         if self.closed:
             yield None
             return

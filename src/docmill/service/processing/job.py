@@ -1,4 +1,4 @@
-"""One message: claim what it names, see it through, settle what became of it."""
+"""Handles one message: claims its ingestion, processes it, and settles the outcome."""
 
 import asyncio
 import logging
@@ -54,7 +54,7 @@ _RELEASE_AGAIN_S = 0.1
 Value = TypeVar("Value")
 
 Attempt = Callable[[Lease], Awaitable[Result | None]]
-"""Processes what the lease holds and finishes it through the lease; what was found out, for the counters."""
+"""Processes the lease's document and finishes it through the lease; its result, for the metrics."""
 
 
 class Jobs:
@@ -86,7 +86,7 @@ class Jobs:
         self._pauses = pauses
         self._deletions = Batches(self._delete_all)
         self.isolation = Isolation()
-        """Knows every task that `handle` runs in; who starts one adds it."""
+        """The tasks that `handle` runs in; the starter of one adds it."""
         self.begun: set[UUID] = set()
         """The ingestions in work that have been begun, and do not wait to be."""
         self.on_begun: Callable[[], None] = lambda: None

@@ -59,7 +59,7 @@ class Lease:
         self.claim_writer.step_started(self.claim, step)
 
     async def record(self, findings: StoredFindings) -> None:
-        """Keep what is known of the document. After long work it is stored at once: a kill loses none.
+        """Add findings of the document. After long work they are stored at once, so that a kill loses none.
 
         A database that fails does not stop the document: what is known is stored when it ends.
         """

@@ -1,4 +1,4 @@
-"""Keeping in the database what is paused in a worker, so that people see it."""
+"""Records a worker's pauses in the database, so that people see them."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ REMOVE_S = 5.0
 
 
 class PauseRecords:
-    """The rows of one worker. causes: what is paused now. announce: called when people can see a change."""
+    """The rows of one worker. causes: of its pauses. announce: called when people can see a change."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class PauseRecords:
 
     @asynccontextmanager
     async def kept(self) -> AsyncGenerator[None]:
-        """Rows say what is paused, during the block; after it there are none."""
+        """Keep the rows up to date during the block, and remove them after it."""
         writing = asyncio.create_task(keep_doing(self.write_next, what="records of pauses"))
         try:
             yield
@@ -52,7 +52,7 @@ class PauseRecords:
             await self.remove()
 
     async def write_next(self) -> None:
-        """Wait for a change, or until rows must be confirmed, and write what is paused."""
+        """Wait for a change, or until rows must be confirmed, and write the pauses."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CONFIRM_S if self._has_rows else None):
                 await self._changed.wait()

@@ -1,7 +1,9 @@
-"""One claimed ingestion through the pipeline: where its file, its journal and its result are kept."""
+"""Processes a claimed document: its reader, journal, observer and exporter in the vault."""
 
 import logging
-from collections.abc import Callable, Mapping
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,12 +22,12 @@ from docmill.service.intake.members import VaultMemberReceiver
 from docmill.service.observe.tracing import NO_TRACER, Tracer
 from docmill.service.processing.attempt_report import StepObserver
 from docmill.service.processing.lease import Lease
-from docmill.service.processing.tags_in_use import TagsInUse
 from docmill.service.processing.work_folders import folder_for, note_begun
 from docmill.service.protocol.pause import guarded_part
 from docmill.service.review.corrections import CorrectionFinder
 from docmill.service.review.reviews import Reviews
 from docmill.service.storage.blobs import Blobs
+from docmill.service.store import documents
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Database
 from docmill.service.store.result_columns import StoredFindings, StoredResult, cost_values, result_values
@@ -35,6 +37,39 @@ log = logging.getLogger(__name__)
 
 _PACKED = ".json.zst"
 _NONE_REPLACED: Mapping[str, str] = {}
+
+
+OFFERED = 100
+NEWEST = 1000
+"""Documents whose tags are counted: a house's habits show in them, and asking stays cheap."""
+FRESH_S = 60.0
+_TENANTS = 1000
+"""So many tenants' tags are remembered."""
+
+
+class TagsInUse:
+    """The tags of each tenant, asked of the database once a minute at most."""
+
+    def __init__(self, database: Database, clock: Callable[[], float] = time.monotonic) -> None:
+        self._database = database
+        self._clock = clock
+        self._known: OrderedDict[UUID, tuple[float, Sequence[str]]] = OrderedDict()
+
+    async def of(self, tenant_id: UUID) -> Sequence[str]:
+        """The most used first; none if they cannot be had, since no document needs them."""
+        asked_at, tags = self._known.get(tenant_id, (float("-inf"), ()))
+        if self._clock() - asked_at < FRESH_S:
+            return tags
+        try:
+            async with self._database.tenant(tenant_id) as conn:
+                tags = await documents.tags_in_use(conn, documents=NEWEST, limit=OFFERED)
+        except DocmillError as error:
+            log.warning("the tags in use are not known", extra={"code": error.code})
+        self._known[tenant_id] = (self._clock(), tags)
+        self._known.move_to_end(tenant_id)
+        if len(self._known) > _TENANTS:
+            self._known.popitem(last=False)
+        return tags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +97,7 @@ class DocumentProcessor:
     writes: Breaker = field(default_factory=lambda: Breaker("file store, writing"))
 
     async def process(self, lease: Lease) -> Result:
-        """Process the claimed document and store what was found; for who keeps count, that too.
+        """Process the claimed document and store its result, which is returned for the metrics.
 
         Raises what `pipeline.process` raises, and ClaimLostError.
         """
@@ -99,7 +134,7 @@ class DocumentProcessor:
         )
 
     async def _settle(self, claim: Claim) -> None:
-        """Weigh what people said of the document before. The result is stored, whatever becomes of this."""
+        """Judge the result with earlier reviews of the document. It is stored, whatever becomes of this."""
         try:
             await self.reviews.settle(claim.document_id, tenant_id=claim.tenant_id)
         except DocmillError as error:
@@ -171,7 +206,7 @@ class BlobJournal:
 
     @classmethod
     def of_claim(cls, blobs: Blobs, claim: Claim, breaker: Breaker) -> "BlobJournal":
-        """That of a claimed ingestion, whose row says where its files are."""
+        """The journal of a claimed ingestion, whose row names its files."""
         paths = {"transcription": claim.transcription_file_path, "preprocessed": claim.preprocessed_file_path}
         replaced = {step: path for step, path in paths.items() if path is not None}
         return cls(blobs, claim.ingestion_id, breaker, fence=claim.fence, replaced=replaced)
@@ -193,7 +228,7 @@ class BlobJournal:
             await self._blobs.put_once(self.key(step), result)
 
     async def replace(self, step: str, result: bytes) -> None:
-        """See `Journal.replace`. The row names the new file once its claim stores what it has found."""
+        """See `Journal.replace`. The row names the new file once the claim stores its findings."""
         key = journal_key(self._ingestion_id, step, fence=self._fence)
         async with guarded_part(self._breaker):
             await self._blobs.put_once(key, result)

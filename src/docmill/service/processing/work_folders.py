@@ -41,7 +41,7 @@ async def folder_for(place: Path, name: str) -> AsyncGenerator[Path]:
 
 
 def note_begun(folder: Path) -> None:
-    """Leave a mark that the work of this folder has been begun, for who finds it after its worker's death."""
+    """Mark the work of this folder as begun, for the sweeper after the death of its worker."""
     with suppress(OSError):  # a full disk: then the work counts as not begun
         (folder / _BEGUN).touch()
 
@@ -60,7 +60,7 @@ def dead_workers(root: Path) -> list[str]:
 
 
 def forget_worker(root: Path, worker_id: str) -> None:
-    """Remove what a dead worker left."""
+    """Remove a dead worker's folder."""
     shutil.rmtree(root / worker_id, ignore_errors=True)
 
 

@@ -1,4 +1,4 @@
-"""The worker's protocol as decisions: who may claim, who may write, and what follows from what happened.
+"""The worker's protocol as pure decisions: claims, writes, and the consequences of outcomes.
 
 Pure functions; the SQL of `store/claims.py` says the same, the worker does what they answer, and
 `tests/simulation` tries them against crashes, delays and duplicates.
@@ -78,7 +78,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Give the message back, due after `delay_s`. It is what brings the ingestion back if its worker dies."""
+    """Give the message back, due after `delay_s`. It brings the ingestion back if its worker dies."""
 
     delay_s: float
 

@@ -1,4 +1,4 @@
-"""Keeping documents away from what has a setup error, while everything else goes on.
+"""Pauses: keep documents away from a part that has a setup error, while everything else goes on.
 
 What can be paused is a part of the installation: an engine, a model, the file store (`guarded_part`), and
 each step of the pipeline for the errors that no such part has claimed.

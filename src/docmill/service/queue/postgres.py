@@ -1,4 +1,4 @@
-"""The queue that needs nothing but the database. The receipt of a delivery is what makes it safe."""
+"""The queue in PostgreSQL. Each delivery has a receipt; one that is over has no effect."""
 
 import asyncio
 import time
@@ -37,7 +37,7 @@ class PostgresQueue:
         self._visibility_s = visibility_s
         self._max_receives = max_receives
         self._unheard: set[UUID] = set()
-        """Receipts of receptions that ended in an error: nobody knows what they took."""
+        """Receipts of receptions that ended in an error: it is unknown which messages they took."""
 
     async def send(self, bodies: Sequence[str], *, delay_s: float = 0) -> None:
         """See `Queue.send`."""
@@ -89,7 +89,7 @@ class PostgresQueue:
             raise
 
     async def _receive_heard(self, limit: int, receiver: str) -> tuple[list[Message], int]:
-        """As `_receive_now`; what an earlier call took whose answer was lost is given back first."""
+        """As `_receive_now`; messages of an earlier call whose answer was lost are given back first."""
         for unheard in list(self._unheard):
             await self._release_receipt(unheard)
             self._unheard.discard(unheard)

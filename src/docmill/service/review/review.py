@@ -1,4 +1,4 @@
-"""One document under review: what its values are, what was said of them, what still has to be looked at."""
+"""Review of one document: its values, the reviews of them, and the checks that are still open."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,11 +22,11 @@ from docmill.service.store.reviews import WHOLE, Action, CurrentReview, Reviewab
 from docmill.understanding.locate.evidence import located
 
 _INDEX = re.compile(r"\[(0|[1-9][0-9]{0,3})\]")
-"""In one form only: what is said of `[01]` would not be said of `[1]`."""
+"""Indices have one form only: a review of `[01]` would not be one of `[1]`."""
 
 
 class InvalidValuesError(ValidationError):
-    """Values that their fields do not take. faults: path to a sentence for whoever gave the value."""
+    """Values that do not fit their fields. faults: path to a sentence for the person."""
 
     def __init__(self, faults: Mapping[str, str]) -> None:
         super().__init__(" ".join(faults.values()))
@@ -254,7 +254,7 @@ def shown(value: JsonValue) -> str:
 
 
 def evidence_of(evidence: Mapping[str, Any] | None, current: Iterable[CurrentReview]) -> dict[str, Any]:
-    """The evidence of what was read, as far as it still tells of the values, and that of what people said."""
+    """The evidence of values as read, where they still hold, and of values as reviewed."""
     merged = dict(evidence or {})
     for review in current:
         if review.action != "confirm" or review.value != review.read_now:

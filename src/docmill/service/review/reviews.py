@@ -52,7 +52,7 @@ class DocumentReviews:
 
 
 class Reviews:
-    """Takes reviews in. gate: judges the values anew with what people said. schemas: by document type."""
+    """Stores reviews and judges the values with them. gate: judges. schemas: by document type."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Reviews:
         ingestion_id: UUID,
         reviewed_by: UUID = DEFAULT_USER_ID,
     ) -> bool:
-        """Keep what a person says of the result of `ingestion_id`; all of it or nothing.
+        """Store a person's reviews of the result of `ingestion_id`, all or none.
 
         False if nothing was read in the document, or there is none of that id. Raises ChangedError if it is
         not any more as the person saw it, InvalidValuesError for values that their fields do not take.
@@ -113,11 +113,11 @@ class Reviews:
     async def undo_last(
         self, document_id: UUID, *, tenant_id: UUID, ingestion_id: UUID, reviewed_by: UUID = DEFAULT_USER_ID
     ) -> bool:
-        """Take back what was said last, all of it if it was said at once. Returns and raises as `add`."""
+        """Take back the latest review, or all that were given at once. Returns and raises as `add`."""
         return await self._change(document_id, ReviewSession.undo_last, tenant_id, ingestion_id, reviewed_by)
 
     async def settle(self, document_id: UUID, *, tenant_id: UUID) -> None:
-        """Judge a new result with what people have said before; nothing where nobody has."""
+        """Judge a new result with the earlier reviews, if there are any."""
         async with self._database.tenant(tenant_id) as conn:
             result = await reviews.reviewable_result(conn, document_id)
             said = result and await reviews.current(conn, document_id)

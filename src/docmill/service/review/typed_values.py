@@ -1,4 +1,4 @@
-"""Values as people type them or programs send them, made into what a schema's field holds."""
+"""Parses values that people type or programs send into those of a schema's field."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ _YES, _NO = frozenset({"yes", "true", "1"}), frozenset({"no", "false", "0"})
 
 
 def typed(outline: FieldOutline, text: str) -> JsonValue:
-    """The value that `text` means in a field. Raises ValueError with a sentence for whoever typed it."""
+    """Parse typed text as the value of a field. Raises ValueError with a sentence for the person."""
     text = text.strip()
     if len(text) > LONGEST:
         raise ValueError(f"This is too long: a value has {LONGEST} letters at most.")
@@ -38,7 +38,7 @@ def typed(outline: FieldOutline, text: str) -> JsonValue:
 
 
 def sent(outline: FieldOutline, value: JsonValue) -> JsonValue:
-    """The same for what a program sends: numbers with a point mean what they say."""
+    """Parse a value that a program sends: numbers with a point are taken as they are."""
     match outline.kind, value:
         case "decimal", (int() | float() | str()) if _PLAIN.fullmatch(str(value)):
             return str(value)

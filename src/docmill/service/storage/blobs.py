@@ -228,7 +228,7 @@ class Blobs:
             await obstore.delete_async(self._store, _checked(key))
 
     async def drop_unfinished(self, before: datetime) -> int:
-        """Remove what writers left half-written before that time, which no listing shows; how many.
+        """Remove files half-written before that time, which no listing shows; their number.
 
         In a bucket, a lifecycle rule does that.
         """

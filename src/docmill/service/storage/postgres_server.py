@@ -190,7 +190,7 @@ class EmbeddedPostgres:
         self._run("pg_ctl", "-D", str(self._data), "-m", "fast", "-w", "stop", check=False)
 
     def revive(self) -> bool:
-        """Start the server again if it has died, whoever killed it; whether that was so.
+        """Start the server again if it has died; True if it had.
 
         Raises MisconfiguredError if it cannot be started.
         """

@@ -1,4 +1,4 @@
-"""A worker's hold on an ingestion. Every write names its fence: who lost the hold writes nothing."""
+"""Claims of workers on ingestions. Every write names its fence, so that a lost claim writes nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -214,7 +214,7 @@ def new_id() -> UUID:
 
 
 async def lock_file(conn: Conn, path: str) -> None:
-    """Be the only one who makes or removes the stored file `path`, after waiting for that."""
+    """Lock the stored file `path` until the transaction ends, after waiting for others to release it."""
     await conn.execute("SELECT pg_advisory_xact_lock(hashtextextended(%(path)s, 0))", {"path": path})
 
 
@@ -229,7 +229,7 @@ async def try_lock(conn: Conn, name: str) -> bool:
 
 @contextmanager
 def translated() -> Generator[None]:
-    """Errors of the database as `docmill.errors`; a fault in our own SQL stays what it is."""
+    """Translate errors of the database into `docmill.errors`; a fault in our own SQL is not translated."""
     try:
         yield
     except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as error:

@@ -10,7 +10,7 @@ from docmill.service.store.storable import dumped
 
 
 async def store(conn: Conn, entries: Sequence[tuple[Claim, StoredFindings]]) -> None:
-    """Store what is known of one tenant's documents so far; nothing where the claim is lost.
+    """Store findings about one tenant's documents; nothing where the claim is lost.
 
     A document shows it until one of its ingestions that has read it completes: then that one's result counts,
     as a whole. Triggers copy classification and values, which is no change by a person.

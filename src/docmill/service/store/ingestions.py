@@ -1,4 +1,4 @@
-"""The requests to process a document, and what came of each."""
+"""Ingestions: the requests to process a document, and their results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -160,7 +160,7 @@ async def is_free(conn: Conn, ingestion_id: UUID) -> bool:
 
 
 async def recall(conn: Conn, ingestion_id: UUID) -> None:
-    """Take a live ingestion from whoever works on it, to be begun again from its first attempt at once.
+    """Take a live ingestion from its worker, to be begun again from its first attempt at once.
 
     The caller has locked the document. Who holds the ingestion's own row without that lock waits for nothing
     of ours, so waiting for it cannot be a circle.

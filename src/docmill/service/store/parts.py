@@ -44,7 +44,7 @@ class PartRow:
 
 @dataclass(frozen=True)
 class WholeRow:
-    """A document that holds the one asked for, and what that is in it."""
+    """A document that holds another, and the other's place in it."""
 
     parent_id: UUID
     parent_title: str
@@ -86,7 +86,7 @@ async def of_document(conn: Conn, document_id: UUID) -> list[PartRow]:
 
 
 async def first_wholes(conn: Conn, document_ids: Sequence[UUID]) -> dict[UUID, WholeRow]:
-    """For each of these documents that is a part, what held it first."""
+    """The first document that held each of these, for those that are parts."""
     cur = await conn.execute(
         """
         SELECT DISTINCT ON (child_id)
@@ -175,7 +175,7 @@ async def still_held(conn: Conn, claim: Claim) -> bool:
 async def link(
     conn: Conn, claim: Claim, position: int, part: Part, *, child_id: UUID | None, root: Root
 ) -> None:
-    """Note what stands at a position of the claimed document, from 1. child_id: None where a problem is."""
+    """Store the part at a position (from 1) of the claimed document. child_id: None if it has a problem."""
     await conn.execute(
         """
         INSERT INTO part (tenant_id, parent_id, position, child_id, kind, name, first_page, last_page,
@@ -207,7 +207,7 @@ async def link(
 
 
 async def unlink_after(conn: Conn, claim: Claim, position: int) -> None:
-    """Forget what an earlier reading found behind a position of the claimed document."""
+    """Remove the links of an earlier reading behind a position of the claimed document."""
     await conn.execute(
         "DELETE FROM part WHERE parent_id = %(parent_id)s AND position > %(position)s",
         {"parent_id": claim.document_id, "position": position},

@@ -23,7 +23,7 @@ class PauseRow:
 
 
 async def record(conn: Conn, worker_id: str, causes: Sequence[Cause]) -> None:
-    """Make the rows of a worker say what is paused in it now. Triggers tell the tenants.
+    """Store the present pauses of a worker in its rows. Triggers notify the tenants.
 
     Rows that no worker has confirmed for some time are removed: whoever wrote them was killed.
     """

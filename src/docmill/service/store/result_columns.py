@@ -57,7 +57,7 @@ def result_values(
     extraction: Extraction | None,
     verdict: Verdict | None,
 ) -> dict[str, Any]:
-    """The columns of what was found out so far, without those of its cost.
+    """The columns of the findings so far, without those of their cost.
 
     file_path: where the result of a step is stored.
     """
@@ -83,7 +83,7 @@ def result_values(
 
 
 def cost_values(usage: Usage | None) -> dict[str, Any]:
-    """The columns of what all attempts have cost."""
+    """The columns of the cost of all attempts."""
     if usage is None:
         return {}
     return {
@@ -142,7 +142,7 @@ ASSIGNMENTS: LiteralString = ", ".join(f"{name} = done.{name}" for name in _NAME
 KNOWN_ASSIGNMENTS: LiteralString = ", ".join(
     f"{name} = coalesce(known.{name}, ingestion.{name})" for name in _NAMES
 )
-"""For UPDATE ingestion: the values of the row `known`; what it does not know stays."""
+"""For UPDATE ingestion: the values of the row `known`; columns that it does not know stay."""
 
 PUBLIC_COLUMNS: Mapping[str, Any] = {
     column.name: column.type for column in _FIELDS if not column.metadata.get("internal")

@@ -162,7 +162,7 @@ async def add(
 
 
 async def history(conn: Conn, document_id: UUID) -> list[ReviewRow]:
-    """Everything that was said of the document, newest first."""
+    """All reviews of the document, newest first."""
     async with conn.cursor(row_factory=class_row(ReviewRow)) as cur:
         await cur.execute(
             """
@@ -221,7 +221,7 @@ async def settle(
     failures: Sequence[JsonValue],
     accepted: Sequence[JsonValue],
 ) -> None:
-    """Give the document its values as reviewed, and its date if a person said it.
+    """Give the document its values as reviewed, and its date if a person gave it.
 
     failures: what a person must still look at.
     """

@@ -21,7 +21,7 @@ def storable(text: Text) -> Text:
 
 
 async def dumped(rows: list[dict[str, Any]]) -> Jsonb:
-    """`rows` for a jsonb parameter; what is not JSON (decimals) as text."""
+    """`rows` as a jsonb parameter; values that JSON does not have (decimals) as text."""
     characters = sum(len(row.get("text") or "") for row in rows)
     return await off_loop(_dumped, rows, size=characters / TEXT_CHARACTERS)
 

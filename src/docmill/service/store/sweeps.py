@@ -1,4 +1,4 @@
-"""Finding what was lost, across tenants, and giving it back, within one."""
+"""Queries of the sweeper: they find losses across tenants and repair them within one."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -42,7 +42,7 @@ def upgrade(database_url: str, revision: str = "head") -> None:
 
 @contextmanager
 def _unwrapped() -> Generator[None]:
-    """SQLAlchemy's errors as what they wrap."""
+    """Raise the wrapped errors instead of SQLAlchemy's."""
     try:
         yield
     except DBAPIError as error:
