@@ -21,7 +21,7 @@ from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.service.store.migrate import migrate
-from emulators import CREDENTIALS, Emulator, running
+from support.aws_emulators import CREDENTIALS, Emulator, running
 
 MakeDocument = Callable[..., Document]
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from boxes import Boxes, Content
 from docmill.batch.folder import FolderLister, FolderReader
 from docmill.batch.records import RecordExporter, RecordFile
 from docmill.batch.runner import Done, Policy, Report, Runner
@@ -17,12 +16,13 @@ from docmill.errors import CorruptError, MisconfiguredError, ServerError
 from docmill.model.document import Document
 from docmill.pipeline import PartLimits, Steps
 from docmill.understanding.router import GateRouter
+from support.nested_documents import Content, NestedDocuments
 
 
 class Run:
     """Runs over one folder, and what came of the last."""
 
-    def __init__(self, folder: Path, boxes: Boxes) -> None:
+    def __init__(self, folder: Path, boxes: NestedDocuments) -> None:
         self.boxes = boxes
         self.folder = folder / "in"
         self.out = folder / "out.jsonl"
@@ -78,7 +78,7 @@ class Run:
 
 @pytest.fixture
 def run(tmp_path: Path, make_document: Callable[..., Document]) -> Run:
-    return Run(tmp_path, Boxes(make_document("Total 1.00")))
+    return Run(tmp_path, NestedDocuments(make_document("Total 1.00")))
 
 
 async def test_parts_become_records_of_their_own(run: Run) -> None:

@@ -16,13 +16,13 @@ from docmill.service.intake.accept import Accepted
 from docmill.service.processing.work_folders import dead_workers
 from docmill.service.worker import run_worker
 from docmill.workers.pool import Pool
-from emulators import CREDENTIALS, Emulator
 from faults.audit import examine, is_quiet, open_books
 from faults.control import Control
 from faults.processes import Mother, WorkerProcess
 from faults.roles import AllIsWell, Come, Finished, Heir, Inherited, Put, Settled, StartWorker
 from faults.steps import obedient_steps
-from scripted import Eyes
+from support.aws_emulators import CREDENTIALS, Emulator
+from support.scripted_steps import Observer
 
 # What a worker's life is measured in; no test waits for anything but the end of a lease.
 WORKER: dict[str, Any] = {
@@ -149,8 +149,8 @@ async def _once(data: bytes) -> AsyncIterator[bytes]:
 
 
 @pytest.fixture
-def eyes(service: Service) -> Eyes:
-    return Eyes(service)
+def observer(service: Service) -> Observer:
+    return Observer(service)
 
 
 @pytest.fixture
@@ -204,12 +204,12 @@ def all_is_well(
 
 
 @pytest.fixture
-def inherited(heir: Heir, eyes: Eyes, settled: Settled) -> Inherited:
+def inherited(heir: Heir, observer: Observer, settled: Settled) -> Inherited:
     """Has a healthy worker bring a document to its end and tidy up, and stops it."""
 
     async def inherit(accepted: Accepted) -> None:
         async with heir():
-            await eyes.until(accepted, "ready")
+            await observer.until(accepted, "ready")
             await settled()
 
     return inherit

@@ -13,7 +13,7 @@ from faults.control import Control
 from faults.processes import Mother, WorkerProcess
 from faults.roles import Finished, Put, StartWorker
 from faults.steps import paper
-from scripted import Eyes
+from support.scripted_steps import Observer
 
 LIBRARY = Path("/usr/lib") / str(sysconfig.get_config_var("MULTIARCH")) / "faketime" / "libfaketime.so.1"
 
@@ -35,7 +35,7 @@ async def test_a_worker_with_a_wrong_clock_takes_what_is_free_and_nothing_else(
     put: Put,
     start_worker: StartWorker,
     control: Control,
-    eyes: Eyes,
+    observer: Observer,
     finished: Finished,
 ) -> None:
     held = await put(paper("held"))
@@ -47,14 +47,14 @@ async def test_a_worker_with_a_wrong_clock_takes_what_is_free_and_nothing_else(
     stranger = await WorkerProcess.start(wrong, orders, control.path)
     try:
         started = datetime.fromisoformat((await stranger.logged("worker started"))["timestamp"])
-        await eyes.until(free, "ready")
-        untouched = await eyes.ingestion(held)
+        await observer.until(free, "ready")
+        untouched = await observer.ingestion(held)
         await holder.kill()
-        await eyes.until(held, "ready")
+        await observer.until(held, "ready")
         await finished(stranger)
     finally:
         await stranger.kill()
 
     assert abs(datetime.now(UTC) - started) > timedelta(minutes=50)
     assert (untouched.attempt_count, f"-{holder.pid}-" in (untouched.worker_id or "")) == (1, True)
-    assert f"-{stranger.pid}-" in ((await eyes.ingestion(held)).worker_id or "")
+    assert f"-{stranger.pid}-" in ((await observer.ingestion(held)).worker_id or "")

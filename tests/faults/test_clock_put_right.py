@@ -13,7 +13,7 @@ from docmill.service.app import Service
 from faults.roles import Finished, Put, StartWorker
 from faults.server import KillableServer
 from faults.steps import paper
-from scripted import Eyes
+from support.scripted_steps import Observer
 
 LIBRARY = Path("/usr/lib") / str(sysconfig.get_config_var("MULTIARCH")) / "faketime" / "libfaketime.so.1"
 
@@ -51,13 +51,13 @@ async def test_nothing_waits_for_the_hour_that_the_clock_was_ahead(
     orders: dict[str, Any],
     put: Put,
     start_worker: StartWorker,
-    eyes: Eyes,
+    observer: Observer,
     finished: Finished,
 ) -> None:
     sweeping = {**orders["worker"], "sweep_s": 0.2}
     early = await start_worker(worker=sweeping)
     done = await put(paper("done before"))
-    await eyes.until(done, "ready")
+    await observer.until(done, "ready")
     await early.stop()
     waiting = await put(paper("waits"))
     ahead_s = await time_of(service)
@@ -65,8 +65,8 @@ async def test_nothing_waits_for_the_hour_that_the_clock_was_ahead(
     await asyncio.to_thread(clock.write_text, "+0")
     again = await service.intake.reprocess(done.document_id, tenant_id=service.default_tenant_id)
     late = await start_worker(worker=sweeping)
-    await eyes.until(waiting, "ready")
-    redone = await eyes.when(done, lambda document: document.state == "ready")
+    await observer.until(waiting, "ready")
+    redone = await observer.when(done, lambda document: document.state == "ready")
 
     assert ahead_s - await time_of(service) > 3000
     assert redone.ingestion_id == again

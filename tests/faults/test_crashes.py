@@ -8,7 +8,7 @@ from faults.conftest import WORKER
 from faults.control import Control
 from faults.roles import AllIsWell, Finished, Heir, Inherited, Put, Settled, StartWorker, on_both_queues
 from faults.steps import paper
-from scripted import Eyes
+from support.scripted_steps import Observer
 
 MAX_ATTEMPTS = 3
 
@@ -44,7 +44,7 @@ async def test_workers_killed_under_documents_cost_none_of_them_an_attempt(
     start_worker: StartWorker,
     control: Control,
     heir: Heir,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
@@ -57,14 +57,14 @@ async def test_workers_killed_under_documents_cost_none_of_them_an_attempt(
     async with heir():
         await settled()
 
-    assert [(await eyes.document(one)).state for one in papers] == ["ready"] * 8
-    assert [(await eyes.ingestion(one)).attempt_count for one in papers] == [1] * 8
+    assert [(await observer.document(one)).state for one in papers] == ["ready"] * 8
+    assert [(await observer.ingestion(one)).attempt_count for one in papers] == [1] * 8
     await all_is_well()
 
 
 @on_both_queues
 async def test_a_document_that_kills_its_worker_is_found_among_the_others(
-    put: Put, start_worker: StartWorker, eyes: Eyes, finished: Finished
+    put: Put, start_worker: StartWorker, observer: Observer, finished: Finished
 ) -> None:
     others = [await put(paper(f"innocent {number}", work_s=0.05)) for number in range(3)]
     fatal = await put(paper("fatal", work_s=0.05, fatal=True))
@@ -73,9 +73,9 @@ async def test_a_document_that_kills_its_worker_is_found_among_the_others(
     for _ in range(1 + MAX_ATTEMPTS):
         await (await start_worker()).ended()
     last = await start_worker()
-    document = await eyes.until(fatal, "failed")
+    document = await observer.until(fatal, "failed")
     await finished(last)
 
     assert document.error_code == "crashed"
-    assert [(await eyes.document(one)).state for one in others] == ["ready"] * 6
-    assert [letter.ingestion_id for letter in await eyes.letters()] == [fatal.ingestion_id]
+    assert [(await observer.document(one)).state for one in others] == ["ready"] * 6
+    assert [letter.ingestion_id for letter in await observer.letters()] == [fatal.ingestion_id]

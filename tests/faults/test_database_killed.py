@@ -16,7 +16,7 @@ from docmill.service.store.database import Database
 from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker
 from faults.server import KillableServer
 from faults.steps import paper
-from scripted import Eyes
+from support.scripted_steps import Observer
 
 
 @pytest.fixture
@@ -39,13 +39,13 @@ async def test_a_database_killed_under_load_loses_nothing(
     put: Put,
     start_worker: StartWorker,
     heir: Heir,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
     worker = await start_worker()
     early = [await put(paper(f"early {number}", work_s=0.05)) for number in range(20)]
-    await eyes.until(early[3], "ready")
+    await observer.until(early[3], "ready")
 
     server.kill()
     during = asyncio.create_task(put_until_taken(put, "during"))

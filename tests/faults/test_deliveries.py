@@ -10,7 +10,7 @@ from docmill.service.app import Service
 from faults.roles import AllIsWell, Heir, Inherited, Put, Settled, StartWorker, on_both_queues
 from faults.steps import paper
 from faults.worker_process import around
-from scripted import Eyes
+from support.scripted_steps import Observer
 
 
 @on_both_queues
@@ -19,7 +19,7 @@ async def test_a_message_that_comes_ten_times_gives_one_result(
     put: Put,
     start_worker: StartWorker,
     inherited: Inherited,
-    eyes: Eyes,
+    observer: Observer,
     all_is_well: AllIsWell,
 ) -> None:
     accepted = await put(paper("ten times", work_s=0.2))
@@ -28,23 +28,23 @@ async def test_a_message_that_comes_ten_times_gives_one_result(
     other = await start_worker()
     await inherited(accepted)
 
-    assert (await eyes.ingestion(accepted)).attempt_count == 1
+    assert (await observer.ingestion(accepted)).attempt_count == 1
     await other.stop()
     await all_is_well()
 
 
 @on_both_queues
 async def test_a_message_that_comes_after_the_end_changes_nothing(
-    service: Service, put: Put, heir: Heir, eyes: Eyes, settled: Settled, all_is_well: AllIsWell
+    service: Service, put: Put, heir: Heir, observer: Observer, settled: Settled, all_is_well: AllIsWell
 ) -> None:
     accepted = await put(paper("late"))
     async with heir():
-        await eyes.until(accepted, "ready")
-        before = await eyes.ingestion(accepted)
+        await observer.until(accepted, "ready")
+        before = await observer.ingestion(accepted)
         await service.queue.send([str(accepted.ingestion_id)] * 3)
         await settled()
 
-    assert await eyes.ingestion(accepted) == before
+    assert await observer.ingestion(accepted) == before
     await all_is_well()
 
 
@@ -76,18 +76,18 @@ class Outage:
 
 @on_both_queues
 async def test_a_delete_that_fails_leaves_a_message_that_is_deleted_later(
-    service: Service, put: Put, heir: Heir, eyes: Eyes, settled: Settled, all_is_well: AllIsWell
+    service: Service, put: Put, heir: Heir, observer: Observer, settled: Settled, all_is_well: AllIsWell
 ) -> None:
     outage = Outage(service, "delete")
     accepted = await put(paper("undeleted"))
 
     async with heir():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
         await asyncio.wait_for(outage.met.wait(), 20)
         outage.over.set()
         await settled()
 
-    assert (await eyes.ingestion(accepted)).attempt_count == 1
+    assert (await observer.ingestion(accepted)).attempt_count == 1
     await all_is_well()
 
 
@@ -97,7 +97,7 @@ async def test_a_queue_that_is_away_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
     put: Put,
     heir: Heir,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
@@ -108,7 +108,7 @@ async def test_a_queue_that_is_away_is_waited_for(
     async with heir():
         await asyncio.wait_for(outage.met.wait(), 20)
         outage.over.set()
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
         await settled()
 
     await all_is_well()
@@ -119,7 +119,7 @@ async def test_a_message_that_was_lost_is_sent_again(
     service: Service,
     put: Put,
     start_worker: StartWorker,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
     orders: dict[str, dict[str, float]],
@@ -129,7 +129,7 @@ async def test_a_message_that_was_lost_is_sent_again(
     await service.queue.delete([message])
 
     sweeping = await start_worker(worker={**orders["worker"], "sweep_s": 0.2})
-    await eyes.until(accepted, "ready")
+    await observer.until(accepted, "ready")
     await settled()
 
     await sweeping.stop()

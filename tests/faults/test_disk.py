@@ -15,7 +15,7 @@ from faults.audit import open_books
 from faults.control import Control
 from faults.roles import AllIsWell, Put, Settled, StartWorker
 from faults.steps import paper
-from scripted import Eyes
+from support.scripted_steps import Observer
 
 
 @pytest.fixture
@@ -50,14 +50,14 @@ def settings(disk: Path, orders: dict[str, Any]) -> Settings:
 
 
 async def test_an_upload_that_does_not_fit_leaves_nothing_and_a_smaller_one_is_taken(
-    put: Put, start_worker: StartWorker, eyes: Eyes, settled: Settled, all_is_well: AllIsWell
+    put: Put, start_worker: StartWorker, observer: Observer, settled: Settled, all_is_well: AllIsWell
 ) -> None:
     with pytest.raises(ServerError, match="is it full"):
         await put(paper("large", ballast=os.urandom(200_000).hex()))
     accepted = await put(paper("small"))
 
     worker = await start_worker()
-    await eyes.until(accepted, "ready")
+    await observer.until(accepted, "ready")
     await settled()
 
     await worker.stop()
@@ -69,7 +69,7 @@ async def test_a_transcription_that_does_not_fit_is_written_when_there_is_room(
     put: Put,
     start_worker: StartWorker,
     control: Control,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
@@ -84,11 +84,11 @@ async def test_a_transcription_that_does_not_fit_is_written_when_there_is_room(
     failure = await worker.logged("attempt failed")
     ballast.unlink()
     (await control.reached("after read")).go()
-    await eyes.until(accepted, "ready")
+    await observer.until(accepted, "ready")
     await settled()
 
     assert failure["code"] == "server_error"
-    assert (await eyes.ingestion(accepted)).attempt_count == 2
+    assert (await observer.ingestion(accepted)).attempt_count == 2
     await worker.stop()
     await all_is_well()
 
@@ -99,7 +99,7 @@ async def test_a_full_work_folder_is_said_and_the_document_read_when_there_is_ro
     put: Put,
     start_worker: StartWorker,
     control: Control,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
@@ -107,10 +107,10 @@ async def test_a_full_work_folder_is_said_and_the_document_read_when_there_is_ro
 
     worker = await start_worker("after read")
     failure = await worker.logged("attempt failed")
-    said = await eyes.when(accepted, lambda document: document.error_code is not None)
+    said = await observer.when(accepted, lambda document: document.error_code is not None)
     await asyncio.to_thread(enlarge, disk)
     (await control.reached("after read")).go()
-    await eyes.until(accepted, "ready")
+    await observer.until(accepted, "ready")
     await settled()
 
     assert (failure["code"], failure["step"]) == ("server_error", "read")

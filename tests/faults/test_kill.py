@@ -12,7 +12,7 @@ from docmill.service.store import ingestions, parts
 from faults.control import Control
 from faults.roles import AllIsWell, Heir, Inherited, Put, Settled, StartWorker, on_both_queues
 from faults.steps import STOPPING_PAGE, paper, recognised_by, scan
-from scripted import Eyes
+from support.scripted_steps import Observer
 
 POINTS = [
     "after receive",
@@ -51,7 +51,7 @@ async def test_a_long_scan_is_read_on_from_the_pages_that_were_recognised_before
     start_worker: StartWorker,
     control: Control,
     heir: Heir,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
     service: Service,
@@ -62,12 +62,12 @@ async def test_a_long_scan_is_read_on_from_the_pages_that_were_recognised_before
 
     first = await control.reached(point)
     async with asyncio.timeout(20):
-        while (between := await eyes.document(accepted)).page_count is None:
+        while (between := await observer.document(accepted)).page_count is None:
             pass  # it is written while the worker stands still, and no event tells of it
     await victim.kill()
     async with heir():
         (await control.reached(point)).go()
-        read = await eyes.until(accepted, "ready")
+        read = await observer.until(accepted, "ready")
         await settled()
 
     notes = [line.split() for line in recognised_by(control.path).read_text().splitlines()]
@@ -85,7 +85,7 @@ async def test_what_a_person_said_wins_though_the_worker_dies_before_it_is_judge
     start_worker: StartWorker,
     control: Control,
     heir: Heir,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
     service: Service,
@@ -93,7 +93,7 @@ async def test_what_a_person_said_wins_though_the_worker_dies_before_it_is_judge
     tenant_id, point = service.default_tenant_id, "after the commit"
     accepted = await put(paper("reviewed"))
     first = await start_worker()
-    read = await eyes.until(accepted, "ready")
+    read = await observer.until(accepted, "ready")
     await first.stop()
     assert read.ingestion_id
     said = [FieldReview("number", "correct", "R-7"), FieldReview("issue_date", "correct", "2026-02-03")]
@@ -103,9 +103,9 @@ async def test_what_a_person_said_wins_though_the_worker_dies_before_it_is_judge
 
     await control.reached(point)
     await victim.kill()
-    between = await eyes.document(accepted)
+    between = await observer.document(accepted)
     async with heir():
-        judged = await eyes.when(accepted, lambda row: row.verdict is not None)
+        judged = await observer.when(accepted, lambda row: row.verdict is not None)
         await settled()
 
     assert between.ingestion_id != read.ingestion_id
@@ -148,7 +148,7 @@ async def test_a_child_of_the_pool_that_dies_costs_one_attempt(
     put: Put,
     start_worker: StartWorker,
     control: Control,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
@@ -159,11 +159,11 @@ async def test_a_child_of_the_pool_that_dies_costs_one_attempt(
     os.kill(first.pid, signal.SIGKILL)
     second = await control.reached("in the pool's child")
     second.go()
-    await eyes.until(accepted, "ready")
+    await observer.until(accepted, "ready")
     await settled()
 
     assert second.pid != first.pid
-    assert (await eyes.ingestion(accepted)).attempt_count == 2
+    assert (await observer.ingestion(accepted)).attempt_count == 2
     await worker.stop()
     await all_is_well()
 
@@ -173,7 +173,7 @@ async def test_the_child_of_a_killed_worker_ends_and_its_document_is_read_by_ano
     start_worker: StartWorker,
     control: Control,
     heir: Heir,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
@@ -185,7 +185,7 @@ async def test_the_child_of_a_killed_worker_ends_and_its_document_is_read_by_ano
     await orphan.ended()
     async with heir():
         (await control.reached("in the pool's child")).go()
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
         await settled()
 
     await all_is_well()

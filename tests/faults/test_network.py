@@ -11,7 +11,7 @@ from faults.control import Control
 from faults.proxy import Loss, PostgresProxy
 from faults.roles import AllIsWell, Heir, Put, Settled, StartWorker
 from faults.steps import paper
-from scripted import Eyes
+from support.scripted_steps import Observer
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ async def test_a_commit_whose_request_or_reply_is_lost_gives_one_result(
     proxy: PostgresProxy,
     start_worker: StartWorker,
     put: Put,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
@@ -44,7 +44,7 @@ async def test_a_commit_whose_request_or_reply_is_lost_gives_one_result(
     accepted = await put(paper("half said", work_s=0.3))
 
     await asyncio.wait_for(proxy.sprung.wait(), 20)
-    await eyes.until(accepted, "ready")
+    await observer.until(accepted, "ready")
     await settled()
 
     await worker.stop()
@@ -57,7 +57,7 @@ async def test_a_worker_cut_off_for_longer_than_its_lease_stops_and_comes_back(
     control: Control,
     put: Put,
     heir: Heir,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
@@ -68,14 +68,14 @@ async def test_a_worker_cut_off_for_longer_than_its_lease_stops_and_comes_back(
     proxy.refuse()
     await worker.logged("claim lost: nothing is written or deleted")
     async with heir():
-        await eyes.until(first, "ready")
+        await observer.until(first, "ready")
     proxy.heal()
     second = await put(paper("after the silence"))
     (await control.reached("after read")).go()
-    await eyes.until(second, "ready")
+    await observer.until(second, "ready")
     await settled()
 
-    ingestion = await eyes.ingestion(first)
+    ingestion = await observer.ingestion(first)
     assert (ingestion.attempt_count, ingestion.deaths) == (1, 1)
     await worker.stop()
     await all_is_well()
@@ -86,7 +86,7 @@ async def test_a_connection_that_breaks_during_a_job_costs_at_most_the_attempt(
     start_worker: StartWorker,
     control: Control,
     put: Put,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
@@ -98,11 +98,11 @@ async def test_a_connection_that_breaks_during_a_job_costs_at_most_the_attempt(
     stop.go()
     again = asyncio.create_task(control.reached("after read"))
     again.add_done_callback(lambda task: task.result().go())
-    await eyes.until(accepted, "ready")
+    await observer.until(accepted, "ready")
     await settled()
 
     again.cancel()
-    assert (await eyes.ingestion(accepted)).attempt_count <= 2
+    assert (await observer.ingestion(accepted)).attempt_count <= 2
     await worker.stop()
     await all_is_well()
 
@@ -111,17 +111,17 @@ async def test_connections_that_are_dead_without_a_word_are_given_up(
     proxy: PostgresProxy,
     start_worker: StartWorker,
     put: Put,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
     worker = await start_worker(database_url=proxy.url)
     first = await put(paper("before"))
-    await eyes.until(first, "ready")
+    await observer.until(first, "ready")
 
     proxy.strand()  # nothing but our own patience ends these: the kernel sees a peer that is well
     second = await put(paper("after"))
-    await eyes.until(second, "ready")
+    await observer.until(second, "ready")
     await settled()
 
     await worker.stop()
@@ -132,7 +132,7 @@ async def test_a_slow_network_loses_nothing(
     proxy: PostgresProxy,
     start_worker: StartWorker,
     put: Put,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
@@ -141,7 +141,7 @@ async def test_a_slow_network_loses_nothing(
 
     papers = [await put(paper(f"slow {number}")) for number in range(3)]
     for one in papers:
-        await eyes.until(one, "ready")
+        await observer.until(one, "ready")
     await settled()
 
     await worker.stop()

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from docmill.service.app import Service
-from emulators import Emulator
 from faults.control import Control
 from faults.roles import Come, Finished, Put, StartWorker
 from faults.steps import paper
-from scripted import Eyes
+from support.aws_emulators import Emulator
+from support.scripted_steps import Observer
 
 LOST = "claim lost: nothing is written or deleted"
 
@@ -20,7 +20,7 @@ async def test_a_silence_of_aws_for_longer_than_a_lease_costs_its_work(
     put: Put,
     start_worker: StartWorker,
     control: Control,
-    eyes: Eyes,
+    observer: Observer,
     finished: Finished,
 ) -> None:
     accepted = await put(paper("in silence"))
@@ -31,10 +31,10 @@ async def test_a_silence_of_aws_for_longer_than_a_lease_costs_its_work(
     await worker.logged(LOST)
     emulator.resume()
     (await control.reached("after read")).go()
-    await eyes.until(accepted, "ready")
+    await observer.until(accepted, "ready")
     await finished(worker)
 
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert (ingestion.attempt_count, ingestion.deaths) == (1, 1)
 
 
@@ -46,7 +46,7 @@ async def test_a_message_that_a_former_holder_deletes_is_sent_again(
     held_come_again: Come,
     start_worker: StartWorker,
     control: Control,
-    eyes: Eyes,
+    observer: Observer,
     finished: Finished,
 ) -> None:
     accepted = await put(paper("deleted under the worker"))
@@ -62,8 +62,8 @@ async def test_a_message_that_a_former_holder_deletes_is_sent_again(
     async with service.database.connection() as conn:
         await conn.execute("UPDATE chore SET due_at = now()")
     sweeping = await start_worker(worker={**orders["worker"], "sweep_s": 0.2})
-    await eyes.until(accepted, "ready")
+    await observer.until(accepted, "ready")
     await finished(sweeping)
 
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert (ingestion.attempt_count, ingestion.deaths) == (1, 1)

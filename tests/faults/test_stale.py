@@ -13,7 +13,7 @@ from faults.control import Control
 from faults.processes import WorkerProcess
 from faults.roles import AllIsWell, Come, Finished, Heir, Inherited, Put, Settled, StartWorker, on_both_queues
 from faults.steps import paper
-from scripted import Eyes
+from support.scripted_steps import Observer
 
 LOST = "claim lost: nothing is written or deleted"
 
@@ -26,7 +26,7 @@ async def test_a_worker_that_slept_past_its_lease_writes_and_deletes_nothing(
     start_worker: StartWorker,
     control: Control,
     inherited: Inherited,
-    eyes: Eyes,
+    observer: Observer,
     all_is_well: AllIsWell,
 ) -> None:
     accepted = await put(paper("taken over"))
@@ -36,12 +36,12 @@ async def test_a_worker_that_slept_past_its_lease_writes_and_deletes_nothing(
     sleeper.send(signal.SIGSTOP)
     stop.go()
     await inherited(accepted)
-    before = await eyes.ingestion(accepted)
+    before = await observer.ingestion(accepted)
     sleeper.send(signal.SIGCONT)
     await sleeper.logged(LOST)
     await sleeper.stop()
 
-    assert await eyes.ingestion(accepted) == before
+    assert await observer.ingestion(accepted) == before
     await all_is_well()
 
 
@@ -52,7 +52,7 @@ async def test_the_fence_alone_keeps_out_a_worker_that_believes_in_its_lease(
     put: Put,
     start_worker: StartWorker,
     control: Control,
-    eyes: Eyes,
+    observer: Observer,
     held_come_again: Come,
     finished: Finished,
 ) -> None:
@@ -69,9 +69,9 @@ async def test_the_fence_alone_keeps_out_a_worker_that_believes_in_its_lease(
     reading.go()
     await believer.logged(LOST)
     claimed.go()
-    await eyes.until(accepted, "ready")
+    await observer.until(accepted, "ready")
 
-    assert written_by(owner)((await eyes.ingestion(accepted)).worker_id or "")
+    assert written_by(owner)((await observer.ingestion(accepted)).worker_id or "")
     await held_come_again()  # that of the believer
     await finished(believer, owner)
 
@@ -81,7 +81,7 @@ async def test_a_worker_that_sleeps_within_its_commit_does_not_keep_the_row_lock
     start_worker: StartWorker,
     control: Control,
     inherited: Inherited,
-    eyes: Eyes,
+    observer: Observer,
     all_is_well: AllIsWell,
 ) -> None:
     accepted = await put(paper("half written"))
@@ -95,7 +95,7 @@ async def test_a_worker_that_sleeps_within_its_commit_does_not_keep_the_row_lock
     await sleeper.logged("attempt ended")
     await sleeper.stop()
 
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert (ingestion.attempt_count, ingestion.deaths) == (1, 1)
     assert not written_by(sleeper)(ingestion.worker_id or "")
     await all_is_well()
@@ -107,7 +107,7 @@ async def test_a_worker_that_slept_after_its_commit_finds_its_message_gone(
     start_worker: StartWorker,
     control: Control,
     heir: Heir,
-    eyes: Eyes,
+    observer: Observer,
     settled: Settled,
     all_is_well: AllIsWell,
 ) -> None:
@@ -123,7 +123,7 @@ async def test_a_worker_that_slept_after_its_commit_finds_its_message_gone(
     await sleeper.logged("attempt ended")
     await sleeper.stop()
 
-    assert written_by(sleeper)((await eyes.ingestion(accepted)).worker_id or "")
+    assert written_by(sleeper)((await observer.ingestion(accepted)).worker_id or "")
     await all_is_well()
 
 
@@ -146,7 +146,7 @@ async def test_a_long_job_keeps_its_message_and_its_claim(
     start_worker: StartWorker,
     control: Control,
     heir: Heir,
-    eyes: Eyes,
+    observer: Observer,
     finished: Finished,
 ) -> None:
     accepted = await put(paper("long"))
@@ -159,13 +159,15 @@ async def test_a_long_job_keeps_its_message_and_its_claim(
         pulse = asyncio.create_task(let_beat(control, past_a_lease := asyncio.Event()))
         await asyncio.wait_for(past_a_lease.wait(), 20)
         await service.queue.send([str(accepted.ingestion_id)])
-        await eyes.until(await put(paper("sent after it")), "ready")  # by the heir, who has seen the other
+        await observer.until(
+            await put(paper("sent after it")), "ready"
+        )  # by the heir, who has seen the other
         reading.go()
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
     await finished(worker)
     pulse.cancel()
 
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert ingestion.attempt_count == 1
     assert written_by(worker)(ingestion.worker_id or "")
 
@@ -176,7 +178,7 @@ async def test_a_job_whose_heartbeat_is_blocked_is_given_up_and_taken_by_another
     start_worker: StartWorker,
     control: Control,
     inherited: Inherited,
-    eyes: Eyes,
+    observer: Observer,
     all_is_well: AllIsWell,
 ) -> None:
     accepted = await put(paper("without a pulse"))
@@ -188,5 +190,5 @@ async def test_a_job_whose_heartbeat_is_blocked_is_given_up_and_taken_by_another
     await worker.kill()
     await inherited(accepted)
 
-    assert (await eyes.ingestion(accepted)).attempt_count == 1
+    assert (await observer.ingestion(accepted)).attempt_count == 1
     await all_is_well()

@@ -6,8 +6,8 @@ import struct
 import zipfile
 from collections.abc import Mapping
 
-from compound import attachment, compound, message, within
 from docmill.reading.mail import mapi
+from support.compound_files import attachment, compound, message, within
 
 MAIL = b"""From: a@example.org\r\nTo: b@example.org\r\nSubject: =?utf-8?q?Rechnung_7?=\r\nMIME-Version: 1.0
 Content-Type: multipart/mixed; boundary="x"\r\n\r\n--x\r\nContent-Type: text/html; charset=iso-8859-1\r\n

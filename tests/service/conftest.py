@@ -12,13 +12,13 @@ from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import Accepted
 from docmill.service.review.corrections import CorrectionMaker
 from docmill.service.worker import run_worker
-from emulators import Emulator
-from scripted import Eyes, Running, Script, Upload
+from support.aws_emulators import Emulator
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
 
 @pytest.fixture
-def script(make_document: Callable[..., Document]) -> Script:
-    return Script(make_document("Invoice 7\nTotal   119.00\0"))
+def script(make_document: Callable[..., Document]) -> ScriptedSteps:
+    return ScriptedSteps(make_document("Invoice 7\nTotal   119.00\0"))
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def settings(settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def steps(script: Script) -> Steps:
+def steps(script: ScriptedSteps) -> Steps:
     """What the workers of these tests do."""
     return script.steps()
 
@@ -40,7 +40,7 @@ def corrections() -> CorrectionMaker | None:
 
 
 @pytest.fixture
-def working(service: Service, steps: Steps, corrections: CorrectionMaker | None) -> Running:
+def working(service: Service, steps: Steps, corrections: CorrectionMaker | None) -> RunWorker:
     """Runs a worker for the length of a `with`; it is stopped as by a signal."""
 
     @asynccontextmanager
@@ -74,8 +74,8 @@ async def _once(data: bytes) -> AsyncIterator[bytes]:
 
 
 @pytest.fixture
-def eyes(service: Service) -> Eyes:
-    return Eyes(service)
+def observer(service: Service) -> Observer:
+    return Observer(service)
 
 
 @pytest.fixture(params=["ministack", "moto"])

@@ -16,8 +16,8 @@ from docmill.service.config.settings import Aws, Buckets, Queues, Settings
 from docmill.service.ports import Message
 from docmill.service.store import dead_letters
 from docmill.service.sweeper import Sweeper
-from emulators import Emulator
-from scripted import Eyes, Running, Script, Upload
+from support.aws_emulators import Emulator
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
 on_one_emulator = pytest.mark.parametrize("emulator", ["ministack"], indirect=True)
 
@@ -42,12 +42,12 @@ async def other(settings: Settings) -> AsyncIterator[Service]:
 
 
 async def test_a_document_goes_all_the_way(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
 
     async with working():
-        document = await eyes.until(accepted, "ready")
+        document = await observer.until(accepted, "ready")
 
     assert document.title == "Invoice 7"
     assert len(script.converted) == 1
@@ -58,12 +58,12 @@ async def test_a_document_goes_all_the_way(
 
 
 async def test_what_one_process_takes_in_another_finishes(
-    other: Service, upload: Upload, working: Running, eyes: Eyes
+    other: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     async with working():
         accepted = [await upload(f"%PDF {number}".encode()) for number in range(5)]
         for one in accepted:
-            await eyes.until(one, "ready")
+            await observer.until(one, "ready")
 
     assert (await other.queue.depth()).due == 0
     assert len(await other.blobs.keys("documents")) == 5
@@ -71,11 +71,11 @@ async def test_what_one_process_takes_in_another_finishes(
 
 @on_one_emulator
 async def test_after_an_outage_everything_goes_on_by_itself(
-    service: Service, emulator: Emulator, upload: Upload, working: Running, eyes: Eyes
+    service: Service, emulator: Emulator, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     before = await upload(b"%PDF before")
     async with working():
-        await eyes.until(before, "ready")
+        await observer.until(before, "ready")
         await asyncio.to_thread(emulator.stop)
         with pytest.raises((NetworkError, ServerError)):
             await upload(b"%PDF during")
@@ -83,7 +83,7 @@ async def test_after_an_outage_everything_goes_on_by_itself(
             await service.queue.depth()
         await asyncio.to_thread(emulator.start)
         after = await upload(b"%PDF after")
-        await eyes.until(after, "ready")
+        await observer.until(after, "ready")
 
     assert await service.blobs.keys("incoming") == []
 
@@ -102,7 +102,7 @@ async def received(service: Service) -> Message:
 
 
 async def test_what_sqs_has_lost_is_sent_again(
-    service: Service, upload: Upload, working: Running, eyes: Eyes
+    service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
     await service.queue.delete([await received(service)])
@@ -117,7 +117,7 @@ async def test_what_sqs_has_lost_is_sent_again(
     await Sweeper(service).send_lost_again()
 
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
 
 @pytest.fixture
@@ -133,7 +133,9 @@ async def short_lived_queue(settings: Settings, sqs: Operations) -> None:
 
 
 @pytest.mark.usefixtures("short_lived_queue")
-async def test_what_sqs_gives_up_becomes_a_dead_letter(service: Service, upload: Upload, eyes: Eyes) -> None:
+async def test_what_sqs_gives_up_becomes_a_dead_letter(
+    service: Service, upload: Upload, observer: Observer
+) -> None:
     accepted = await upload()
     for _ in range(2):
         await service.queue.release(await received(service))
@@ -141,7 +143,7 @@ async def test_what_sqs_gives_up_becomes_a_dead_letter(service: Service, upload:
 
     await Sweeper(service).empty_dead_messages()
 
-    assert (await eyes.document(accepted)).state == "failed"
+    assert (await observer.document(accepted)).state == "failed"
     async with service.database.tenant(service.default_tenant_id) as conn:
         (letter_id,) = await dead_letters.ids(conn, code="crashed", after=None, limit=10)
         assert await dead_letters.existing(conn, [letter_id]) == [letter_id]

@@ -14,7 +14,7 @@ from docmill.service.intake.accept import Accepted
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.store import claims, dead_letters, ingestions
 from docmill.service.store.database import new_id
-from scripted import Eyes, Running, Script, Upload
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
 ALL = Selection()
 
@@ -26,12 +26,12 @@ async def broken(original: Original) -> None:
 
 
 @pytest.fixture
-async def failed(script: Script, upload: Upload, working: Running, eyes: Eyes) -> Accepted:
+async def failed(script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer) -> Accepted:
     """A document that failed for good."""
     script.convert = broken
     accepted = await upload()
     async with working():
-        await eyes.until(accepted, "failed")
+        await observer.until(accepted, "failed")
     return accepted
 
 
@@ -51,8 +51,8 @@ async def purge(service: Service, chosen: Selection = ALL, tenant_id: UUID | Non
     return await service.dead_letters.purge(chosen, tenant_id=tenant_id or service.default_tenant_id)
 
 
-async def test_a_letter_says_what_failed_and_why(failed: Accepted, eyes: Eyes) -> None:
-    (letter,) = await eyes.letters()
+async def test_a_letter_says_what_failed_and_why(failed: Accepted, observer: Observer) -> None:
+    (letter,) = await observer.letters()
 
     assert (letter.document_id, letter.ingestion_id) == (failed.document_id, failed.ingestion_id)
     assert (letter.file_name, letter.queue, letter.step) == ("bill.pdf", "ingestion", "transcribe")
@@ -61,7 +61,7 @@ async def test_a_letter_says_what_failed_and_why(failed: Accepted, eyes: Eyes) -
 
 
 async def test_a_failure_without_its_letter_does_not_happen(
-    service: Service, upload: Upload, eyes: Eyes, database_url: str
+    service: Service, upload: Upload, observer: Observer, database_url: str
 ) -> None:
     accepted = await upload()
     async with service.database.tenant(service.default_tenant_id) as conn:
@@ -75,38 +75,38 @@ async def test_a_failure_without_its_letter_does_not_happen(
         async with service.database.tenant(service.default_tenant_id) as conn:
             await claims.fail(conn, claim, CorruptError("it ends too early"))
 
-    assert (await eyes.document(accepted)).state == "processing"
+    assert (await observer.document(accepted)).state == "processing"
 
 
 async def test_a_redriven_document_starts_from_its_first_attempt(
-    service: Service, script: Script, working: Running, eyes: Eyes, failed: Accepted
+    service: Service, script: ScriptedSteps, working: RunWorker, observer: Observer, failed: Accepted
 ) -> None:
     script.convert = None
 
     done = await redrive(service)
 
     assert done == RedriveResult(redriven=1)
-    assert await eyes.letters() == []
+    assert await observer.letters() == []
     async with working():
-        await eyes.until(failed, "ready")
-    assert (await eyes.ingestion(failed)).attempt_count == 1
+        await observer.until(failed, "ready")
+    assert (await observer.ingestion(failed)).attempt_count == 1
 
 
 async def test_redriving_ten_times_at_once_is_redriving_once(
-    service: Service, eyes: Eyes, failed: Accepted
+    service: Service, observer: Observer, failed: Accepted
 ) -> None:
-    (letter,) = await eyes.letters()
+    (letter,) = await observer.letters()
 
     done = await asyncio.gather(*(redrive(service, Selection(ids=[letter.id])) for _ in range(10)))
 
     assert sum(one.redriven for one in done) == 1
     assert sum(one.unknown for one in done) == 9
     assert (await service.queue.depth()).due == 1
-    assert (await eyes.document(failed)).state == "processing"
+    assert (await observer.document(failed)).state == "processing"
 
 
 async def test_a_redrive_that_cannot_enqueue_changes_nothing(
-    service: Service, eyes: Eyes, failed: Accepted, monkeypatch: pytest.MonkeyPatch
+    service: Service, observer: Observer, failed: Accepted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def down(*_arguments: object, **_options: object) -> None:
         raise ServerError("no")
@@ -116,42 +116,44 @@ async def test_a_redrive_that_cannot_enqueue_changes_nothing(
     with pytest.raises(ServerError):
         await redrive(service)
 
-    assert len(await eyes.letters()) == 1
-    assert (await eyes.document(failed)).state == "failed"
+    assert len(await observer.letters()) == 1
+    assert (await observer.document(failed)).state == "failed"
 
 
 async def test_a_stranger_redrives_and_purges_nothing(
-    service: Service, eyes: Eyes, failed: Accepted, stranger: UUID
+    service: Service, observer: Observer, failed: Accepted, stranger: UUID
 ) -> None:
-    (letter,) = await eyes.letters()
+    (letter,) = await observer.letters()
     named = Selection(ids=[letter.id])
 
     assert await redrive(service, ALL, stranger) == RedriveResult()
     assert await redrive(service, named, stranger) == RedriveResult(unknown=1)
     assert await purge(service, named, stranger) == 0
     assert await service.dead_letters.find(named, tenant_id=stranger) == []
-    assert [one.id for one in await eyes.letters()] == [letter.id]
+    assert [one.id for one in await observer.letters()] == [letter.id]
     assert failed
 
 
-async def test_pressing_retry_ends_the_letter(service: Service, eyes: Eyes, failed: Accepted) -> None:
-    (letter,) = await eyes.letters()
+async def test_pressing_retry_ends_the_letter(service: Service, observer: Observer, failed: Accepted) -> None:
+    (letter,) = await observer.letters()
 
     await service.intake.reprocess(failed.document_id, tenant_id=service.default_tenant_id)
 
-    assert await eyes.letters() == []
+    assert await observer.letters() == []
     assert await redrive(service, Selection(ids=[letter.id])) == RedriveResult(unknown=1)
 
 
-async def test_uploading_it_again_ends_the_letter(upload: Upload, eyes: Eyes, failed: Accepted) -> None:
+async def test_uploading_it_again_ends_the_letter(
+    upload: Upload, observer: Observer, failed: Accepted
+) -> None:
     again = await upload()
 
     assert again.ingestion_id not in (None, failed.ingestion_id)
-    assert await eyes.letters() == []
+    assert await observer.letters() == []
 
 
 async def test_a_letter_whose_document_was_processed_anew_is_dropped(
-    service: Service, eyes: Eyes, failed: Accepted
+    service: Service, observer: Observer, failed: Accepted
 ) -> None:
     async with service.database.tenant(service.default_tenant_id) as conn:
         await ingestions.begin(
@@ -162,37 +164,41 @@ async def test_a_letter_whose_document_was_processed_anew_is_dropped(
         )
 
     assert await redrive(service) == RedriveResult(dropped=1)
-    assert await eyes.letters() == []
+    assert await observer.letters() == []
     assert (await service.queue.depth()).due == 0
 
 
 async def test_a_purged_letters_document_stays_failed_and_its_file_viewable(
-    service: Service, eyes: Eyes, failed: Accepted
+    service: Service, observer: Observer, failed: Accepted
 ) -> None:
     assert await purge(service) == 1
     assert await purge(service) == 0
 
-    document = await eyes.document(failed)
+    document = await observer.document(failed)
     assert (document.state, document.error_code) == ("failed", "corrupt")
     assert await service.blobs.get(document.file_path) == b"%PDF-1.7"
 
 
-async def test_a_document_takes_its_letter_with_it(service: Service, eyes: Eyes, failed: Accepted) -> None:
+async def test_a_document_takes_its_letter_with_it(
+    service: Service, observer: Observer, failed: Accepted
+) -> None:
     async with service.database.tenant(service.default_tenant_id) as conn:
         await conn.execute("DELETE FROM document WHERE id = %s", [failed.document_id])
 
-    assert await eyes.letters() == []
+    assert await observer.letters() == []
 
 
 @pytest.fixture
-async def many(script: Script, upload: Upload, working: Running, eyes: Eyes) -> list[Accepted]:
+async def many(
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
+) -> list[Accepted]:
     """Five documents that failed for good, two of them locked."""
     script.convert = broken
     names = ["a.pdf", "locked b.pdf", "c.pdf", "locked d.pdf", "e.pdf"]
     accepted = [await upload(name.encode(), file_name=name) for name in names]
     async with working():
         for one in accepted:
-            await eyes.until(one, "failed")
+            await observer.until(one, "failed")
     return accepted
 
 
@@ -211,33 +217,33 @@ async def test_letters_are_found_by_code_and_step_and_paged(service: Service, ma
 
 
 async def test_all_of_one_code_are_redriven_in_batches(
-    service: Service, eyes: Eyes, many: list[Accepted], monkeypatch: pytest.MonkeyPatch
+    service: Service, observer: Observer, many: list[Accepted], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("docmill.service.dead_letters._BATCH", 2)
 
     done = await redrive(service, Selection(code="corrupt"))
 
     assert done == RedriveResult(redriven=3)
-    assert {one.error_code for one in await eyes.letters()} == {"encrypted"}
+    assert {one.error_code for one in await observer.letters()} == {"encrypted"}
     assert (await service.queue.depth()).due == 3
     assert many
 
 
 async def test_some_are_redriven_and_the_others_stay(
-    service: Service, eyes: Eyes, many: list[Accepted], monkeypatch: pytest.MonkeyPatch
+    service: Service, observer: Observer, many: list[Accepted], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("docmill.service.dead_letters._BATCH", 2)
-    ids = [letter.id for letter in await eyes.letters()]
+    ids = [letter.id for letter in await observer.letters()]
 
     done = await redrive(service, Selection(ids=[*ids[:3], ids[0], new_id()]))
 
     assert done == RedriveResult(redriven=3, unknown=1)
-    assert [letter.id for letter in await eyes.letters()] == ids[3:]
+    assert [letter.id for letter in await observer.letters()] == ids[3:]
     assert many
 
 
 async def test_redrives_and_purges_of_the_same_letters_at_once_do_not_get_stuck(
-    service: Service, eyes: Eyes, many: list[Accepted]
+    service: Service, observer: Observer, many: list[Accepted]
 ) -> None:
     redriving = asyncio.create_task(redrive(service))
     purging = asyncio.create_task(purge(service))
@@ -246,5 +252,5 @@ async def test_redrives_and_purges_of_the_same_letters_at_once_do_not_get_stuck(
             await service.intake.reprocess(one.document_id, tenant_id=service.default_tenant_id)
         done, purged = await redriving, await purging
 
-    assert await eyes.letters() == []
+    assert await observer.letters() == []
     assert done.redriven + purged <= len(many)

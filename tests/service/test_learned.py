@@ -18,9 +18,9 @@ from docmill.understanding.corrections.fit import fit_model, make_example
 from docmill.understanding.pooled import PooledCorrectionMaker
 from docmill.understanding.user_schemas.learned import SchemaModel, dumps
 from docmill.workers.pool import Pool
-from scripted import Eyes, Running, Upload
-from teaching import steps as taught_steps
-from teaching import typed_page
+from support.learning_steps import steps as taught_steps
+from support.learning_steps import typed_page
+from support.scripted_steps import Observer, RunWorker, Upload
 
 TICKET = """
 Riverside Bicycles of the old town
@@ -79,11 +79,11 @@ def knowing(settings: Settings) -> str:
 
 
 async def test_a_running_worker_takes_a_new_model_for_its_next_document(
-    settings: Settings, place: Path, pool: Pool, upload: Upload, working: Running, eyes: Eyes
+    settings: Settings, place: Path, pool: Pool, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     async def number_of(number: int) -> object:
         added = await upload(TICKET.format(number=number).encode(), file_name=f"{number}.txt")
-        read = await eyes.when(added, lambda document: document.state in ("ready", "needs_review"))
+        read = await observer.when(added, lambda document: document.state in ("ready", "needs_review"))
         assert read.structured_data is not None
         return read.structured_data["job_number"]
 
@@ -100,13 +100,13 @@ async def test_what_the_last_model_read_is_read_again_when_it_is_added_again(
     place: Path,
     pool: Pool,
     upload: Upload,
-    working: Running,
-    eyes: Eyes,
+    working: RunWorker,
+    observer: Observer,
 ) -> None:
     ticket = TICKET.format(number=1).encode()
     async with pool, working():
         first = await upload(ticket)
-        await eyes.when(first, lambda document: document.state in ("ready", "needs_review"))
+        await observer.when(first, lambda document: document.state in ("ready", "needs_review"))
         assert (await upload(ticket)).ingestion_id is None
         before = await service.fingerprint.now()
         replace(place, knowing(settings))

@@ -32,7 +32,7 @@ from docmill.understanding.pooled import PooledUnderstanding
 from docmill.understanding.router import GateRouter
 from docmill.wiring import reading_pool
 from docmill.workers.pool import Pool
-from llm_server import Server, serving, spoken
+from support.llm_server import Server, serving, spoken
 
 OWN = Llm(base_url="http://127.0.0.1:9/v1", api_key=SecretStr("llm-key"))
 PAGE = """

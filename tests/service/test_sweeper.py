@@ -23,7 +23,7 @@ from docmill.service.store import claims, pauses, sweeps
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import new_id
 from docmill.service.sweeper import WORK_FOLDER, Rule, Sweeper, sweep_for_ever
-from scripted import Eyes, Running, Upload
+from support.scripted_steps import Observer, RunWorker, Upload
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ async def bodies(service: Service) -> list[str]:
 
 class TestLostMessages:
     async def test_a_message_deleted_behind_our_back_is_sent_again(
-        self, service: Service, sweeper: Sweeper, upload: Upload, working: Running, eyes: Eyes
+        self, service: Service, sweeper: Sweeper, upload: Upload, working: RunWorker, observer: Observer
     ) -> None:
         accepted = await upload()
         await change(service, "DELETE FROM message")
@@ -90,7 +90,7 @@ class TestLostMessages:
         await sweeper.send_lost_again()
 
         async with working():
-            await eyes.until(accepted, "ready")
+            await observer.until(accepted, "ready")
 
     async def test_a_lost_message_is_logged_with_its_tenant_and_document(
         self, service: Service, sweeper: Sweeper, upload: Upload, caplog: pytest.LogCaptureFixture
@@ -236,8 +236,8 @@ class TestDeadWorkers:
         self,
         service: Service,
         upload: Upload,
-        working: Running,
-        eyes: Eyes,
+        working: RunWorker,
+        observer: Observer,
         neighbour: Neighbour,
         *,
         begun: bool,
@@ -252,9 +252,9 @@ class TestDeadWorkers:
         neighbour.kill()
 
         async with working():
-            await eyes.until(accepted, "ready")
+            await observer.until(accepted, "ready")
 
-        ingestion = await eyes.ingestion(accepted)
+        ingestion = await observer.ingestion(accepted)
         assert (ingestion.attempt_count, ingestion.deaths) == (1, 1 if begun else 0)
         assert ingestion.fence > held.fence + 1
         assert not (service.settings.folder / WORK_FOLDER / "another").exists()
@@ -286,7 +286,7 @@ class TestDeadWorkers:
             assert [row.part for row in await pauses.current(conn)] == ["tesseract"]
 
     async def test_a_living_worker_keeps_what_it_holds(
-        self, service: Service, sweeper: Sweeper, upload: Upload, neighbour: Neighbour, eyes: Eyes
+        self, service: Service, sweeper: Sweeper, upload: Upload, neighbour: Neighbour, observer: Observer
     ) -> None:
         accepted = await upload()
         await due(service)
@@ -294,13 +294,13 @@ class TestDeadWorkers:
 
         await sweeper.relieve_dead_workers()
 
-        assert (await eyes.ingestion(accepted)).fence == held.fence
+        assert (await observer.ingestion(accepted)).fence == held.fence
         assert await due(service) == []
         assert (service.settings.folder / WORK_FOLDER / "another").is_dir()
         neighbour.kill()
 
     async def test_a_dead_workers_claim_that_another_has_taken_over_is_left_alone(
-        self, service: Service, sweeper: Sweeper, upload: Upload, eyes: Eyes
+        self, service: Service, sweeper: Sweeper, upload: Upload, observer: Observer
     ) -> None:
         (service.settings.folder / WORK_FOLDER / "dead").mkdir(parents=True)
         accepted = await upload()
@@ -309,7 +309,7 @@ class TestDeadWorkers:
 
         await sweeper.relieve_dead_workers()
 
-        assert (await eyes.ingestion(accepted)).fence == held.fence
+        assert (await observer.ingestion(accepted)).fence == held.fence
         assert await due(service) == []
 
     async def test_between_finding_and_giving_back_another_may_have_been_faster(
@@ -337,7 +337,7 @@ class TestDeadMessages:
             )
 
     async def test_a_message_received_too_often_becomes_a_letter_of_its_owner(
-        self, service: Service, sweeper: Sweeper, upload: Upload, eyes: Eyes
+        self, service: Service, sweeper: Sweeper, upload: Upload, observer: Observer
     ) -> None:
         accepted = await upload()
         await change(service, "DELETE FROM message")
@@ -345,9 +345,9 @@ class TestDeadMessages:
 
         await sweeper.empty_dead_messages()
 
-        document = await eyes.document(accepted)
+        document = await observer.document(accepted)
         assert (document.state, document.error_code) == ("failed", "crashed")
-        (letter,) = await eyes.letters()
+        (letter,) = await observer.letters()
         assert (letter.ingestion_id, letter.receive_count) == (accepted.ingestion_id, 1000)
         assert await service.queue.dead_messages(limit=10) == []
 
@@ -364,7 +364,7 @@ class TestDeadMessages:
         assert b'docmill_documents_total{code="crashed",outcome="failed"} 1.0' in metrics.exposition()
 
     async def test_what_is_in_work_is_not_failed(
-        self, service: Service, sweeper: Sweeper, upload: Upload, eyes: Eyes
+        self, service: Service, sweeper: Sweeper, upload: Upload, observer: Observer
     ) -> None:
         accepted = await upload()
         await claim(service, accepted)
@@ -372,11 +372,11 @@ class TestDeadMessages:
 
         await sweeper.empty_dead_messages()
 
-        assert (await eyes.document(accepted)).state == "processing"
+        assert (await observer.document(accepted)).state == "processing"
         assert await service.queue.dead_messages(limit=10) == []
 
     async def test_what_names_nothing_is_dropped(
-        self, service: Service, sweeper: Sweeper, eyes: Eyes, caplog: pytest.LogCaptureFixture
+        self, service: Service, sweeper: Sweeper, observer: Observer, caplog: pytest.LogCaptureFixture
     ) -> None:
         await self.die(service, "secret words")
         await self.die(service, str(new_id()))
@@ -384,7 +384,7 @@ class TestDeadMessages:
         await sweeper.empty_dead_messages()
 
         assert await service.queue.dead_messages(limit=10) == []
-        assert await eyes.letters() == []
+        assert await observer.letters() == []
         assert "not an ingestion id" in caplog.text
         assert "secret words" not in caplog.text
 

@@ -21,7 +21,7 @@ from docmill.service.protocol.pause import paused_part
 from docmill.service.worker import run_worker
 from docmill.testing.queue import MemoryQueue
 from docmill.workers.fair_semaphore import FairSemaphore
-from scripted import Eyes, Running, Script, Upload
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
 
 class AtOnceError(ServerError):
@@ -51,18 +51,20 @@ def refusing(name: str) -> Callable[[Original], Awaitable[None]]:
     return convert
 
 
-async def test_a_document_is_read_understood_and_stored(upload: Upload, working: Running, eyes: Eyes) -> None:
+async def test_a_document_is_read_understood_and_stored(
+    upload: Upload, working: RunWorker, observer: Observer
+) -> None:
     accepted = await upload()
 
     async with working():
-        document = await eyes.until(accepted, "ready")
+        document = await observer.until(accepted, "ready")
 
     assert (document.document_type, document.title, document.page_count) == ("invoice", "Invoice 7", 1)
     assert document.media_type == "application/pdf"
     assert document.structured_data is not None
     assert document.structured_data["gross_total"] == "119.00"
     assert not document.needs_human_review
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert (ingestion.status, ingestion.attempt_count, ingestion.step) == ("completed", 1, None)
     assert ingestion.evidence is not None
     assert ingestion.evidence["number"]["match"] == "exact"
@@ -72,12 +74,12 @@ async def test_a_document_is_read_understood_and_stored(upload: Upload, working:
 
 
 async def test_the_message_is_gone_and_the_work_folder_empty(
-    service: Service, upload: Upload, working: Running, eyes: Eyes
+    service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
 
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
     depth = await service.queue.depth()
     assert (depth.due, depth.delayed, depth.in_flight) == (0, 0, 0)
@@ -85,40 +87,40 @@ async def test_the_message_is_gone_and_the_work_folder_empty(
 
 
 async def test_a_failed_check_needs_a_person(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.failures = (Failure(check="sums", message="the lines do not add up"),)
     accepted = await upload()
 
     async with working():
-        document = await eyes.until(accepted, "needs_review")
+        document = await observer.until(accepted, "needs_review")
 
     assert document.needs_human_review
-    verdict = (await eyes.ingestion(accepted)).verdict
+    verdict = (await observer.ingestion(accepted)).verdict
     assert verdict is not None
     assert verdict["failures"][0]["check"] == "sums"
 
 
 async def test_an_unclassified_document_is_usable_and_waits_for_a_type(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.classification = Classification()
     accepted = await upload()
 
     async with working():
-        document = await eyes.until(accepted, "needs_classification")
+        document = await observer.until(accepted, "needs_classification")
 
     assert document.title is None
 
 
 async def test_an_unsupported_type_is_kept_under_its_file_name(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.convert = failing(UnsupportedFileTypeError("no reader for films", media_type="video/mp4"))
     accepted = await upload(file_name="holiday.mp4")
 
     async with working():
-        document = await eyes.until(accepted, "ready")
+        document = await observer.until(accepted, "ready")
 
     assert (document.title, document.media_type) == ("holiday.mp4", "video/mp4")
     assert document.error_code == "unsupported_file_type"
@@ -126,28 +128,28 @@ async def test_an_unsupported_type_is_kept_under_its_file_name(
 
 
 async def test_a_transient_error_is_tried_again(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.convert = failing(AtOnceError("gone for a moment"), times=2)
     accepted = await upload()
 
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert (ingestion.attempt_count, ingestion.error_code) == (3, None)
 
 
 async def test_after_the_last_attempt_a_person_must_look(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.convert = failing(AtOnceError("down"))
     accepted = await upload()
 
     async with working():
-        document = await eyes.until(accepted, "failed")
+        document = await observer.until(accepted, "failed")
 
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert (ingestion.attempt_count, ingestion.error_code, ingestion.failed_step) == (
         3,
         "server_error",
@@ -157,20 +159,24 @@ async def test_after_the_last_attempt_a_person_must_look(
 
 
 async def test_a_document_error_is_final_at_once(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.convert = failing(CorruptError("the file ends too early"))
     accepted = await upload()
 
     async with working():
-        document = await eyes.until(accepted, "failed")
+        document = await observer.until(accepted, "failed")
 
     assert (document.error_code, document.error_message) == ("corrupt", "the file ends too early")
-    assert (await eyes.ingestion(accepted)).attempt_count == 1
+    assert (await observer.ingestion(accepted)).attempt_count == 1
 
 
 async def test_a_fault_of_ours_costs_one_document_and_not_the_worker(
-    script: Script, upload: Upload, working: Running, eyes: Eyes, caplog: pytest.LogCaptureFixture
+    script: ScriptedSteps,
+    upload: Upload,
+    working: RunWorker,
+    observer: Observer,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def convert(original: Original) -> None:
         if original.name == "odd.pdf":
@@ -181,8 +187,8 @@ async def test_a_fault_of_ours_costs_one_document_and_not_the_worker(
     fine = await upload()
 
     async with working():
-        await eyes.until(fine, "ready")
-        document = await eyes.when(odd, lambda document: document.error_code is not None)
+        await observer.until(fine, "ready")
+        document = await observer.when(odd, lambda document: document.error_code is not None)
 
     assert (document.state, document.error_code) == ("processing", "internal")
     assert document.error_message is not None
@@ -191,25 +197,29 @@ async def test_a_fault_of_ours_costs_one_document_and_not_the_worker(
 
 
 async def test_a_setup_error_burns_no_attempt_and_work_goes_on_when_it_is_mended(
-    script: Script, upload: Upload, working: Running, eyes: Eyes, caplog: pytest.LogCaptureFixture
+    script: ScriptedSteps,
+    upload: Upload,
+    working: RunWorker,
+    observer: Observer,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     script.convert = failing(MisconfiguredError("no key"), times=2)
     accepted = await upload()
 
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
-    assert (await eyes.ingestion(accepted)).attempt_count == 1
+    assert (await observer.ingestion(accepted)).attempt_count == 1
     assert "a person must act" in caplog.text
 
 
 async def test_a_retry_reuses_the_transcription(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
     async with working():
-        await eyes.until(accepted, "ready")
-    ingestion = await eyes.ingestion(accepted)
+        await observer.until(accepted, "ready")
+    ingestion = await observer.ingestion(accepted)
 
     assert ingestion.transcription_file_path == f"ingestions/{ingestion.id}/transcription.json.zst"
     assert await service.blobs.find(f"ingestions/{ingestion.id}/transcription.json.zst")
@@ -217,7 +227,7 @@ async def test_a_retry_reuses_the_transcription(
 
 
 async def test_the_pictures_that_pages_were_read_in_are_stored_once_beside_the_transcription(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     pages = [replace(page, preprocessed=True) for page in script.document.pages]
     script.document = replace(script.document, pages=pages)
@@ -226,9 +236,9 @@ async def test_the_pictures_that_pages_were_read_in_are_stored_once_beside_the_t
     accepted = await upload()
 
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert (ingestion.attempt_count, len(script.converted)) == (2, 1)
     key = f"ingestions/{ingestion.id}/preprocessed.pdf"
     assert ingestion.preprocessed_file_path == key
@@ -236,45 +246,45 @@ async def test_the_pictures_that_pages_were_read_in_are_stored_once_beside_the_t
 
 
 async def test_a_document_read_as_it_stands_has_no_preprocessed_file(
-    upload: Upload, working: Running, eyes: Eyes
+    upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
 
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
-    assert (await eyes.ingestion(accepted)).preprocessed_file_path is None
+    assert (await observer.ingestion(accepted)).preprocessed_file_path is None
 
 
 async def test_a_message_that_names_nothing_is_dropped(
-    service: Service, upload: Upload, working: Running, eyes: Eyes
+    service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     await service.queue.send(["not a uuid", str(uuid4())])
     accepted = await upload()
 
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
     depth = await service.queue.depth()
     assert depth.due + depth.delayed + depth.in_flight == 0
 
 
 async def test_a_second_message_of_a_finished_ingestion_is_dropped(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
         await service.queue.send([str(accepted.ingestion_id)])
         last = await upload(b"after")
-        await eyes.until(last, "ready")
+        await observer.until(last, "ready")
 
     assert (await service.queue.depth()).in_flight == 0
     assert len(script.converted) == 2
 
 
 async def test_stopping_lets_running_documents_finish(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     started, may_end = asyncio.Event(), asyncio.Event()
 
@@ -289,11 +299,11 @@ async def test_stopping_lets_running_documents_finish(
         await asyncio.wait_for(started.wait(), 10)
         asyncio.get_running_loop().call_soon(may_end.set)
 
-    assert (await eyes.document(accepted)).state == "ready"
+    assert (await observer.document(accepted)).state == "ready"
 
 
 async def test_while_the_installation_is_wrong_one_document_at_a_time_is_tried(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     mended = asyncio.Event()
     together = 0
@@ -319,32 +329,36 @@ async def test_while_the_installation_is_wrong_one_document_at_a_time_is_tried(
 
     async with working():
         for each in accepted:
-            await eyes.until(each, "ready")
+            await observer.until(each, "ready")
 
     assert most_together == 1
-    assert {(await eyes.ingestion(each)).attempt_count for each in accepted} == {1}
+    assert {(await observer.ingestion(each)).attempt_count for each in accepted} == {1}
 
 
 async def test_documents_that_need_not_what_is_paused_go_on(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.convert = refusing("scan.pdf")
     waiting = await upload(b"scan", file_name="scan.pdf")
     others = [await upload(f"{number}".encode()) for number in range(6)]
 
     async with working():
-        document = await eyes.when(waiting, lambda document: document.error_code is not None)
+        document = await observer.when(waiting, lambda document: document.error_code is not None)
         for each in others:
-            await eyes.until(each, "ready")
+            await observer.until(each, "ready")
         calls = len([original for original in script.converted if original.name == "scan.pdf"])
 
     assert (document.state, document.error_code) == ("processing", "misconfigured")
-    assert (await eyes.ingestion(waiting)).attempt_count == 0
+    assert (await observer.ingestion(waiting)).attempt_count == 0
     assert calls >= 1
 
 
 async def test_a_setup_error_that_others_do_not_have_ends_after_the_attempts(
-    script: Script, upload: Upload, working: Running, eyes: Eyes, monkeypatch: pytest.MonkeyPatch
+    script: ScriptedSteps,
+    upload: Upload,
+    working: RunWorker,
+    observer: Observer,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(SetupError, "delays_s", (0.0,))
 
@@ -356,14 +370,14 @@ async def test_a_setup_error_that_others_do_not_have_ends_after_the_attempts(
     odd = await upload(b"odd", file_name="odd.pdf")
 
     async with working():
-        await eyes.when(odd, lambda document: document.error_code is not None)
+        await observer.when(odd, lambda document: document.error_code is not None)
         other = await upload()
-        await eyes.until(other, "ready")
-        document = await eyes.until(odd, "failed")
+        await observer.until(other, "ready")
+        document = await observer.until(odd, "failed")
         last = await upload(b"last")
-        await eyes.until(last, "ready")
+        await observer.until(last, "ready")
 
-    ingestion = await eyes.ingestion(odd)
+    ingestion = await observer.ingestion(odd)
     assert (ingestion.attempt_count, ingestion.failed_step) == (3, "transcribe")
     assert (document.error_code, document.error_message) == (
         "misconfigured",
@@ -389,7 +403,7 @@ class Slow(MemoryQueue):
         raise asyncio.CancelledError
 
 
-async def test_a_second_signal_does_not_wait_for_a_poll(service: Service, script: Script) -> None:
+async def test_a_second_signal_does_not_wait_for_a_poll(service: Service, script: ScriptedSteps) -> None:
     queue = Slow()
     object.__setattr__(service, "queue", queue)
     stop, abort = asyncio.Event(), asyncio.Event()
@@ -427,7 +441,9 @@ class Unequal(MemoryQueue):
         raise AssertionError
 
 
-async def test_a_worker_that_stops_waits_for_each_of_its_polls(service: Service, script: Script) -> None:
+async def test_a_worker_that_stops_waits_for_each_of_its_polls(
+    service: Service, script: ScriptedSteps
+) -> None:
     queue = Unequal()
     many = service.settings.worker.model_copy(update={"concurrency": 200})
     settings = service.settings.model_copy(update={"worker": many})
@@ -459,7 +475,7 @@ class CountingQueue(MemoryQueue):
 
 
 async def test_a_worker_asks_for_no_more_messages_than_it_has_room_for(
-    service: Service, script: Script, upload: Upload
+    service: Service, script: ScriptedSteps, upload: Upload
 ) -> None:
     held, full, gate = 0, asyncio.Event(), asyncio.Event()
 
@@ -490,7 +506,7 @@ async def test_a_worker_asks_for_no_more_messages_than_it_has_room_for(
 
 @pytest.mark.parametrize("have_turns", [False, True], ids=["all wait for a turn", "each has had a turn"])
 async def test_no_more_is_claimed_than_can_be_begun_soon(
-    service: Service, script: Script, upload: Upload, eyes: Eyes, *, have_turns: bool
+    service: Service, script: ScriptedSteps, upload: Upload, observer: Observer, *, have_turns: bool
 ) -> None:
     held, expected = 0, 30 if have_turns else 20
     full, gate, turns = asyncio.Event(), asyncio.Event(), FairSemaphore(100)
@@ -516,7 +532,7 @@ async def test_no_more_is_claimed_than_can_be_begun_soon(
     left = (await service.queue.depth()).due
     gate.set()
     for one in accepted:
-        await eyes.until(one, "ready")
+        await observer.until(one, "ready")
     stop.set()
     await worker
 

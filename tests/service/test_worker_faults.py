@@ -16,7 +16,7 @@ from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.store import claims
 from docmill.service.store.claims import Claim
 from docmill.service.worker import run_worker
-from scripted import Eyes, Running, Script, Upload
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
 
 class Gate:
@@ -40,7 +40,7 @@ class Gate:
 
 
 @pytest.fixture
-def gate(script: Script) -> Gate:
+def gate(script: ScriptedSteps) -> Gate:
     script.convert = gate = Gate()
     return gate
 
@@ -81,14 +81,14 @@ async def until_turned_away(service: Service) -> None:
 
 
 async def test_the_attempt_is_counted_when_it_begins(
-    upload: Upload, working: Running, eyes: Eyes, gate: Gate
+    upload: Upload, working: RunWorker, observer: Observer, gate: Gate
 ) -> None:
     accepted = await upload()
 
     async with working():
         await gate.until_reached()
-        await eyes.when(accepted, lambda document: document.step == "transcribe")
-        ingestion = await eyes.ingestion(accepted)
+        await observer.when(accepted, lambda document: document.step == "transcribe")
+        ingestion = await observer.ingestion(accepted)
         gate.open.set()
 
     assert (ingestion.attempt_count, ingestion.fence, ingestion.step) == (1, 1, "transcribe")
@@ -97,25 +97,25 @@ async def test_the_attempt_is_counted_when_it_begins(
 
 
 async def test_a_message_of_a_living_workers_document_waits_for_its_lease(
-    service: Service, upload: Upload, working: Running, eyes: Eyes
+    service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
     await claim_as_another(service, accepted)
 
     async with working():
         await until_turned_away(service)
-        held = await eyes.ingestion(accepted)
+        held = await observer.ingestion(accepted)
         assert held.worker_id == "another"
         await change(service, "UPDATE ingestion SET lease_until = now()")
         await change(service, "UPDATE message SET visible_at = now()")
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert (ingestion.attempt_count, ingestion.deaths) == (1, 1)
 
 
 async def test_a_message_that_cannot_be_released_is_released_as_soon_as_it_can(
-    service: Service, upload: Upload, working: Running, monkeypatch: pytest.MonkeyPatch
+    service: Service, upload: Upload, working: RunWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     accepted = await upload()
     await claim_as_another(service, accepted)
@@ -137,10 +137,10 @@ async def test_a_message_that_cannot_be_released_is_released_as_soon_as_it_can(
 async def test_a_fault_in_the_heartbeats_ends_the_worker_which_gives_everything_back(
     settings: Settings,
     service: Service,
-    script: Script,
+    script: ScriptedSteps,
     upload: Upload,
     gate: Gate,
-    eyes: Eyes,
+    observer: Observer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     papers = [await upload(b"%PDF first"), await upload(b"%PDF second")]
@@ -157,12 +157,12 @@ async def test_a_fault_in_the_heartbeats_ends_the_worker_which_gives_everything_
 
     assert broken.value.subgroup(BrokenWorkerError)
     assert gate.cancelled.is_set()
-    assert [(await eyes.ingestion(one)).lease_until for one in papers] == [None, None]
+    assert [(await observer.ingestion(one)).lease_until for one in papers] == [None, None]
     assert await messages(service) == 2
 
 
 async def test_a_document_that_kills_every_worker_is_given_up(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
     for _ in range(4):  # beside other work, and as often as there are attempts alone
@@ -170,7 +170,7 @@ async def test_a_document_that_kills_every_worker_is_given_up(
         await change(service, "UPDATE ingestion SET lease_until = now()")
 
     async with working():
-        document = await eyes.until(accepted, "failed")
+        document = await observer.until(accepted, "failed")
 
     assert (document.error_code, document.needs_human_review) == ("crashed", True)
     assert "may be harmful" in (document.error_message or "")
@@ -179,19 +179,19 @@ async def test_a_document_that_kills_every_worker_is_given_up(
 
 
 async def test_a_document_whose_attempts_are_used_up_is_not_called_harmful(
-    service: Service, upload: Upload, working: Running, eyes: Eyes
+    service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
     await change(service, "UPDATE ingestion SET attempt_count = 3")
 
     async with working():
-        document = await eyes.until(accepted, "failed")
+        document = await observer.until(accepted, "failed")
 
     assert document.error_message == "it was begun 3 times or more and never finished; Retry begins anew"
 
 
 async def test_who_lost_the_fence_writes_and_deletes_nothing(
-    service: Service, upload: Upload, working: Running, eyes: Eyes, gate: Gate
+    service: Service, upload: Upload, working: RunWorker, observer: Observer, gate: Gate
 ) -> None:
     accepted = await upload()
 
@@ -200,14 +200,19 @@ async def test_who_lost_the_fence_writes_and_deletes_nothing(
         taken = await claim_as_another(service, accepted, whoever_holds_it=True)
         gate.open.set()
 
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert (ingestion.status, ingestion.fence, ingestion.worker_id) == ("in-progress", taken.fence, "another")
-    assert (await eyes.document(accepted)).title is None
+    assert (await observer.document(accepted)).title is None
     assert await messages(service) == 1
 
 
 async def test_a_lost_message_cancels_the_job(
-    settings: Settings, service: Service, script: Script, upload: Upload, gate: Gate, eyes: Eyes
+    settings: Settings,
+    service: Service,
+    script: ScriptedSteps,
+    upload: Upload,
+    gate: Gate,
+    observer: Observer,
 ) -> None:
     accepted = await upload()
     hasty = settings.worker.model_copy(update={"heartbeat_s": 0.05})
@@ -221,11 +226,16 @@ async def test_a_lost_message_cancels_the_job(
     await asyncio.wait_for(gate.cancelled.wait(), 20)
     stop.set()
     await worker
-    assert (await eyes.ingestion(accepted)).status == "in-progress"
+    assert (await observer.ingestion(accepted)).status == "in-progress"
 
 
 async def test_the_heartbeat_extends_message_and_lease(
-    settings: Settings, service: Service, script: Script, upload: Upload, gate: Gate, eyes: Eyes
+    settings: Settings,
+    service: Service,
+    script: ScriptedSteps,
+    upload: Upload,
+    gate: Gate,
+    observer: Observer,
 ) -> None:
     accepted = await upload()
     hasty = settings.worker.model_copy(update={"heartbeat_s": 0.05})
@@ -248,13 +258,18 @@ async def test_the_heartbeat_extends_message_and_lease(
                 if cur.rowcount:
                     break
     gate.open.set()
-    await eyes.until(accepted, "ready")
+    await observer.until(accepted, "ready")
     stop.set()
     await worker
 
 
 async def test_a_heartbeat_names_the_step_and_is_a_sign_of_progress(
-    settings: Settings, service: Service, script: Script, upload: Upload, gate: Gate, eyes: Eyes
+    settings: Settings,
+    service: Service,
+    script: ScriptedSteps,
+    upload: Upload,
+    gate: Gate,
+    observer: Observer,
 ) -> None:
     accepted = await upload()
     hasty = settings.worker.model_copy(update={"heartbeat_s": 0.05})
@@ -262,39 +277,39 @@ async def test_a_heartbeat_names_the_step_and_is_a_sign_of_progress(
     stop = asyncio.Event()
     worker = asyncio.create_task(run_worker(service, script.steps(), stop))
     await gate.until_reached()
-    await eyes.when(accepted, lambda document: document.step == "transcribe")
+    await observer.when(accepted, lambda document: document.step == "transcribe")
 
     await change(service, "UPDATE ingestion SET step = 'read', progress_at = now() - interval '1 hour'")
 
-    document = await eyes.when(accepted, lambda document: document.step == "transcribe")
+    document = await observer.when(accepted, lambda document: document.step == "transcribe")
     assert document.state == "processing"
     gate.open.set()
-    await eyes.until(accepted, "ready")
+    await observer.until(accepted, "ready")
     stop.set()
     await worker
 
 
 async def test_a_second_signal_gives_documents_back_at_once(
-    service: Service, script: Script, upload: Upload, gate: Gate, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, gate: Gate, observer: Observer
 ) -> None:
     accepted = await upload()
     stop, abort = asyncio.Event(), asyncio.Event()
     worker = asyncio.create_task(run_worker(service, script.steps(), stop, abort))
     await gate.until_reached()
-    before = await eyes.ingestion(accepted)
+    before = await observer.ingestion(accepted)
 
     stop.set()
     abort.set()
     await asyncio.wait_for(worker, 20)
 
-    after = await eyes.ingestion(accepted)
+    after = await observer.ingestion(accepted)
     assert (after.status, after.attempt_count, after.lease_until) == ("in-progress", 0, None)
     assert after.fence > before.fence
     assert (await service.queue.depth()).due == 1
 
 
 async def test_a_deleted_document_ends_its_work(
-    service: Service, upload: Upload, working: Running, gate: Gate
+    service: Service, upload: Upload, working: RunWorker, gate: Gate
 ) -> None:
     await upload()
 

@@ -28,7 +28,6 @@ from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.intake import orphaned_files
 from docmill.service.intake.orphaned_files import remove_orphaned_files
-from emulators import CREDENTIALS, Emulator, running
 from faults.audit import Findings, examine, is_quiet, open_books
 from faults.control import Control
 from faults.processes import Mother
@@ -37,6 +36,7 @@ from faults.server import KillableServer
 from soak.nemesis import Nemesis, say
 from soak.uploads import UploadProcess, Uploads
 from soak.workers import Crew
+from support.aws_emulators import CREDENTIALS, Emulator, running
 
 LEASE_S = 3.0
 PATIENCE_S = 180

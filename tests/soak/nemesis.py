@@ -11,11 +11,11 @@ from random import Random
 
 from docmill.errors import DocmillError
 from docmill.service.ports import Queue
-from emulators import Emulator
 from faults.proxy import Loss, PostgresProxy
 from faults.server import KillableServer
 from soak.uploads import UploadProcess
 from soak.workers import Crew
+from support.aws_emulators import Emulator
 
 Fault = Callable[[], Awaitable[str]]
 

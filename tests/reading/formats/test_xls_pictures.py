@@ -11,11 +11,11 @@ import pytest
 import xlwt
 from PIL import Image, ImageDraw
 
-from compound import compound
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats import xls
 from docmill.reading.formats.pictures import BROKEN
 from docmill.reading.layout.typeset import FigureBlock, HeadingBlock, UnreadNote
+from support.compound_files import compound
 
 OPTIONS = ReadingOptions()
 

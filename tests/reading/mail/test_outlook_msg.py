@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw
 
-from compound import Tree, attachment, compound, message, within
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
 from docmill.reading.containers import members
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.layout.typeset import FigureBlock, typeset
 from docmill.reading.mail import eml, mapi, outlook_msg
+from support.compound_files import Tree, attachment, compound, message, within
 
 OPTIONS = ReadingOptions()
 DATA = Path(__file__).parents[3].parent / "shared" / "data" / "mail"

@@ -1,4 +1,4 @@
-"""Tesseract itself where a test needs its eyes, and programs that fail as it may."""
+"""Tesseract itself where a test needs its observer, and programs that fail as it may."""
 
 import stat
 from collections.abc import Callable

@@ -8,7 +8,7 @@ from docmill.errors import MisconfiguredError
 from docmill.service.aws.client import Operations, Session, opened
 from docmill.service.aws.errors import AwsRefusedError
 from docmill.service.aws.provision import MAX_RECEIVES, bucket, queue_pair
-from emulators import Emulator
+from support.aws_emulators import Emulator
 
 
 @pytest.fixture(params=["eu-central-1", "us-east-1"])

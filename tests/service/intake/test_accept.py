@@ -12,7 +12,7 @@ from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store import documents
 from docmill.service.store.database import Conn
-from scripted import Eyes, Running, Script, Upload
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
 
 async def once(data: bytes) -> AsyncIterator[bytes]:
@@ -85,23 +85,23 @@ async def test_fifty_uploads_of_one_file_at_once_are_one_document(service: Servi
 
 
 async def test_the_same_content_again_uses_the_result(
-    service: Service, upload: Upload, working: Running, eyes: Eyes
+    service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     first = await upload()
     async with working():
-        await eyes.until(first, "ready")
+        await observer.until(first, "ready")
 
     again = await upload(file_name="copy.pdf")
     forced = await upload(force=True)
 
     assert (again.document_id, again.ingestion_id, again.is_new) == (first.document_id, None, False)
     assert forced.ingestion_id not in (None, first.ingestion_id)
-    assert (await eyes.document(first)).file_name == "bill.pdf"
+    assert (await observer.document(first)).file_name == "bill.pdf"
     assert (await service.queue.depth()).due == 1
 
 
 async def test_a_failed_document_is_tried_again_when_it_is_uploaded_again(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     async def convert(_original: Original) -> None:
         raise CorruptError("broken")
@@ -109,7 +109,7 @@ async def test_a_failed_document_is_tried_again_when_it_is_uploaded_again(
     script.convert = convert
     first = await upload()
     async with working():
-        await eyes.until(first, "failed")
+        await observer.until(first, "failed")
 
     again = await upload()
 
@@ -117,11 +117,11 @@ async def test_a_failed_document_is_tried_again_when_it_is_uploaded_again(
 
 
 async def test_pressing_retry_ten_times_makes_one(
-    service: Service, upload: Upload, working: Running, eyes: Eyes
+    service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
     retries = await asyncio.gather(
         *(
@@ -187,8 +187,8 @@ async def test_retry_does_not_touch_the_message_of_a_document_in_work(
         ("Ärzte 1.pdf", "Ärzte 1.pdf"),
     ],
 )
-async def test_a_file_name_is_only_a_name(upload: Upload, eyes: Eyes, given: str, kept: str) -> None:
-    assert (await eyes.document(await upload(file_name=given))).file_name == kept
+async def test_a_file_name_is_only_a_name(upload: Upload, observer: Observer, given: str, kept: str) -> None:
+    assert (await observer.document(await upload(file_name=given))).file_name == kept
 
 
 def stored(service: Service) -> list[str]:
@@ -201,7 +201,7 @@ def in_place(service: Service) -> list[str]:
 
 
 async def test_fifty_uploads_at_once_share_ten_connections_with_everything_else(
-    service: Service, upload: Upload, working: Running, eyes: Eyes
+    service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     async with working(), asyncio.timeout(60):
         accepted = await asyncio.gather(
@@ -209,7 +209,7 @@ async def test_fifty_uploads_at_once_share_ten_connections_with_everything_else(
             *(upload(str(number).encode()) for number in range(20)),
         )
         for one in accepted:
-            await eyes.until(one, "ready")
+            await observer.until(one, "ready")
 
     assert len({one.document_id for one in accepted}) == 21
     assert sum(one.is_new for one in accepted) == 21
@@ -274,7 +274,7 @@ async def test_a_file_that_cannot_be_put_in_its_place_leaves_no_row(
 
 
 async def test_a_commit_that_fails_after_the_file_is_in_place_leaves_no_row(
-    service: Service, upload: Upload, eyes: Eyes, monkeypatch: pytest.MonkeyPatch
+    service: Service, upload: Upload, observer: Observer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(_queue: PostgresQueue, _conn: Conn, _bodies: Sequence[str]) -> None:
         assert len(in_place(service)) == 1
@@ -290,7 +290,7 @@ async def test_a_commit_that_fails_after_the_file_is_in_place_leaves_no_row(
     again = await upload()  # as the person is told to do
 
     assert again.is_new
-    assert await service.blobs.get((await eyes.document(again)).file_path) == b"%PDF-1.7"
+    assert await service.blobs.get((await observer.document(again)).file_path) == b"%PDF-1.7"
     assert len(stored(service)) == 1
 
 
@@ -308,11 +308,11 @@ async def test_an_incoming_file_that_cannot_be_removed_does_not_fail_the_upload(
 
 
 async def test_a_lost_file_is_mended_by_uploading_it_again(
-    service: Service, upload: Upload, working: Running, eyes: Eyes
+    service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     first = await upload()
     async with working():
-        path = (await eyes.until(first, "ready")).file_path
+        path = (await observer.until(first, "ready")).file_path
     await service.blobs.delete(path)
 
     again = await upload()
@@ -322,16 +322,16 @@ async def test_a_lost_file_is_mended_by_uploading_it_again(
 
 
 async def test_a_damaged_file_is_mended_by_uploading_it_again_as_its_message_says(
-    service: Service, upload: Upload, working: Running, eyes: Eyes
+    service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     first = await upload()
-    path = (await eyes.document(first)).file_path
+    path = (await observer.document(first)).file_path
     await overwrite(service, path, b"%PDF-1.x")
     async with working():
-        failed = await eyes.until(first, "failed")
+        failed = await observer.until(first, "failed")
 
         again = await upload()
-        await eyes.until(again, "ready")
+        await observer.until(again, "ready")
 
     assert (failed.error_code, "upload it again" in (failed.error_message or "")) == ("corrupt", True)
     assert again.document_id == first.document_id
@@ -339,11 +339,11 @@ async def test_a_damaged_file_is_mended_by_uploading_it_again_as_its_message_say
 
 
 async def test_a_file_damaged_after_it_was_read_is_mended_by_uploading_it_again(
-    service: Service, upload: Upload, working: Running, eyes: Eyes
+    service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     first = await upload()
     async with working():
-        path = (await eyes.until(first, "ready")).file_path
+        path = (await observer.until(first, "ready")).file_path
     await overwrite(service, path, b"%PDF-1.x")
 
     again = await upload()
@@ -353,14 +353,14 @@ async def test_a_file_damaged_after_it_was_read_is_mended_by_uploading_it_again(
 
 
 async def test_a_damaged_readable_copy_is_mended_by_its_password(
-    service: Service, upload: Upload, eyes: Eyes
+    service: Service, upload: Upload, observer: Observer
 ) -> None:
     async def unlock(_path: str) -> bytes:
         return b"readable"
 
     accepted = await upload()
     await service.intake.unlock(accepted.document_id, unlock, tenant_id=service.default_tenant_id)
-    copy = (await eyes.document(accepted)).readable_file_path
+    copy = (await observer.document(accepted)).readable_file_path
     assert copy is not None
     await overwrite(service, copy, b"damaged")
 
@@ -397,11 +397,11 @@ async def overwrite(service: Service, path: str, content: bytes) -> None:
 
 
 async def test_a_result_of_another_pipeline_is_not_used_again(
-    service: Service, upload: Upload, working: Running, eyes: Eyes, monkeypatch: pytest.MonkeyPatch
+    service: Service, upload: Upload, working: RunWorker, observer: Observer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = await upload()
     async with working():
-        await eyes.until(first, "ready")
+        await observer.until(first, "ready")
     monkeypatch.setattr(service.intake, "_fingerprint", Fingerprint(Settings(ocr=Ocr(languages=("de",)))))
 
     again = await upload()
@@ -411,14 +411,14 @@ async def test_a_result_of_another_pipeline_is_not_used_again(
 
 
 async def test_uploading_again_while_a_worker_ends_the_document_gets_nobody_stuck(
-    upload: Upload, working: Running, eyes: Eyes
+    upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
 
     async with working(), asyncio.timeout(60):
         for _ in range(20):
             await asyncio.gather(upload(force=True), upload(force=True))
-        document = await eyes.until(accepted, "ready")
+        document = await observer.until(accepted, "ready")
 
     assert document.error_code is None
-    assert (await eyes.ingestion(accepted)).attempt_count == 1
+    assert (await observer.ingestion(accepted)).attempt_count == 1

@@ -9,7 +9,6 @@ from uuid import uuid4
 
 import pytest
 
-from boxes import Boxes, Content
 from docmill.errors import CorruptError, EncryptedError, ServerError
 from docmill.model.document import Document, Part
 from docmill.pipeline import PartLimits, Steps
@@ -26,7 +25,8 @@ from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.parts import PartRow, WholeRow
 from docmill.service.worker import run_worker
-from scripted import Running, Upload
+from support.nested_documents import Content, NestedDocuments
+from support.scripted_steps import RunWorker, Upload
 
 Put = Callable[..., Awaitable[Accepted]]
 
@@ -39,8 +39,8 @@ class AtOnceError(ServerError):
 
 
 @pytest.fixture
-def boxes(make_document: Callable[..., Document]) -> Boxes:
-    return Boxes(make_document("Total 1.00"))
+def boxes(make_document: Callable[..., Document]) -> NestedDocuments:
+    return NestedDocuments(make_document("Total 1.00"))
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def settings(settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def steps(boxes: Boxes) -> Steps:
+def steps(boxes: NestedDocuments) -> Steps:
     return boxes.steps()
 
 
@@ -105,7 +105,7 @@ def sight(service: Service) -> Sight:
 
 
 async def test_what_a_document_holds_becomes_documents(
-    put: Put, working: Running, sight: Sight, service: Service
+    put: Put, working: RunWorker, sight: Sight, service: Service
 ) -> None:
     await put({"x/b.pdf": "b", "c.zip": {"d.pdf": "d"}, "bad": ""})
 
@@ -124,7 +124,7 @@ async def test_what_a_document_holds_becomes_documents(
     assert await service.blobs.get(found["d.pdf"].file_path) == b'"d"'
 
 
-async def test_a_part_says_where_it_comes_from(put: Put, working: Running, sight: Sight) -> None:
+async def test_a_part_says_where_it_comes_from(put: Put, working: RunWorker, sight: Sight) -> None:
     accepted = await put({"c.zip": {"d.pdf": "d"}})
 
     async with working():
@@ -139,7 +139,7 @@ async def test_a_part_says_where_it_comes_from(put: Put, working: Running, sight
 
 
 async def test_the_same_attachment_of_two_mails_is_one_document(
-    put: Put, working: Running, sight: Sight
+    put: Put, working: RunWorker, sight: Sight
 ) -> None:
     await put({"c.zip": {"d.pdf": "d"}, "e.zip": {"other": "x", "d.pdf": "d"}})
 
@@ -151,7 +151,7 @@ async def test_the_same_attachment_of_two_mails_is_one_document(
     assert len(await sight.history("d.pdf")) == 1
 
 
-async def test_an_archive_is_found_by_the_names_in_it(put: Put, working: Running, service: Service) -> None:
+async def test_an_archive_is_found_by_the_names_in_it(put: Put, working: RunWorker, service: Service) -> None:
     await put({"hidden treasure.pdf": "b"})
 
     async with working():
@@ -163,7 +163,7 @@ async def test_an_archive_is_found_by_the_names_in_it(put: Put, working: Running
 
 
 async def test_a_retry_of_the_whole_takes_nothing_in_twice(
-    put: Put, working: Running, sight: Sight, boxes: Boxes
+    put: Put, working: RunWorker, sight: Sight, boxes: NestedDocuments
 ) -> None:
     boxes.whole_errors = [AtOnceError("away"), AtOnceError("away")]
     await put(MAIL)
@@ -178,7 +178,7 @@ async def test_a_retry_of_the_whole_takes_nothing_in_twice(
 
 
 async def test_a_part_that_failed_is_not_begun_again_by_a_retry_of_its_whole(
-    put: Put, working: Running, sight: Sight, boxes: Boxes
+    put: Put, working: RunWorker, sight: Sight, boxes: NestedDocuments
 ) -> None:
     boxes.errors["b.pdf"] = [CorruptError("torn")]
     boxes.whole_errors = [AtOnceError("away")]
@@ -192,7 +192,7 @@ async def test_a_part_that_failed_is_not_begun_again_by_a_retry_of_its_whole(
 
 
 async def test_a_part_that_failed_is_begun_again_by_a_new_upload_of_its_whole(
-    put: Put, working: Running, sight: Sight, boxes: Boxes
+    put: Put, working: RunWorker, sight: Sight, boxes: NestedDocuments
 ) -> None:
     boxes.errors["b.pdf"] = [CorruptError("torn")]
     async with working():
@@ -208,7 +208,7 @@ async def test_a_part_that_failed_is_begun_again_by_a_new_upload_of_its_whole(
 
 
 async def test_a_locked_part_waits_for_its_password_however_often_it_comes(
-    put: Put, upload: Upload, working: Running, sight: Sight, boxes: Boxes, service: Service
+    put: Put, upload: Upload, working: RunWorker, sight: Sight, boxes: NestedDocuments, service: Service
 ) -> None:
     boxes.errors["b.pdf"] = [EncryptedError("it has a password")]
     async with working():
@@ -225,7 +225,7 @@ async def test_a_locked_part_waits_for_its_password_however_often_it_comes(
     assert again["b.pdf"].state == "ready"
 
 
-async def test_files_within_files_have_an_end(put: Put, working: Running, sight: Sight) -> None:
+async def test_files_within_files_have_an_end(put: Put, working: RunWorker, sight: Sight) -> None:
     await put({"1.zip": {"2.zip": {"3.zip": "deep"}}})
 
     async with working():
@@ -236,7 +236,7 @@ async def test_files_within_files_have_an_end(put: Put, working: Running, sight:
     assert found["2.zip"].state == "ready"
 
 
-async def test_an_upload_brings_so_many_files_and_no_more(put: Put, working: Running, sight: Sight) -> None:
+async def test_an_upload_brings_so_many_files_and_no_more(put: Put, working: RunWorker, sight: Sight) -> None:
     await put({"1.zip": {str(number): "x" + str(number) for number in range(9)}})
 
     async with working():
@@ -262,7 +262,7 @@ class Circle:
 
 @pytest.mark.parametrize("fails", [False, True])
 async def test_archives_that_hold_each_other_are_taken_in_once(
-    service: Service, boxes: Boxes, upload: Upload, sight: Sight, *, fails: bool
+    service: Service, boxes: NestedDocuments, upload: Upload, sight: Sight, *, fails: bool
 ) -> None:
     contents = b'{"x.zip": ""}', b'{"y.zip": ""}'
     if fails:
@@ -284,7 +284,7 @@ async def test_archives_that_hold_each_other_are_taken_in_once(
 
 
 async def test_an_archive_that_holds_itself_says_so(
-    service: Service, boxes: Boxes, upload: Upload, sight: Sight
+    service: Service, boxes: NestedDocuments, upload: Upload, sight: Sight
 ) -> None:
     content = b'{"x.zip": ""}'
     steps = replace(boxes.steps(), unpacker=Circle(content))
@@ -394,7 +394,7 @@ async def test_another_owner_sees_no_links(service: Service, claim: Claim, tmp_p
 
 
 async def test_the_list_can_leave_parts_out(
-    put: Put, working: Running, sight: Sight, service: Service
+    put: Put, working: RunWorker, sight: Sight, service: Service
 ) -> None:
     await put(MAIL)
 

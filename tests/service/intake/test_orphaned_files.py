@@ -11,7 +11,7 @@ from docmill.service.app import Service
 from docmill.service.intake.orphaned_files import remove_orphaned_files
 from docmill.service.store import documents
 from docmill.service.store.database import Conn, lock_file, new_id
-from scripted import Eyes, Running, Upload
+from support.scripted_steps import Observer, RunWorker, Upload
 
 TENANT_ID = "00000000-0000-7000-8000-000000000001"
 NOBODY = "00000000-0000-7000-8000-0000000000ff"
@@ -114,11 +114,11 @@ async def test_files_of_others_are_left_alone(service: Service) -> None:
 
 
 async def test_what_documents_and_ingestions_name_is_kept_however_old(
-    service: Service, upload: Upload, working: Running, eyes: Eyes
+    service: Service, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
     async with working():
-        document = await eyes.until(accepted, "ready")
+        document = await observer.until(accepted, "ready")
     await service.blobs.put_once(f"pages/{TENANT_ID}/{document.content_hash}/1-200.webp", b"x")
     before = files(service)
     make_old(service)
@@ -163,11 +163,11 @@ async def test_many_are_removed_in_batches(service: Service, monkeypatch: pytest
 
 
 async def test_an_upload_that_is_just_accepted_under_an_orphans_name_wins(
-    service: Service, upload: Upload, eyes: Eyes, monkeypatch: pytest.MonkeyPatch
+    service: Service, upload: Upload, observer: Observer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The orphan is found, then the same content is accepted, then the sweeper goes on to remove it."""
     accepted = await upload(b"again")
-    path = (await eyes.document(accepted)).file_path
+    path = (await observer.document(accepted)).file_path
     async with service.database.tenant(service.default_tenant_id) as conn:
         await conn.execute("DELETE FROM document")
     make_old(service)
@@ -201,7 +201,7 @@ async def test_while_intake_stores_a_file_the_sweeper_passes_over_it(service: Se
 
 
 async def test_uploads_and_sweeps_of_the_same_files_at_once_lose_none(
-    service: Service, upload: Upload, eyes: Eyes, monkeypatch: pytest.MonkeyPatch
+    service: Service, upload: Upload, observer: Observer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("docmill.service.intake.orphaned_files.LEFT_AFTER", timedelta(0))
     contents = [str(number).encode() for number in range(8)]
@@ -219,7 +219,7 @@ async def test_uploads_and_sweeps_of_the_same_files_at_once_lose_none(
     )
 
     for one in accepted:
-        document = await eyes.document(one)
+        document = await observer.document(one)
         assert await service.blobs.size(document.file_path) == document.byte_size
 
 

@@ -22,7 +22,6 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from boxes import Boxes
 from docmill.errors import CorruptError, MisconfiguredError, ServerError
 from docmill.model.document import Document
 from docmill.ports import Original
@@ -39,8 +38,9 @@ from docmill.testing.page_images import PaintedPages
 from docmill.testing.understanding import FakeExtractor
 from docmill.understanding.gate import RuleGate
 from docmill.web.app import create_app
-from llm_server import serving, spoken
-from scripted import Eyes, Running, Script, Upload
+from support.llm_server import serving, spoken
+from support.nested_documents import NestedDocuments
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
 UPLOADS = "/api/v1/documents"
 STEPS = ["read", "transcribe", "classify", "extract", "export"]
@@ -66,8 +66,8 @@ def tracer(spans: InMemorySpanExporter) -> Tracer:
 
 
 @pytest.fixture
-def boxes(make_document: Callable[..., Document]) -> Boxes:
-    return Boxes(make_document("Total 1.00"))
+def boxes(make_document: Callable[..., Document]) -> NestedDocuments:
+    return NestedDocuments(make_document("Total 1.00"))
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def attributes(span: ReadableSpan) -> dict[str, Any]:
 
 
 async def test_upload_queue_worker_steps_and_model_calls_are_one_trace(
-    service: Service, script: Script, tracer: Tracer, eyes: Eyes, spans: InMemorySpanExporter
+    service: Service, script: ScriptedSteps, tracer: Tracer, observer: Observer, spans: InMemorySpanExporter
 ) -> None:
     async with serving() as server:
         server.replies = [spoken("openai", {"number": "7", "gross_total": "119.00"})]
@@ -133,7 +133,7 @@ async def test_upload_queue_worker_steps_and_model_calls_are_one_trace(
         steps, stop = replace(script.steps(), extractor=FakeExtractor(), router=router), asyncio.Event()
         accepted = await sent(service)
         working = asyncio.create_task(run_worker(service, steps, stop))
-        await eyes.when(accepted, lambda document: document.state != "processing")
+        await observer.when(accepted, lambda document: document.state != "processing")
         stop.set()
         await working
 
@@ -156,15 +156,15 @@ async def test_upload_queue_worker_steps_and_model_calls_are_one_trace(
 
 
 async def test_spans_name_whom_they_are_about_and_nothing_that_the_document_says(
-    service: Service, working: Running, eyes: Eyes, spans: InMemorySpanExporter
+    service: Service, working: RunWorker, observer: Observer, spans: InMemorySpanExporter
 ) -> None:
     accepted = await sent(service, "Muster bill.pdf")
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
     async with client_of(service) as client:
         await client.get("/", params={"q": "Muster"})
 
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     about = {
         "docmill.tenant_id": str(service.default_tenant_id),
         "docmill.document_id": str(accepted.document_id),
@@ -181,13 +181,17 @@ async def test_spans_name_whom_they_are_about_and_nothing_that_the_document_says
 
 
 async def test_a_retry_is_another_attempt_of_the_same_trace(
-    service: Service, script: Script, working: Running, eyes: Eyes, spans: InMemorySpanExporter
+    service: Service,
+    script: ScriptedSteps,
+    working: RunWorker,
+    observer: Observer,
+    spans: InMemorySpanExporter,
 ) -> None:
     script.extract_errors = [AtOnceError("words of the document")]
     accepted = await sent(service)
 
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
     first, second = named(spans, "process ingestion")
     assert len(trace_ids(spans)) == 1
@@ -202,9 +206,9 @@ async def test_a_retry_is_another_attempt_of_the_same_trace(
 
 async def test_a_fault_of_ours_keeps_its_place_for_the_log(
     service: Service,
-    script: Script,
-    working: Running,
-    eyes: Eyes,
+    script: ScriptedSteps,
+    working: RunWorker,
+    observer: Observer,
     spans: InMemorySpanExporter,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -212,7 +216,7 @@ async def test_a_fault_of_ours_keeps_its_place_for_the_log(
     accepted = await sent(service)
 
     async with working():
-        await eyes.when(accepted, lambda document: document.error_code is not None)
+        await observer.when(accepted, lambda document: document.error_code is not None)
 
     assert attributes(only(spans, "extract"))["error.type"] == "internal"
     (fault,) = [record for record in caplog.records if record.message == "a fault in docmill"]
@@ -222,7 +226,11 @@ async def test_a_fault_of_ours_keeps_its_place_for_the_log(
 
 
 async def test_a_document_that_fails_says_where(
-    service: Service, script: Script, working: Running, eyes: Eyes, spans: InMemorySpanExporter
+    service: Service,
+    script: ScriptedSteps,
+    working: RunWorker,
+    observer: Observer,
+    spans: InMemorySpanExporter,
 ) -> None:
     async def convert(_original: Original) -> None:
         raise CorruptError("words of the document")
@@ -231,7 +239,7 @@ async def test_a_document_that_fails_says_where(
     accepted = await sent(service)
 
     async with working():
-        await eyes.until(accepted, "failed")
+        await observer.until(accepted, "failed")
 
     assert attributes(only(spans, "transcribe"))["error.type"] == "corrupt"
     assert attributes(only(spans, "process ingestion"))["docmill.outcome"] == "failed"
@@ -239,18 +247,18 @@ async def test_a_document_that_fails_says_where(
 
 
 async def test_a_caller_that_traces_sees_the_document_in_its_own_trace(
-    service: Service, working: Running, eyes: Eyes, spans: InMemorySpanExporter
+    service: Service, working: RunWorker, observer: Observer, spans: InMemorySpanExporter
 ) -> None:
     accepted = await sent(service, trace=CALLER)
 
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
     assert trace_ids(spans) == {int(CALLER.split("-")[1], 16)}
 
 
 async def test_what_an_archive_holds_belongs_to_the_trace_of_the_whole(
-    service: Service, boxes: Boxes, spans: InMemorySpanExporter
+    service: Service, boxes: NestedDocuments, spans: InMemorySpanExporter
 ) -> None:
     content = json.dumps({"x/b.pdf": "b", "c.zip": {"d.pdf": "d"}}).encode()
     async with client_of(service) as client:
@@ -293,7 +301,11 @@ def test_without_a_tracer_a_guard_is_left_as_it_is() -> None:
 
 
 async def test_what_is_logged_during_an_attempt_names_its_trace(
-    service: Service, script: Script, working: Running, eyes: Eyes, spans: InMemorySpanExporter
+    service: Service,
+    script: ScriptedSteps,
+    working: RunWorker,
+    observer: Observer,
+    spans: InMemorySpanExporter,
 ) -> None:
     bound: list[dict[str, object]] = []
 
@@ -304,7 +316,7 @@ async def test_what_is_logged_during_an_attempt_names_its_trace(
     accepted = await sent(service)
 
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
     (trace_id,) = trace_ids(spans)
     assert bound[0]["trace_id"] == f"{trace_id:032x}"
@@ -379,7 +391,7 @@ def with_endpoint(settings: Settings, endpoint: str) -> Settings:
 
 async def test_spans_go_by_otlp_to_the_receiver_that_the_settings_name_and_to_no_proxy(
     settings: Settings,
-    script: Script,
+    script: ScriptedSteps,
     receiver: Receiver,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -391,7 +403,7 @@ async def test_spans_go_by_otlp_to_the_receiver_that_the_settings_name_and_to_no
         await asyncio.wait_for(service.wakeups.listening(), 10)
         accepted = await sent(service)
         working = asyncio.create_task(run_worker(service, script.steps(), stop))
-        await Eyes(service).until(accepted, "ready")
+        await Observer(service).until(accepted, "ready")
         stop.set()
         await working
 
@@ -402,7 +414,7 @@ async def test_spans_go_by_otlp_to_the_receiver_that_the_settings_name_and_to_no
 
 
 async def test_a_receiver_that_is_away_costs_spans_and_no_document(
-    settings: Settings, script: Script
+    settings: Settings, script: ScriptedSteps
 ) -> None:
     stop = asyncio.Event()
 
@@ -410,7 +422,7 @@ async def test_a_receiver_that_is_away_costs_spans_and_no_document(
         await asyncio.wait_for(service.wakeups.listening(), 10)
         accepted = await sent(service)
         working = asyncio.create_task(run_worker(service, script.steps(), stop))
-        await Eyes(service).until(accepted, "ready")
+        await Observer(service).until(accepted, "ready")
         stop.set()
         await working
 

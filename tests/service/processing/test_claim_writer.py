@@ -14,7 +14,7 @@ from docmill.service.protocol.claim_rules import Obstacle
 from docmill.service.store import claims, sweeps
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn, Database
-from scripted import NO_RESULT, Eyes, Upload
+from support.scripted_steps import NO_RESULT, Observer, Upload
 
 
 class Forgetful(Database):
@@ -46,18 +46,18 @@ async def claimed_by_forgetful(
 
 
 async def test_a_result_whose_commit_was_not_heard_of_is_ours(
-    service: Service, upload: Upload, eyes: Eyes
+    service: Service, upload: Upload, observer: Observer
 ) -> None:
     accepted = await upload()
     async with claimed_by_forgetful(service, accepted) as (claim_writer, claim):
         with stamina.set_testing(testing=True, attempts=3):
             assert await claim_writer.finish(claim, NO_RESULT)
 
-    assert (await eyes.ingestion(accepted)).status == "completed"
+    assert (await observer.ingestion(accepted)).status == "completed"
 
 
 async def test_a_claim_whose_commit_was_not_heard_of_is_ours(
-    service: Service, upload: Upload, eyes: Eyes
+    service: Service, upload: Upload, observer: Observer
 ) -> None:
     accepted = await upload()
     assert accepted.ingestion_id
@@ -72,30 +72,30 @@ async def test_a_claim_whose_commit_was_not_heard_of_is_ours(
             )
 
     assert isinstance(claim, Claim)
-    assert (claim.attempt, claim.fence, (await eyes.ingestion(accepted)).attempt_count) == (1, 1, 1)
+    assert (claim.attempt, claim.fence, (await observer.ingestion(accepted)).attempt_count) == (1, 1, 1)
     assert isinstance(other, ClaimRefusal)
 
 
 async def test_a_failure_whose_commit_was_not_heard_of_is_ours(
-    service: Service, upload: Upload, eyes: Eyes
+    service: Service, upload: Upload, observer: Observer
 ) -> None:
     accepted = await upload()
     async with claimed_by_forgetful(service, accepted) as (claim_writer, claim):
         with stamina.set_testing(testing=True, attempts=3):
             assert await claim_writer.fail(claim, CorruptError("broken"), receive_count=1)
 
-    assert (await eyes.ingestion(accepted)).status == "failed"
-    assert len(await eyes.letters()) == 1
+    assert (await observer.ingestion(accepted)).status == "failed"
+    assert len(await observer.letters()) == 1
 
 
 async def test_what_was_set_back_unheard_is_set_back_once_and_ours_until_another_claims_it(
-    service: Service, upload: Upload, eyes: Eyes
+    service: Service, upload: Upload, observer: Observer
 ) -> None:
     accepted = await upload()
     async with claimed_by_forgetful(service, accepted) as (claim_writer, claim):
         with stamina.set_testing(testing=True, attempts=3):
             assert await claim_writer.set_back(claim, error=None, delay_s=0, counts=False)
-        after = await eyes.ingestion(accepted)
+        after = await observer.ingestion(accepted)
         another = ClaimWriter(service.database, "other", lease_s=300, max_attempts=3)
         other = await another.claim(claim.ingestion_id)
 
@@ -137,7 +137,7 @@ async def test_of_messages_that_came_together_for_one_ingestion_one_gets_the_cla
 
 
 async def test_of_two_workers_that_claim_at_once_one_gets_the_claim_and_the_other_does_not_wait(
-    service: Service, upload: Upload, eyes: Eyes
+    service: Service, upload: Upload, observer: Observer
 ) -> None:
     accepted = await upload()
     assert accepted.ingestion_id
@@ -150,12 +150,14 @@ async def test_of_two_workers_that_claim_at_once_one_gets_the_claim_and_the_othe
                 other, [accepted.ingestion_id], worker_id="other", lease_s=300, max_attempts=3
             )
 
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert (len(first), second) == (1, [])
     assert (ingestion.worker_id, ingestion.fence, ingestion.attempt_count) == ("one", 1, 1)
 
 
-async def test_a_long_text_does_not_share_a_statement(service: Service, upload: Upload, eyes: Eyes) -> None:
+async def test_a_long_text_does_not_share_a_statement(
+    service: Service, upload: Upload, observer: Observer
+) -> None:
     accepted = await upload()
     assert accepted.ingestion_id
     claim_writer = ClaimWriter(service.database, "me", lease_s=300, max_attempts=3)
@@ -167,8 +169,8 @@ async def test_a_long_text_does_not_share_a_statement(service: Service, upload: 
         replace(claim, fence=claim.fence + 1), replace(NO_RESULT, text="x" * 200_000)
     )
 
-    assert (await eyes.document(accepted)).page_count is None
-    assert (await eyes.ingestion(accepted)).status == "completed"
+    assert (await observer.document(accepted)).page_count is None
+    assert (await observer.ingestion(accepted)).status == "completed"
 
 
 async def test_progress_does_not_wait_for_a_row_that_is_being_ended(service: Service, upload: Upload) -> None:
@@ -186,7 +188,7 @@ async def test_progress_does_not_wait_for_a_row_that_is_being_ended(service: Ser
 
 
 async def test_what_postgresql_cannot_store_of_a_result_is_left_out_or_replaced(
-    service: Service, upload: Upload, eyes: Eyes
+    service: Service, upload: Upload, observer: Observer
 ) -> None:
     accepted = await upload()
     assert accepted.ingestion_id
@@ -197,4 +199,4 @@ async def test_what_postgresql_cannot_store_of_a_result_is_left_out_or_replaced(
         assert isinstance(claim, Claim)
         assert await claim_writer.finish(claim, result)
 
-    assert (await eyes.ingestion(accepted)).structured_data == {"number": "1?", "name": "xy é"}
+    assert (await observer.ingestion(accepted)).structured_data == {"number": "1?", "name": "xy é"}

@@ -11,7 +11,7 @@ from docmill.service.intake.accept import Accepted
 from docmill.service.processing import job
 from docmill.service.processing.isolation import Isolation
 from docmill.service.worker import run_worker
-from scripted import Eyes, Running, Script, Upload
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
 
 class Room:
@@ -37,7 +37,7 @@ class Room:
 
 
 @pytest.fixture
-def room(script: Script) -> Room:
+def room(script: ScriptedSteps) -> Room:
     script.convert = room = Room()
     return room
 
@@ -74,9 +74,9 @@ async def until_given_back(service: Service, accepted: Accepted) -> None:
 
 async def test_while_a_suspect_waits_for_the_end_of_others_nothing_is_begun_and_after_it_all_goes_on(
     service: Service,
-    script: Script,
+    script: ScriptedSteps,
     upload: Upload,
-    eyes: Eyes,
+    observer: Observer,
     room: Room,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -103,7 +103,7 @@ async def test_while_a_suspect_waits_for_the_end_of_others_nothing_is_begun_and_
         before = dict(room.together)
         room.open.set()
         for each in (long, suspect, late):
-            await eyes.until(each, "ready")
+            await observer.until(each, "ready")
     finally:
         room.open.set()
         stop.set()
@@ -111,11 +111,11 @@ async def test_while_a_suspect_waits_for_the_end_of_others_nothing_is_begun_and_
 
     assert before == {"long.pdf": {"long.pdf"}}
     assert room.together["suspect.pdf"] == {"suspect.pdf"}
-    assert [(await eyes.ingestion(each)).attempt_count for each in (long, suspect, late)] == [1, 1, 1]
+    assert [(await observer.ingestion(each)).attempt_count for each in (long, suspect, late)] == [1, 1, 1]
 
 
 async def test_suspects_that_come_together_are_worked_on_one_after_the_other(
-    service: Service, upload: Upload, working: Running, eyes: Eyes, room: Room
+    service: Service, upload: Upload, working: RunWorker, observer: Observer, room: Room
 ) -> None:
     names = [f"suspect {number}.pdf" for number in range(3)]
     suspects = [await suspected(service, upload, name) for name in names]
@@ -123,7 +123,7 @@ async def test_suspects_that_come_together_are_worked_on_one_after_the_other(
 
     async with working():
         for each in suspects:
-            await eyes.until(each, "ready")
+            await observer.until(each, "ready")
 
     assert room.together == {name: {name} for name in names}
 
@@ -131,8 +131,8 @@ async def test_suspects_that_come_together_are_worked_on_one_after_the_other(
 async def test_others_are_begun_beside_a_suspect_that_takes_long(
     service: Service,
     upload: Upload,
-    working: Running,
-    eyes: Eyes,
+    working: RunWorker,
+    observer: Observer,
     room: Room,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -143,8 +143,8 @@ async def test_others_are_begun_beside_a_suspect_that_takes_long(
     async with working():
         await asyncio.wait_for(room.long_came.wait(), 20)
         other = await upload(b"other", file_name="other.pdf")
-        await eyes.until(other, "ready")
+        await observer.until(other, "ready")
         room.open.set()
-        await eyes.until(suspect, "ready")
+        await observer.until(suspect, "ready")
 
     assert room.together == {"long.pdf": {"long.pdf"}, "other.pdf": {"long.pdf", "other.pdf"}}

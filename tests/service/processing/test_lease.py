@@ -12,7 +12,7 @@ from docmill.service.processing.lease import Lease
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.store.claims import Claim
 from docmill.testing.queue import MemoryQueue
-from scripted import Upload
+from support.scripted_steps import Upload
 
 
 class FailingQueue(MemoryQueue):

@@ -15,7 +15,7 @@ from docmill.service.protocol.pause import Cause, paused_part
 from docmill.service.store import events, pauses
 from docmill.service.store.database import Conn, Database, new_id
 from docmill.service.store.pauses import PauseRow
-from scripted import Eyes, Running, Script, Upload
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
 CAUSE = Cause("small model", "extract", "unauthorized", "the key is refused; set another")
 
@@ -51,7 +51,7 @@ async def when_told(service: Service, kind: str) -> None:
 
 
 async def test_a_pause_is_seen_with_what_to_do_until_it_is_mended(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.convert = converter = Refusing()
     accepted = await upload()
@@ -60,7 +60,7 @@ async def test_a_pause_is_seen_with_what_to_do_until_it_is_mended(
         await when_told(service, "paused")
         (row,) = await paused(service)
         converter.mended = True
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
         await when_told(service, "resumed")
         afterwards = await paused(service)
 
@@ -71,7 +71,7 @@ async def test_a_pause_is_seen_with_what_to_do_until_it_is_mended(
 
 
 async def test_a_worker_that_ends_takes_its_pauses_with_it(
-    service: Service, script: Script, upload: Upload, working: Running
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker
 ) -> None:
     script.convert = Refusing()
     await upload()

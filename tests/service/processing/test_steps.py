@@ -7,7 +7,7 @@ import pytest
 
 from docmill.errors import CorruptError, ServerError
 from docmill.ports import Original
-from scripted import Eyes, Running, Script, Upload
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
 STEPS = ["read", "transcribe", "classify", "extract", "export"]
 
@@ -17,13 +17,13 @@ def lines(caplog: pytest.LogCaptureFixture, event: str) -> list[dict[str, Any]]:
 
 
 async def test_start_and_end_of_each_step_are_told_at_debug_level(
-    upload: Upload, working: Running, eyes: Eyes, caplog: pytest.LogCaptureFixture
+    upload: Upload, working: RunWorker, observer: Observer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="docmill.service.processing.attempt_report")
     accepted = await upload()
 
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
     started, ended = lines(caplog, "step started"), lines(caplog, "step ended")
     assert [line["step"] for line in started] == [line["step"] for line in ended] == STEPS
@@ -32,13 +32,13 @@ async def test_start_and_end_of_each_step_are_told_at_debug_level(
 
 
 async def test_without_debug_level_an_attempt_that_succeeds_is_one_line(
-    upload: Upload, working: Running, eyes: Eyes, caplog: pytest.LogCaptureFixture
+    upload: Upload, working: RunWorker, observer: Observer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     accepted = await upload()
 
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
     assert lines(caplog, "step started") == lines(caplog, "step ended") == []
     (line,) = lines(caplog, "attempt ended")
@@ -46,7 +46,11 @@ async def test_without_debug_level_an_attempt_that_succeeds_is_one_line(
 
 
 async def test_a_step_that_fails_is_a_warning_with_its_code_and_no_words(
-    script: Script, upload: Upload, working: Running, eyes: Eyes, caplog: pytest.LogCaptureFixture
+    script: ScriptedSteps,
+    upload: Upload,
+    working: RunWorker,
+    observer: Observer,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def convert(_original: Original) -> None:
         raise CorruptError("words of the document")
@@ -55,7 +59,7 @@ async def test_a_step_that_fails_is_a_warning_with_its_code_and_no_words(
     accepted = await upload()
 
     async with working():
-        await eyes.until(accepted, "failed")
+        await observer.until(accepted, "failed")
 
     (line,) = lines(caplog, "step failed")
     assert (line["levelname"], line["step"], line["code"]) == ("WARNING", "transcribe", "corrupt")
@@ -63,26 +67,34 @@ async def test_a_step_that_fails_is_a_warning_with_its_code_and_no_words(
 
 
 async def test_a_fault_of_ours_is_a_failed_step_too(
-    script: Script, upload: Upload, working: Running, eyes: Eyes, caplog: pytest.LogCaptureFixture
+    script: ScriptedSteps,
+    upload: Upload,
+    working: RunWorker,
+    observer: Observer,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     script.extract_errors = [ZeroDivisionError("words of the document")]
     accepted = await upload()
 
     async with working():
-        await eyes.when(accepted, lambda document: document.error_code is not None)
+        await observer.when(accepted, lambda document: document.error_code is not None)
 
     (line,) = lines(caplog, "step failed")
     assert (line["step"], line["code"]) == ("extract", "internal")
 
 
 async def test_a_classification_that_fails_is_a_warning_though_the_document_is_done(
-    script: Script, upload: Upload, working: Running, eyes: Eyes, caplog: pytest.LogCaptureFixture
+    script: ScriptedSteps,
+    upload: Upload,
+    working: RunWorker,
+    observer: Observer,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     script.classify_error = ServerError("away")
     accepted = await upload()
 
     async with working():
-        await eyes.until(accepted, "needs_classification")
+        await observer.until(accepted, "needs_classification")
 
     (line,) = lines(caplog, "step failed")
     assert (line["step"], line["code"]) == ("classify", "server_error")

@@ -14,7 +14,7 @@ from docmill.service.aws.errors import AwsRefusedError
 from docmill.service.aws.sqs_channel import Channel
 from docmill.service.ports import Queue
 from docmill.service.queue.sqs import SqsQueue
-from emulators import Emulator
+from support.aws_emulators import Emulator
 
 
 @pytest.fixture

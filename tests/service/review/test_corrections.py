@@ -25,7 +25,7 @@ from docmill.understanding.corrections.from_reviews import make_correction
 from docmill.understanding.pooled import PooledCorrectionMaker
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.workers.pool import Pool
-from teaching import typed_page
+from support.learning_steps import typed_page
 
 RECEIPT = REGISTRY["receipt"]
 

@@ -24,7 +24,7 @@ from docmill.service.store.database import new_id
 from docmill.service.store.reviews import ReviewableResult, ReviewToStore
 from docmill.service.sweeper import Sweeper
 from docmill.understanding.gate import RuleGate
-from scripted import Eyes, Running, Script, Upload
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
 RECEIPT = """
 Corner Bakery                                   2026-11-03
@@ -310,18 +310,18 @@ async def test_a_document_that_is_gone_takes_no_word(
 
 
 async def test_a_worker_weighs_what_was_said_before_anew(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.failures = (Failure(check="rule", message="The file breaks a rule."),)
     tenant_id = service.default_tenant_id
     accepted = await upload()
     async with working():
-        row = await eyes.until(accepted, "needs_review")
+        row = await observer.until(accepted, "needs_review")
         assert row.ingestion_id is not None
         await service.reviews.confirm_all(row.id, tenant_id=tenant_id, ingestion_id=row.ingestion_id)
-        confirmed = await eyes.document(accepted)
+        confirmed = await observer.document(accepted)
         again = await service.intake.reprocess(row.id, tenant_id=tenant_id)
-        ready = await eyes.when(accepted, lambda now: now.ingestion_id == again and now.state == "ready")
+        ready = await observer.when(accepted, lambda now: now.ingestion_id == again and now.state == "ready")
 
     assert confirmed.state == "ready"
     assert ready.verdict is not None
@@ -329,7 +329,7 @@ async def test_a_worker_weighs_what_was_said_before_anew(
 
 
 async def test_a_result_stands_though_what_was_said_cannot_be_weighed(
-    upload: Upload, working: Running, eyes: Eyes, monkeypatch: pytest.MonkeyPatch
+    upload: Upload, working: RunWorker, observer: Observer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def unreachable(_self: Reviews, _document_id: UUID, *, tenant_id: UUID) -> None:
         raise ServerError(f"nobody answers for {tenant_id}")
@@ -338,7 +338,7 @@ async def test_a_result_stands_though_what_was_said_cannot_be_weighed(
     accepted = await upload()
 
     async with working():
-        assert (await eyes.until(accepted, "ready")).title == "Invoice 7"
+        assert (await observer.until(accepted, "ready")).title == "Invoice 7"
 
 
 class Ticket(BaseModel):

@@ -2,7 +2,7 @@
 
 from docmill.service.app import Service
 from docmill.service.store import documents
-from scripted import Upload
+from support.scripted_steps import Upload
 
 
 async def test_a_document_is_called_by_its_file_and_by_both_ends_of_its_id(

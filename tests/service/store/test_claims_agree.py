@@ -15,7 +15,7 @@ from docmill.service.protocol.claim_rules import Obstacle
 from docmill.service.store import claims
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import DEFAULT_TENANT_ID, DEFAULT_USER_ID, Conn, Database, new_id
-from scripted import NO_RESULT
+from support.scripted_steps import NO_RESULT
 
 MAX_ATTEMPTS = 3
 LEASE_S = 300

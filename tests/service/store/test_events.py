@@ -6,7 +6,7 @@ from docmill.ports import Original
 from docmill.service.app import Service
 from docmill.service.store import events
 from docmill.service.store.events import EventRow
-from scripted import Eyes, Running, Script, Upload
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
 
 async def seen(service: Service, after: int = 0, limit: int = 100) -> list[EventRow]:
@@ -15,16 +15,16 @@ async def seen(service: Service, after: int = 0, limit: int = 100) -> list[Event
 
 
 async def test_a_documents_way_is_told_in_order(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
 
     async def convert(_original: Original) -> None:
-        await eyes.when(accepted, lambda document: document.step == "transcribe")
+        await observer.when(accepted, lambda document: document.step == "transcribe")
 
     script.convert = convert
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
     told = await seen(service)
 

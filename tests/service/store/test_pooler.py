@@ -21,7 +21,7 @@ from docmill.service.app import Service
 from docmill.service.storage.postgres_server import SERVER_USER, EmbeddedPostgres
 from docmill.service.store.database import DEFAULT_TENANT_ID, Conn, Database
 from docmill.service.store.migrate import migrate
-from scripted import Eyes, Running, Upload
+from support.scripted_steps import Observer, RunWorker, Upload
 
 # Fewer than our pools have, so that they are shared.
 SERVER_CONNECTIONS = 8
@@ -153,12 +153,12 @@ class TestTheVault:
         return through(bouncer, database_url)
 
     async def test_documents_are_taken_in_and_processed(
-        self, service: Service, upload: Upload, working: Running, eyes: Eyes
+        self, service: Service, upload: Upload, working: RunWorker, observer: Observer
     ) -> None:
         accepted = [await upload(b"%%PDF-1.7 %d" % number) for number in range(20)]
 
         async with working():
-            seen = [await eyes.until(one, "ready") for one in accepted]
+            seen = [await observer.until(one, "ready") for one in accepted]
 
         assert {document.title for document in seen} == {"Invoice 7"}
         assert (await service.queue.depth()).due == 0

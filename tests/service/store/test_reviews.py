@@ -13,7 +13,7 @@ from docmill.service.app import Service
 from docmill.service.store import reviews
 from docmill.service.store.database import new_id
 from docmill.service.store.reviews import ReviewToStore
-from scripted import Upload
+from support.scripted_steps import Upload
 
 DATA: dict[str, Any] = {
     "number": "4711",

@@ -9,7 +9,7 @@ from psycopg import sql
 from docmill.service.app import Service
 from docmill.service.store import documents, events, ingestions
 from docmill.service.store.database import new_id
-from scripted import Upload
+from support.scripted_steps import Upload
 
 WITHOUT_TENANT = {"alembic_version", "message", "dead_message", "outbox", "chore", "vault", "pause"}
 

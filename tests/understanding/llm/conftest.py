@@ -7,7 +7,7 @@ import pytest
 from docmill.llm.providers import model_of
 from docmill.resilience.time_limits import Slots
 from docmill.understanding.llm.asking import Asker
-from llm_server import KEY, MODELS, Provider, Server, serving
+from support.llm_server import KEY, MODELS, Provider, Server, serving
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from docmill.testing.understanding import FakeExtractor, FakeGate, FakeUnderstan
 from docmill.understanding.llm.asking import Asker
 from docmill.understanding.llm.classifier import LlmClassifier
 from docmill.understanding.router import GateRouter
-from llm_server import Reply, Server, spoken
+from support.llm_server import Reply, Server, spoken
 
 Typeset = Callable[..., Document]
 AskerOf = Callable[..., Asker]

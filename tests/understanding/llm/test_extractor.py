@@ -38,7 +38,7 @@ from docmill.understanding.gate import RuleGate
 from docmill.understanding.llm.asking import Asker
 from docmill.understanding.llm.extractor import LlmExtractor
 from docmill.understanding.llm.meter import Meter
-from llm_server import KEY, MODELS, Provider, Reply, Server, spoken, too_long
+from support.llm_server import KEY, MODELS, Provider, Reply, Server, spoken, too_long
 
 Typeset = Callable[..., Document]
 AskerOf = Callable[..., Asker]

@@ -12,7 +12,7 @@ from docmill.service.app import Service
 from docmill.service.worker import run_worker
 from docmill.understanding.pooled import PooledCorrectionMaker
 from docmill.workers.pool import Pool
-from teaching import steps
+from support.learning_steps import steps
 
 NAME = "Kedai Buku Maju Sdn Bhd"
 

@@ -14,7 +14,7 @@ from docmill.service.app import Service
 from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.store.claims import Claim
 from docmill.understanding.llm.meter import Meter
-from scripted import NO_RESULT, Eyes, Running, Script, Upload
+from support.scripted_steps import NO_RESULT, Observer, RunWorker, ScriptedSteps, Upload
 
 CALL = Usage(input_tokens=100, output_tokens=10, model="small", cost=Decimal("0.01"))
 BUDGET = Decimal("0.03")
@@ -23,7 +23,7 @@ BUDGET = Decimal("0.03")
 class Paying:
     """Pays for a call in each attempt, as long as the budget lasts, and then raises what it is told."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: ScriptedSteps) -> None:
         self.calls = 0
         self._script = script
         self._extractor = script.steps().extractor
@@ -40,12 +40,12 @@ class Paying:
 
 
 @pytest.fixture
-def paying(script: Script) -> Paying:
+def paying(script: ScriptedSteps) -> Paying:
     return Paying(script)
 
 
 @pytest.fixture
-def steps(script: Script, paying: Paying) -> Steps:
+def steps(script: ScriptedSteps, paying: Paying) -> Steps:
     return replace(script.steps(), extractor=paying)
 
 
@@ -54,47 +54,52 @@ def down() -> ServerError:
 
 
 async def test_what_failed_attempts_have_cost_is_part_of_what_the_document_costs(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.extract_errors = [down(), down()]
     accepted = await upload()
 
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert (ingestion.attempt_count, ingestion.cost) == (3, 3 * CALL.cost)
     assert (ingestion.extraction_input_tokens, ingestion.extraction_output_tokens) == (300, 30)
     assert ingestion.extraction_model == "small"
 
 
 async def test_a_document_that_failed_says_what_it_has_cost(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.extract_errors = [ContextTooLongError("too long for every model"), down()]
     accepted = await upload()
 
     async with working():
-        await eyes.until(accepted, "failed")
+        await observer.until(accepted, "failed")
 
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert (ingestion.cost, ingestion.extraction_input_tokens) == (2 * CALL.cost, 200)
 
 
 async def test_while_a_document_waits_what_it_has_cost_is_known(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.model_errors = [ServerError("the provider failed", retry_after_s=3000)]
     accepted = await upload()
 
     async with working():
-        await eyes.when(accepted, lambda row: row.error_code == "server_error")
+        await observer.when(accepted, lambda row: row.error_code == "server_error")
 
-    assert (await eyes.ingestion(accepted)).cost == CALL.cost
+    assert (await observer.ingestion(accepted)).cost == CALL.cost
 
 
 async def test_the_budget_is_that_of_the_document_and_not_of_the_attempt(
-    script: Script, upload: Upload, working: Running, eyes: Eyes, paying: Paying, service: Service
+    script: ScriptedSteps,
+    upload: Upload,
+    working: RunWorker,
+    observer: Observer,
+    paying: Paying,
+    service: Service,
 ) -> None:
     script.extract_errors = [down(), down()]
     accepted = await upload()
@@ -102,10 +107,10 @@ async def test_the_budget_is_that_of_the_document_and_not_of_the_attempt(
         await conn.execute("UPDATE ingestion SET cost = %s", [BUDGET - 2 * CALL.cost])
 
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
     assert paying.calls == 2
-    assert (await eyes.ingestion(accepted)).cost == BUDGET
+    assert (await observer.ingestion(accepted)).cost == BUDGET
 
 
 async def test_a_worker_that_dies_loses_nothing_of_what_was_paid_before(
@@ -127,7 +132,9 @@ async def test_a_worker_that_dies_loses_nothing_of_what_was_paid_before(
     assert again.spent == CALL
 
 
-async def test_who_lost_the_claim_counts_nothing(service: Service, upload: Upload, eyes: Eyes) -> None:
+async def test_who_lost_the_claim_counts_nothing(
+    service: Service, upload: Upload, observer: Observer
+) -> None:
     accepted = await upload()
     assert accepted.ingestion_id
     claim_writer = ClaimWriter(service.database, "me", lease_s=300, max_attempts=3)
@@ -137,5 +144,5 @@ async def test_who_lost_the_claim_counts_nothing(service: Service, upload: Uploa
     claim_writer.spent(replace(claim, fence=claim.fence - 1), CALL)
     await claim_writer.store_findings()
 
-    assert (await eyes.ingestion(accepted)).cost is None
+    assert (await observer.ingestion(accepted)).cost is None
     assert await claim_writer.finish(claim, NO_RESULT)

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from docmill.cli.files.run import Options, run_folder
-from llm_server import Server, serving, spoken
+from support.llm_server import Server, serving, spoken
 
 _LINES = """{seller}
 12 Quay Street, Leeds

@@ -11,8 +11,8 @@ from docmill.service.config.user_schemas import OwnField, OwnSchema
 from docmill.service.review.review import FieldReview
 from docmill.understanding.pooled import PooledCorrectionMaker
 from docmill.workers.pool import Pool
-from scripted import Eyes, Running, Upload
-from teaching import steps as taught_steps
+from support.learning_steps import steps as taught_steps
+from support.scripted_steps import Observer, RunWorker, Upload
 
 TICKET = """
 Riverside Bicycles of the old town
@@ -50,12 +50,12 @@ def corrections(pool: Pool) -> PooledCorrectionMaker:
 
 
 async def test_documents_of_its_types_are_read_by_it_and_corrected(
-    service: Service, pool: Pool, upload: Upload, working: Running, eyes: Eyes
+    service: Service, pool: Pool, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     tenant_id = service.default_tenant_id
     async with pool, working():
         first = await upload(TICKET.format(number=1).encode(), file_name="first.txt")
-        read = await eyes.when(first, lambda document: document.state in ("ready", "needs_review"))
+        read = await observer.when(first, lambda document: document.state in ("ready", "needs_review"))
         assert read.structured_data is not None
         assert read.structured_data["job_number"] == "14711"
         ingestion_id = first.ingestion_id
@@ -67,11 +67,11 @@ async def test_documents_of_its_types_are_read_by_it_and_corrected(
             ingestion_id=ingestion_id,
         )
         second = await upload(TICKET.format(number=2).encode(), file_name="second.txt")
-        again = await eyes.when(second, lambda document: document.state in ("ready", "needs_review"))
+        again = await observer.when(second, lambda document: document.state in ("ready", "needs_review"))
 
     assert again.structured_data is not None
     assert again.structured_data["job_number"] == "KN00002"
-    evidence = (await eyes.ingestion(second)).evidence
+    evidence = (await observer.ingestion(second)).evidence
     assert evidence is not None
     assert evidence["job_number"]["reason"] == "where you said it stands on first.txt"
     reviewed = await service.reviews.of(first.document_id, tenant_id=tenant_id)

@@ -8,7 +8,7 @@ import pytest
 from docmill.errors import EncryptedError
 from docmill.ports import Original, PageJournal
 from docmill.service.app import Service
-from scripted import Eyes, Running, Script, Upload
+from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 
 
 async def opened(_: str) -> bytes:
@@ -32,7 +32,13 @@ class Lock:
 
 @pytest.mark.parametrize("refused_first", [True, False])
 async def test_a_password_given_while_the_document_is_read_has_it_read_anew(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes, *, refused_first: bool
+    service: Service,
+    script: ScriptedSteps,
+    upload: Upload,
+    working: RunWorker,
+    observer: Observer,
+    *,
+    refused_first: bool,
 ) -> None:
     lock = Lock()
     script.convert = lock.convert
@@ -45,22 +51,26 @@ async def test_a_password_given_while_the_document_is_read_has_it_read_anew(
         )
         if refused_first:
             lock.go_on.set()
-        document = await eyes.when(accepted, lambda document: document.state not in ("processing", "stale"))
+        document = await observer.when(
+            accepted, lambda document: document.state not in ("processing", "stale")
+        )
         lock.go_on.set()
 
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert ingestion_id == accepted.ingestion_id == ingestion.id
     assert (document.state, document.error_code, ingestion.attempt_count) == ("ready", None, 1)
-    assert (await eyes.document(accepted)).state == "ready"
-    assert await eyes.letters() == []
+    assert (await observer.document(accepted)).state == "ready"
+    assert await observer.letters() == []
 
 
-async def test_the_same_password_again_disturbs_nobody(service: Service, upload: Upload, eyes: Eyes) -> None:
+async def test_the_same_password_again_disturbs_nobody(
+    service: Service, upload: Upload, observer: Observer
+) -> None:
     accepted = await upload(b"%PDF secret")
     await service.intake.unlock(accepted.document_id, opened, tenant_id=service.default_tenant_id)
-    fence = (await eyes.ingestion(accepted)).fence
+    fence = (await observer.ingestion(accepted)).fence
 
     again = await service.intake.unlock(accepted.document_id, opened, tenant_id=service.default_tenant_id)
 
     assert again == accepted.ingestion_id
-    assert (await eyes.ingestion(accepted)).fence == fence
+    assert (await observer.ingestion(accepted)).fence == fence

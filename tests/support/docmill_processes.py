@@ -19,7 +19,7 @@ PATIENCE_S = 60
 
 
 @dataclass
-class Running:
+class DocmillProcess:
     """A process and its log."""
 
     process: subprocess.Popen[str]
@@ -31,7 +31,7 @@ class Running:
         """The one that it printed when it was ready."""
         return "http://" + self.said.partition("http://")[2].strip()
 
-    def until_ready(self) -> "Running":
+    def until_ready(self) -> "DocmillProcess":
         assert self.process.stdout is not None
         self.said = self.process.stdout.readline()
         assert self.said, self.log_file.read_text()
@@ -84,9 +84,9 @@ class Machine:
     """A data folder and the processes on it."""
 
     folder: Path
-    running: list[Running] = field(default_factory=list[Running])
+    running: list[DocmillProcess] = field(default_factory=list[DocmillProcess])
 
-    def start(self, *arguments: str) -> Running:
+    def start(self, *arguments: str) -> DocmillProcess:
         """Begin a process; `until_ready` waits for it."""
         log_file = self.folder / f"log-{len(self.running)}"
         with log_file.open("w") as log:
@@ -96,7 +96,7 @@ class Machine:
                 stderr=log,
                 text=True,
             )
-        self.running.append(Running(process, log_file))
+        self.running.append(DocmillProcess(process, log_file))
         return self.running[-1]
 
     @property

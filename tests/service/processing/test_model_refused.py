@@ -18,8 +18,8 @@ from docmill.service.config.settings import UnderstandingSettings as Chosen
 from docmill.service.models import models_of
 from docmill.service.store import pauses
 from docmill.service.worker import run_worker
-from llm_server import Reply, Server, serving, spoken
-from scripted import Eyes, Script, Upload
+from support.llm_server import Reply, Server, serving, spoken
+from support.scripted_steps import Observer, ScriptedSteps, Upload
 
 PAGE = """
 Invoice R-7
@@ -74,9 +74,9 @@ async def server() -> AsyncIterator[Server]:
 async def test_documents_that_need_a_model_whose_key_is_refused_wait_and_others_go_on(
     service: Service,
     server: Server,
-    script: Script,
+    script: ScriptedSteps,
     upload: Upload,
-    eyes: Eyes,
+    observer: Observer,
     make_document: Callable[..., Document],
 ) -> None:
     server.replies = [Reply({"error": {"message": "bad key"}}, 401)]
@@ -93,16 +93,16 @@ async def test_documents_that_need_a_model_whose_key_is_refused_wait_and_others_
     needy = await upload(b"needy", file_name="needy.pdf")
     worker = asyncio.create_task(run_worker(service, steps, stop))
     try:
-        waiting = await eyes.when(needy, lambda document: document.error_code is not None)
+        waiting = await observer.when(needy, lambda document: document.error_code is not None)
         others = [await upload(f"{number}".encode()) for number in range(5)]
         for each in others:
-            await eyes.until(each, "ready")
+            await observer.until(each, "ready")
         async with service.database.tenant(service.default_tenant_id) as conn:
             paused = await pauses.current(conn)
-        before = await eyes.ingestion(needy)
+        before = await observer.ingestion(needy)
 
         server.replies = [spoken("openai", {"number": "R-7"})]
-        await eyes.until(needy, "ready")
+        await observer.until(needy, "ready")
     finally:
         stop.set()
         await worker
@@ -113,4 +113,4 @@ async def test_documents_that_need_a_model_whose_key_is_refused_wait_and_others_
     assert before.structured_data is not None  # what the rules found is shown meanwhile
     assert before.structured_data["gross_total"] == "24.00"
     assert before.attempt_count <= 1
-    assert (await eyes.ingestion(needy)).attempt_count == 1
+    assert (await observer.ingestion(needy)).attempt_count == 1

@@ -29,7 +29,7 @@ from docmill.service.store.database import Conn, Database
 from docmill.service.store.result_columns import StoredFindings
 from docmill.testing.page_images import PaintedPages
 from docmill.web.app import create_app
-from scripted import NO_RESULT, Eyes, Running, Script, Upload
+from support.scripted_steps import NO_RESULT, Observer, RunWorker, ScriptedSteps, Upload
 
 READ = StoredFindings(
     media_type="application/pdf", page_count=3, text="Total 119.00", transcription_quality_score=0.8
@@ -62,19 +62,19 @@ async def _claimed(service: Service, upload: Upload, database: Database) -> tupl
 
 
 async def test_a_document_whose_extraction_fails_keeps_text_type_and_title(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.extract_errors = [ContextTooLongError("too long for every model")]
     script.document = replace(script.document, language="de")
     accepted = await upload()
 
     async with working():
-        failed = await eyes.until(accepted, "failed")
+        failed = await observer.until(accepted, "failed")
 
     assert (failed.title, failed.document_type, failed.language) == ("Invoice 7", "invoice", "de")
     assert (failed.media_type, failed.page_count) == ("application/pdf", 1)
     assert failed.needs_human_review
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert ingestion.transcription_quality_score == pytest.approx(script.document.quality)
     assert ingestion.classification is not None
     stored = await service.blobs.get(ingestion.transcription_file_path or "")
@@ -85,20 +85,24 @@ async def test_a_document_whose_extraction_fails_keeps_text_type_and_title(
 
 
 async def test_while_a_document_waits_for_its_next_try_its_text_is_there(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.extract_errors = [ServerError("away", retry_after_s=3000)]
     accepted = await upload()
 
     async with working():
-        waiting = await eyes.when(accepted, lambda row: row.error_code == "server_error")
+        waiting = await observer.when(accepted, lambda row: row.error_code == "server_error")
 
     assert (waiting.state, waiting.page_count, waiting.title) == ("processing", 1, "Invoice 7")
-    assert (await eyes.ingestion(accepted)).transcription_file_path
+    assert (await observer.ingestion(accepted)).transcription_file_path
 
 
 async def test_what_took_long_is_stored_before_the_next_step_begins(
-    service: Service, upload: Upload, eyes: Eyes, script: Script, monkeypatch: pytest.MonkeyPatch
+    service: Service,
+    upload: Upload,
+    observer: Observer,
+    script: ScriptedSteps,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(leases, "LONG_WORK_S", 0.0)
     claim_writer, claim = await _claimed(service, upload, service.database)
@@ -108,13 +112,13 @@ async def test_what_took_long_is_stored_before_the_next_step_begins(
     await observer.record(Findings(classification=Classification(title="Bill", document_type="invoice")))
 
     accepted = await upload()  # the same content: the same document
-    row, ingestion = await eyes.document(accepted), await eyes.ingestion(accepted)
+    row, ingestion = await observer.document(accepted), await observer.ingestion(accepted)
     assert (row.title, row.page_count, row.document_type) == ("Bill", 1, "invoice")
     assert ingestion.transcription_file_path == f"ingestions/{claim.ingestion_id}/transcription.json.zst"
 
 
 async def test_a_database_that_is_away_does_not_stop_a_document_and_gets_the_findings_in_the_end(
-    service: Service, upload: Upload, eyes: Eyes, monkeypatch: pytest.MonkeyPatch
+    service: Service, upload: Upload, observer: Observer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "LONG_WORK_S", 0.0)
     async with Counting(service.database.url) as database:
@@ -128,7 +132,7 @@ async def test_a_database_that_is_away_does_not_stop_a_document_and_gets_the_fin
         before = database.transactions
         await claim_writer.store_findings()
         assert database.transactions == before
-    assert (await eyes.document(await upload())).page_count == 3
+    assert (await observer.document(await upload())).page_count == 3
 
 
 async def test_a_document_that_is_over_in_a_moment_costs_no_write_of_its_findings(
@@ -146,7 +150,7 @@ async def test_a_document_that_is_over_in_a_moment_costs_no_write_of_its_finding
 
 
 async def test_findings_of_a_step_that_lasts_are_written_with_its_progress(
-    service: Service, upload: Upload, eyes: Eyes
+    service: Service, upload: Upload, observer: Observer
 ) -> None:
     claim_writer, claim = await _claimed(service, upload, service.database)
     accepted = await upload()
@@ -155,14 +159,14 @@ async def test_findings_of_a_step_that_lasts_are_written_with_its_progress(
         claim_writer.record(claim, READ)
         claim_writer.step_started(claim, "classify")
         async for _ in service.feed.follow(service.default_tenant_id, 0):
-            if (await eyes.document(accepted)).page_count == 3:
+            if (await observer.document(accepted)).page_count == 3:
                 break
 
-    assert (await eyes.ingestion(accepted)).transcription_quality_score == pytest.approx(0.8)
+    assert (await observer.ingestion(accepted)).transcription_quality_score == pytest.approx(0.8)
 
 
 async def test_a_finding_that_cannot_be_stored_does_not_end_the_writing_of_progress(
-    service: Service, upload: Upload, eyes: Eyes
+    service: Service, upload: Upload, observer: Observer
 ) -> None:
     claim_writer, claim = await _claimed(service, upload, service.database)
     accepted = await upload()
@@ -173,13 +177,13 @@ async def test_a_finding_that_cannot_be_stored_does_not_end_the_writing_of_progr
         with pytest.raises(psycopg.errors.CheckViolation):
             await claim_writer.store_findings()
         step = "classify"
-        while (await eyes.ingestion(accepted)).step != step:  # the first are lost with the impossible one
+        while (await observer.ingestion(accepted)).step != step:  # the first are lost with the impossible one
             claim_writer.step_started(claim, step)
             await asyncio.sleep(PROGRESS_S)
 
 
 async def test_a_finding_that_cannot_be_stored_does_not_keep_an_attempt_from_ending(
-    service: Service, upload: Upload, eyes: Eyes
+    service: Service, upload: Upload, observer: Observer
 ) -> None:
     claim_writer, claim = await _claimed(service, upload, service.database)
     accepted = await upload()
@@ -188,10 +192,12 @@ async def test_a_finding_that_cannot_be_stored_does_not_keep_an_attempt_from_end
     held = await claim_writer.fail(claim, ContextTooLongError("too long for every model"), receive_count=1)
 
     assert held
-    assert (await eyes.ingestion(accepted)).error_code == "context_too_long"
+    assert (await observer.ingestion(accepted)).error_code == "context_too_long"
 
 
-async def test_who_lost_the_claim_stores_no_findings(service: Service, upload: Upload, eyes: Eyes) -> None:
+async def test_who_lost_the_claim_stores_no_findings(
+    service: Service, upload: Upload, observer: Observer
+) -> None:
     claim_writer, claim = await _claimed(service, upload, service.database)
     provisional = READ.updated(StoredFindings(structured_data={"number": "7"}, extraction_reason="rules"))
     claim_writer.record(replace(claim, fence=claim.fence - 1), provisional)
@@ -199,29 +205,29 @@ async def test_who_lost_the_claim_stores_no_findings(service: Service, upload: U
     await claim_writer.store_findings()
 
     accepted = await upload()
-    row, ingestion = await eyes.document(accepted), await eyes.ingestion(accepted)
+    row, ingestion = await observer.document(accepted), await observer.ingestion(accepted)
     assert (row.page_count, row.media_type) == (None, "application/octet-stream")
     assert (row.structured_data, ingestion.structured_data, ingestion.extraction_reason) == (None, None, None)
 
 
 async def test_a_later_failure_changes_nothing_of_a_result_that_was_read(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
         script.document = replace(script.document, pages=[*script.document.pages, *script.document.pages])
         script.classification = Classification(title="Another title", confidence=1)
         script.extract_errors = [ContextTooLongError("too long for every model")]
         await service.intake.reprocess(accepted.document_id, tenant_id=service.default_tenant_id)
-        failed = await eyes.until(accepted, "failed")
+        failed = await observer.until(accepted, "failed")
 
     assert (failed.title, failed.page_count) == ("Invoice 7", 1)
-    assert ((await eyes.ingestion(accepted)).classification or {})["title"] == "Another title"
+    assert ((await observer.ingestion(accepted)).classification or {})["title"] == "Another title"
 
 
 async def test_a_protected_file_is_known_to_be_a_pdf(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     async def refuse(_original: Original) -> None:
         error = EncryptedError("it has a password")
@@ -232,7 +238,7 @@ async def test_a_protected_file_is_known_to_be_a_pdf(
     accepted = await upload()
 
     async with working():
-        failed = await eyes.until(accepted, "failed")
+        failed = await observer.until(accepted, "failed")
 
     assert (failed.media_type, failed.page_count) == ("application/pdf", None)
 
@@ -245,7 +251,7 @@ def _lease(service: Service, claim_writer: ClaimWriter, claim: Claim) -> Lease:
 
 
 async def test_an_unreadable_transcription_is_made_anew_in_a_file_of_its_own(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
     torn = f"ingestions/{accepted.ingestion_id}/transcription.json.zst"
@@ -253,9 +259,9 @@ async def test_an_unreadable_transcription_is_made_anew_in_a_file_of_its_own(
     script.extract_errors = [ServerError("away", retry_after_s=0)]
 
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
 
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert ingestion.attempt_count == 2
     assert len(script.converted) == 1  # the second attempt found what the first had made
     assert ingestion.transcription_file_path == f"ingestions/{accepted.ingestion_id}/transcription-1.json.zst"
@@ -265,27 +271,32 @@ async def test_an_unreadable_transcription_is_made_anew_in_a_file_of_its_own(
 
 
 async def test_a_transcription_of_a_newer_release_costs_no_attempt(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
     newer = zstandard.compress(b'{"format": 99}')
     await service.blobs.put_once(f"ingestions/{accepted.ingestion_id}/transcription.json.zst", newer)
 
     async with working():
-        waiting = await eyes.when(accepted, lambda row: row.error_code == "server_error")
+        waiting = await observer.when(accepted, lambda row: row.error_code == "server_error")
 
     assert "newer release" in (waiting.error_message or "")
-    assert (waiting.state, (await eyes.ingestion(accepted)).attempt_count) == ("processing", 0)
+    assert (waiting.state, (await observer.ingestion(accepted)).attempt_count) == ("processing", 0)
     assert script.converted == []
 
 
 async def test_a_failed_document_shows_its_text_its_pages_and_its_file(
-    service: Service, settings: Settings, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service,
+    settings: Settings,
+    script: ScriptedSteps,
+    upload: Upload,
+    working: RunWorker,
+    observer: Observer,
 ) -> None:
     script.extract_errors = [ContextTooLongError("too long for every model")]
     accepted = await upload()
     async with working():
-        await eyes.until(accepted, "failed")
+        await observer.until(accepted, "failed")
 
     transport = httpx.ASGITransport(create_app(service, PaintedPages(), settings))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:

@@ -22,7 +22,7 @@ from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.result_columns import StoredResult
 from docmill.understanding.router import GateRouter
 
-Running = Callable[[], AbstractAsyncContextManager[asyncio.Task[None]]]
+RunWorker = Callable[[], AbstractAsyncContextManager[asyncio.Task[None]]]
 Upload = Callable[..., Awaitable[Accepted]]
 
 
@@ -34,7 +34,7 @@ INVOICE = Classification(document_type="invoice", title="Invoice 7", summary="On
 
 
 @dataclass
-class Script:
+class ScriptedSteps:
     """Steps of a pipeline. A test replaces what it is about.
 
     convert: called first; raise or wait here. converted: the originals that reached the converter.
@@ -63,7 +63,7 @@ class Script:
 
 @dataclass
 class _Converter:
-    script: Script
+    script: ScriptedSteps
 
     async def convert(self, original: Original, pages: PageJournal | None = None) -> Document:
         self.script.converted.append(original)
@@ -76,7 +76,7 @@ class _Converter:
 
 @dataclass
 class _Classifier:
-    script: Script
+    script: ScriptedSteps
 
     async def understand(
         self,
@@ -95,7 +95,7 @@ class _Classifier:
 
 @dataclass
 class _Extractor:
-    script: Script
+    script: ScriptedSteps
 
     async def extract(
         self, document: Document, schema: Schema, original: Original | None = None
@@ -134,7 +134,7 @@ def _by_rules(schema: Schema, error: TransientError) -> Extraction:
 
 @dataclass
 class _Gate:
-    script: Script
+    script: ScriptedSteps
 
     def judge(self, document: Document, extraction: Extraction, schema: Schema) -> Verdict:
         assert document.pages
@@ -144,7 +144,7 @@ class _Gate:
 
 
 @dataclass
-class Eyes:
+class Observer:
     """What a person of the default tenant sees."""
 
     service: Service

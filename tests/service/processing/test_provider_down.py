@@ -10,7 +10,7 @@ from docmill.ports import Extractor, Original
 from docmill.resilience.breaker import Breaker, guarded
 from docmill.service.app import Service
 from docmill.service.worker import run_worker
-from scripted import Eyes, Script, Upload
+from support.scripted_steps import Observer, ScriptedSteps, Upload
 
 DOCUMENTS = 12
 PROBES = 4
@@ -54,7 +54,7 @@ class Guarded:
 
 
 async def test_documents_wait_for_a_provider_that_is_down_and_none_fails(
-    service: Service, script: Script, upload: Upload, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, observer: Observer
 ) -> None:
     accepted = [await upload(f"{number}".encode()) for number in range(DOCUMENTS)]
     steps = script.steps()
@@ -67,12 +67,12 @@ async def test_documents_wait_for_a_provider_that_is_down_and_none_fails(
     )
     try:
         for each in accepted:
-            await eyes.until(each, "ready")
+            await observer.until(each, "ready")
     finally:
         stop.set()
         await working
 
-    ingestions = [await eyes.ingestion(each) for each in accepted]
+    ingestions = [await observer.ingestion(each) for each in accepted]
     assert max(ingestion.attempt_count for ingestion in ingestions) <= 2
     assert provider.calls == provider.failures + DOCUMENTS
     assert breaker.state == "closed"

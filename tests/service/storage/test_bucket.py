@@ -11,7 +11,7 @@ from docmill.errors import MisconfiguredError, ServerError
 from docmill.service.aws.client import Operations, Session, StoreCredentials, opened
 from docmill.service.aws.provision import bucket
 from docmill.service.storage.blobs import Blobs
-from emulators import Emulator
+from support.aws_emulators import Emulator
 
 REGION = "eu-central-1"
 PART = bytes(6 << 20)

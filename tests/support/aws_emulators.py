@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO, Any, Literal
 from uuid import uuid4
 
-REPOSITORY = Path(__file__).parents[1]
-LAUNCHER = Path(__file__).with_name("emulated.py")
+REPOSITORY = Path(__file__).parents[2]
+LAUNCHER = Path(__file__).with_name("aws_emulator_process.py")
 READY = {"ministack": "/_ministack/ready", "moto": "/moto-api/"}
 STARTS_WITHIN_S = 60
 ENDS_WITHIN_S = 20

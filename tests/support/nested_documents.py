@@ -17,7 +17,7 @@ from docmill.understanding.router import GateRouter
 Content = str | dict[str, Any]
 
 
-class Boxes:
+class NestedDocuments:
     """A pipeline for files that are JSON: a text is a page, an object holds files by name.
 
     An object with a file of no name is a mail: it has a page as well. errors: by name, raised by the

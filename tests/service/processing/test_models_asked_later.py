@@ -26,8 +26,8 @@ from docmill.testing.understanding import FakeExtractor
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.locate.evidence import located
 from docmill.web.app import create_app
-from llm_server import serving, spoken
-from scripted import INVOICE, Eyes, Running, Script, Upload
+from support.llm_server import serving, spoken
+from support.scripted_steps import INVOICE, Observer, RunWorker, ScriptedSteps, Upload
 
 
 def slow(*, wait_s: float = 0) -> RateLimitedError:
@@ -35,19 +35,19 @@ def slow(*, wait_s: float = 0) -> RateLimitedError:
 
 
 async def test_what_rules_found_is_shown_while_a_document_waits_for_a_model(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.model_errors = [slow(wait_s=3000)]
     script.failures = (Failure(check="critical", message="no total", fields=("gross_total",)),)
     accepted = await upload()
 
     async with working():
-        waiting = await eyes.when(accepted, lambda row: row.error_code == "rate_limited")
+        waiting = await observer.when(accepted, lambda row: row.error_code == "rate_limited")
 
     assert (waiting.state, waiting.title, waiting.document_type) == ("processing", "Invoice 7", "invoice")
     assert waiting.structured_data is not None
     assert waiting.structured_data["number"] == "7"
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert (ingestion.status, ingestion.attempt_count, ingestion.failed_step) == ("in-progress", 1, "extract")
     assert ingestion.extraction_reason == "rules; asked small model for number: it failed (rate_limited)"
     assert ingestion.evidence is not None
@@ -58,12 +58,12 @@ async def test_what_rules_found_is_shown_while_a_document_waits_for_a_model(
 
 
 async def test_the_page_of_a_document_that_waits_for_a_model_shows_its_values_and_why_it_waits(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.model_errors = [slow(wait_s=3000)]
     accepted = await upload()
     async with working():
-        await eyes.when(accepted, lambda row: row.error_code == "rate_limited")
+        await observer.when(accepted, lambda row: row.error_code == "rate_limited")
 
     app = create_app(service, PaintedPages(), service.settings)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
@@ -77,12 +77,12 @@ async def test_the_page_of_a_document_that_waits_for_a_model_shows_its_values_an
 
 
 async def test_the_card_of_a_document_that_waits_for_a_model_shows_its_page_and_what_it_is(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.model_errors = [slow(wait_s=3000)]
     accepted = await upload()
     async with working():
-        await eyes.when(accepted, lambda row: row.error_code == "rate_limited")
+        await observer.when(accepted, lambda row: row.error_code == "rate_limited")
 
     app = create_app(service, PaintedPages(), service.settings)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
@@ -95,63 +95,63 @@ async def test_the_card_of_a_document_that_waits_for_a_model_shows_its_page_and_
 
 
 async def test_a_model_is_asked_again_and_its_values_take_the_place_of_those_of_the_rules(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.model_errors = [slow(), slow()]
     accepted = await upload()
 
     async with working():
-        ready = await eyes.until(accepted, "ready")
+        ready = await observer.until(accepted, "ready")
 
     assert ready.structured_data is not None
     assert ready.structured_data["gross_total"] == "119.00"
     assert len(script.converted) == 1
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert (ingestion.status, ingestion.attempt_count, ingestion.error_code) == ("completed", 3, None)
 
 
 async def test_after_the_last_attempt_what_rules_found_counts_and_the_reason_names_the_model(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.model_errors = [slow() for _ in range(4)]
     accepted = await upload()
 
     async with working():
-        ready = await eyes.until(accepted, "ready")
+        ready = await observer.until(accepted, "ready")
 
     assert len(script.model_errors) == 1
     assert ready.structured_data is not None
     assert ready.structured_data["number"] == "7"
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert (ingestion.status, ingestion.attempt_count) == ("completed", 3)
     assert ingestion.extraction_reason == "rules; asked small model for number: it failed (rate_limited)"
 
 
 async def test_a_title_of_the_rules_stays_while_the_model_that_classifies_is_waited_for(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     error = ServerError("the provider of 'gpt-4o' failed", retry_after_s=3000)
     script.classification = INVOICE.model_copy(update={"model_error": error})
     accepted = await upload()
 
     async with working():
-        waiting = await eyes.when(accepted, lambda row: row.error_code == "server_error")
+        waiting = await observer.when(accepted, lambda row: row.error_code == "server_error")
 
     assert (waiting.state, waiting.title) == ("processing", "Invoice 7")
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert ingestion.failed_step == "classify"
     assert "no model said what it is: it failed (server_error)" in (ingestion.extraction_reason or "")
 
 
 async def test_an_earlier_result_stays_until_the_new_one_is_whole(
-    script: Script, upload: Upload, working: Running, eyes: Eyes
+    script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     accepted = await upload()
     async with working():
-        await eyes.until(accepted, "ready")
+        await observer.until(accepted, "ready")
         script.model_errors = [slow(wait_s=3000)]
         again = await upload(force=True)
-        waiting = await eyes.when(again, lambda row: row.error_code == "rate_limited")
+        waiting = await observer.when(again, lambda row: row.error_code == "rate_limited")
 
     assert again.ingestion_id != accepted.ingestion_id
     assert waiting.structured_data is not None
@@ -159,7 +159,7 @@ async def test_an_earlier_result_stays_until_the_new_one_is_whole(
 
 
 async def test_what_a_person_says_of_the_rules_values_stays_when_the_model_has_answered(
-    service: Service, script: Script, upload: Upload, working: Running, eyes: Eyes
+    service: Service, script: ScriptedSteps, upload: Upload, working: RunWorker, observer: Observer
 ) -> None:
     script.model_errors = [slow(wait_s=3000)]
     accepted = await upload()
@@ -167,14 +167,14 @@ async def test_what_a_person_says_of_the_rules_values_stays_when_the_model_has_a
     assert ingestion_id
 
     async with working():
-        await eyes.when(accepted, lambda row: row.error_code == "rate_limited")
+        await observer.when(accepted, lambda row: row.error_code == "rate_limited")
         field_review = FieldReview("number", "correct", "8")
         await service.reviews.add(
             accepted.document_id, [field_review], tenant_id=tenant_id, ingestion_id=ingestion_id
         )
-        meanwhile = await eyes.document(accepted)
+        meanwhile = await observer.document(accepted)
         await _at_once(service, accepted)
-        ended = await eyes.when(accepted, lambda row: row.state != "processing")
+        ended = await observer.when(accepted, lambda row: row.state != "processing")
 
     assert meanwhile.structured_data is not None
     assert ended.structured_data is not None
@@ -203,7 +203,11 @@ READ = Invoice.model_validate(
 
 
 async def test_a_provider_that_answers_badly_is_asked_again_over_http_and_every_answer_is_paid(
-    service: Service, script: Script, upload: Upload, eyes: Eyes, make_document: Callable[..., Document]
+    service: Service,
+    script: ScriptedSteps,
+    upload: Upload,
+    observer: Observer,
+    make_document: Callable[..., Document],
 ) -> None:
     script.document = make_document(PAGE)
     schema = REGISTRY["invoice"]
@@ -221,10 +225,10 @@ async def test_a_provider_that_answers_badly_is_asked_again_over_http_and_every_
         )
         working = asyncio.create_task(run_worker(service, steps, stop))
         try:
-            waiting = await eyes.when(accepted, lambda row: row.error_code == "bad_model_output")
-            paid = (await eyes.ingestion(accepted)).cost
+            waiting = await observer.when(accepted, lambda row: row.error_code == "bad_model_output")
+            paid = (await observer.ingestion(accepted)).cost
             await _at_once(service, accepted)
-            ended = await eyes.when(accepted, lambda row: row.state != "processing")
+            ended = await observer.when(accepted, lambda row: row.state != "processing")
         finally:
             stop.set()
             await working
@@ -233,7 +237,7 @@ async def test_a_provider_that_answers_badly_is_asked_again_over_http_and_every_
     assert ended.structured_data is not None
     assert (waiting.structured_data["number"], waiting.structured_data["gross_total"]) == (None, "24.00")
     assert (ended.structured_data["number"], ended.state) == ("R-1", "ready")
-    ingestion = await eyes.ingestion(accepted)
+    ingestion = await observer.ingestion(accepted)
     assert ingestion.attempt_count == 2
     assert (paid, ingestion.cost) == (Decimal("0.008"), Decimal("0.012"))
     assert ingestion.extraction_reason == "rules; asked small model: s for number: number mended"

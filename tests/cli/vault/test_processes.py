@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from cli.processes import PATIENCE_S, Machine
+from support.docmill_processes import PATIENCE_S, Machine
 
 WritePdf = Callable[..., Path]
 
