@@ -48,7 +48,7 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
 
 
 def _ends_payment_terms(candidates: Candidates, candidate: Candidate[date]) -> bool:
-    """Whether the sentence around a date asks for payment by it: `ist am 06.12.2013 fällig`."""
+    """True if the sentence around a date asks for payment by it: `ist am 06.12.2013 fällig`."""
     segment, at = candidate.segment, candidate.stop
     text = segment.text
     if is_payable_by(text[: candidate.start]):

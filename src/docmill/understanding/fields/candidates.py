@@ -125,7 +125,7 @@ class Candidates:
 
     @property
     def plain(self) -> bool:
-        """Whether accents are misread: a recognised page in a language that has none."""
+        """True if accents are misread: on a recognised page in a language that has none."""
         return any(self._is_misread.values()) and self.conventions.language in _PLAIN_LANGUAGES
 
     @cached_property
@@ -196,7 +196,7 @@ class Candidates:
         ][:MOST_CANDIDATES]
 
     def _is_term(self, span: Span) -> bool:
-        """Whether a number is one of terms of payment, such as `14 days`."""
+        """True if a number belongs to terms of payment, such as `14 days`."""
         segment = span.segment
         if segment.index not in self._terms:
             self._terms[segment.index] = list(find_terms(segment.text))

@@ -83,7 +83,7 @@ def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> d
 
 
 def _is_named(field: Scored, index: int) -> bool:
-    """Whether a label, the form of the value or corrections tell that the value is the field's."""
+    """True if a label, the form of the value or corrections tell that the value is the field's."""
     return bool(
         field.is_taught
         or field.meaning.form in CHECKED

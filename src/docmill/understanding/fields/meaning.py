@@ -73,7 +73,7 @@ _LAST_WORDS = 4
 
 @dataclass(frozen=True, eq=False)
 class FieldMeaning:
-    """What is known of a field before any document.
+    """The meaning of a field, independent of any document.
 
     labels: how much each label around a value speaks for the field, below zero against it. null: the score of
     no value. unlabelled: of a date without any label. same_as: another field, which would be the same value.
@@ -102,7 +102,7 @@ class FieldMeaning:
         return sum(strength * labels.get(concept, 0.0) for concept, strength in clues.items())
 
     def match_strength(self, text: str) -> float:
-        """How strongly `text` names this field, in [0, STRONGEST]."""
+        """The strength with which `text` names this field, in [0, STRONGEST]."""
         text = text[-_READ:]
         strength = self._strengths.get(text)
         if strength is None:
@@ -130,7 +130,7 @@ class FieldMeaning:
         return max(strength, self._by_labels(text, labels))
 
     def _has_hint(self, word: str) -> bool:
-        """Whether the word could speak for the field at all."""
+        """True if the word could name the field at all."""
         is_hint = self._is_hint.get(word)
         if is_hint is None:
             is_hint = self._is_hint[word] = (
@@ -298,7 +298,7 @@ def _words_for(concepts: Iterable[Concept]) -> Iterator[str]:
 
 
 def _concepts(spoken: str) -> Iterator[Concept]:
-    """What the phrases and words of a name mean where they are labels; not those that say little alone."""
+    """Concepts of the phrases and words of a name, without words that say little alone."""
     telling = [word for word in spoken.split() if set(words_of(word)) - _GENERIC.keys() - _STOP]
     phrases = [label for label in LABELS.find(spoken) if len(spoken[label.start : label.stop].split()) > 1]
     for label in (*phrases, *(label for word in telling for label in LABELS.find(word))):

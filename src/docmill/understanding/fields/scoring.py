@@ -102,7 +102,7 @@ def score_candidates(meaning: FieldMeaning, candidates: SchemaCandidates) -> Sco
 
 
 def label_strength(meaning: FieldMeaning, candidate: AnyCandidate) -> float:
-    """How strongly the texts around the candidate name the field."""
+    """The strength with which the texts around the candidate name the field."""
     around, strength = candidate.around, meaning.match_strength
     beside = max(
         strength(around.before) if around.before else 0.0,
@@ -118,7 +118,7 @@ def label_strength(meaning: FieldMeaning, candidate: AnyCandidate) -> float:
 
 
 def is_whole(meaning: FieldMeaning) -> bool:
-    """Whether the field is a total, which is among the largest amounts."""
+    """True if the field is a total, which is among the largest amounts."""
     words = meaning.words
     return meaning.form == "money" and bool(_WHOLES & words.keys()) and not _PARTS & words.keys()
 

@@ -191,7 +191,7 @@ def _suits(path: str, place: Occurrence) -> bool:
 
 
 def _is_on_row_of(path: str, place: Occurrence, known: str, other: Occurrence) -> bool:
-    """Whether a place is on the row of another item than that of the path."""
+    """True if a place is on the row of another item than that of the path."""
     item, owner = (name.rpartition(".")[0] for name in (path, known))
     same_page = place.sheet.page_index == other.sheet.page_index
     return (
@@ -203,7 +203,7 @@ def _is_on_row_of(path: str, place: Occurrence, known: str, other: Occurrence) -
 
 
 def _stand_together(other: str, path: str) -> bool:
-    """Whether two values stand together: those of one object, and a currency with an amount."""
+    """True if two values stand together: those of one object, and a currency with an amount."""
     owner, _, leaf = path.rpartition(".")
     if leaf == "currency":
         return other.endswith(_AMOUNTS)

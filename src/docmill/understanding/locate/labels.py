@@ -33,7 +33,7 @@ class LabelScorer:
         self._contexts: dict[int, list[tuple[str, float]]] = {}
 
     def score(self, path: str, place: Occurrence) -> float:
-        """How much the texts around a place speak for the field; below zero, for another one."""
+        """The score of the texts around a place for the field; below zero, they speak for another one."""
         contexts = self._contexts.get(id(place))
         if contexts is None:
             contexts = self._contexts[id(place)] = list(_texts_around(place))
@@ -92,6 +92,6 @@ def _words(text: str) -> list[str]:
 
 
 def _is_same_word(name: str, word: str) -> bool:
-    """Whether two words are the same, or one is the other cut short."""
+    """True if two words are the same, or one is the other cut short."""
     short, long = sorted((name, word), key=len)
     return short == long or (len(short) >= _SHORTEST_BEGINNING and long.startswith(short))

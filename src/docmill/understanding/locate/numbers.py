@@ -4,11 +4,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
+from typing import NamedTuple
 
-from docmill.understanding.locate.forms import is_negative, numbers_in
 from docmill.understanding.locate.occurrences import Occurrence, SearchedPages, occurrence
 from docmill.understanding.page.layout import Segment, Sheet, Span
 from docmill.understanding.text.money import currency_code, find_amounts, number
+
+_GROUPED = re.compile(r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d+)?|\d[\d.,'\u2019]*")
+_PLAIN = re.compile(r"\d[\d.,'\u2019]*")
+_NEGATIVE_BEFORE = re.compile(r"[-\u2212\u2013(]\s?(?:[^\W\d_]{1,4}|[^\w\s])?\s?$")
+_NEGATIVE_AFTER = re.compile(r"^\s?(?:[^\W\d_]{1,3}|[^\w\s])?\s?(?:-(?!\w)|\)|CR\b|S\b|DR\b)")
 
 OTHER_MARK = 0.7
 """The trust in a number that is the value only with the other decimal mark."""
@@ -66,7 +71,7 @@ def _printed(pages: SearchedPages, sheet: Sheet, segment: Segment, value: Decima
 
 
 def _stands_alone(text: str, start: int, stop: int) -> bool:
-    """Whether digits are a number and no part of a code, a date or a word."""
+    """True if digits are a number and no part of a code, a date or a word."""
     before, after = text[:start], text[stop:]
     if re.search(r"\d[/:\-]$|[\w][./:]$|[#_]$", before) or _PART_OF_MORE.match(after):
         return False
@@ -90,3 +95,38 @@ def _number(sheet: Sheet, span: Span, value: Decimal, trust: float) -> Occurrenc
 
 def _is_percent(span: Span) -> bool:
     return re.match(r"\s?%", span.segment.text[span.stop :]) is not None
+
+
+class WrittenNumber(NamedTuple):
+    """A number at `start` to `stop` of a text, read with a decimal point and with a comma.
+
+    is_part: it may be the thousands or the rest of a longer one.
+    """
+
+    start: int
+    stop: int
+    by_point: Decimal
+    by_comma: Decimal
+    is_part: bool
+
+
+def numbers_in(text: str) -> Iterator[WrittenNumber]:
+    """Every number. Spaces may part thousands, or two numbers: both are given."""
+    seen: set[tuple[int, int]] = set()
+    parted: list[tuple[int, int]] = []
+    for pattern in (_GROUPED, _PLAIN):
+        for match in pattern.finditer(text):
+            start, stop = match.start(), match.start() + len(match[0].rstrip(".,'\u2019 "))
+            if (start, stop) in seen:
+                continue
+            seen.add((start, stop))
+            digits = text[start:stop]
+            is_part = any(begin <= start and stop <= end for begin, end in parted)
+            if any(map(str.isspace, digits)):
+                parted.append((start, stop))
+            yield WrittenNumber(start, stop, number(digits, "."), number(digits, ","), is_part)
+
+
+def is_negative(text: str, start: int, stop: int) -> bool:
+    """True if the number at `start` to `stop` is printed as negative."""
+    return _NEGATIVE_BEFORE.search(text[:start]) is not None or _NEGATIVE_AFTER.match(text[stop:]) is not None

@@ -139,7 +139,7 @@ class SearchedPages:
 
     @cached_property
     def is_day_first(self) -> bool | None:
-        """Whether the days come first in dates; None if no date tells."""
+        """True if days come before months in dates; None if no date tells."""
         votes = 0
         for written in candidates_of(self._document).written_dates:
             for one in written:

@@ -26,7 +26,7 @@ _MOST = 400
 
 
 class Run(NamedTuple):
-    """Where a text stands. pieces: in how many, if something else stands between them."""
+    """An occurrence of a text. pieces: their number, if other text stands between them."""
 
     spans: tuple[Span, ...]
     pieces: int = 1
@@ -46,7 +46,7 @@ class PageText:
         return alike(self.text)
 
     def runs(self, value: str) -> list[Run]:
-        """Where the value stands with nothing in between, from the edge of a word to the edge of one."""
+        """Occurrences of the value with nothing in between, from the edge of a word to the edge of one."""
         return self._found(letters_and_digits(value), self.text)
 
     def alike(self, value: str) -> list[Run]:
@@ -54,7 +54,7 @@ class PageText:
         return self._found(alike(letters_and_digits(value)), self._alike)
 
     def nearly(self, value: str) -> list[Run]:
-        """Where a long text stands but for a few letters; its digits are all there."""
+        """Occurrences of a long text but for a few letters; its digits are all there."""
         wanted = alike(letters_and_digits(value))
         if len(wanted) < _SHORTEST_FUZZY:
             return []
@@ -66,7 +66,7 @@ class PageText:
         return [Run(spans)] if _digits(there) == _digits(value) else []
 
     def pieces(self, value: str) -> list[Run]:
-        """Where the value stands in pieces near each other: lines of a column, or out of order."""
+        """Occurrences of the value in pieces near each other: lines of a column, or out of order."""
         words = [word for word in value.split() if letters_and_digits(word)][:_MOST_WORDS]
         if len(words) < 2:  # noqa: PLR2004 - one word has no pieces
             return []
@@ -91,7 +91,10 @@ class PageText:
         return None
 
     def _longest(self, words: Sequence[str], near: Sequence[Span] = ()) -> tuple[int, list[Run]]:
-        """How many of the words stand together, and where; near some spans, the nearest first."""
+        """The longest beginning of the words that stands together: its length and its occurrences.
+
+        near: spans near which it must stand; the nearest comes first.
+        """
         for length in range(len(words), 0, -1):
             text = letters_and_digits("".join(words[:length]))
             if len(text) < _SHORTEST_RUN and not (near and text.isdecimal()):
@@ -106,7 +109,7 @@ class PageText:
         return 0, []
 
     def _gap(self, span: Span, others: Sequence[Span]) -> float:
-        """How far a span is from the nearest of the others, in text heights; columns apart count as far."""
+        """The distance to the nearest of the other spans, in text heights; infinite across columns."""
         return min(_distance(span.segment, other.segment) for other in others)
 
     def _found(self, wanted: str, text: str) -> list[Run]:
@@ -123,7 +126,7 @@ class PageText:
             at = text.find(wanted, at + 1)
 
     def _is_edge(self, at: int) -> bool:
-        """Whether a word begins or ends before this letter, or letters change to digits."""
+        """True if a word begins or ends before this letter, or letters change to digits."""
         if at in (0, len(self.text)):
             return True
         part, inner = self._where(at)

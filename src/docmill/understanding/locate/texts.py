@@ -10,13 +10,14 @@ from babel.numbers import list_currencies
 
 from docmill.model.document import letters_and_digits
 from docmill.understanding.locate.dates import find_date, find_time
-from docmill.understanding.locate.forms import symbols_of
 from docmill.understanding.locate.numbers import find_number
 from docmill.understanding.locate.occurrences import Occurrence, SearchedPages, occurrence
 from docmill.understanding.locate.text_runs import PageText, Run
 from docmill.understanding.page.layout import Sheet, Span
 from docmill.understanding.text.codes import find_ibans
-from docmill.understanding.text.money import find_amounts
+from docmill.understanding.text.money import find_amounts, symbols_of_currency
+
+_DOLLARS = frozenset(("CAD", "AUD", "SGD", "NZD", "HKD", "MXN"))
 
 IN_PIECES, ALIKE, NEARLY = 0.9, 0.85, 0.65
 """The trust in a text that stands there in pieces, with letters misread, or with letters missing."""
@@ -72,14 +73,14 @@ def _runs(
 
 
 def _is_part(one: Occurrence) -> bool:
-    """Whether a sign such as a hyphen joins it to more of the same code."""
+    """True if a sign such as a hyphen joins it to more of the same code."""
     first, last = one.spans[0], one.spans[-1]
     before, after = first.segment.text[: first.start], last.segment.text[last.stop :]
     return _HELD_BEFORE.search(before) is not None or _HELD_AFTER.match(after) is not None
 
 
 def _is_part_of_account(one: Occurrence) -> bool:
-    """Whether it is a part of an IBAN."""
+    """True if it is a part of an IBAN."""
     span = one.spans[0]
     return any(
         code.start <= span.start
@@ -92,7 +93,7 @@ def _is_part_of_account(one: Occurrence) -> bool:
 def _currency(pages: SearchedPages, value: str) -> list[Occurrence]:
     """The symbol of a currency that is not printed by its code."""
     if value in _CURRENCIES:
-        for symbol in symbols_of(value):
+        for symbol in (value, *symbols_of_currency(value), *(("$",) if value in _DOLLARS else ())):
             if found := list(_signs(pages, symbol)):
                 return found[:MOST]
     return []

@@ -1,1 +1,1 @@
-"""What a page looks like: segments, neighbours, conventions, titles."""
+"""The look of a page: segments, contexts of values, conventions, titles."""

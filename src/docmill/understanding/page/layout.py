@@ -70,14 +70,14 @@ class Span(NamedTuple):
 
 
 class SpanReading(NamedTuple):
-    """Where the words of spans stand, and how surely the least sure of the spans was recognised."""
+    """The rectangle around the words of spans, and the lowest of the spans' mean confidences."""
 
     box: Box
     confidence: float
 
 
 def spans_reading(spans: Iterable[Span], words: Words) -> SpanReading:
-    """The rectangle around the spans' words, and the lowest of the spans' mean confidences."""
+    """The reading of spans of one page, which has these words."""
     ranges = [span.segment.words(span.start, span.stop) for span in spans]
     boxes = [words.box(start, stop) for start, stop in ranges]
     return SpanReading(

@@ -1,4 +1,4 @@
-"""How much the words of titles and labels speak for each type of document."""
+"""Scores of the types of documents by the words of titles and labels."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -56,7 +56,7 @@ _SET_APART = re.compile(r"(?<!\S)(?:[^\W\d_] ){3,}[^\W\d_](?!\S)")
 
 @dataclass(slots=True)
 class Spoken:
-    """What speaks for one type.
+    """The scores of one type.
 
     total: of all phrases. heading: the most that one heading says. strongest: the most that one phrase says,
     wherever it stands. phrases: those that were found.
@@ -92,7 +92,7 @@ def spoken(layout: Layout) -> Mapping[DocumentType, Spoken]:
 
 
 def is_title(text: str) -> bool:
-    """Whether it says what a paper is, and nothing else."""
+    """True if the text is the title of a document and nothing else."""
     text = closed_up(text.strip())
     return any(
         label.stop - label.start >= len(text) - _MARKS
@@ -121,7 +121,7 @@ def _found(text: str) -> tuple[Label[_Meaning], ...]:
 
 @remembered
 def _of_ending(word: str) -> tuple[_Meaning, ...]:
-    """What the longest of the known endings says that the word has, if more than that stands before it."""
+    """The meanings of the longest known ending of a compound word."""
     for length in _LENGTHS:
         if length + _SHORTEST_BEGINNING <= len(word) and word[-length:] in _ENDINGS:
             return _ENDINGS[word[-length:]]
@@ -133,7 +133,7 @@ def _is_heading(segment: Segment) -> bool:
 
 
 def _endings() -> dict[str, tuple[_Meaning, ...]]:
-    """What one word says as a title, in the languages that write words together."""
+    """Titles of one word, in the languages that write compounds as one word."""
     found: dict[str, tuple[_Meaning, ...]] = {
         fold(phrase): (meaning,)
         for language in LANGUAGES

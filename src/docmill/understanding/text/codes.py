@@ -50,12 +50,12 @@ def _longest_iban(match: re.Match[str]) -> Iterator[Code]:
 
 
 def is_iban(text: str) -> bool:
-    """Whether its checksum holds."""
+    """True if the checksum holds."""
     return iban.is_valid(text, check_country=False)
 
 
 def find_bics(text: str) -> Iterator[Code]:
-    """What has the form of a BIC."""
+    """Codes of the form of a BIC."""
     for match in _BIC.finditer(text):
         compact = re.sub(r"\s", "", match[0])
         if is_bic(compact):
@@ -63,7 +63,7 @@ def find_bics(text: str) -> Iterator[Code]:
 
 
 def is_bic(text: str) -> bool:
-    """Whether it has the form of a BIC with a country that exists."""
+    """True if it has the form of a BIC with a country that exists."""
     return bic.is_valid(text)
 
 
@@ -93,7 +93,7 @@ _VAT_FORM = re.compile(
 
 
 def find_doubtful_vat_ids(text: str) -> Iterator[Code]:
-    """What has the form of a VAT identifier though its checksum does not hold: misread or made up."""
+    """Codes of the form of a VAT identifier whose checksum does not hold: misread or made up."""
     for match in _VAT.finditer(text):
         for end in range(len(match[0]), 7, -1):
             compact = re.sub(r"[\s.\-]", "", match[0][:end])
@@ -104,7 +104,7 @@ def find_doubtful_vat_ids(text: str) -> Iterator[Code]:
 
 
 def find_doubtful_ibans(text: str) -> Iterator[Code]:
-    """What has the form of an IBAN though its checksum does not hold."""
+    """Codes of the form of an IBAN whose checksum does not hold."""
     for match in _DIGITS_OF_IBAN.finditer(text):
         compact = re.sub(r"[\s\-]", "", match[0])
         if len(compact) >= _SHORTEST_IBAN and not is_iban(compact):
@@ -112,7 +112,7 @@ def find_doubtful_ibans(text: str) -> Iterator[Code]:
 
 
 def is_vat_id(text: str) -> bool:
-    """Whether its form and checksum are those of its country. Unknown countries are not VAT identifiers."""
+    """True if its form and checksum are those of its country, which must be known."""
     if text.startswith("CHE"):
         return re.fullmatch(r"CHE\d{9}(?:MWST|TVA|IVA|TPV)?", text) is not None
     try:

@@ -146,7 +146,7 @@ def _found(text: str) -> Iterator[WrittenAmount]:
 
 
 def _is_friday(match: re.Match[str]) -> bool:
-    """Whether `Fr.` stands for the day and not for Swiss francs: `Mo.-Fr. 08.30 - 12.30 Uhr`."""
+    """True if `Fr.` stands for Friday and not for Swiss francs: `Mo.-Fr. 08.30 - 12.30 Uhr`."""
     if match["before"] is None or match["before"].upper() != "FR.":
         return False
     before, after = match.string[: match.start("before")], match.string[match.end() :]
@@ -162,7 +162,7 @@ def currency_code(symbol: str, language: str | None = None) -> str | None:
 
 
 def symbols_of_currency(code: str) -> list[str]:
-    """What a currency is printed as, beside its code."""
+    """The symbols of a currency."""
     return [
         symbol
         for meanings in (SYMBOLS, *(language.currencies for language in LANGUAGES))
@@ -201,7 +201,7 @@ def number(digits: str, mark: Mark) -> Decimal:
 
 
 def in_thousandths(currency: str | None) -> bool:
-    """Whether a currency is written with three decimals, as the dinars of Kuwait and Tunisia."""
+    """True if a currency is written with three decimals, as the dinars of Kuwait and Tunisia."""
     return currency is not None and get_currency_precision(currency) == _THREE
 
 

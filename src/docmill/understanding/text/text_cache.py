@@ -1,4 +1,4 @@
-"""What was found in a short text, kept: each step and field of a document asks the same of its lines."""
+"""Cache of results for short texts: each step and field of a document looks into the same lines."""
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
@@ -15,7 +15,7 @@ _LONGEST = 300
 def remembered(
     find: Callable[Concatenate[str, _Asked], _Found],
 ) -> Callable[Concatenate[str, _Asked], _Found]:
-    """`find`, which does not look twice at a short text. What it gives must be what nobody changes."""
+    """`find` with its results for short texts cached. They must be immutable."""
     kept = lru_cache(maxsize=_TEXTS)(find)
 
     @wraps(find)

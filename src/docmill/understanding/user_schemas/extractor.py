@@ -52,7 +52,7 @@ def extract_user_schema(document: Document, schema: Schema, model: SchemaModel |
 
 
 def meanings_of(fields: Sequence[FieldOutline]) -> dict[str, FieldMeaning]:
-    """What each field means, by its path."""
+    """The meaning of each field, by its path."""
     return {field.path: meaning_of(field) for field in fields}
 
 

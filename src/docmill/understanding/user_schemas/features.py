@@ -1,4 +1,4 @@
-"""What is learned from: the words around a candidate, its place and form, hashed to numbers."""
+"""Features of candidates: the words around one, its place and its form, hashed to numbers."""
 
 import math
 import re

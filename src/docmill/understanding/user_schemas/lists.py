@@ -29,7 +29,7 @@ Row = dict[str, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """Which column each member has, and the row after the header."""
+    """The column of each member, and the row after the header."""
 
     columns: Mapping[str, int]
     row: int
@@ -111,7 +111,7 @@ def _cells(table: Table, columns: Mapping[str, int], start: int) -> Iterator[Row
 
 
 def _is_item(row: Row, page: Page, members: Mapping[str, FieldMeaning], writes: Conventions) -> bool:
-    """Whether a row is one of the list: not a sum, and with a number where the list has numbers."""
+    """True if a row is an item of the list: no sum, and with a number where the list has numbers."""
     text = " ".join(page.words.texts[index] for words in row.values() for index in words)
     labels = LABELS.find(text)
     if labels and labels[0].start == 0 and _ENDS.intersection(labels[0].meanings):
@@ -151,7 +151,7 @@ def _number(text: str, writes: Conventions, *, whole: bool) -> Decimal | int | N
 
 
 def _is_cell(text: str, start: int, stop: int) -> bool:
-    """Whether a cell says that value alone, but for a unit or a weekday; a sentence is no cell."""
+    """True if a cell holds that value alone, or with a unit or a weekday; a sentence is no cell."""
     rest = text[:start] + text[stop:]
     return sum(map(str.isalpha, rest)) <= _MOST_LETTERS and sum(map(str.isdecimal, rest)) <= _MOST_DIGITS
 
