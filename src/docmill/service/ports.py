@@ -1,4 +1,4 @@
-"""What the service expects of a queue."""
+"""The port of the service to its queue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class DeadMessage:
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How much a queue holds. oldest_age_s: of the oldest due message, 0 when none is due."""
+    """The numbers of messages in a queue. oldest_age_s: of the oldest due message, 0 when none is due."""
 
     due: int
     delayed: int
@@ -80,7 +80,7 @@ class Queue(Protocol):
         ...
 
     async def depth(self) -> Depth:
-        """What the queue holds now."""
+        """The numbers of messages in the queue now."""
         ...
 
     async def unsent(self, bodies: Sequence[str]) -> list[str]:
