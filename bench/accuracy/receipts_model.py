@@ -25,9 +25,9 @@ from docmill.model.corrections import CorrectedValue, Correction
 from docmill.model.paths import leaves
 from docmill.model.steps_taken import StepTaken
 from docmill.schemas.registry import REGISTRY
-from docmill.training.calibrating import calibrated
 from docmill.training.held_out import FOLDS, HeldOut, held_out, shippable
 from docmill.training.receipts import Prepared, prepared, weighed
+from docmill.training.scorers import calibrated
 from docmill.understanding.corrections.apply import with_confirmed_values
 from docmill.understanding.corrections.counterparties import identifiers
 from docmill.understanding.fields.analysis_cache import candidates_of

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from docmill.model.document import Document
 from docmill.model.result import DOCUMENT_TYPES, DocumentType
-from docmill.training.boosting import boosted
 from docmill.training.folds import shares as weights_of
 from docmill.training.generated_pages import made_up
+from docmill.training.scorers import boosted
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout

@@ -8,13 +8,11 @@ from decimal import Decimal
 import numpy as np
 
 from docmill.model.document import letters_and_digits
-from docmill.training.calibrating import calibrated
 from docmill.training.folds import folds
-from docmill.training.labels import amount
-from docmill.training.receipts import Prepared, trained
+from docmill.training.receipts import Prepared, amount, trained
+from docmill.training.scorers import calibrated
 from docmill.understanding.receipts.answers import Answer, answers
-from docmill.understanding.receipts.calibration import Calibration
-from docmill.understanding.receipts.model import PATHS, ReceiptModel
+from docmill.understanding.receipts.model import PATHS, Calibration, ReceiptModel
 from docmill.understanding.text.dates import find_dates
 
 FOLDS = 5

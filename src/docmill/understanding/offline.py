@@ -10,7 +10,7 @@ from docmill.schemas.registry import REGISTRY
 from docmill.sections.splitting import sections
 from docmill.understanding.corrections.apply import apply_corrections
 from docmill.understanding.einvoice import extractor as einvoice
-from docmill.understanding.einvoice.carried import Carried, carried
+from docmill.understanding.einvoice.reading import Carried, carried
 from docmill.understanding.multi_document_check import check_for_several
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.understanding.types.classifier import classify

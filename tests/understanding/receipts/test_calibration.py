@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from docmill.training.calibrating import calibrated
-from docmill.understanding.receipts.calibration import SIGNS, Calibration, signs
+from docmill.training.scorers import calibrated
+from docmill.understanding.receipts.model import SIGNS, Calibration, signs
 
 
 def _signs(score: float) -> np.ndarray:

@@ -1,9 +1,7 @@
 import numpy as np
 
-from docmill.training.boosting import boosted
-from docmill.training.logits import spelled
-from docmill.understanding.receipts.ngrams import Letters
-from docmill.understanding.receipts.trees import Trees
+from docmill.training.scorers import boosted, spelled
+from docmill.understanding.receipts.scorers import Letters, Trees
 
 
 def _rows() -> tuple[np.ndarray, np.ndarray]:

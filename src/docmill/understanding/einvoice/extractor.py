@@ -2,16 +2,58 @@
 
 from collections.abc import Sequence
 
-from docmill.model.document import Document
-from docmill.model.paths import leaves
+from docmill.model.document import Document, Place
+from docmill.model.paths import is_same_value, leaves
 from docmill.model.result import Classification, Evidence, Extraction, Failure
 from docmill.model.steps_taken import StepTaken
-from docmill.understanding.einvoice.carried import is_bare
-from docmill.understanding.einvoice.crosscheck import mismatches
-from docmill.understanding.einvoice.places import EMBEDDED, Places
-from docmill.understanding.einvoice.printed import Printed
-from docmill.understanding.einvoice.reading import EInvoice
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.constraints.extractor import ruled_findings
+from docmill.understanding.einvoice.crosscheck import Printed, mismatches
+from docmill.understanding.einvoice.reading import EInvoice, is_bare
+from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.locate.evidence import located
 from docmill.understanding.types.tags import chosen, said
+
+EMBEDDED = Evidence(page=None, box=None, text=None, match="embedded", confidence=1.0)
+
+
+class Places:
+    """Where the rules found the same value, else where it stands at all.
+
+    shown: what the rules read on the pages.
+    """
+
+    def __init__(self, document: Document, invoice: EInvoice) -> None:
+        document_type = invoice.kind.document_type
+        candidates = candidates_of(document)
+        self._layout = candidates.layout
+        self._located = located(document, invoice.data, REGISTRY[document_type])
+        self.shown = ruled_findings(candidates, document_type)
+
+    def evidence(self, path: str, value: object) -> Evidence:
+        """Of a value; `embedded` for one that the pages do not show, or not so that one can be sure of it.
+
+        What the XML says is certain, wherever it is shown.
+        """
+        place = self._ruled(path, value)
+        if place is not None:
+            match = "exact" if place.text == str(value) else "normalised"
+            return Evidence(
+                page=place.page_number, box=place.box, text=place.text, match=match, confidence=1.0
+            )
+        found = self._located.get(path)
+        if found is None or found.match not in ("exact", "normalised"):
+            return EMBEDDED
+        return found.model_copy(update={"confidence": 1.0})
+
+    def _ruled(self, path: str, value: object) -> Place | None:
+        finding = self.shown.get(path)
+        if finding is None or len(finding.spans) != 1 or not is_same_value(finding.value, value):
+            return None
+        (span,) = finding.spans
+        page = self._layout.sheet(span.segment).page
+        return page.place(*span.segment.words(span.start, span.stop))
+
 
 _CREDIT_NOTES = frozenset({"81", "83", "261", "262", "296", "308", "381", "396", "420", "458", "532"})
 """UNTDID 1001, those of EN 16931's credit notes."""

@@ -9,11 +9,10 @@ from typing import NamedTuple
 from docmill.model.result import Failure
 from docmill.schemas.einvoice_kinds import EInvoiceKind
 from docmill.understanding.einvoice import codelists
+from docmill.understanding.einvoice.codelists import Level, Profile
 from docmill.understanding.einvoice.mapping import FIELDS, LINE_FIELDS, items
-from docmill.understanding.einvoice.profiles import Level, Profile
-from docmill.understanding.einvoice.sums import line_amounts, sums
+from docmill.understanding.einvoice.sums import line_amounts, sums, vat
 from docmill.understanding.einvoice.terms import Terms
-from docmill.understanding.einvoice.vat import vat
 
 _PATHS = {number: path for path, number in FIELDS.items()} | {
     "BT-5": "currency",

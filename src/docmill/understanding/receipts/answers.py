@@ -14,10 +14,9 @@ from docmill.understanding.fields.findings import Finding, cleaned
 from docmill.understanding.page.layout import Span
 from docmill.understanding.page.titles import is_title
 from docmill.understanding.receipts.amounts import Amounts, amounts
-from docmill.understanding.receipts.calibration import signs
 from docmill.understanding.receipts.head import Head, head
 from docmill.understanding.receipts.mending import Mender
-from docmill.understanding.receipts.model import FIELDS, PATHS, ReceiptModel
+from docmill.understanding.receipts.model import FIELDS, PATHS, ReceiptModel, signs
 from docmill.understanding.receipts.spans import Choices, Field, enumerated, spans
 
 _LEAST = 0.03

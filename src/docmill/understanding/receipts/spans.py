@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from docmill.model.document import letters_and_digits
 from docmill.understanding.constraints.address_features import legal_form_end
 from docmill.understanding.page.layout import Span
-from docmill.understanding.receipts.head import OWN, Head
-from docmill.understanding.receipts.looks import LOOKS, look
+from docmill.understanding.receipts.head import LOOKS, OWN, Head, look
 
 Field = Literal["name", "address"]
 LONGEST = {"name": 5, "address": 9}

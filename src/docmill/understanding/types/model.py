@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.model.result import DOCUMENT_TYPES, DocumentType
-from docmill.understanding.receipts.trees import Trees
+from docmill.understanding.receipts.scorers import Trees
 from docmill.understanding.types.signs import SIGNS
 
 FILE = "document_types.npz"
