@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.batch.records import Known, RecordFile
+from docmill.batch.records import EarlierRecord, RecordFile
 from docmill.errors import MisconfiguredError, ServerError
 
 
@@ -31,7 +31,7 @@ def test_a_later_run_goes_on_from_what_is_kept(tmp_path: Path) -> None:
     second.write(_record("b"))
     second.close()
 
-    assert known == {"a": Known("hash of a", "completed")}
+    assert known == {"a": EarlierRecord("hash of a", "completed")}
     assert _written(path) == ["a", "b"]
 
 
@@ -43,7 +43,7 @@ def test_the_line_a_killed_run_was_writing_is_dropped(tmp_path: Path) -> None:
     known = records.open(keep=lambda _: True)
     records.close()
 
-    assert known == {"a": Known("hash of a", "completed")}
+    assert known == {"a": EarlierRecord("hash of a", "completed")}
     assert _written(path) == ["a"]
 
 
@@ -55,7 +55,7 @@ def test_a_run_that_was_killed_within_a_letter_goes_on(tmp_path: Path) -> None:
     known = records.open(keep=lambda _: True)
     records.close()
 
-    assert known == {"a": Known("hash of a", "completed")}
+    assert known == {"a": EarlierRecord("hash of a", "completed")}
 
 
 def test_a_name_that_is_no_text_is_known_again(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 from typing import Any
 
-from docmill.evaluation.html_report import page_of
+from docmill.evaluation.html_report import build_page
 from docmill.evaluation.judge import Judge
-from docmill.evaluation.report import judged, report_of
+from docmill.evaluation.report import build_report, judge_document
 from docmill.evaluation.truth import Truth
 
 JUDGE = Judge({}, frozenset({"name", "number"}))
@@ -17,8 +17,8 @@ def _page(true: dict[str, Any], said: dict[str, Any] | None, pictures: dict[tupl
         "error": {"code": "timeout"} if said is None else None,
         "document_type": None,
     }
-    documents = [judged("a&b.pdf", Truth("a&b.pdf", true), record, JUDGE)]
-    return page_of(report_of(documents), documents, pictures)
+    documents = [judge_document("a&b.pdf", Truth("a&b.pdf", true), record, JUDGE)]
+    return build_page(build_report(documents), documents, pictures)
 
 
 def test_an_error_stands_beside_its_place() -> None:

@@ -1,17 +1,17 @@
 from typing import Any
 
-from docmill.evaluation.judge import Cell, Judge, leaf_fields
+from docmill.evaluation.judge import Judge, JudgedValue, leaf_fields
 
 KINDS: Any = {"gross_total": "decimal", "lines[].net_amount": "decimal", "lines[].description": "text"}
 
 
-def _judged(true: dict[str, Any], said: dict[str, Any]) -> list[Cell]:
+def _judged(true: dict[str, Any], said: dict[str, Any]) -> list[JudgedValue]:
     return Judge(KINDS, leaf_fields(true)).cells(true, said)
 
 
 def test_what_the_truth_does_not_name_is_not_judged() -> None:
     assert _judged({"number": "1"}, {"number": "1", "gross_total": "5"}) == [
-        Cell("number", "1", "1", "number", ("S0", "S1", "S2", "S3"))
+        JudgedValue("number", "1", "1", "number", ("S0", "S1", "S2", "S3"))
     ]
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from docmill.errors import MisconfiguredError
-from docmill.evaluation.comparison import compared
+from docmill.evaluation.comparison import compare_reports
 from docmill.evaluation.judge import Judge
-from docmill.evaluation.metrics import Judged, ratio, wilson
-from docmill.evaluation.report import judged, read_report, report_of
+from docmill.evaluation.metrics import JudgedDocument, ratio, wilson
+from docmill.evaluation.report import build_report, judge_document, read_report
 from docmill.evaluation.truth import Truth
 
 JUDGE = Judge({"total": "decimal"}, frozenset({"name", "total"}))
@@ -18,7 +18,7 @@ EVERY = 1.0
 
 def _read(
     source: str, said: dict[str, Any] | None, *, group: str | None = None, confidence: float = 0.9
-) -> Judged:
+) -> JudgedDocument:
     truth = Truth(source, {"name": "A", "total": "1.00"}, "invoice", group)
     record = {
         "status": "failed" if said is None else "completed",
@@ -27,7 +27,7 @@ def _read(
         "evidence": {path: {"confidence": confidence} for path in said or ()},
         "error": {"code": "timeout"} if said is None else None,
     }
-    return judged(source, truth, record, JUDGE)
+    return judge_document(source, truth, record, JUDGE)
 
 
 RIGHT = {"name": "A", "total": "1"}
@@ -35,7 +35,7 @@ WRONG = {"name": "B", "total": "1"}
 
 
 def test_a_failed_document_counts_with_every_field_missing() -> None:
-    report = report_of([_read("a", RIGHT), _read("b", None)])
+    report = build_report([_read("a", RIGHT), _read("b", None)])
 
     s2 = report["figures"]["tiers"]["S2"]
     assert (s2["precision"], s2["recall"], s2["documents_right"]) == (1.0, 0.5, 0.5)
@@ -46,20 +46,20 @@ def test_a_failed_document_counts_with_every_field_missing() -> None:
 
 
 def test_a_wrong_value_is_one_too_many_and_one_missing() -> None:
-    s2 = report_of([_read("a", WRONG)])["figures"]["tiers"]["S2"]
+    s2 = build_report([_read("a", WRONG)])["figures"]["tiers"]["S2"]
 
     assert (s2["precision"], s2["recall"], s2["f1"]) == (0.5, 0.5, 0.5)
 
 
 def test_a_document_without_a_record_has_read_nothing() -> None:
-    document = judged("a", Truth("a", {"name": "A"}), None, JUDGE)
+    document = judge_document("a", Truth("a", {"name": "A"}), None, JUDGE)
 
     assert document.status == "failed"
     assert not document.is_right
 
 
 def test_nothing_to_judge_has_no_figures() -> None:
-    report = report_of([judged("a", Truth("a", {}), None, JUDGE)])
+    report = build_report([judge_document("a", Truth("a", {}), None, JUDGE)])
 
     assert report["figures"]["tiers"]["S2"]["f1"] is None
     assert report["classification"] is None
@@ -70,13 +70,13 @@ def test_a_group_is_drawn_as_a_whole() -> None:
     apart = [_read(str(index), RIGHT if index % 2 else WRONG) for index in range(40)]
     grouped = [_read(str(index), RIGHT if index % 2 else WRONG, group=str(index % 4)) for index in range(40)]
 
-    narrow, wide = (report_of(one)["figures"]["tiers"]["S2"]["f1_interval"] for one in (apart, grouped))
+    narrow, wide = (build_report(one)["figures"]["tiers"]["S2"]["f1_interval"] for one in (apart, grouped))
 
     assert wide[1] - wide[0] > 2 * (narrow[1] - narrow[0])
 
 
 def test_where_all_are_right_the_interval_is_open_all_the_same() -> None:
-    tier = report_of([_read(str(index), RIGHT) for index in range(10)])["figures"]["tiers"]["S2"]
+    tier = build_report([_read(str(index), RIGHT) for index in range(10)])["figures"]["tiers"]["S2"]
 
     assert tier["f1"] == EVERY
     assert tier["documents_right_interval"] == wilson(1.0, 10)
@@ -91,7 +91,7 @@ def test_the_sure_half_could_be_taken_unseen() -> None:
     documents = [_read(f"r{index}", RIGHT, confidence=0.95) for index in range(10)]
     documents += [_read(f"w{index}", {"name": "B"}, confidence=0.4) for index in range(10)]
 
-    confidence = report_of(documents)["confidence"]
+    confidence = build_report(documents)["confidence"]
 
     assert confidence["values"] == 30
     assert confidence["coverage"] == 0.5
@@ -105,7 +105,7 @@ def test_the_sure_half_could_be_taken_unseen() -> None:
 
 
 def test_where_nothing_is_sure_nothing_is_taken() -> None:
-    confidence = report_of([_read(str(index), WRONG) for index in range(4)])["confidence"]
+    confidence = build_report([_read(str(index), WRONG) for index in range(4)])["confidence"]
 
     assert confidence["coverage"] == 0
     assert confidence["precision"] is None
@@ -116,24 +116,24 @@ def test_items_of_a_list_are_told_together() -> None:
     truth = Truth("a", {"lines": [{"text": "x"}, {"text": "y"}]})
     record = {"status": "completed", "data": {"lines": [{"text": "x"}]}, "document_type": "invoice"}
 
-    lists = report_of([judged("a", truth, record, judge)])["figures"]["lists"]
+    lists = build_report([judge_document("a", truth, record, judge)])["figures"]["lists"]
 
     assert lists == {"lines": {"precision": 1.0, "recall": 0.5, "f1": pytest.approx(2 / 3), "values": 2}}
 
 
-def _many(wrong: int, count: int = 100) -> list[Judged]:
+def _many(wrong: int, count: int = 100) -> list[JudgedDocument]:
     return [_read(str(index), WRONG if index < wrong else RIGHT) for index in range(count)]
 
 
 def test_the_same_is_no_regression() -> None:
-    comparison = compared(_many(5), _many(5), max_regression=0)
+    comparison = compare_reports(_many(5), _many(5), max_regression=0)
 
     assert comparison["regressions"] == []
     assert comparison["fields"] == {}
 
 
 def test_what_chance_does_not_explain_is_a_regression() -> None:
-    comparison = compared(_many(5), _many(25), max_regression=0.5)
+    comparison = compare_reports(_many(5), _many(25), max_regression=0.5)
 
     assert comparison["regressions"] == ["F1", "name"]
     assert comparison["fields"]["name"]["worse"] == 20
@@ -141,20 +141,20 @@ def test_what_chance_does_not_explain_is_a_regression() -> None:
 
 
 def test_what_chance_explains_is_none() -> None:
-    comparison = compared(_many(5), _many(6), max_regression=0)
+    comparison = compare_reports(_many(5), _many(6), max_regression=0)
 
     assert comparison["f1"]["difference"] < 0
     assert comparison["regressions"] == []
 
 
 def test_a_fall_that_is_allowed_is_none() -> None:
-    assert compared(_many(5), _many(25), max_regression=50)["regressions"] == []
+    assert compare_reports(_many(5), _many(25), max_regression=50)["regressions"] == []
 
 
 def test_documents_with_another_truth_are_left_out() -> None:
-    other = judged("1", Truth("1", {"name": "B"}), None, JUDGE)
+    other = judge_document("1", Truth("1", {"name": "B"}), None, JUDGE)
 
-    comparison = compared([_read("0", RIGHT), other, _read("x", RIGHT)], _many(0, 3), max_regression=0)
+    comparison = compare_reports([_read("0", RIGHT), other, _read("x", RIGHT)], _many(0, 3), max_regression=0)
 
     counted = {key: comparison[key] for key in ("documents", "truth_changed", "only_before", "only_now")}
     assert counted == {"documents": 1, "truth_changed": 1, "only_before": 1, "only_now": 1}
@@ -162,16 +162,16 @@ def test_documents_with_another_truth_are_left_out() -> None:
 
 def test_nothing_in_common_cannot_be_compared() -> None:
     with pytest.raises(MisconfiguredError, match="nothing can be compared"):
-        compared([_read("x", RIGHT)], [_read("y", RIGHT)], max_regression=0)
+        compare_reports([_read("x", RIGHT)], [_read("y", RIGHT)], max_regression=0)
 
 
 def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     documents = [_read("a", RIGHT), _read("b", None)]
 
-    file.write_text(json.dumps(report_of(documents)))
+    file.write_text(json.dumps(build_report(documents)))
 
-    assert compared(read_report(file), documents, max_regression=0)["documents"] == 2
+    assert compare_reports(read_report(file), documents, max_regression=0)["documents"] == 2
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from docmill.evaluation.judge import Judge
-from docmill.evaluation.report import judged, report_of
+from docmill.evaluation.report import build_report, judge_document
 from docmill.evaluation.truth import Truth, known_fields
 from docmill.schemas.registry import REGISTRY
 
@@ -49,7 +49,9 @@ def test_receipts_score_as_by_the_shared_scorer() -> None:
     judge = Judge(known.kinds, known.labelled)
 
     expected = _scorer().score(said, true, list(true))
-    report = report_of([judged(truth.source, truth, _record(said[truth.source]), judge) for truth in truths])
+    report = build_report(
+        [judge_document(truth.source, truth, _record(said[truth.source]), judge) for truth in truths]
+    )
 
     for tier in ("S0", "S2", "S3"):
         found = report["figures"]["tiers"][tier]

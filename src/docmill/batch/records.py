@@ -86,7 +86,7 @@ def _rounded(timings_s: dict[str, float]) -> dict[str, float]:
     return {step: round(seconds, 4) for step, seconds in timings_s.items()}
 
 
-class Known(NamedTuple):
+class EarlierRecord(NamedTuple):
     """The record of a document by an earlier run. parts: the sources of its parts' records."""
 
     content_hash: str | None
@@ -101,7 +101,7 @@ class _Latest(NamedTuple):
     record, in bytes. is_torn_within: whether a record comes after a torn line.
     """
 
-    known: dict[str, Known]
+    known: dict[str, EarlierRecord]
     lines: dict[str, int]
     records: int
     torn: int
@@ -123,11 +123,11 @@ class RecordFile:
         self._path = path
         self._lock = Lock()
         self._file: AppendOnlyFile | None = None
-        self._known: Mapping[str, Known] = {}
+        self._known: Mapping[str, EarlierRecord] = {}
         self._written: set[tuple[str, str | None]] = set()
         self._has_superseded = False
 
-    def open(self, *, keep: Callable[[Record], bool]) -> dict[str, Known]:
+    def open(self, *, keep: Callable[[Record], bool]) -> dict[str, EarlierRecord]:
         """Open for appending; what the records that `keep` accepts say, by source. The others are dropped.
 
         So is the record of a document one of whose parts has none: they are to be taken out again. Raises
@@ -154,7 +154,7 @@ class RecordFile:
             raise MisconfiguredError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
         return dict(self._known)
 
-    def known(self, *, keep: Callable[[Record], bool]) -> dict[str, Known]:
+    def known(self, *, keep: Callable[[Record], bool]) -> dict[str, EarlierRecord]:
         """Return what `open` would, and write nothing. Raises MisconfiguredError as it does."""
         try:
             return _complete(self._latest(keep).known) if self._path.is_file() else {}
@@ -220,7 +220,7 @@ class RecordFile:
 
     def _latest(self, keep: Callable[[Record], bool]) -> _Latest:
         """Index of the file. keep: whether a record is taken into it; all others are counted only."""
-        known: dict[str, Known] = {}
+        known: dict[str, EarlierRecord] = {}
         lines: dict[str, int] = {}
         records = torn = offset = end = 0
         is_torn_within = False
@@ -293,7 +293,7 @@ def _parsed(line: bytes) -> Record | None:
     return record
 
 
-def _complete(kept: dict[str, Known]) -> dict[str, Known]:
+def _complete(kept: dict[str, EarlierRecord]) -> dict[str, EarlierRecord]:
     """Without the documents that lack a part; dropping one can make another lack it."""
     while lacking := {
         source for source, known in kept.items() if any(part not in kept for part in known.parts)
@@ -302,8 +302,8 @@ def _complete(kept: dict[str, Known]) -> dict[str, Known]:
     return kept
 
 
-def _known(record: Record) -> Known:
-    return Known(record["content_hash"], record["status"], _part_sources(record))
+def _known(record: Record) -> EarlierRecord:
+    return EarlierRecord(record["content_hash"], record["status"], _part_sources(record))
 
 
 def _part_sources(record: Record) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from docmill.batch.in_memory import MemoryJournal
 from docmill.batch.members import Family, PartReader, PartsAside, part_ref
-from docmill.batch.records import Known, Record, RecordExporter, RecordFile, failure_record
+from docmill.batch.records import EarlierRecord, Record, RecordExporter, RecordFile, failure_record
 from docmill.errors import (
     DocmillError,
     MisconfiguredError,
@@ -120,14 +120,14 @@ class Runner:
         self._on_delay = on_delay
         self._on_waiting = on_waiting
         self._report = Report()
-        self._known: Mapping[str, Known] = {}
+        self._known: Mapping[str, EarlierRecord] = {}
         self._slots = asyncio.Semaphore(policy.concurrency)
         self._may_wait = asyncio.Semaphore(policy.waiting)
         self._waiting = 0
         self._open_wholes = 0
         self._whole_closed = asyncio.Event()
 
-    async def run(self, refs: Iterable[Ref], *, known: Mapping[str, Known] | None = None) -> Report:
+    async def run(self, refs: Iterable[Ref], *, known: Mapping[str, EarlierRecord] | None = None) -> Report:
         """Process what is new, and what it holds.
 
         known: by source, the documents whose record is already there; with the same content they are not
@@ -267,7 +267,7 @@ class Runner:
             self._unchanged(ref, known)
         return None
 
-    def _unchanged(self, ref: Ref, known: Known) -> None:
+    def _unchanged(self, ref: Ref, known: EarlierRecord) -> None:
         """The document and all it holds are as an earlier run found them."""
         self._done(Done(ref, "unchanged", ref.name))
         self._on_found(len(known.parts))

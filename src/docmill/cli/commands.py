@@ -151,12 +151,12 @@ def run(
     be changed first, 130 interrupted (after both, run it again to go on).
     """
     from docmill.cli.files.extract import schema_called
-    from docmill.cli.files.run import Options, run_folder
+    from docmill.cli.files.run import RunOptions, run_folder
     from docmill.understanding.user_schemas.learned import model_in
 
     if schema is None and (model or labels):
         raise typer.BadParameter("--model and --labels belong to a --schema")
-    options = Options(
+    options = RunOptions(
         folder=folder,
         out=out,
         jobs=jobs,
@@ -218,13 +218,13 @@ def evaluate(
     Exit code: 0 measured, 1 worse than the baseline by more than is allowed and than chance explains,
     2 nothing was measured, 130 interrupted (with --records, run it again to go on).
     """
-    from docmill.cli.files.eval import Question, evaluate
+    from docmill.cli.files.eval import EvalOptions, evaluate
     from docmill.cli.files.extract import schema_called
     from docmill.understanding.user_schemas.learned import model_in
 
     if schema is None and (model or labels):
         raise typer.BadParameter("--model and --labels belong to a --schema")
-    question = Question(
+    question = EvalOptions(
         folder=folder,
         truth=truth,
         schema=None if schema is None else schema_called(schema, labels, config),

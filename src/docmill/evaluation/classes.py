@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from docmill.evaluation.metrics import Judged, share
+from docmill.evaluation.metrics import JudgedDocument, share
 
 NOT_READ = "not read"
 """What stands for the type of a document that failed."""
 
 
-def classified(documents: Sequence[Judged]) -> dict[str, Any] | None:
+def score_types(documents: Sequence[JudgedDocument]) -> dict[str, Any] | None:
     """Macro-F1 over the true types and the confusion matrix; None where the truth names no types.
 
     confusion: by true type, how many were taken for which.

@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.errors import MisconfiguredError
-from docmill.evaluation.metrics import Judged, counts, draws, fields_of
+from docmill.evaluation.metrics import JudgedDocument, counts, draws, fields_of
 
 Floats = NDArray[np.float64]
 
 _DOUBT = 0.05
 
 
-def compared(before: Sequence[Judged], now: Sequence[Judged], *, max_regression: float) -> dict[str, Any]:
+def compare_reports(
+    before: Sequence[JudgedDocument], now: Sequence[JudgedDocument], *, max_regression: float
+) -> dict[str, Any]:
     """The difference on the documents that both have with the same truth, and whether it is a regression.
 
     max_regression: in points of 100, by how much F1, of all values or of a field, may fall. What falls by
@@ -50,18 +52,24 @@ def compared(before: Sequence[Judged], now: Sequence[Judged], *, max_regression:
     }
 
 
-def _truth_of(document: Judged) -> Counter[tuple[str, str]]:
+def _truth_of(document: JudgedDocument) -> Counter[tuple[str, str]]:
     return Counter((cell.field, cell.true) for cell in document.cells if cell.true is not None)
 
 
-def _f1_parts(documents: Sequence[Judged]) -> tuple[Floats, Floats]:
+def _f1_parts(documents: Sequence[JudgedDocument]) -> tuple[Floats, Floats]:
     table = np.array([counts(document) for document in documents], np.float64).reshape(-1, 3)
     right, surplus, lacking = table.T
     return 2 * right, 2 * right + surplus + lacking
 
 
 def _field(
-    olds: Sequence[Judged], news: Sequence[Judged], name: str, drawn: Floats, *, doubt: float, allowed: float
+    olds: Sequence[JudgedDocument],
+    news: Sequence[JudgedDocument],
+    name: str,
+    drawn: Floats,
+    *,
+    doubt: float,
+    allowed: float,
 ) -> dict[str, Any] | None:
     """The change of F1 of one field; None if it is the same in every document."""
     before, now = ([_only(one, name) for one in documents] for documents in (olds, news))
@@ -72,11 +80,11 @@ def _field(
     return {"better": int((gained > 0).sum()), "worse": int((gained < 0).sum()), **change}
 
 
-def _only(document: Judged, name: str) -> Judged:
+def _only(document: JudgedDocument, name: str) -> JudgedDocument:
     return replace(document, cells=[cell for cell in document.cells if cell.field == name])
 
 
-def _wrong(document: Judged) -> int:
+def _wrong(document: JudgedDocument) -> int:
     return sum(not cell.is_right for cell in document.cells)
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.evaluation.metrics import Judged, share
+from docmill.evaluation.metrics import JudgedDocument, share
 
 PRECISION = 0.99
 _BINS = 10
@@ -23,7 +23,7 @@ class _Answers(NamedTuple):
     second: NDArray[np.bool_]
 
 
-def believed(documents: Sequence[Judged]) -> dict[str, Any] | None:
+def score_confidences(documents: Sequence[JudgedDocument]) -> dict[str, Any] | None:
     """Compute coverage, precision and calibration error; None where nothing was read.
 
     coverage: the share of all values, missing ones too, above a threshold that lets through 99 % right ones;
@@ -46,7 +46,7 @@ def believed(documents: Sequence[Judged]) -> dict[str, Any] | None:
     }
 
 
-def _answers(documents: Sequence[Judged]) -> _Answers:
+def _answers(documents: Sequence[JudgedDocument]) -> _Answers:
     halves = {name: index % 2 for index, name in enumerate(sorted({one.group for one in documents}))}
     rows = [
         (_belief(one, cell.path), cell.is_right, halves[one.group] == 1)
@@ -57,7 +57,7 @@ def _answers(documents: Sequence[Judged]) -> _Answers:
     return _Answers(np.array(belief, float), np.array(right, bool), np.array(second, bool))
 
 
-def _belief(document: Judged, path: str | None) -> float:
+def _belief(document: JudgedDocument, path: str | None) -> float:
     if path is None:
         return -1.0
     return float(document.evidence.get(path, {}).get("confidence", 0.0))

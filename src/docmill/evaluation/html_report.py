@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from docmill.evaluation.judge import Cell
-from docmill.evaluation.metrics import Judged
+from docmill.evaluation.judge import JudgedValue
+from docmill.evaluation.metrics import JudgedDocument
 
 Pictures = Mapping[tuple[str, str], bytes]
 """WebP by source and by the path of a value; of a document's first page by an empty path."""
@@ -43,7 +43,7 @@ _TIERS = (
 )
 
 
-def page_of(report: Mapping[str, Any], documents: Sequence[Judged], pictures: Pictures) -> str:
+def build_page(report: Mapping[str, Any], documents: Sequence[JudgedDocument], pictures: Pictures) -> str:
     """The page. It loads nothing and runs nothing."""
     wrong = [document for document in documents if not document.is_right]
     body = "".join(_document(document, pictures) for document in wrong)
@@ -108,7 +108,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _document(document: Judged, pictures: Pictures) -> str:
+def _document(document: JudgedDocument, pictures: Pictures) -> str:
     state = document.status.replace("_", " ") + (f": {document.error}" if document.error else "")
     errors = [cell for cell in document.cells if not cell.is_right]
     page = _picture(pictures.get((document.source, "")), "its first page")
@@ -119,7 +119,7 @@ def _document(document: Judged, pictures: Pictures) -> str:
     )
 
 
-def _error(document: Judged, cell: Cell, pictures: Pictures) -> str:
+def _error(document: JudgedDocument, cell: JudgedValue, pictures: Pictures) -> str:
     proof: Mapping[str, Any] = document.evidence.get(cell.path or "", {})
     facts = [
         ("truth", "true", "not on the page" if cell.true is None else cell.true),

@@ -15,7 +15,7 @@ _TIE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class JudgedValue:
     """A value that is true, read, or both. A null true value says that the page has none.
 
     field: its path without places in lists: `lines[].net_amount`. path: where it stands in what was read, as
@@ -46,7 +46,7 @@ class Judge:
     labelled: frozenset[str]
     month_first: bool = False
 
-    def cells(self, true: Mapping[str, Any], said: Mapping[str, Any]) -> list[Cell]:
+    def cells(self, true: Mapping[str, Any], said: Mapping[str, Any]) -> list[JudgedValue]:
         """Every value that the document's truth names, and what was read where it says that there is none.
 
         true: nested as the schema. What the truth does not name is not judged.
@@ -55,12 +55,12 @@ class Judge:
 
     def _members(
         self, true: Mapping[str, Any], said: Mapping[str, Any], field: str, path: str
-    ) -> Iterator[Cell]:
+    ) -> Iterator[JudgedValue]:
         for name, value in true.items():
             found = _within(said, name)
             yield from self._value(value, found, _below(field, name), _below(path, name))
 
-    def _value(self, true: object, said: object, field: str, path: str) -> Iterator[Cell]:
+    def _value(self, true: object, said: object, field: str, path: str) -> Iterator[JudgedValue]:
         if isinstance(true, Mapping):
             members: Mapping[str, Any] = cast("Mapping[str, Any]", said) if isinstance(said, Mapping) else {}
             yield from self._members(cast("Mapping[str, Any]", true), members, field, path)
@@ -72,16 +72,18 @@ class Judge:
         else:
             yield from self._leaf(true, said, field, path)
 
-    def _leaf(self, true: object, said: object, field: str, path: str) -> Iterator[Cell]:
+    def _leaf(self, true: object, said: object, field: str, path: str) -> Iterator[JudgedValue]:
         wanted, found = text_of(true), text_of(said)
         if wanted is None and found is None:
             return
         tiers: tuple[Tier, ...] = ()
         if wanted is not None and found is not None:
             tiers = agreement(found, wanted, self.kinds.get(field, "text"), month_first=self.month_first)
-        yield Cell(field, wanted, found, None if found is None else path, tiers)
+        yield JudgedValue(field, wanted, found, None if found is None else path, tiers)
 
-    def _items(self, true: Sequence[Any], said: Sequence[Any], field: str, path: str) -> Iterator[Cell]:
+    def _items(
+        self, true: Sequence[Any], said: Sequence[Any], field: str, path: str
+    ) -> Iterator[JudgedValue]:
         """Items in pairs so that most values are right; what has no partner is missing or too much."""
         pairs = {} if not true or not said else self._pairs(true, said, field, path)
         for index, item in enumerate(true):
@@ -100,7 +102,7 @@ class Judge:
                 worth[row, column] = sum(cell.is_right + _TIE * len(cell.tiers) for cell in cells)
         return {row: column for row, column in best_pairs(worth) if worth[row, column] > 0}
 
-    def _surplus(self, said: object, field: str, path: str) -> Iterator[Cell]:
+    def _surplus(self, said: object, field: str, path: str) -> Iterator[JudgedValue]:
         """Values that were read where the truth has none."""
         if isinstance(said, Mapping):
             for name, value in cast("Mapping[str, Any]", said).items():

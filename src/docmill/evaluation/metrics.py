@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.evaluation.judge import Cell
+from docmill.evaluation.judge import JudgedValue
 from docmill.evaluation.values import HEADLINE, TIERS, Tier
 
 Floats = NDArray[np.float64]
@@ -21,7 +21,7 @@ _SURE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedDocument:
     """A document's values, judged. group: what is drawn together for intervals: a vendor, say, or itself.
 
     evidence: by path, as in its record. true_type: None where the truth does not say it. is_labelled: whether
@@ -31,7 +31,7 @@ class Judged:
     source: str
     group: str
     status: str
-    cells: Sequence[Cell]
+    cells: Sequence[JudgedValue]
     evidence: Mapping[str, Any]
     true_type: str | None = None
     said_type: str | None = None
@@ -44,7 +44,7 @@ class Judged:
         return all(cell.is_right for cell in self.cells)
 
 
-def scored(documents: Sequence[Judged]) -> dict[str, Any]:
+def compute_scores(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
     """Precision, recall and F1 per tier, accuracy per field and the share of documents all right."""
     labelled = [document for document in documents if document.is_labelled]
     drawn = draws([document.group for document in labelled])
@@ -57,7 +57,7 @@ def scored(documents: Sequence[Judged]) -> dict[str, Any]:
     }
 
 
-def fields_of(documents: Sequence[Judged]) -> list[str]:
+def fields_of(documents: Sequence[JudgedDocument]) -> list[str]:
     """The fields that have a true value anywhere, or one that was read where there is none."""
     return list(dict.fromkeys(cell.field for document in documents for cell in document.cells))
 
@@ -98,7 +98,7 @@ def wilson(share: float, count: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def counts(document: Judged, tier: Tier = HEADLINE) -> tuple[int, int, int]:
+def counts(document: JudgedDocument, tier: Tier = HEADLINE) -> tuple[int, int, int]:
     """Right values, wrong or needless ones, missing or wrong ones."""
     right = sum(tier in cell.tiers for cell in document.cells)
     said = sum(cell.said is not None for cell in document.cells)
@@ -106,7 +106,7 @@ def counts(document: Judged, tier: Tier = HEADLINE) -> tuple[int, int, int]:
     return right, said - right, true - right
 
 
-def _tier(documents: Sequence[Judged], tier: Tier, drawn: Floats) -> dict[str, Any]:
+def _tier(documents: Sequence[JudgedDocument], tier: Tier, drawn: Floats) -> dict[str, Any]:
     table = np.array([counts(document, tier) for document in documents], np.float64).reshape(-1, 3)
     right, surplus, lacking = table.T
     whole = column(documents, lambda one: all(tier in cell.tiers for cell in one.cells))
@@ -121,7 +121,7 @@ def _tier(documents: Sequence[Judged], tier: Tier, drawn: Floats) -> dict[str, A
     }
 
 
-def _field(documents: Sequence[Judged], field: str, drawn: Floats) -> dict[str, Any]:
+def _field(documents: Sequence[JudgedDocument], field: str, drawn: Floats) -> dict[str, Any]:
     right, true, surplus = (
         column(documents, lambda one, test=test: sum(test(cell) for cell in one.cells if cell.field == field))
         for test in (_right, _true, _surplus)
@@ -138,19 +138,19 @@ def _field(documents: Sequence[Judged], field: str, drawn: Floats) -> dict[str, 
     }
 
 
-def _right(cell: Cell) -> bool:
+def _right(cell: JudgedValue) -> bool:
     return cell.is_right
 
 
-def _true(cell: Cell) -> bool:
+def _true(cell: JudgedValue) -> bool:
     return cell.true is not None
 
 
-def _surplus(cell: Cell) -> bool:
+def _surplus(cell: JudgedValue) -> bool:
     return cell.true is None
 
 
-def _lists(documents: Sequence[Judged]) -> dict[str, Any]:
+def _lists(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
     """Of each list the values of all its items together."""
     found: dict[str, list[int]] = {}
     for cell in (cell for document in documents for cell in document.cells if "[]" in cell.field):
@@ -169,7 +169,7 @@ def _lists(documents: Sequence[Judged]) -> dict[str, Any]:
     }
 
 
-def column(documents: Sequence[Judged], figure: Callable[[Judged], float]) -> Floats:
+def column(documents: Sequence[JudgedDocument], figure: Callable[[JudgedDocument], float]) -> Floats:
     """A figure of every document."""
     return np.array([figure(document) for document in documents], np.float64)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from docmill.errors import MisconfiguredError
-from docmill.evaluation.classes import classified
-from docmill.evaluation.confidence import believed
-from docmill.evaluation.judge import Cell, Judge
-from docmill.evaluation.metrics import Judged, scored
+from docmill.evaluation.classes import score_types
+from docmill.evaluation.confidence import score_confidences
+from docmill.evaluation.judge import Judge, JudgedValue
+from docmill.evaluation.metrics import JudgedDocument, compute_scores
 from docmill.evaluation.truth import Truth
 
 Report = dict[str, Any]
@@ -19,12 +19,14 @@ VERSION = 1
 """Of the report's form."""
 
 
-def judged(source: str, truth: Truth, record: Mapping[str, Any] | None, judge: Judge) -> Judged:
+def judge_document(
+    source: str, truth: Truth, record: Mapping[str, Any] | None, judge: Judge
+) -> JudgedDocument:
     """A document's values against its truth. A document that failed or has no record has read nothing."""
     record = record or {"status": "failed"}
     error: Mapping[str, Any] = record.get("error") or {}
     failed = record["status"] == "failed"
-    return Judged(
+    return JudgedDocument(
         source=source,
         group=truth.group or source,
         status=record["status"],
@@ -37,20 +39,20 @@ def judged(source: str, truth: Truth, record: Mapping[str, Any] | None, judge: J
     )
 
 
-def report_of(documents: Sequence[Judged], *, with_types: bool = True) -> Report:
+def build_report(documents: Sequence[JudgedDocument], *, with_types: bool = True) -> Report:
     """Every figure. with_types: unless a schema was given, which leaves nothing to classify."""
     return {
         "version": VERSION,
         "statuses": dict(Counter(document.status for document in documents)),
         "errors": dict(Counter(document.error for document in documents if document.error)),
-        "figures": scored(documents),
-        "classification": classified(documents) if with_types else None,
-        "confidence": believed(documents),
+        "figures": compute_scores(documents),
+        "classification": score_types(documents) if with_types else None,
+        "confidence": score_confidences(documents),
         "documents": [_told(document) for document in documents],
     }
 
 
-def _told(document: Judged) -> dict[str, Any]:
+def _told(document: JudgedDocument) -> dict[str, Any]:
     return {
         "source": document.source,
         "group": document.group,
@@ -72,7 +74,7 @@ def _told(document: Judged) -> dict[str, Any]:
     }
 
 
-def read_report(path: Path) -> list[Judged]:
+def read_report(path: Path) -> list[JudgedDocument]:
     """The documents of a report. Raises MisconfiguredError if the file is none that this docmill can read."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -85,12 +87,12 @@ def read_report(path: Path) -> list[Judged]:
         raise MisconfiguredError(f"{str(path)!r} is no report of docmill eval") from error
 
 
-def _document(told: Mapping[str, Any]) -> Judged:
+def _document(told: Mapping[str, Any]) -> JudgedDocument:
     cells = [
-        Cell(value["field"], value["true"], value["said"], value["path"], tuple(value["tiers"]))
+        JudgedValue(value["field"], value["true"], value["said"], value["path"], tuple(value["tiers"]))
         for value in told["values"]
     ]
-    return Judged(
+    return JudgedDocument(
         source=told["source"],
         group=told["group"],
         status=told["status"],

@@ -160,14 +160,14 @@ def _parsed(text: str, where: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownFields:
     """The fields that truths may name. kinds: by field; labelled: those that they do name."""
 
     kinds: Mapping[str, Kind]
     labelled: frozenset[str]
 
 
-def known_fields(truths: Sequence[Truth], schemas: Mapping[str, Schema]) -> Known:
+def known_fields(truths: Sequence[Truth], schemas: Mapping[str, Schema]) -> KnownFields:
     """Look up the fields of the truths in the schemas.
 
     schemas: by document type. A truth without a type may name the fields of any. Raises MisconfiguredError
@@ -192,7 +192,7 @@ def known_fields(truths: Sequence[Truth], schemas: Mapping[str, Schema]) -> Know
             else:
                 meant.append(_within(field, known, truth, _OWN if len(schemas) > 1 else ""))
     # Of an empty list those values that other documents name; all that there can be where none does.
-    return Known(every, frozenset(spoken.union(*(within for within in meant if not within & spoken))))
+    return KnownFields(every, frozenset(spoken.union(*(within for within in meant if not within & spoken))))
 
 
 def _within(field: str, known: Mapping[str, Kind], truth: Truth, hint: str) -> set[str]:

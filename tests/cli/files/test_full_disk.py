@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docmill.cli.console import FAILED
-from docmill.cli.files.run import Options, run_folder
+from docmill.cli.files.run import RunOptions, run_folder
 from docmill.errors import MisconfiguredError
 from docmill.resilience import attempts
 
@@ -55,8 +55,8 @@ def sources(out: Path) -> list[str]:
     return [json.loads(line)["source"] for line in out.read_text().splitlines()]
 
 
-def options(folder: Path, out: Path) -> Options:
-    return Options(
+def options(folder: Path, out: Path) -> RunOptions:
+    return RunOptions(
         folder=folder, out=out, jobs=1, fresh=False, retry_failed=False, dry_run=False, quiet=False
     )
 

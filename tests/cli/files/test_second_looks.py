@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from docmill.cli.files.run import Options, run_folder
+from docmill.cli.files.run import RunOptions, run_folder
 from support.llm_server import Server, serving, spoken
 
 _LINES = """{seller}
@@ -65,7 +65,7 @@ async def server() -> AsyncIterator[Server]:
 def run(folder: Path) -> dict[str, dict[str, Any]]:
     out = folder.parent / "out.jsonl"
     run_folder(
-        Options(folder=folder, out=out, jobs=1, fresh=False, retry_failed=False, dry_run=False, quiet=True)
+        RunOptions(folder=folder, out=out, jobs=1, fresh=False, retry_failed=False, dry_run=False, quiet=True)
     )
     records = [json.loads(line) for line in out.read_text().splitlines()]
     return {record["source"]: record for record in records}

@@ -5,8 +5,8 @@ from pydantic import BaseModel
 
 from docmill.model.result import Failure, Schema
 from docmill.schemas.registry import REGISTRY
-from docmill.web.view.fields import reading
-from docmill.web.view.review_history import Said
+from docmill.web.view.fields import build_values_view
+from docmill.web.view.review_history import FieldReviewView
 from docmill.web.view.words import FIELDS, TABLES
 
 
@@ -30,7 +30,7 @@ def test_every_field_of_every_type_has_a_name(document_type: str) -> None:
 
 
 def test_what_matters_and_is_missing_shows_as_not_found() -> None:
-    shown = reading("receipt", {"seller": {"name": None}}, {}, [])
+    shown = build_values_view("receipt", {"seller": {"name": None}}, {}, [])
 
     assert [(field.path, field.how_sure, field.certainty) for field in shown.fields] == [
         ("seller.name", "Not found", "low"),
@@ -41,7 +41,7 @@ def test_what_matters_and_is_missing_shows_as_not_found() -> None:
 
 
 def test_a_document_of_no_known_type_shows_what_it_has() -> None:
-    shown = reading("poem", {"rhyme_scheme": "abab", "author": {"pen_name": "A"}}, None, [])
+    shown = build_values_view("poem", {"rhyme_scheme": "abab", "author": {"pen_name": "A"}}, None, [])
 
     assert [(field.name, field.value) for field in shown.fields] == [
         ("Rhyme scheme", "abab"),
@@ -59,7 +59,7 @@ def test_values_of_an_own_schema_stand_in_its_order() -> None:
     schema = Schema("airtime", Airtime, critical=("contract",))
     data = {"number": "7", "gross_total": "1.00", "advertiser": "A", "more": "B"}
 
-    shown = reading("invoice", data, None, [], schema=schema)
+    shown = build_values_view("invoice", data, None, [], schema=schema)
 
     assert [field.path for field in shown.fields] == [
         "advertiser",
@@ -71,7 +71,7 @@ def test_values_of_an_own_schema_stand_in_its_order() -> None:
 
 
 def test_nothing_read_is_nothing_to_check() -> None:
-    shown = reading(None, None, None, [])
+    shown = build_values_view(None, None, None, [])
 
     assert (shown.every, shown.to_check, shown.checked_percent) == ([], 0, 100)
 
@@ -89,7 +89,7 @@ def test_a_failed_check_of_a_cell_marks_the_cell() -> None:
     data = {"lines": [{"net_amount": None}, {"net_amount": "1"}]}
     failure = Failure(check="sums", message="It differs.", fields=("lines[1].net_amount", "lines"))
 
-    shown = reading("other", data, evidence, [failure])
+    shown = build_values_view("other", data, evidence, [failure])
 
     ((first,), (second,)) = shown.tables[0].rows
     assert first is None
@@ -106,7 +106,7 @@ def test_a_failed_check_of_a_cell_marks_the_cell() -> None:
 def test_a_value_from_an_xml_says_so_instead_of_how_sure_it_is() -> None:
     embedded = {"page": None, "box": None, "text": None, "match": "embedded", "confidence": 1.0}
 
-    shown = reading("invoice", {"number": "7"}, {"number": embedded}, [])
+    shown = build_values_view("invoice", {"number": "7"}, {"number": embedded}, [])
 
     assert [field.how_sure for field in shown.fields if field.path == "number"] == ["From the XML"]
 
@@ -121,13 +121,13 @@ def test_a_value_that_people_confirmed_before_says_on_which_document() -> None:
         "reason": "as you confirmed on first.pdf",
     }
 
-    shown = reading("receipt", {"seller": {"name": "Bakery"}}, {"seller.name": taught}, [])
-    said = reading(
+    shown = build_values_view("receipt", {"seller": {"name": "Bakery"}}, {"seller.name": taught}, [])
+    said = build_values_view(
         "receipt",
         {"seller": {"name": "Bakery"}},
         {"seller.name": taught},
         [],
-        {"seller.name": Said("Confirmed", "", [])},
+        {"seller.name": FieldReviewView("Confirmed", "", [])},
     )
 
     assert [field.because for field in shown.fields if field.because] == ["as you confirmed on first.pdf"]
@@ -137,7 +137,9 @@ def test_a_value_that_people_confirmed_before_says_on_which_document() -> None:
 def test_the_code_of_a_means_of_payment_is_explained() -> None:
     named, unknown = (
         next(
-            field for field in reading("invoice", {"payment": {"method": code}}, {}, []).fields if field.value
+            field
+            for field in build_values_view("invoice", {"payment": {"method": code}}, {}, []).fields
+            if field.value
         )
         for code in ("59", "ZZZ")
     )

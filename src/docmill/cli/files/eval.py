@@ -11,14 +11,14 @@ from docmill.batch.folder import FolderLister
 from docmill.batch.records import Record, RecordFile
 from docmill.cli.console import FAILED, INTERRUPTED, put, stderr, stdout
 from docmill.cli.files.eval_output import error_pictures, print_comparison, print_report
-from docmill.cli.files.run import Options, progress, read_all, tell_not_followed
+from docmill.cli.files.run import RunOptions, progress, read_all, warn_about_links
 from docmill.cli.files.run_config import run_config, warn_about_remote_services
 from docmill.errors import MisconfiguredError
-from docmill.evaluation.comparison import compared
-from docmill.evaluation.html_report import page_of
+from docmill.evaluation.comparison import compare_reports
+from docmill.evaluation.html_report import build_page
 from docmill.evaluation.judge import Judge
-from docmill.evaluation.metrics import Judged
-from docmill.evaluation.report import Report, judged, read_report, report_of
+from docmill.evaluation.metrics import JudgedDocument
+from docmill.evaluation.report import Report, build_report, judge_document, read_report
 from docmill.evaluation.truth import Truth, known_fields, read_truths, sources_of
 from docmill.model.result import Schema
 from docmill.ports import Ref
@@ -26,7 +26,7 @@ from docmill.schemas.registry import REGISTRY
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class EvalOptions:
     """Arguments of `docmill eval`. schema: for every document, instead of those of their types."""
 
     folder: Path
@@ -43,7 +43,7 @@ class Question:
     month_first: bool
 
 
-def evaluate(question: Question) -> int:
+def evaluate(question: EvalOptions) -> int:
     """Read what is not read yet, judge, print and write; the exit code."""
     schema = question.schema
     truths = read_truths(question.truth)
@@ -58,16 +58,18 @@ def evaluate(question: Question) -> int:
             kept = f"; what was done is in {question.records}" if question.records else ""
             stderr.print(f"interrupted{kept}: run it again to go on", markup=False)
             return INTERRUPTED
-    report = report_of(documents, with_types=schema is None)
+    report = build_report(documents, with_types=schema is None)
     print_report(report)
     if before is not None:
-        report["comparison"] = compared(before, documents, max_regression=question.max_regression)
+        report["comparison"] = compare_reports(before, documents, max_regression=question.max_regression)
         print_comparison(report["comparison"])
     _write(question, report, documents)
     return FAILED if report.get("comparison", {}).get("regressions") else 0
 
 
-def _documents(question: Question, truths: Sequence[Truth], path: Path, judge: Judge) -> list[Judged]:
+def _documents(
+    question: EvalOptions, truths: Sequence[Truth], path: Path, judge: Judge
+) -> list[JudgedDocument]:
     """Every document that has a truth, judged."""
     refs = _files(question)
     records = RecordFile(path)
@@ -87,11 +89,13 @@ def _documents(question: Question, truths: Sequence[Truth], path: Path, judge: J
     return _judged(wanted, read, judge)
 
 
-def _judged(wanted: Mapping[str, Truth], read: Mapping[str, Record], judge: Judge) -> list[Judged]:
-    return [judged(source, truth, read.get(source), judge) for source, truth in sorted(wanted.items())]
+def _judged(wanted: Mapping[str, Truth], read: Mapping[str, Record], judge: Judge) -> list[JudgedDocument]:
+    return [
+        judge_document(source, truth, read.get(source), judge) for source, truth in sorted(wanted.items())
+    ]
 
 
-def _files(question: Question) -> list[Ref]:
+def _files(question: EvalOptions) -> list[Ref]:
     """The folder's files without those that belong to the evaluation."""
     given = (question.truth, question.records, question.baseline, question.out, question.html)
     own = {path.resolve() for path in given if path is not None}
@@ -99,7 +103,7 @@ def _files(question: Question) -> list[Ref]:
         own |= {path.resolve() for path in question.truth.rglob("*.json")}
     lister = FolderLister(question.folder)
     refs = [ref for ref in lister.list() if (question.folder / ref.key).resolve() not in own]
-    tell_not_followed(lister)
+    warn_about_links(lister)
     return refs
 
 
@@ -108,11 +112,11 @@ def _holds_one(ref: Ref, truths: Sequence[Truth]) -> bool:
     return any(truth.source.startswith(f"{ref.key}/") for truth in truths)
 
 
-def _read(question: Question, refs: Sequence[Ref], records: RecordFile) -> None:
+def _read(question: EvalOptions, refs: Sequence[Ref], records: RecordFile) -> None:
     """Every file that has no record yet, as `docmill run` does."""
     config = run_config(question.config, max_bytes=None, time_limit_s=None, passwords=())
     warn_about_remote_services(config.settings, question.config)
-    options = Options(
+    options = RunOptions(
         folder=question.folder,
         out=Path(),
         jobs=question.jobs,
@@ -142,12 +146,12 @@ def _tell_left_out(truths: Sequence[Truth], wanted: Mapping[str, Truth]) -> None
         )
 
 
-def _write(question: Question, report: Report, documents: Sequence[Judged]) -> None:
+def _write(question: EvalOptions, report: Report, documents: Sequence[JudgedDocument]) -> None:
     if question.out:
         put(question.out, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
         stdout.print(f"report: {question.out}", markup=False)
     if question.html:
         reading = run_config(question.config, max_bytes=None, time_limit_s=None, passwords=()).reading
         pictures = error_pictures(question.folder, documents, jobs=question.jobs, reading=reading)
-        put(question.html, page_of(report, documents, pictures))
+        put(question.html, build_page(report, documents, pictures))
         stdout.print(f"errors: {question.html}", markup=False)

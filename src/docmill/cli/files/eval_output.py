@@ -10,7 +10,7 @@ from rich.table import Table
 
 from docmill.cli.console import counted, shown, stdout
 from docmill.errors import DocmillError
-from docmill.evaluation.metrics import Judged
+from docmill.evaluation.metrics import JudgedDocument
 from docmill.evaluation.report import Report
 from docmill.model.document import Box
 from docmill.reading.child.render import LocalClipper, LocalRenderer
@@ -33,7 +33,7 @@ class _Wanted(NamedTuple):
 
 
 def error_pictures(
-    folder: Path, documents: Sequence[Judged], *, jobs: int | None, reading: ReadingOptions
+    folder: Path, documents: Sequence[JudgedDocument], *, jobs: int | None, reading: ReadingOptions
 ) -> dict[tuple[str, str], bytes]:
     """See `docmill.evaluation.html_report.Pictures`; without those that cannot be drawn; at most `MOST`."""
     files = {one.source: folder / one.source if folder.is_dir() else folder for one in documents}
@@ -41,7 +41,7 @@ def error_pictures(
     return asyncio.run(_drawn(wanted[:MOST], files, jobs, reading))
 
 
-def _wanted(document: Judged) -> Iterator[_Wanted]:
+def _wanted(document: JudgedDocument) -> Iterator[_Wanted]:
     errors = [cell for cell in document.cells if not cell.is_right]
     for cell in errors:
         proof: Mapping[str, Any] = document.evidence.get(cell.path or "", {})

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from docmill.batch.folder import FolderLister, FolderReader
 from docmill.cli.console import FAILED, MARKS, counted, put, shown, stderr, stdout
 from docmill.cli.files.extract import schema_called
-from docmill.cli.files.run import tell_not_followed
+from docmill.cli.files.run import warn_about_links
 from docmill.errors import DocmillError, MisconfiguredError
 from docmill.evaluation.truth import known_fields, read_truths
 from docmill.model.result import Schema
@@ -44,7 +44,7 @@ def learn(options: LearnOptions) -> int:
     truth = truth_in(options.truth, schema)
     lister = FolderLister(options.folder)
     refs = [ref for ref in lister.list() if _known(ref, truth) is not None]
-    tell_not_followed(lister)
+    warn_about_links(lister)
     if not refs:
         raise MisconfiguredError(f"{str(options.truth)!r} names no file of {str(options.folder)!r}")
     examples = asyncio.run(_examples(options, schema, refs, truth))

@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 from docmill.batch.folder import FolderLister, FolderReader
-from docmill.batch.records import Known, Record, RecordFile
+from docmill.batch.records import EarlierRecord, Record, RecordFile
 from docmill.batch.runner import Delay, Done, Policy, Report, Runner
 from docmill.cli.console import (
     FAILED,
@@ -46,7 +46,7 @@ _REMEDIES = {"encrypted": ": where a password is missing, --retry-failed --ask-p
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RunOptions:
     """Arguments of `docmill run`. None: as the settings have it.
 
     schema: for every document. model: the schema's trained model, as text.
@@ -67,7 +67,7 @@ class Options:
     passwords: tuple[str, ...] = field(default=(), repr=False)
 
 
-def run_folder(options: Options) -> int:
+def run_folder(options: RunOptions) -> int:
     """Run and print; the exit code."""
     out = options.out.resolve()
     lister = FolderLister(options.folder)
@@ -77,7 +77,7 @@ def run_folder(options: Options) -> int:
     if lister.passed_by:
         files = "file" if lister.passed_by == 1 else "files"
         stderr.print(f"passed by: {lister.passed_by} {files} that programs leave behind")
-    tell_not_followed(lister)
+    warn_about_links(lister)
     config = run_config(
         options.config,
         max_bytes=options.max_bytes,
@@ -117,7 +117,7 @@ def run_folder(options: Options) -> int:
     return FAILED if failed or told.is_cut_off else 0
 
 
-def tell_not_followed(lister: FolderLister) -> None:
+def warn_about_links(lister: FolderLister) -> None:
     """Name the links whose files are not read, after they were listed."""
     for link in lister.not_followed:
         stderr.print(
@@ -125,7 +125,7 @@ def tell_not_followed(lister: FolderLister) -> None:
         )
 
 
-def _tell_plan(options: Options, refs: Sequence[Ref], config: RunConfig) -> None:
+def _tell_plan(options: RunOptions, refs: Sequence[Ref], config: RunConfig) -> None:
     """Print what a run would do, after what an earlier one has done."""
     known = RecordFile(options.out).known(keep=lambda record: _keep(record, options))
     reader = FolderReader(options.folder, max_bytes=config.max_bytes)
@@ -139,7 +139,7 @@ def _tell_plan(options: Options, refs: Sequence[Ref], config: RunConfig) -> None
     _tell_failed(known)
 
 
-async def _is_done(ref: Ref, reader: FolderReader, known: Mapping[str, Known]) -> bool:
+async def _is_done(ref: Ref, reader: FolderReader, known: Mapping[str, EarlierRecord]) -> bool:
     """Return whether an earlier run has a record of this document as it is now."""
     if ref.key not in known:
         return False
@@ -149,20 +149,20 @@ async def _is_done(ref: Ref, reader: FolderReader, known: Mapping[str, Known]) -
         return False
 
 
-def _keep(record: Record, options: Options) -> bool:
+def _keep(record: Record, options: RunOptions) -> bool:
     if options.fresh:
         return False
     return not (options.retry_failed and record["status"] == "failed")
 
 
 async def read_all(
-    options: Options,
+    options: RunOptions,
     config: RunConfig,
     refs: Sequence[Ref],
     records: RecordFile,
     *,
-    known: Mapping[str, Known],
-    told: "Told",
+    known: Mapping[str, EarlierRecord],
+    told: "RunProgress",
 ) -> Report:
     """Every document to its record."""
     async with (
@@ -186,7 +186,7 @@ _READING = "reading"
 
 
 @dataclass
-class Told:
+class RunProgress:
     """Shows how far a run is."""
 
     bar: Progress
@@ -236,7 +236,7 @@ class Told:
 
 
 @contextmanager
-def progress(total: int, *, quiet: bool) -> Generator[Told]:
+def progress(total: int, *, quiet: bool) -> Generator[RunProgress]:
     """A bar on standard error where that is a terminal; a line per document on standard output."""
     columns = (
         TextColumn("{task.description}"),
@@ -246,7 +246,7 @@ def progress(total: int, *, quiet: bool) -> Generator[Told]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=stderr, disable=not stderr.is_terminal, transient=True) as bar:
-        yield Told(bar, bar.add_task(_READING, total=total), total, quiet)
+        yield RunProgress(bar, bar.add_task(_READING, total=total), total, quiet)
 
 
 def _summarise(report: Report) -> None:
@@ -260,7 +260,7 @@ def _summarise(report: Report) -> None:
         stdout.print(f"  {count} x {code}{_REMEDIES.get(code, '')}", markup=False)
 
 
-def _tell_failed(known: Mapping[str, Known]) -> None:
+def _tell_failed(known: Mapping[str, EarlierRecord]) -> None:
     """Say how many failed before and are not tried again."""
     failed = sum(record.status == "failed" for record in known.values())
     if failed:

@@ -12,7 +12,7 @@ from docmill.service.store import events, pauses
 from docmill.web.context import TheVault, Vault, not_found
 from docmill.web.page_images import is_viewable, picture_version
 from docmill.web.view.cards import money, title
-from docmill.web.view.document import TABS, choose, document_view, page_count_of
+from docmill.web.view.document import TABS, document_view, page_count_of, select_page
 from docmill.web.view.listing import parsed_id
 
 router = APIRouter(include_in_schema=False)
@@ -78,7 +78,7 @@ async def document_page(
         paused = await pauses.current(conn)
     row, history = await vault.document_with_history(known)
     transcription = await vault.transcription(history)
-    choice = choose(page, tab, field, page_count=page_count_of(row, transcription))
+    choice = select_page(page, tab, field, page_count=page_count_of(row, transcription))
     return vault.templates.page(
         request,
         "document.html",

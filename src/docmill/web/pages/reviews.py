@@ -22,7 +22,7 @@ _Id = Annotated[UUID, Form()]
 _Number = Annotated[str, Field(max_length=10)]
 
 
-class Saying(BaseModel):
+class ReviewForm(BaseModel):
     """The form with which a person reviews one value. page: the page that is shown."""
 
     ingestion_id: UUID
@@ -47,7 +47,7 @@ class Saying(BaseModel):
 
 @router.post("/docs/{document_id}/reviews")
 async def say(
-    request: Request, document_id: str, vault: TheVault, said: Annotated[Saying, Form()]
+    request: Request, document_id: str, vault: TheVault, said: Annotated[ReviewForm, Form()]
 ) -> Response:
     """Confirm, correct or clear a value, or undo its review."""
     known = known_id(document_id)

@@ -11,8 +11,8 @@ from docmill.service.review.review import failures_in
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
-from docmill.web.view.fields import Field, Reading, reading, said_once
-from docmill.web.view.review_history import Entry, said_of, told
+from docmill.web.view.fields import Field, ValuesView, build_values_view, without_repeats
+from docmill.web.view.review_history import ReviewEntry, field_reviews, review_entries
 
 Tab = Literal["fields", "text", "history", "json"]
 TABS: dict[Tab, str] = {"fields": "Fields", "text": "Text", "history": "History", "json": "JSON"}
@@ -42,7 +42,7 @@ class BoxView:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PageSelection:
     """The selected page, tab and field. field: the path of the value to point at."""
 
     page: int = 1
@@ -65,11 +65,11 @@ class DocumentView:
     """
 
     row: DocumentRow
-    choice: Choice
+    choice: PageSelection
     page_count: int
     sheet_height: int
     transcript: Page | None
-    reading: Reading
+    reading: ValuesView
     boxes: list[BoxView]
     failures: Sequence[Failure]
     result: IngestionRow | None
@@ -82,7 +82,7 @@ class DocumentView:
         shown = {field.path: field for field in self.reading.every}
         found = [
             (one, next((shown[path] for path in one.fields if path in shown), None))
-            for one in said_once(self.failures)
+            for one in without_repeats(self.failures)
         ]
         return [(one, field) for one, field in found if field is None or one.check not in _OVER_WHEN_SAID]
 
@@ -99,9 +99,9 @@ class DocumentView:
         return [failure for failure in accepted if failure.check not in _OVER_WHEN_SAID]
 
     @property
-    def told(self) -> list[tuple[str, Entry]]:
+    def review_entries(self) -> list[tuple[str, ReviewEntry]]:
         """The history of the document's reviews, newest first."""
-        return told(self.reviewed)
+        return review_entries(self.reviewed)
 
     @property
     def can_review(self) -> bool:
@@ -115,10 +115,10 @@ class DocumentView:
         return range(first, min(self.page_count, first + _THUMBNAILS - 1) + 1)
 
 
-def choose(page: str, tab: str, field: str, *, page_count: int) -> Choice:
+def select_page(page: str, tab: str, field: str, *, page_count: int) -> PageSelection:
     """Return the selection that the address names, limited to pages and tabs that exist."""
     number = int(page) if page.isdecimal() and len(page) < 7 else 1  # noqa: PLR2004  more digits than any document has pages
-    return Choice(max(1, min(number, page_count)), _TAB_OF.get(tab, "fields"), field)
+    return PageSelection(max(1, min(number, page_count)), _TAB_OF.get(tab, "fields"), field)
 
 
 def result_of(history: Sequence[IngestionRow]) -> IngestionRow | None:
@@ -144,7 +144,7 @@ def document_view(
     row: DocumentRow,
     history: Sequence[IngestionRow],
     transcription: Document | None,
-    choice: Choice,
+    choice: PageSelection,
     reviewed: DocumentReviews | None = None,
 ) -> DocumentView:
     """The page's content. reviewed: what people said."""
@@ -156,7 +156,9 @@ def document_view(
     schema = reviewed.schema if reviewed else None
     # The type is known before the values: none is missing until they have been read.
     document_type = row.document_type if row.structured_data is not None else None
-    read = reading(document_type, row.structured_data, evidence, failures, said_of(reviewed), schema)
+    read = build_values_view(
+        document_type, row.structured_data, evidence, failures, field_reviews(reviewed), schema
+    )
     return DocumentView(
         row=row,
         choice=choice,

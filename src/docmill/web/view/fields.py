@@ -10,14 +10,14 @@ from docmill.model.paths import leaves
 from docmill.model.result import Evidence, Failure, MatchKind, Schema
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
-from docmill.web.view.review_history import Said
+from docmill.web.view.review_history import FieldReviewView
 from docmill.web.view.words import FIELDS, ITEM, NUMERIC_COLUMNS, PAYMENT_METHODS, TABLES, place_name
 
 SURE = 0.9
 UNSURE = 0.7
 
 Certainty = Literal["confirmed", "sure", "unsure", "low", "invalid"]
-NOTHING_SAID: Mapping[str, Said] = {}
+NOTHING_SAID: Mapping[str, FieldReviewView] = {}
 _LINE = 38
 """Letters that fit into one line of the panel."""
 
@@ -43,7 +43,7 @@ class Field:
     percent: int | None
     evidence: Evidence | None
     problems: tuple[str, ...] = ()
-    said: Said | None = None
+    said: FieldReviewView | None = None
 
     @property
     def element_id(self) -> str:
@@ -98,7 +98,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ValuesView:
     """Everything that was read in a document. missing: path and name of each field without a value."""
 
     fields: list[Field]
@@ -138,14 +138,14 @@ def element_id(path: str) -> str:
     return "field-" + re.sub(r"\W+", "-", path).strip("-")
 
 
-def reading(
+def build_values_view(
     document_type: str | None,
     data: dict[str, Any] | None,
     evidence: dict[str, Any] | None,
     failures: Sequence[Failure],
-    said: Mapping[str, Said] = NOTHING_SAID,
+    said: Mapping[str, FieldReviewView] = NOTHING_SAID,
     schema: Schema | None = None,
-) -> Reading:
+) -> ValuesView:
     """Build the view of the values, in the order of `FIELDS`. Of missing values, only critical ones.
 
     schema: what was to be read; where that is not what docmill reads of this type, in its order.
@@ -166,14 +166,14 @@ def reading(
     shown = [path for path in order if path in wanted]
     tables = [_table(name, data or {}, field) for name in TABLES if (data or {}).get(name)]
     missing = [(path, place_name(path)) for path in order if path in known and path not in wanted]
-    return Reading([field(path) for path in shown], tables, missing)
+    return ValuesView([field(path) for path in shown], tables, missing)
 
 
 def _critical(document_type: str | None) -> tuple[str, ...]:
     return next((schema.critical for name, schema in REGISTRY.items() if name == document_type), ())
 
 
-def said_once(failures: Sequence[Failure]) -> list[Failure]:
+def without_repeats(failures: Sequence[Failure]) -> list[Failure]:
     """Drop failed checks that repeat another: a wrong value is not reported as uncertain as well."""
     checks = {failure.check for failure in failures}
     wrong = {path for failure in failures if failure.check != _UNSURE for path in failure.fields}
@@ -187,14 +187,18 @@ def said_once(failures: Sequence[Failure]) -> list[Failure]:
 
 def _problems(failures: Sequence[Failure]) -> dict[str, list[str]]:
     problems: dict[str, list[str]] = {}
-    for failure in said_once(failures):
+    for failure in without_repeats(failures):
         for path in failure.fields:
             problems.setdefault(path, []).append(failure.message)
     return problems
 
 
 def _field(
-    path: str, value: str | None, evidence: Evidence | None, problems: tuple[str, ...], said: Said | None
+    path: str,
+    value: str | None,
+    evidence: Evidence | None,
+    problems: tuple[str, ...],
+    said: FieldReviewView | None,
 ) -> Field:
     confidence = evidence.confidence if evidence else 0.0
     exact = evidence is not None and evidence.match in _UNMEASURED

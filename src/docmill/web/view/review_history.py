@@ -18,7 +18,7 @@ _ACTIONS: dict[Action, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ReviewEntry:
     """One line of a value's history. value: empty where the words say it all."""
 
     words: str
@@ -27,7 +27,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FieldReviewView:
     """The reviews of one value.
 
     holds: in a word or two what counts now; empty where all was taken back. about: how that differs from what
@@ -36,21 +36,21 @@ class Said:
 
     holds: str
     about: str
-    past: Sequence[Entry]
+    past: Sequence[ReviewEntry]
 
 
-def said_of(reviewed: DocumentReviews | None) -> dict[str, Said]:
+def field_reviews(reviewed: DocumentReviews | None) -> dict[str, FieldReviewView]:
     """By path, everything that anybody spoke of."""
     if reviewed is None:
         return {}
-    past: dict[str, list[Entry]] = {}
+    past: dict[str, list[ReviewEntry]] = {}
     for review in reviewed.history:
         if review.path != WHOLE:
             past.setdefault(review.path, []).append(_entry(review))
     return {path: _said(reviewed.current.get(path), entries) for path, entries in past.items()}
 
 
-def told(reviewed: DocumentReviews | None) -> list[tuple[str, Entry]]:
+def review_entries(reviewed: DocumentReviews | None) -> list[tuple[str, ReviewEntry]]:
     """Everything that was said of the document, newest first, each with the name of its value."""
     if reviewed is None:
         return []
@@ -61,17 +61,19 @@ def _name(path: str) -> str:
     return "The document as a whole" if path == WHOLE else place_name(path)
 
 
-def _entry(review: ReviewRow) -> Entry:
+def _entry(review: ReviewRow) -> ReviewEntry:
     value = shown(review.value)
     if review.action == "confirm":
-        return Entry("Confirmed" if value else "Confirmed as missing", value, review.at)
-    return Entry(_ACTIONS[review.action], value or ("" if review.action == "clear" else "nothing"), review.at)
+        return ReviewEntry("Confirmed" if value else "Confirmed as missing", value, review.at)
+    return ReviewEntry(
+        _ACTIONS[review.action], value or ("" if review.action == "clear" else "nothing"), review.at
+    )
 
 
-def _said(review: CurrentReview | None, past: Sequence[Entry]) -> Said:
+def _said(review: CurrentReview | None, past: Sequence[ReviewEntry]) -> FieldReviewView:
     if review is None:
-        return Said("", "", past)
-    return Said(_holds(review), _about(review), past)
+        return FieldReviewView("", "", past)
+    return FieldReviewView(_holds(review), _about(review), past)
 
 
 def _holds(review: CurrentReview) -> str:
