@@ -33,7 +33,7 @@ from PIL import Image
 from bench.arguments import argument_parser
 from bench.data.einvoice_xpaths import elements, expected
 from bench.data.shared import DATA, load_scorer
-from docmill.evaluation.assignment import best_pairs
+from docmill.evaluation.judge import best_pairs
 from docmill.model.document import Document, Embedded, Page
 from docmill.model.paths import leaves
 from docmill.model.result import Failure

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from docmill.errors import MisconfiguredError
-from docmill.evaluation.classes import score_types
 from docmill.evaluation.confidence import score_confidences
 from docmill.evaluation.judge import Judge, JudgedValue
-from docmill.evaluation.metrics import JudgedDocument, compute_scores
+from docmill.evaluation.metrics import JudgedDocument, compute_scores, score_types
 from docmill.evaluation.truth import Truth
 
 Report = dict[str, Any]

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from docmill.web.view import cards, times, words
+from docmill.web.view import cards, words
 
 ROOT = Path(str(files("docmill.web")))
 STATIC = ROOT / "static"
@@ -33,8 +33,8 @@ class Templates:
         self._common = {"static": f"/static/{static_version()}", "words": words, "themes": THEMES}
         filters = cast("dict[str, object]", self._environment.filters)
         filters.update(
-            moment=times.moment,
-            duration=times.duration,
+            moment=words.moment,
+            duration=words.duration,
             size=cards.size,
             pretty=_pretty,
             sentence=words.sentence,

@@ -13,8 +13,8 @@ from fastapi import FastAPI
 
 from docmill.service.config.settings import Settings, Web
 from docmill.service.store.events import EventRow
+from docmill.web.api.events import frame, frames
 from docmill.web.server import serve
-from docmill.web.stream import frame, frames
 
 Add = Callable[..., Awaitable[UUID]]
 ID = UUID("00000000-0000-7000-8000-00000000000a")

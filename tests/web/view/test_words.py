@@ -7,8 +7,7 @@ import pytest
 
 from docmill.service.store import documents
 from docmill.web.view.cards import extension, money, size
-from docmill.web.view.times import duration, moment
-from docmill.web.view.words import STATES, engine_name, sentence, step_name, type_name
+from docmill.web.view.words import STATES, duration, engine_name, moment, sentence, step_name, type_name
 
 START = datetime(2026, 11, 3, 14, 32, tzinfo=UTC)
 
