@@ -35,7 +35,7 @@ _Cells = list[tuple[float, str]]
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What labels a paper of one type bears. head, sums: with a value each; table: above its columns.
+    """The labels of one type's papers. head, sums: with a value each; table: above its columns.
 
     priced: the share of such papers that say what things cost.
     """
@@ -229,7 +229,7 @@ def _business(writer: _Writer, kind: DocumentType) -> None:
 
 
 def _foot(writer: _Writer, kind: DocumentType) -> None:
-    """What stands below the sums."""
+    """The lines below the sums."""
     random_, plan = writer.random, _PLANS[kind]
     if writer.chance(0.3):  # some say more
         writer.row((0.1, writer.words(random_.randint(6, 14))))

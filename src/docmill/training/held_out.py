@@ -1,4 +1,4 @@
-"""What the receipts' model says of receipts whose vendors it has not seen, and the model that is shipped."""
+"""Cross-validation of the receipts' model by vendor, and the model that is shipped."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -51,7 +51,7 @@ def _right(said: Mapping[str, Answer], truth: Mapping[str, str]) -> dict[str, bo
 
 
 def is_right(value: date | Decimal | str, label: str) -> bool:
-    """Whether a value is what was labelled: text by letters and digits, dates and amounts as such."""
+    """Tell whether a value is the label: text by letters and digits, dates and amounts as such."""
     if isinstance(value, Decimal):
         return value == amount(label)
     if isinstance(value, date):
@@ -60,7 +60,7 @@ def is_right(value: date | Decimal | str, label: str) -> bool:
 
 
 def calibrations(found: Sequence[HeldOut]) -> dict[str, Calibration]:
-    """How far to believe each field, from held-out answers."""
+    """The confidence curve of each field, from held-out answers."""
     result: dict[str, Calibration] = {}
     for path in PATHS.values():
         labelled = [one for one in found if path in one.right]

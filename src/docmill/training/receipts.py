@@ -28,7 +28,7 @@ from docmill.understanding.receipts.amounts import Amounts, amounts
 from docmill.understanding.receipts.head import TAGS, Head, head
 from docmill.understanding.receipts.mending import Mender
 from docmill.understanding.receipts.model import FIELDS, PATHS, ReceiptModel, spoken
-from docmill.understanding.receipts.scorers import Letters, Trees
+from docmill.understanding.receipts.scorers import CharNgramModel, Trees
 from docmill.understanding.receipts.spans import Choices, Field, enumerated, kept
 
 _LEAST_LINES = 75
@@ -40,7 +40,7 @@ _LENGTH = 0.35
 
 
 def likeness(head: Head, choices: Choices, label: str) -> NDArray[np.float64]:
-    """How like each span is the label: 101 the same letters and digits, else 0 to 100."""
+    """The likeness of each span to the label: 101 for the same letters and digits, else 0 to 100."""
     wanted = letters_and_digits(label)
     found = np.zeros(len(choices.choices))
     if not wanted:
@@ -187,7 +187,7 @@ def _crossed(
     return train(documents), [answers[at] for at in range(len(documents))]
 
 
-def _letters(documents: Sequence[Prepared]) -> Letters:
+def _letters(documents: Sequence[Prepared]) -> CharNgramModel:
     texts = [text for one in documents for text in one.head.texts]
     truth = np.concatenate([one.tags for one in documents])
     return spelled(
@@ -195,7 +195,7 @@ def _letters(documents: Sequence[Prepared]) -> Letters:
     )
 
 
-def _contexts(documents: Sequence[Prepared]) -> Letters:
+def _contexts(documents: Sequence[Prepared]) -> CharNgramModel:
     texts: list[str] = []
     truth: list[int] = []
     weights: list[float] = []

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix
 
 from docmill.understanding.receipts.model import FARTHEST, Calibration
-from docmill.understanding.receipts.scorers import BUCKETS, Letters, Rows, Trees, bag
+from docmill.understanding.receipts.scorers import BUCKETS, CharNgramModel, Rows, Trees, bag
 
 _SHARED: Mapping[str, Any] = {
     "bagging_fraction": 0.8,
@@ -103,8 +103,8 @@ class _Linear(Protocol):
 
 def spelled(
     texts: Sequence[str], truth: NDArray[np.int64], weights: NDArray[np.float64], *, classes: int
-) -> Letters:
-    """What the letters of texts say of their class."""
+) -> CharNgramModel:
+    """A regression of the texts' classes on their groups of letters."""
     matrix, turned = _matrices(texts)
     wanted = np.zeros((len(texts), classes), np.float32)
     wanted[np.arange(len(texts)), truth] = 1
@@ -118,7 +118,7 @@ def spelled(
         slope = turned @ ((shares - wanted) * importance) + ahead / _STRENGTH
         before, found = found, ahead - pace * slope
         ahead = found + step / (step + 3) * (found - before)
-    return Letters(found[:-1].astype(np.float16), found[-1])
+    return CharNgramModel(found[:-1].astype(np.float16), found[-1])
 
 
 def _steepest(matrix: _Linear, turned: _Linear, importance: NDArray[np.float32]) -> float:

@@ -19,7 +19,7 @@ from docmill.understanding.user_schemas.learned import SchemaModel
 
 
 class Wanted(NamedTuple):
-    """What to read from a document. learned: of a schema of the user's own."""
+    """The schema to read a document by. learned: of a schema of the user's own."""
 
     schema: Schema
     learned: SchemaModel | None = None

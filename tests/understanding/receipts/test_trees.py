@@ -1,7 +1,7 @@
 import numpy as np
 
 from docmill.training.scorers import boosted, spelled
-from docmill.understanding.receipts.scorers import Letters, Trees
+from docmill.understanding.receipts.scorers import CharNgramModel, Trees
 
 
 def _rows() -> tuple[np.ndarray, np.ndarray]:
@@ -46,7 +46,7 @@ def test_letters_tell_words_they_have_not_seen() -> None:
     ]
 
     letters = spelled(texts * 5, np.array([0, 0, 0, 1, 1, 1] * 5), np.ones(30), classes=2)
-    scores = Letters.of(letters.arrays()).scores(["JALAN LAIN 9", "BEST TRADING", ""])
+    scores = CharNgramModel.of(letters.arrays()).scores(["JALAN LAIN 9", "BEST TRADING", ""])
 
     assert scores[0, 0] > scores[0, 1]
     assert scores[1, 1] > scores[1, 0]

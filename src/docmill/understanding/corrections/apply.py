@@ -161,7 +161,7 @@ def with_confirmed_values(
 
 
 def _single_texts(schema: Schema, read: Extraction) -> dict[str, str | None]:
-    """What was read of each text field of the schema that is in no list, by path."""
+    """The text read for each text field that is in no list, by path; None where nothing was read."""
     values = dict(leaves(read.data))
     return {
         field.path: str(values[field.path]) if field.path in values else None

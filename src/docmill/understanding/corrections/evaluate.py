@@ -1,4 +1,4 @@
-"""Whether a model reads documents better that it was not learned from."""
+"""Figures of models on documents that they were not learned from."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _COMMON = 0.5
 
 @dataclass(frozen=True, slots=True)
 class HeldOutFigures:
-    """How many of `values` known values are read right: with nothing learned, and by what others teach.
+    """Counts of known values that are read right: with nothing learned, and by what others teach.
 
     unseen: by documents of other layouts. corrected: by all other documents, its layout's among them.
     """
@@ -27,7 +27,7 @@ class HeldOutFigures:
 
     @property
     def is_better(self) -> bool:
-        """Whether what was learned is worth more than nothing."""
+        """True if more is read right with what was learned than without."""
         return max(self.unseen, self.corrected) > self.untaught and self.corrected >= self.untaught
 
 
@@ -69,7 +69,7 @@ class ReviewedExample:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How many of `values` known values are read right in documents whose counterparty was left out.
+    """Counts of known values that are read right in documents whose counterparty was left out.
 
     untaught: with nothing learned; before: by what the model in use was learned from; after: with the
     reviewed documents, too. groups: counterparties and layouts that were told apart.
@@ -84,7 +84,7 @@ class Comparison:
 
     @property
     def is_better(self) -> bool:
-        """Whether the new model reads more than the one in use, and than nothing learned."""
+        """True if the new model reads more right than the one in use, and than nothing learned."""
         return self.after > self.before and self.after > self.untaught
 
 

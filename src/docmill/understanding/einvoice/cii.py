@@ -1,4 +1,4 @@
-"""Where UN/CEFACT's Cross Industry Invoice keeps its terms: D16B, and ZUGFeRD 1 with its older names."""
+"""Table of terms of UN/CEFACT's Cross Industry Invoice: D16B, and ZUGFeRD 1 with its older names."""
 
 from docmill.understanding.einvoice.terms import Group, Section, Table, Term, amount, day, text
 

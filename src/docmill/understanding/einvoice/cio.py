@@ -1,4 +1,4 @@
-"""Where Order-X, UN/CEFACT's Cross Industry Order, keeps its terms: those that EN 16931 has for invoices."""
+"""Table of terms of Order-X, UN/CEFACT's Cross Industry Order: those that EN 16931 has for invoices."""
 
 from docmill.understanding.einvoice.cii import BUYER, LINE, SELLER, charged, totals
 from docmill.understanding.einvoice.terms import Group, Section, Table, amount, day, text

@@ -1,4 +1,4 @@
-"""What an XML says against what the pages show: where they differ, someone may want to be paid twice."""
+"""Comparison of an XML with the pages: where they differ, someone may want to be paid twice."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +26,7 @@ _Find = Callable[[str], Iterator[Code]]
 
 
 class Printed:
-    """All of them. Amounts are without their sign: credit notes print either."""
+    """The values printed on a document. Amounts are without their sign: credit notes print either."""
 
     def __init__(self, document: Document) -> None:
         self._pages = [page for page in document.pages[:MAX_PAGES] if page.words.texts]
@@ -60,7 +60,7 @@ class Printed:
         return self._codes(find_vat_ids, _VAT_FORM)
 
     def holds(self, value: str) -> bool:
-        """Whether it stands anywhere, be it within longer words or over the end of a line."""
+        """Tell whether it stands anywhere, be it within longer words or over the end of a line."""
         wanted = letters_and_digits(value)
         return any(wanted in text for text in self._texts)
 
@@ -116,7 +116,7 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 def mismatches(
     values: Mapping[str, object], shown: Mapping[str, Finding], printed: Printed
 ) -> tuple[Failure, ...]:
-    """Where the pages show another value than the XML says, and that of the XML nowhere.
+    """Values of the XML that the pages show nowhere, where they show another one.
 
     values: the XML's, by path. shown: what the rules read on the pages. What the pages do not show at
     all is no mismatch, but for what every bill shows: its date, its total and what is due.
@@ -182,7 +182,7 @@ def _number(values: _Values, shown: _Shown, printed: Printed) -> Iterator[Failur
 
 
 def _differ_by_one(word: str, value: str) -> bool:
-    """Whether they are equal but for one character, and long enough for that to be no chance."""
+    """Tell whether they are equal but for one character, and long enough for that to be no chance."""
     wanted = letters_and_digits(value)
     if len(word) != len(wanted) or len(wanted) < _SHORTEST_ALIKE:
         return False
@@ -190,7 +190,7 @@ def _differ_by_one(word: str, value: str) -> bool:
 
 
 def _accounts(values: _Values, shown: _Shown, printed: Printed) -> Iterator[Failure]:
-    """What has the form of an account or VAT identifier is one: no rule needs to believe in it."""
+    """A failure for an account or VAT identifier where the pages print others, known by their form, only."""
     del shown
     said = {letters_and_digits(one) for one in values.values() if isinstance(one, str)}
     for path, codes in (("payment.iban", printed.ibans), ("seller.vat_id", printed.vat_ids)):
@@ -215,7 +215,7 @@ def _seller(values: _Values, shown: _Shown, printed: Printed) -> Iterator[Failur
 
 
 def _rival(shown: _Shown, path: str) -> Finding | None:
-    """What is printed, not what follows from it, and believed."""
+    """The finding of a path if it is printed, not computed, and likely."""
     found = shown.get(path)
     is_read = found is not None and bool(found.spans) and found.probability >= LEAST_SURE
     return found if is_read else None

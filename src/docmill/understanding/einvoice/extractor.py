@@ -1,4 +1,4 @@
-"""What a document is and says by the XML it carries."""
+"""Classification and extraction of a document by the XML that it carries."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ EMBEDDED = Evidence(page=None, box=None, text=None, match="embedded", confidence
 
 
 class Places:
-    """Where the rules found the same value, else where it stands at all.
+    """Evidence on the pages for values of the XML: where the rules read the same, else where it stands.
 
     shown: what the rules read on the pages.
     """
@@ -61,7 +61,7 @@ _TITLES = {"invoice": "Invoice", "purchase_order": "Purchase order", "delivery_n
 
 
 def extraction(document: Document, invoice: EInvoice) -> Extraction:
-    """What the XML says, where the pages show it, and what is wrong with it."""
+    """The values of the XML, with their places on the pages and the failures of its rules."""
     said = dict(leaves(invoice.data))
     evidence: dict[str, Evidence] = dict.fromkeys(said, EMBEDDED)
     differences: tuple[Failure, ...] = ()
@@ -80,7 +80,7 @@ def extraction(document: Document, invoice: EInvoice) -> Extraction:
 
 
 def classification(document: Document, invoice: EInvoice, tags_in_use: Sequence[str] = ()) -> Classification:
-    """What the XML says that the document is."""
+    """The classification by the XML."""
     terms = invoice.terms
     document_type = invoice.kind.document_type
     name = "Credit note" if terms.text("BT-3") in _CREDIT_NOTES else _TITLES[document_type]

@@ -103,7 +103,7 @@ def gross_total(terms: Terms) -> Decimal | None:
 
 
 def is_before_en16931(terms: Terms) -> bool:
-    """Whether this is UBL of the time before the standard."""
+    """Tell whether this is UBL of the time before the standard."""
     return "ubl:xpath" in (terms.text("BT-24") or "ubl:xpath")
 
 

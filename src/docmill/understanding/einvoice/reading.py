@@ -38,7 +38,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class EInvoice:
-    """What the XML says. profile: None for one that we do not know. failures: the rules that it breaks."""
+    """The terms and values of an XML. profile: None if unknown. failures: the rules that it breaks."""
 
     kind: EInvoiceKind
     profile: Profile | None
@@ -48,7 +48,7 @@ class EInvoice:
 
     @property
     def name(self) -> str:
-        """What a person calls it: its profile, and the syntax where that does not tell."""
+        """The name for people: its profile, and the syntax where that does not tell."""
         if self.profile is None or self.profile.level == "other":
             return self.kind.name
         known = self.profile.name
@@ -73,7 +73,7 @@ def einvoice(content: bytes) -> EInvoice:
 
 
 def _unwrapped(root: Element) -> Element:
-    """What stands in Peppol's envelope, or the root itself."""
+    """The element inside Peppol's envelope, or the root itself."""
     within = [child for child in root if str(child.tag) in ROOTS] if str(root.tag) == ENVELOPE else []
     return within[0] if within else root
 
@@ -85,7 +85,7 @@ def _table(kind: EInvoiceKind) -> Table:
 
 
 def _strangers(root: Element, kind: EInvoiceKind) -> Iterator[Failure]:
-    """What the standard does not know, whatever it is called: its namespace is of no such XML."""
+    """Elements of namespaces that the standard does not have, whatever their name."""
     known = _NAMESPACES.get(kind.name, _NAMESPACES[kind.syntax])
     names: dict[str, None] = {}
     for element in _own(root):
@@ -121,7 +121,7 @@ class Carried:
 
 
 def carried(document: Document) -> Carried:
-    """What the document carries; nothing for one that carries no e-invoice."""
+    """The e-invoice among the embedded files; nothing for a document that carries none."""
     failures: list[Failure] = []
     for index, one in enumerate(document.embedded):
         try:
@@ -155,5 +155,5 @@ def _contradictions(first: Embedded, invoice: EInvoice, others: Sequence[Embedde
 
 
 def is_bare(document: Document) -> bool:
-    """Whether the document is the XML itself, so that its pages show nothing else."""
+    """Tell whether the document is the XML itself, so that its pages show nothing else."""
     return document.media_type == XML

@@ -72,7 +72,7 @@ _TOLD = 20
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What the rules look at."""
+    """The XML that is judged."""
 
     terms: Terms
     kind: EInvoiceKind
@@ -104,7 +104,7 @@ def _summed_up(found: Iterable[Failure]) -> Iterator[Failure]:
 
 
 def _named(terms: Terms, profile: Profile | None) -> Iterator[Failure]:
-    """Whether the standard is one, and called by its name."""
+    """A failure if the identifier of the standard (BT-24) is missing, unknown or that of a draft."""
     says = terms.text("BT-24")
     if profile is None:
         message = (

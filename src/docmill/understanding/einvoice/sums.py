@@ -139,7 +139,7 @@ _NEEDED = (
 
 
 def vat(terms: Terms, level: Level) -> Iterator[Failure]:
-    """What is wrong with the VAT."""
+    """The failures of the VAT rules."""
     breakdown = terms.all("BG-23")
     if not breakdown:
         yield Failure(check="BR-CO-18", message="The VAT is not broken down.", fields=("tax_total",))
@@ -216,7 +216,7 @@ def _who(terms: Terms) -> Iterator[Failure]:
 
 
 def _tax_of_lines(terms: Terms) -> Iterator[Failure]:
-    """Whether what is taxed at a rate is what the lines, allowances and charges of that rate make."""
+    """Failures of rates whose taxed amount differs from the sum of their lines, allowances and charges."""
     made: defaultdict[tuple[str, Decimal], Decimal] = defaultdict(Decimal)
     for index, line in enumerate(items(terms)):
         category, rate = line.text("BT-151"), line.number("BT-152") or _NIL

@@ -62,7 +62,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Where a syntax keeps its terms. The order counts: paths may ask for terms before them."""
+    """The places of a syntax's terms. The order counts: paths may ask for terms before them."""
 
     terms: tuple[Term, ...]
     sections: tuple[Section, ...]
@@ -80,7 +80,7 @@ class Malformed:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a document says: term number to value, group number to each time the group came."""
+    """The terms of a document: term number to value, group number to each time the group came."""
 
     values: Mapping[str, Value]
     groups: Mapping[str, Sequence["Terms"]]

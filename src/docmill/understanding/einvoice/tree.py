@@ -16,7 +16,7 @@ _BOOLEANS = {"0": "false", "1": "true"}  # both forms are valid (XML Schema Part
 
 
 class UnreadableError(Exception):
-    """Why a text cannot be taken for XML, in a person's words."""
+    """The text cannot be taken for XML; the message says why, in a person's words."""
 
 
 class _Condition(NamedTuple):
@@ -71,7 +71,7 @@ def found(element: Element, path: str, known: Mapping[str, object]) -> Iterator[
 
 
 def texts(element: Element, path: str, known: Mapping[str, object]) -> Iterator[str]:
-    """What stands at `path`, which may end in an attribute, `@name`; nothing that is empty."""
+    """Yield the texts at `path`, which may end in an attribute, `@name`; none that is empty."""
     *steps, last = _steps(path)
     (attribute, *_) = last.names
     if not attribute.startswith("@"):

@@ -1,4 +1,4 @@
-"""Where OASIS UBL keeps its terms: invoices, credit notes, orders and despatch advices."""
+"""Tables of terms of OASIS UBL: invoices, credit notes, orders and despatch advices."""
 
 from docmill.understanding.einvoice.terms import Group, Section, Table, Term, amount, day, text
 

@@ -38,7 +38,7 @@ from docmill.resilience.time_limits import Guard, Slots
 
 
 class Meter:
-    """What a document's questions have cost, and how much is left of its budget.
+    """The cost of a document's questions, and the rest of its budget.
 
     before: what it has cost so far, where nobody counts that over its attempts (`resilience.spending`).
     """
@@ -52,7 +52,7 @@ class Meter:
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing more may be asked: each question under way may cost as much as the dearest did."""
+        """True if nothing more may be asked: each question under way may cost as much as the dearest did."""
         coming = self._under_way * self._dearest
         return self._budget is not None and self._before + self.usage.cost + coming >= self._budget
 
@@ -89,7 +89,7 @@ Pause = Callable[[float], Awaitable[None]]
 
 
 class Question(NamedTuple):
-    """What a model is told and shown. schema: of the JSON object it must answer with."""
+    """A question to a model. schema: of the JSON object it must answer with."""
 
     instructions: str
     content: Sequence[str | BinaryContent]
@@ -192,7 +192,7 @@ def _object(text: str) -> Answer | None:
 
 
 def _fits(answer: Answer, schema: Mapping[str, Any]) -> bool:
-    """Whether it has any of the values asked for."""
+    """Tell whether it has any of the values asked for."""
     return not answer or any(name in schema["properties"] for name in answer)
 
 
@@ -215,7 +215,7 @@ def _again(response: ModelResponse, question: Question) -> ModelRequest:
 
 
 def _pause_s(error: TransientError, attempt: int) -> float | None:
-    """How long to wait before asking again; None if that is for the queue."""
+    """The seconds to wait before asking again; None if that is for the queue."""
     if not error.attempted:
         return None
     if error.retry_after_s is not None:

@@ -1,4 +1,4 @@
-"""What a document is, as a language model sees it; the rules answer where it does not."""
+"""Classification by a language model; the rules answer where it does not."""
 
 import json
 import logging

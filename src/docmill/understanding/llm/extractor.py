@@ -103,7 +103,7 @@ class LlmExtractor:
         form: Mapping[str, Any],
         meter: Meter,
     ) -> list["_Answer"]:
-        """What is said of each part, at once as far as the slots go; nothing once the budget is spent."""
+        """The answers for the parts, asked at once as far as the slots go; none once the budget is spent."""
         # What waits here has not been asked yet, so that it can be left out when the money has gone.
         turns = asyncio.Semaphore(self._asker.slots.count)
 
@@ -131,7 +131,7 @@ class LlmExtractor:
         form: Mapping[str, Any],
         meter: Meter,
     ) -> "_Answer":
-        """What is said of one part; one that is too long for the model is asked about in halves."""
+        """The answer for one part; one that is too long for the model is asked about in halves."""
         if meter.is_spent:
             return _Answer({}, is_whole=False)
         pages = [page.number for page in part.pages]
@@ -155,7 +155,7 @@ class LlmExtractor:
 
 
 class _Answer(NamedTuple):
-    """What was found in a part; whether all of it was asked about."""
+    """The answer for one part, and whether all of it was asked about."""
 
     found: dict[str, Any]
     is_whole: bool

@@ -1,4 +1,4 @@
-"""What a model is asked for: a schema's values as plain JSON Schema that every provider understands."""
+"""A schema's values as plain JSON Schema that every provider understands."""
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import date, datetime, time

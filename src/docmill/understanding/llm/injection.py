@@ -51,7 +51,7 @@ def orders(document: Document) -> tuple[Failure, ...]:
 
 
 def _gives_orders(text: str) -> bool:
-    """Whether there is one, also with letters set apart, in other alphabets, or with hidden signs between."""
+    """Tell whether there is one, also with letters set apart, in other alphabets, or with hidden signs."""
     shown = "".join(one for one in text if one.isascii() or unicodedata.category(one) != "Cf")
     folded = re.sub(r"\s+", " ", fold(shown))
     closed = _SET_APART.sub(lambda run: run[0].replace(" ", ""), folded.translate(_LOOK_ALIKE))

@@ -39,7 +39,7 @@ class Window:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is not worth while to part it."""
+        """True if it is too short to be split."""
         return len(self.text) < 2 * LEAST_CHARACTERS
 
     def halves(self) -> tuple["Window", "Window"]:
@@ -75,7 +75,7 @@ def _fitting(window: Window, characters: int) -> list[Window]:
 
 
 def _cut(text: str) -> int:
-    """Where to part a text about its middle: between lines, else between words, else anywhere."""
+    """The index about its middle at which to split a text: between lines, else words, else anywhere."""
     middle, reach = len(text) // 2, len(text) // 4
     for mark in ("\n", " "):
         before, after = text.rfind(mark, middle - reach, middle), text.find(mark, middle, middle + reach)

@@ -133,7 +133,7 @@ def _position(candidates: Candidates, places: Sequence[Amount], order: Mapping[i
 
 
 def _place(amount: Amount, order: Mapping[int, int], beside: Mapping[tuple[int, int], int]) -> list[float]:
-    """Where one of a value's places is, and how many amounts stand on its line."""
+    """The place of one of a value's amounts, and the number of amounts on its line."""
     return [
         order[id(amount)] / max(1, len(order)),
         amount.segment.box.x1,
@@ -167,7 +167,7 @@ def _ruled(value: Decimal, ruled: Mapping[str, Finding]) -> list[float]:
 
 
 class _Till:
-    """What adds up on a receipt."""
+    """The sums that hold on a receipt."""
 
     def __init__(self, every: Sequence[Amount]) -> None:
         real = [one for one in every if not one.plain and abs(one.value) < _LARGEST]
@@ -231,7 +231,7 @@ class _Till:
         return sums
 
     def signs(self, value: Decimal) -> list[float]:
-        """How far the other amounts agree with `value` being the total."""
+        """Features of how far the other amounts agree with `value` being the total."""
         return [
             value in self._kept,
             self._near(value, self._kept),
@@ -266,7 +266,7 @@ class _Till:
 
 
 def _beside(value: Decimal, others: set[Decimal]) -> bool:
-    """Whether one of the others is what a till rounds `value` to, or from."""
+    """Tell whether one of the others is what a till rounds `value` to, or from."""
     return any(value + by in others for by in _ROUNDED_BY)
 
 

@@ -1,4 +1,4 @@
-"""A receipt's learned fields: the best spans and values, put right, and the signs they are believed by."""
+"""A receipt's learned fields: the best spans and values, corrected, with the features of their confidence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _RIVALS = 8
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A field's value with its places and the signs it is believed by."""
+    """A field's value with its places and the features of its confidence."""
 
     value: date | Decimal | str
     spans: tuple[Span, ...]
@@ -35,7 +35,7 @@ class Answer:
 
 
 def answers(candidates: Candidates, ruled: Mapping[str, Finding], model: ReceiptModel) -> dict[str, Answer]:
-    """The learned fields, by path. ruled: what the rules found on the same receipt."""
+    """The learned fields, by path. ruled: the findings of the rules on the same receipt."""
     found = head(candidates)
     shares = model.tags(found)
     every: dict[str, Answer | None] = {}

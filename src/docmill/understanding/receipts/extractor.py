@@ -1,4 +1,4 @@
-"""Receipts by what was learned, and everything else by rule."""
+"""Extraction of built-in types: receipts by the learned model, everything else by rule."""
 
 from decimal import Decimal
 

@@ -174,7 +174,7 @@ def head(candidates: Candidates) -> Head:
 
 
 def _joined(segments: Sequence[Segment], own: NDArray[np.float32], page: Page) -> NDArray[np.bool_]:
-    """What has a label, a date, an amount or a number of its own is not joined to others."""
+    """Mask of the segments joined to the next of their line; none with a label, date, amount or number."""
     telling: list[bool] = [bool(row.any()) for row in own[:, _TELLING]]
     found = np.zeros(len(segments), np.bool_)
     for at, (one, other) in enumerate(pairwise(segments)):
@@ -219,7 +219,7 @@ def _repeated(segment: Segment, text: str) -> int:
 
 
 def _said(candidates: Candidates, segment: Segment) -> list[float]:
-    """What labels stand in the text, and whether dates or amounts do."""
+    """The kinds of labels in the text, and whether it has dates or amounts."""
     labels = candidates.labels(segment)
     meanings = {meaning for label in labels for meaning in label.meanings}
     covered = sum(label.stop - label.start for label in labels if NOT_LETTERHEAD.intersection(label.meanings))

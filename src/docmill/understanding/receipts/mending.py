@@ -107,7 +107,7 @@ class Mender:
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[np.generic]]) -> "Mender":
-        """What `arrays` gave."""
+        """From `arrays`."""
         return cls(_unpacked(arrays["words"]), _unpacked(arrays["right"]))
 
 
@@ -120,7 +120,7 @@ def _unpacked(packed: NDArray[np.generic]) -> frozenset[str]:
 
 
 def _looks_alike(misread: str, word: str) -> bool:
-    """Whether every letter that differs could be misread; none is added at the ends.
+    """Tell whether every letter that differs could be misread; none is added at the ends.
 
     Nor is an S taken away there: a plural is a word of its own.
     """

@@ -1,4 +1,4 @@
-"""What was learned from labelled receipts, and the shipped copy of it."""
+"""The receipts' model, and the shipped copy of it."""
 
 import io
 import math
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from docmill.understanding.receipts.amounts import Amounts
 from docmill.understanding.receipts.head import Head
 from docmill.understanding.receipts.mending import Mender
-from docmill.understanding.receipts.scorers import Letters, Trees
+from docmill.understanding.receipts.scorers import CharNgramModel, Trees
 from docmill.understanding.receipts.spans import Choices, Field
 
 _CLIP = 1e-4
@@ -31,7 +31,7 @@ SIGNS = (
     "known",
     "repeated",
 )
-"""What a confidence is made of; see `signs`."""
+"""The features of a confidence; see `signs`."""
 
 
 def signs(
@@ -45,7 +45,7 @@ def signs(
     known: float = 0.0,
     repeated: bool = False,
 ) -> NDArray[np.float64]:
-    """The signs by which an answer is believed.
+    """The features that an answer's confidence is computed from.
 
     scores: of the answer and its rivals, the best first, repeated answers left out. recognised: the least
     confidence of the words it was read from. quality: of the page. length: of its letters. mended: whether
@@ -99,7 +99,7 @@ class Calibration:
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[np.generic]]) -> "Calibration":
-        """What `arrays` gave."""
+        """From `arrays`."""
         offsets: list[float] = arrays["offset"].astype(np.float64).reshape(1).tolist()
         return cls(
             arrays["middle"].astype(np.float64),
@@ -122,9 +122,9 @@ class ReceiptModel:
     calibrations: by path. currencies: of the receipts it was trained on; with others the rules are heard too.
     """
 
-    letters: Letters
+    letters: CharNgramModel
     tagger: Trees
-    contexts: Letters
+    contexts: CharNgramModel
     spans: Mapping[Field, Trees]
     totals: Trees
     mender: Mender
@@ -132,15 +132,15 @@ class ReceiptModel:
     currencies: frozenset[str]
 
     def tags(self, head: Head) -> NDArray[np.float64]:
-        """Of each line the shares of belief that it is neither, a name, an address."""
+        """The probabilities of each line to be neither, a name, an address."""
         return self.tagger.shares(head.rows(self.letters.scores(head.texts)))
 
     def span_scores(self, choices: Choices, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How likely each span is the field."""
+        """The probability of each span to be the field."""
         return self.spans[choices.field].shares(choices.rows(shares))
 
     def total_scores(self, amounts: Amounts) -> NDArray[np.float64]:
-        """How likely each value is the total."""
+        """The probability of each value to be the total."""
         return self.totals.shares(amounts.rows(spoken(self.contexts, amounts)))
 
     def dumps(self) -> bytes:
@@ -162,16 +162,16 @@ class ReceiptModel:
 
 
 def loads(content: bytes) -> ReceiptModel:
-    """What `ReceiptModel.dumps` gave."""
+    """The model of `ReceiptModel.dumps`."""
     parts: dict[str, dict[str, NDArray[np.generic]]] = {}
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         for key in file.files:
             part, _, name = key.partition("/")
             parts.setdefault(part, {})[name] = file[key]
     return ReceiptModel(
-        letters=Letters.of(parts["letters"]),
+        letters=CharNgramModel.of(parts["letters"]),
         tagger=Trees.of(parts["tagger"]),
-        contexts=Letters.of(parts["contexts"]),
+        contexts=CharNgramModel.of(parts["contexts"]),
         spans={field: Trees.of(parts[f"spans {field}"]) for field in FIELDS},
         totals=Trees.of(parts["totals"]),
         mender=Mender.of(parts["mender"]),
@@ -186,8 +186,8 @@ def shipped() -> ReceiptModel:
     return loads(resources.files("docmill.understanding.receipts").joinpath(FILE).read_bytes())
 
 
-def spoken(contexts: Letters, amounts: Amounts) -> NDArray[np.float32]:
-    """The most, the least and the last that the words around a value's places say for it."""
+def spoken(contexts: CharNgramModel, amounts: Amounts) -> NDArray[np.float32]:
+    """The highest, lowest and last score of the words around each value's places."""
     found: list[list[float]] = []
     for texts in amounts.contexts:
         scores = contexts.scores(texts)

@@ -66,7 +66,7 @@ class Trees:
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[np.generic]]) -> "Trees":
-        """What `arrays` gave."""
+        """From `arrays`."""
         depth, classes = arrays["shape"].tolist()
         return cls(
             features=arrays["features"].astype(np.int16),
@@ -112,7 +112,7 @@ def bag(text: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Letters:
+class CharNgramModel:
     """Scores of texts. weights: shape (buckets, classes); offsets: shape (classes,)."""
 
     weights: NDArray[np.float16]
@@ -131,6 +131,6 @@ class Letters:
         return {"weights": self.weights, "offsets": self.offsets}
 
     @classmethod
-    def of(cls, arrays: Mapping[str, NDArray[np.generic]]) -> "Letters":
-        """What `arrays` gave."""
+    def of(cls, arrays: Mapping[str, NDArray[np.generic]]) -> "CharNgramModel":
+        """From `arrays`."""
         return cls(arrays["weights"].astype(np.float16), arrays["offsets"].astype(np.float32))

@@ -57,7 +57,7 @@ class Choice(NamedTuple):
 
 
 def heads(text: str, field: Field) -> list[Piece]:
-    """Where in its first line a span may begin."""
+    """The positions in its first line at which a span may begin."""
     match = (_GREETING if field == "name" else _ADDRESS_HEAD).match(text)
     found = [Piece(0, len(text), 0)]
     if match and match.end() < len(text):
@@ -66,7 +66,7 @@ def heads(text: str, field: Field) -> list[Piece]:
 
 
 def tails(text: str, field: Field) -> list[Piece]:
-    """Where in its last line a span may end."""
+    """The positions in its last line at which a span may end."""
     cuts = _name_cuts(text) if field == "name" else _address_cuts(text)
     found = [Piece(0, len(text), 0)]
     for variant, cut in cuts:
@@ -148,7 +148,7 @@ def enumerated(head: Head, field: Field, shares: NDArray[np.float64] | None = No
 
 
 def kept(head: Head, choices: Choices, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which spans of all `enumerated` would be if it knew the tags."""
+    """Mask of the spans that survive pruning by the tags of their lines."""
     may_begin, may_end = _allowed(shares, head, choices.field)
     return np.array(
         [
@@ -186,7 +186,7 @@ _HEIGHT, _OFF, _CONFIDENCE, _GAP_BELOW, _BESIDE = (
 
 
 def _fixed(head: Head, choices: Sequence[Choice]) -> NDArray[np.float32]:
-    """What a span says by itself and by what stands before and after it."""
+    """Features of a span by itself and by what stands before and after it."""
     if not choices:
         return np.zeros((0, 0), np.float32)
     first = np.array([choice.first for choice in choices])
@@ -245,7 +245,7 @@ def _shape(head: Head, choice: Choice) -> list[float]:
 def _belief(
     own: NDArray[np.float64], rival: NDArray[np.float64], first: NDArray[np.intp], stop: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """What the tags say of spans: inside, at their ends, just outside and of their rival."""
+    """Features of spans from the tags of lines: inside, at their ends, just outside and of their rival."""
     count = len(own)
     yes, no = np.log(np.clip(own, _CLIP, 1)), np.log(np.clip(1 - own, _CLIP, 1))
     gain = np.concatenate([[0], np.cumsum(yes - no)])
