@@ -1,6 +1,6 @@
 """All samples."""
 
-from docmill.demo.documents import bills, invoices, receipts, statements, trade
+from docmill.demo.documents import bills, invoices, neighbours, receipts, statements, trade
 from docmill.demo.plan import Plan
 
 
@@ -12,4 +12,5 @@ def plans() -> list[Plan]:
         *trade.plans(),
         *receipts.plans(),
         *statements.plans(),
+        *neighbours.plans(),
     ]

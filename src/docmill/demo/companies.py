@@ -305,3 +305,77 @@ QUIMERA = House(
     colour=(0.65, 0.05, 0.1),
     logo="bars",
 )
+ANDORINHA = House(
+    "Andorinha de Papel, Lda.",
+    ("Rua das Nuvens, 27", "1999-305 Lisboa"),
+    "PT",
+    vat("PT", "PT50199031?"),
+    account("PT??000700000012345678901"),
+    "FANTPTPLXXX",
+    phone="210 555 027",
+    mail="faturacao@andorinhadepapel.example",
+    colour=(0.05, 0.35, 0.3),
+    logo="wave",
+)
+SARDINHA = House(
+    "Conservas Sardinha Azul, S.A.",
+    ("Avenida do Cais, 4", "8999-102 Portimão"),
+    "PT",
+    vat("PT", "PT50277140?"),
+)
+BOCIAN = House(
+    "Bocian i Wnuki Sp. z o.o.",
+    ("ul. Bociania 8", "00-999 Warszawa"),
+    "PL",
+    vat("PL", "PL525099081?"),
+    account("PL??109010140000071219812874"),
+    "FANTPLPWXXX",
+    phone="22 555 01 08",
+    mail="faktury@bocianiwnuki.example",
+    colour=(0.6, 0.1, 0.1),
+    logo="leaf",
+)
+JANTAR = House(
+    "Hotel Jantarowy Sp. z o.o.",
+    ("al. Morska 15", "80-999 Gdansk"),
+    "PL",
+    vat("PL", "PL583011472?"),
+)
+NORRSKEN = House(
+    "Norrskenets Glasbruk AB",
+    ("Drömgatan 12", "113 99 Stockholm"),
+    "SE",
+    vat("SE", "SE55609901??01"),
+    account("SE??90000000054910000003"),
+    "FANTSESSXXX",
+    phone="08-555 012 00",
+    mail="faktura@norrskenetsglas.example",
+    legal="Godkänd för F-skatt | Styrelsens säte: Stockholm",
+    colour=(0.05, 0.25, 0.5),
+    logo="peak",
+)
+LINGON = House(
+    "Lingonbergets Konditori AB",
+    ("Sagovägen 3", "903 99 Umeå"),
+    "SE",
+    vat("SE", "SE55602288??01"),
+)
+HAVFRUE = House(
+    "Havfruens Møbelværksted ApS",
+    ("Eventyrvej 41", "2999 København"),
+    "DK",
+    vat("DK", "DK1099314?"),
+    account("DK??00400440116243"),
+    "FANTDKKKXXX",
+    phone="33 55 50 41",
+    mail="bogholderi@havfruen.example",
+    legal="Ved for sen betaling beregnes et rykkergebyr på 100 kr.",
+    colour=(0.1, 0.4, 0.45),
+    logo="bars",
+)
+TROLDE = House(
+    "Troldehøj Kro A/S",
+    ("Mosevej 9", "8999 Aarhus"),
+    "DK",
+    vat("DK", "DK2077145?"),
+)

@@ -6,64 +6,65 @@ from decimal import Decimal
 
 from babel.dates import format_date
 
-LANGUAGES: tuple[str, ...] = ("en", "de", "fr", "es", "it", "nl")
+LANGUAGES: tuple[str, ...] = ("en", "de", "fr", "es", "it", "nl", "pt", "pl", "sv", "da")
 DASH = "\u2013"
 _HARD_SPACE = "\u00a0"
 
+# Polish is printed without accents, as by many a till: the base fonts of PDF have none of them.
 # One row per label, one column per language of LANGUAGES; "/" parts wordings that are used in turn.
 _LABELS = """
-invoice         | Invoice | Rechnung | Facture | Factura | Fattura | Factuur
-credit          | Credit Note | Gutschrift | Avoir | Factura rectificativa | Nota di credito | Creditnota
-purchase_order  | Purchase Order | Bestellung | Bon de commande | Pedido | Ordine d'acquisto | Inkooporder
-delivery_note   | Delivery Note/Packing Slip | Lieferschein | Bon de livraison | Albarán | Documento di trasporto | Pakbon
-bank_statement  | Statement of Account | Kontoauszug | Relevé de compte | Extracto de cuenta | Estratto conto | Rekeningafschrift
-invoice.number  | Invoice No./Invoice Number/Invoice # | Rechnungsnummer/Rechnungs-Nr./Rechnung Nr. | N° de facture/Facture n° | Nº de factura/Factura nº | Fattura n. | Factuurnummer
-credit.number   | Credit Note No. | Gutschrift Nr. | Avoir n° | Factura rectificativa nº | Nota di credito n. | Creditnota nr.
-receipt.number  | Receipt/Trans # | Bon-Nr./Beleg | Ticket n° | Factura simpl. nº | Documento n. | Bonnr.
-purchase_order.number | PO Number/Order No. | Bestellnummer/Bestell-Nr. | Commande n° | Pedido nº | Ordine n. | Ordernummer
-delivery_note.number  | Delivery Note No./Slip No. | Lieferschein-Nr. | Bon de livraison n° | Albarán nº | DDT n. | Pakbonnummer
-issue_date      | Date/Invoice Date/Issued | Datum/Rechnungsdatum/Belegdatum | Date/Date d'émission | Fecha/Fecha de expedición | Data | Datum/Factuurdatum
-day             | Date | Datum | Date | Fecha | Data | Datum
-delivery_date   | Delivery Date | Lieferdatum/Leistungsdatum | Date de livraison | Fecha de entrega | Data di consegna | Leverdatum
-due_date        | Due Date/Payment Due | Fällig am/Zahlbar bis | Échéance/Date d'échéance | Vencimiento | Scadenza | Vervaldatum
-period          | Billing Period | Leistungszeitraum/Abrechnungszeitraum | Période | Periodo de facturación | Periodo | Periode
-customer_number | Customer No./Account No. | Kundennummer/Kunden-Nr. | N° client | Nº de cliente | Codice cliente | Klantnummer
-order_number    | Your Order/PO Number | Bestellnummer/Ihre Bestellung | Votre commande/Commande n° | Su pedido/Nº de pedido | Vs. ordine | Uw order
-delivery_note_number | Delivery Note | Lieferschein/Lieferschein-Nr. | Bon de livraison | Albarán nº | DDT | Pakbon
-contract_number | Contract No. | Vertragsnummer | N° de contrat | Nº de contrato | Contratto n. | Contractnummer
-vat_id          | VAT No./VAT Reg. No. | USt-IdNr. | N° TVA | NIF | P. IVA | Btw-nr.
-seller          | Supplier/Vendor | Lieferant | Fournisseur | Proveedor | Fornitore | Leverancier
-buyer           | Bill To/Invoice To | Kunde | Client/Facturé à | Cliente/Facturar a | Spett.le | Klant
-ship            | Ship To/Deliver To | Lieferanschrift | Livré à | Entregar en | Destinazione | Afleveradres
-position        | #/Item | Pos. | N°/Réf. | Nº/Pos. | N. | #
-article         | Item No. | Art.-Nr. | Réf. | Ref. | Codice | Art.nr.
-description     | Description/Item Description | Bezeichnung/Beschreibung | Désignation/Description | Concepto/Descripción | Descrizione | Omschrijving
-quantity        | Qty/Quantity | Menge | Qté/Quantité | Cant./Cantidad | Q.tà | Aantal
-unit            | Unit/UoM | Einheit/Einh. | Unité | Ud./Unidad | U.M. | Eenheid
-unit_price      | Unit Price/Price/Rate | Einzelpreis/E-Preis | P.U. HT/Prix unitaire HT | Precio/Precio unit. | Prezzo | Prijs
-net_amount      | Amount/Line Total | Gesamt/Betrag/Gesamtpreis | Montant HT/Total HT | Importe/Total | Importo | Bedrag
-tax_rate        | VAT % | MwSt./USt. | TVA | IVA | IVA | Btw
-net_total       | Subtotal/Net Total | Nettobetrag/Summe netto/Zwischensumme | Total HT | Base imponible | Imponibile | Subtotaal
-tax             | VAT/Sales Tax | MwSt./USt. | TVA | IVA | IVA | Btw
-tax_total       | Total VAT/Total Tax | Steuer gesamt | Total TVA | Total IVA | Totale IVA | Totaal btw
-gross_total     | Total/Grand Total | Gesamtbetrag/Rechnungsbetrag/Gesamtsumme | Total TTC | Total/Total factura | Totale | Totaal
-amount_due      | Amount Due/Balance Due | Zahlbetrag/Offener Betrag | Net à payer | Total a pagar | Totale da pagare | Te betalen
-base            | Net | Netto | Base HT | Base | Imponibile | Grondslag
-terms           | Payment Terms | Zahlungsbedingungen | Conditions de règlement | Condiciones de pago | Condizioni di pagamento | Betalingsvoorwaarden
-method          | Payment Method | Zahlungsart | Mode de règlement | Forma de pago | Modalità di pagamento | Betaalwijze
-iban            | IBAN | IBAN | IBAN | IBAN | IBAN | IBAN
-bic             | SWIFT/BIC | BIC | BIC | BIC | BIC | BIC
-page            | Page | Seite | Page | Página | Pagina | Pagina
-carry           | Carried forward | Übertrag | Report | Suma y sigue | Riporto | Transport
-signature       | Received by | Ware erhalten | Reçu par | Recibí conforme | Firma | Voor ontvangst
-opening_balance | Opening Balance/Balance brought forward | Alter Kontostand/Anfangssaldo | Solde initial/Ancien solde | Saldo inicial | Saldo iniziale | Beginsaldo
-closing_balance | Closing Balance/Balance carried forward | Neuer Kontostand/Endsaldo | Nouveau solde/Solde final | Saldo final | Saldo finale | Eindsaldo
-debit           | Paid Out | Soll | Débit | Cargo | Addebito | Af
-credit_column   | Paid In | Haben | Crédit | Abono | Accredito | Bij
-currency        | Currency | Währung | Devise | Divisa | Divisa | Valuta
-amount          | Amount | Betrag | Montant | Importe | Importo | Bedrag
-details         | Details | Buchungstext | Libellé | Concepto | Descrizione | Omschrijving
-balance         | Balance | Saldo | Solde | Saldo | Saldo | Saldo
+invoice         | Invoice | Rechnung | Facture | Factura | Fattura | Factuur | Fatura | Faktura VAT | Faktura | Faktura
+credit          | Credit Note | Gutschrift | Avoir | Factura rectificativa | Nota di credito | Creditnota | Nota de crédito | Faktura korygujaca | Kreditfaktura | Kreditnota
+purchase_order  | Purchase Order | Bestellung | Bon de commande | Pedido | Ordine d'acquisto | Inkooporder | Nota de encomenda | Zamowienie | Inköpsorder | Indkøbsordre
+delivery_note   | Delivery Note/Packing Slip | Lieferschein | Bon de livraison | Albarán | Documento di trasporto | Pakbon | Guia de remessa | Dokument WZ | Följesedel | Følgeseddel
+bank_statement  | Statement of Account | Kontoauszug | Relevé de compte | Extracto de cuenta | Estratto conto | Rekeningafschrift | Extrato de conta | Wyciag z rachunku | Kontoutdrag | Kontoudtog
+invoice.number  | Invoice No./Invoice Number/Invoice # | Rechnungsnummer/Rechnungs-Nr./Rechnung Nr. | N° de facture/Facture n° | Nº de factura/Factura nº | Fattura n. | Factuurnummer | Fatura n.º | Faktura VAT nr | Fakturanummer | Faktura nr.
+credit.number   | Credit Note No. | Gutschrift Nr. | Avoir n° | Factura rectificativa nº | Nota di credito n. | Creditnota nr. | Nota de crédito n.º | Korekta nr | Kreditfaktura nr | Kreditnota nr.
+receipt.number  | Receipt/Trans # | Bon-Nr./Beleg | Ticket n° | Factura simpl. nº | Documento n. | Bonnr. | Fatura simplificada n.º | Nr paragonu | Kvittonr | Bon nr.
+purchase_order.number | PO Number/Order No. | Bestellnummer/Bestell-Nr. | Commande n° | Pedido nº | Ordine n. | Ordernummer | Encomenda n.º | Zamowienie nr | Ordernummer | Ordrenr.
+delivery_note.number  | Delivery Note No./Slip No. | Lieferschein-Nr. | Bon de livraison n° | Albarán nº | DDT n. | Pakbonnummer | Guia de remessa n.º | WZ nr | Följesedelsnr | Følgeseddel nr.
+issue_date      | Date/Invoice Date/Issued | Datum/Rechnungsdatum/Belegdatum | Date/Date d'émission | Fecha/Fecha de expedición | Data | Datum/Factuurdatum | Data de emissão | Data wystawienia | Fakturadatum | Fakturadato
+day             | Date | Datum | Date | Fecha | Data | Datum | Data | Data | Datum | Dato
+delivery_date   | Delivery Date | Lieferdatum/Leistungsdatum | Date de livraison | Fecha de entrega | Data di consegna | Leverdatum | Data de entrega | Data sprzedazy | Leveransdatum | Leveringsdato
+due_date        | Due Date/Payment Due | Fällig am/Zahlbar bis | Échéance/Date d'échéance | Vencimiento | Scadenza | Vervaldatum | Data de vencimento | Termin platnosci | Förfallodatum | Forfaldsdato
+period          | Billing Period | Leistungszeitraum/Abrechnungszeitraum | Période | Periodo de facturación | Periodo | Periode | Período de faturação | Okres rozliczeniowy | Fakturaperiod | Fakturaperiode
+customer_number | Customer No./Account No. | Kundennummer/Kunden-Nr. | N° client | Nº de cliente | Codice cliente | Klantnummer | N.º de cliente | Nr klienta | Kundnummer | Kundenr.
+order_number    | Your Order/PO Number | Bestellnummer/Ihre Bestellung | Votre commande/Commande n° | Su pedido/Nº de pedido | Vs. ordine | Uw order | V/ encomenda n.º | Nr zamowienia | Ert ordernummer | Deres ordrenr.
+delivery_note_number | Delivery Note | Lieferschein/Lieferschein-Nr. | Bon de livraison | Albarán nº | DDT | Pakbon | Guia de remessa n.º | WZ nr | Följesedel nr | Følgeseddel nr.
+contract_number | Contract No. | Vertragsnummer | N° de contrat | Nº de contrato | Contratto n. | Contractnummer | Contrato n.º | Umowa nr | Avtalsnummer | Aftalenr.
+vat_id          | VAT No./VAT Reg. No. | USt-IdNr. | N° TVA | NIF | P. IVA | Btw-nr. | NIF | NIP | Momsreg.nr | CVR-nr.
+seller          | Supplier/Vendor | Lieferant | Fournisseur | Proveedor | Fornitore | Leverancier | Fornecedor | Sprzedawca | Säljare | Sælger
+buyer           | Bill To/Invoice To | Kunde | Client/Facturé à | Cliente/Facturar a | Spett.le | Klant | Cliente | Nabywca | Kund | Kunde
+ship            | Ship To/Deliver To | Lieferanschrift | Livré à | Entregar en | Destinazione | Afleveradres | Local de entrega | Adres dostawy | Leveransadress | Leveringsadresse
+position        | #/Item | Pos. | N°/Réf. | Nº/Pos. | N. | # | # | Lp. | Rad | Linje
+article         | Item No. | Art.-Nr. | Réf. | Ref. | Codice | Art.nr. | Código | Indeks | Art.nr | Varenr.
+description     | Description/Item Description | Bezeichnung/Beschreibung | Désignation/Description | Concepto/Descripción | Descrizione | Omschrijving | Descrição | Nazwa towaru lub uslugi | Benämning | Beskrivelse
+quantity        | Qty/Quantity | Menge | Qté/Quantité | Cant./Cantidad | Q.tà | Aantal | Quantidade | Ilosc | Antal | Antal
+unit            | Unit/UoM | Einheit/Einh. | Unité | Ud./Unidad | U.M. | Eenheid | Un. | J.m. | Enhet | Enhed
+unit_price      | Unit Price/Price/Rate | Einzelpreis/E-Preis | P.U. HT/Prix unitaire HT | Precio/Precio unit. | Prezzo | Prijs | Preço unitário | Cena netto | À-pris | Stk. pris
+net_amount      | Amount/Line Total | Gesamt/Betrag/Gesamtpreis | Montant HT/Total HT | Importe/Total | Importo | Bedrag | Valor | Wartosc netto | Belopp | Beløb
+tax_rate        | VAT % | MwSt./USt. | TVA | IVA | IVA | Btw | IVA % | Stawka VAT | Moms | Moms
+net_total       | Subtotal/Net Total | Nettobetrag/Summe netto/Zwischensumme | Total HT | Base imponible | Imponibile | Subtotaal | Total sem IVA | Razem netto | Summa exkl. moms | Beløb ekskl. moms
+tax             | VAT/Sales Tax | MwSt./USt. | TVA | IVA | IVA | Btw | IVA | VAT | Moms | Moms
+tax_total       | Total VAT/Total Tax | Steuer gesamt | Total TVA | Total IVA | Totale IVA | Totaal btw | Total IVA | Razem VAT | Moms totalt | Moms i alt
+gross_total     | Total/Grand Total | Gesamtbetrag/Rechnungsbetrag/Gesamtsumme | Total TTC | Total/Total factura | Totale | Totaal | Total | Razem brutto | Totalt | I alt
+amount_due      | Amount Due/Balance Due | Zahlbetrag/Offener Betrag | Net à payer | Total a pagar | Totale da pagare | Te betalen | Total a pagar | Do zaplaty | Att betala | Beløb at betale
+base            | Net | Netto | Base HT | Base | Imponibile | Grondslag | Incidência | Netto | Underlag | Momsgrundlag
+terms           | Payment Terms | Zahlungsbedingungen | Conditions de règlement | Condiciones de pago | Condizioni di pagamento | Betalingsvoorwaarden | Condições de pagamento | Warunki platnosci | Betalningsvillkor | Betalingsbetingelser
+method          | Payment Method | Zahlungsart | Mode de règlement | Forma de pago | Modalità di pagamento | Betaalwijze | Forma de pagamento | Sposob zaplaty | Betalningssätt | Betalingsmåde
+iban            | IBAN | IBAN | IBAN | IBAN | IBAN | IBAN | IBAN | IBAN | IBAN | IBAN
+bic             | SWIFT/BIC | BIC | BIC | BIC | BIC | BIC | BIC | BIC | BIC | BIC
+page            | Page | Seite | Page | Página | Pagina | Pagina | Página | Strona | Sida | Side
+carry           | Carried forward | Übertrag | Report | Suma y sigue | Riporto | Transport | A transportar | Do przeniesienia | Transport | Transport
+signature       | Received by | Ware erhalten | Reçu par | Recibí conforme | Firma | Voor ontvangst | Recebido por | Odebral | Mottaget av | Modtaget af
+opening_balance | Opening Balance/Balance brought forward | Alter Kontostand/Anfangssaldo | Solde initial/Ancien solde | Saldo inicial | Saldo iniziale | Beginsaldo | Saldo inicial | Saldo poczatkowe | Ingående saldo | Saldo primo
+closing_balance | Closing Balance/Balance carried forward | Neuer Kontostand/Endsaldo | Nouveau solde/Solde final | Saldo final | Saldo finale | Eindsaldo | Saldo final | Saldo koncowe | Utgående saldo | Saldo ultimo
+debit           | Paid Out | Soll | Débit | Cargo | Addebito | Af | Débito | Obciazenia | Uttag | Hævet
+credit_column   | Paid In | Haben | Crédit | Abono | Accredito | Bij | Crédito | Uznania | Insättning | Indsat
+currency        | Currency | Währung | Devise | Divisa | Divisa | Valuta | Moeda | Waluta | Valuta | Valuta
+amount          | Amount | Betrag | Montant | Importe | Importo | Bedrag | Valor | Kwota | Belopp | Beløb
+details         | Details | Buchungstext | Libellé | Concepto | Descrizione | Omschrijving | Descrição | Opis operacji | Text | Tekst
+balance         | Balance | Saldo | Solde | Saldo | Saldo | Saldo | Saldo | Saldo | Saldo | Saldo
 """  # noqa: E501  # one label, one row
 
 _WORDINGS: dict[str, dict[str, str]] = {
@@ -117,7 +118,11 @@ class Wording:
 
     def percent(self, rate: Decimal) -> str:
         """A tax rate."""
-        return f"{self.count(rate)}%" if self.language in {"en", "es", "nl"} else f"{self.count(rate)} %"
+        return (
+            f"{self.count(rate)}%"
+            if self.language in {"en", "es", "nl", "pt", "pl"}
+            else f"{self.count(rate)} %"
+        )
 
 
 GERMAN = Wording("de", "dd.MM.yyyy", ",", ".", "€")
@@ -135,3 +140,7 @@ SPANISH = Wording("es", "dd/MM/yyyy", ",", ".", "€")
 SPANISH_LONG = Wording("es", "d 'de' MMMM 'de' yyyy", ",", ".", "EUR", turn=1)
 ITALIAN = Wording("it", "dd/MM/yyyy", ",", ".", "€", symbol_first=True)
 DUTCH = Wording("nl", "dd-MM-yyyy", ",", ".", "€", symbol_first=True)
+PORTUGUESE = Wording("pt", "d 'de' MMMM 'de' yyyy", ",", ".", "€")
+POLISH = Wording("pl", "dd.MM.yyyy", ",", _HARD_SPACE, "zl")
+SWEDISH = Wording("sv", "yyyy-MM-dd", ",", _HARD_SPACE, "kr")
+DANISH = Wording("da", "d. MMMM yyyy", ",", ".", "kr.")

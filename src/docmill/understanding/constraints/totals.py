@@ -144,7 +144,10 @@ def currency(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
         return
     for segment in candidates.layout.segments:
         for symbol, start, stop in currency_spans(segment.text):
-            if currency_code(symbol) in (code, "USD" if symbol == "$" else code):
+            if currency_code(symbol, candidates.conventions.language) in (
+                code,
+                "USD" if symbol == "$" else code,
+            ):
                 sure = 0.97 if symbol.upper() == code or symbol != "$" else 0.8
                 yield "currency", Finding(code, (Span(segment, start, stop),), sure)
                 return

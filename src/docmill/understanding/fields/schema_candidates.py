@@ -130,7 +130,10 @@ class SchemaCandidates:
 
         def find(text: str) -> Iterator[tuple[str, int, int]]:
             for printed, start, stop in currency_spans(text):
-                if currency_code(printed) in (code, "USD" if printed == "$" else code):
+                if currency_code(printed, self._candidates.conventions.language) in (
+                    code,
+                    "USD" if printed == "$" else code,
+                ):
                     yield code, start, stop
 
         return self._made("currency", find, self._segments)

@@ -11,7 +11,7 @@ from docmill.understanding.text.folding import tokens
 from docmill.understanding.text.money import (
     Mark,
     WrittenAmount,
-    currency_code,
+    currency_in,
     decimal_mark,
     find_amounts,
     find_currencies,
@@ -105,7 +105,7 @@ def _day_first(dates: Sequence[WrittenDate], *, american: bool) -> bool:
 
 
 def _currency(text: str, amounts: Sequence[WrittenAmount], language: str | None) -> str | None:
-    codes = [currency_code(amount.symbol, language) for amount in amounts if amount.symbol]
+    codes = [currency_in(amount.symbol, language) for amount in amounts if amount.symbol]
     votes: Counter[str] = Counter(code for code in codes if code)
     dollar = sum(amount.symbol == "$" for amount in amounts)
     votes.update(find_currencies(text))

@@ -37,9 +37,16 @@ def _known() -> frozenset[str]:
     return frozenset(token.text for phrase in phrases for token in tokens(phrase))
 
 
-_TITLES: Phrases[_Meaning] = Phrases(
-    (said for language in LANGUAGES for said in _said_by(language)), Spelling(_known())
-)
+def _strongest() -> Iterator[tuple[str, _Meaning]]:
+    """Every phrase of all languages with the greatest weight that one of them gives it for a type."""
+    weights: dict[tuple[str, DocumentType], float] = {}
+    for phrase, meaning in (said for language in LANGUAGES for said in _said_by(language)):
+        key = (" ".join(token.text for token in tokens(phrase)), meaning.kind)
+        weights[key] = max(meaning.weight, weights.get(key, 0.0))
+    return ((phrase, _Meaning(kind, weight)) for (phrase, kind), weight in weights.items())
+
+
+_TITLES: Phrases[_Meaning] = Phrases(_strongest(), Spelling(_known()))
 _HEADING = 2.0
 """How much more a phrase counts that stands alone at the top of the first page."""
 _TOP = 0.35

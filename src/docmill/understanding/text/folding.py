@@ -13,6 +13,8 @@ _CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?<!\bMw)(?=[A-Z])")
 """Where a word begins within another; MwSt is one word."""
 _TOKEN = re.compile(r"[^\W_]+|#")
 _PART = re.compile(r"[^\W\d_]+|\d+|#")
+_STROKES = {"ø": "o", "Ø": "o", "ł": "l", "Ł": "l", "đ": "d", "Đ": "d"}
+"""Letters with a stroke, which Unicode does not take apart."""
 _OCR_LETTERS = str.maketrans("01585", "olsbs")
 
 
@@ -28,13 +30,17 @@ class Token(NamedTuple):
 def _fold_character(character: str) -> str:
     if character in "°º":  # n° and nº are both `no`
         return "o"
+    if character in _STROKES:
+        return _STROKES[character]
     decomposed = unicodedata.normalize("NFKD", character)
     return (decomposed[:1].casefold() or character)[:1]
 
 
 def fold(text: str) -> str:
     """`text` in lower case without accents, character by character: the result is as long as `text`."""
-    return text.lower() if text.isascii() else "".join(map(_fold_character, text))
+    if text.isascii():
+        return text.lower()
+    return "".join(map(_fold_character, text.replace(".\u00ba", "o.")))  # `n.\u00ba` is `no`, too
 
 
 @remembered

@@ -43,14 +43,14 @@ SYMBOLS = {
     "EURO": "EUR",
 }
 """What a currency is printed as. A bare dollar sign is the United States' unless the document objects."""
-_OF_LANGUAGES = {
+_OF_LANGUAGES = {symbol for language in LANGUAGES for symbol in language.currencies}
+_BY_LANGUAGE = {
     language.code: {symbol.upper(): code for symbol, code in language.currencies.items()}
     for language in LANGUAGES
 }
+_EVERYWHERE = {symbol.upper(): code for symbol, code in SYMBOLS.items()}
 _CODE_OF = {
-    symbol: code
-    for meanings in (*_OF_LANGUAGES.values(), {symbol.upper(): code for symbol, code in SYMBOLS.items()})
-    for symbol, code in meanings.items()
+    symbol: code for meanings in (*_BY_LANGUAGE.values(), _EVERYWHERE) for symbol, code in meanings.items()
 }
 """By the symbol in capitals."""
 _COMMON_CODES = (
@@ -62,7 +62,8 @@ _COMMON_CODES = (
 _CURRENCY = (
     "(?:"
     + "|".join(
-        re.escape(symbol) for symbol in sorted({*SYMBOLS, *_CODE_OF, *_COMMON_CODES}, key=len, reverse=True)
+        re.escape(symbol)
+        for symbol in sorted({*SYMBOLS, *_OF_LANGUAGES, *_COMMON_CODES}, key=len, reverse=True)
     )
     + ")"
 )
@@ -155,10 +156,15 @@ def _is_friday(match: re.Match[str]) -> bool:
 
 def currency_code(symbol: str, language: str | None = None) -> str | None:
     """The ISO 4217 code of a printed currency; `kr` is the crown of the language's own country."""
+    return currency_in(symbol, language) or _CODE_OF.get(symbol.upper())
+
+
+def currency_in(symbol: str, language: str | None) -> str | None:
+    """As `currency_code`, but None for a sign that means a currency in other languages only."""
     upper = symbol.upper()
     if upper in _CODES:
         return upper
-    return _OF_LANGUAGES.get(language or "", {}).get(upper) or _CODE_OF.get(upper)
+    return _BY_LANGUAGE.get(language or "", {}).get(upper) or _EVERYWHERE.get(upper)
 
 
 def symbols_of_currency(code: str) -> list[str]:

@@ -99,7 +99,13 @@ def _vocabulary() -> frozenset[str]:
     return frozenset(token.text for phrase in phrases for token in tokens(phrase))
 
 
-_COMMON = frozenset(word for language in LANGUAGES for word in language.common)
+_COMMON = frozenset(
+    word
+    for language in LANGUAGES
+    for word in (*language.common, *language.address.regions)
+    if " " not in word
+)
+"""Words that are never taken for a misread label: `Paris` is no price."""
 _HEADS = tuple(head for language in LANGUAGES for head in language.heads)
 _OTHER_HEADS = tuple(head for language in LANGUAGES for head in language.other_heads)
 _UNITS_OF_LABELS = frozenset({"no", "nr", "rm", "eur", "usd", "chf"})
