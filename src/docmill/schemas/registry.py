@@ -1,17 +1,11 @@
 """Which schema belongs to which document type, and what it cannot do without."""
 
 from docmill.model.result import Schema
-from docmill.schemas.types import BankStatement, DeliveryNote, Invoice, Other, PurchaseOrder, Receipt
+from docmill.schemas import types
+from docmill.schemas.document_types import DEFINITIONS
 
 REGISTRY: dict[str, Schema] = {
-    schema.name: schema
-    for schema in (
-        Schema("invoice", Invoice, ("number", "issue_date", "seller.name", "gross_total")),
-        Schema("receipt", Receipt, ("issue_date", "seller.name", "gross_total")),
-        Schema("purchase_order", PurchaseOrder, ("number", "issue_date")),
-        Schema("delivery_note", DeliveryNote, ("number",)),
-        Schema("bank_statement", BankStatement, ("iban", "period_end")),
-        Schema("other", Other),
-    )
+    name: Schema(name, getattr(types, definition.model), definition.critical)
+    for name, definition in DEFINITIONS.items()
 }
 """The schemas that come with docmill, by document type."""

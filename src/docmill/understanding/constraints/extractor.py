@@ -3,6 +3,7 @@
 from docmill.model.document import Document
 from docmill.model.result import DocumentType, Extraction, Schema, known_type
 from docmill.model.steps_taken import StepTaken
+from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.filling import filled
 from docmill.understanding.constraints.bookings import bookings
 from docmill.understanding.constraints.parties import parties
@@ -19,9 +20,6 @@ from docmill.understanding.fields.findings import Finding, Findings, extraction
 from docmill.understanding.tables.items import NO_ITEMS, Items, items
 from docmill.understanding.tables.till_items import till_items
 
-_WITH_ITEMS: frozenset[DocumentType] = frozenset({"invoice", "purchase_order", "delivery_note"})
-_WITH_TERMS: frozenset[DocumentType] = frozenset({"invoice", "purchase_order"})
-_PAID: frozenset[DocumentType] = frozenset({"invoice", "purchase_order", "receipt"})
 STEP = StepTaken(kind="read", by="rules", note="no embedded data", without_model="no model needed")
 
 
@@ -39,7 +37,7 @@ def extract_by_rules(document: Document, schema: Schema) -> Extraction:
 @once
 def every_finding(candidates: Candidates, kind: DocumentType) -> Findings:
     """All that the rules read of a document of this type, by path."""
-    table = items(candidates) if kind in _WITH_ITEMS else NO_ITEMS
+    table = items(candidates) if DEFINITIONS[kind].line_items == "table" else NO_ITEMS
     found = ruled_findings(candidates, kind, table)
     return found | listed_findings(candidates, kind, found, table)
 
@@ -51,11 +49,12 @@ def listed_findings(
 
     known: what was found of the other fields. table: the items of documents that have headings for them.
     """
-    if kind == "bank_statement":
+    lists = DEFINITIONS[kind].line_items
+    if lists == "bookings":
         return bookings(candidates, known)
-    if kind == "receipt":
+    if lists == "till":
         return dict(till_items(candidates, items(candidates)).findings())
-    if kind in _WITH_ITEMS:
+    if lists == "table":
         return dict((table if table.rows else till_items(candidates)).findings())
     return {}
 
@@ -69,20 +68,21 @@ def ruled_findings(candidates: Candidates, kind: DocumentType, table: Items = NO
         **dict(account_codes(candidates)),
         **dict(currency(candidates)),
     }
-    if kind == "bank_statement":
+    definition = DEFINITIONS[kind]
+    if definition.line_items == "bookings":
         found.update(balances(candidates))
         if "payment.iban" in found:
             found["iban"] = found["payment.iban"]
-    if kind == "receipt":
+    if definition.line_items == "till":
         found.update(tip(candidates))
         found.update(shop(candidates))
         found.update(time_of_day(candidates, found.get("issue_date")))
     else:
         found = {**parties(candidates, kind), **found}
-    if kind in _PAID:
+    if definition.payment_method:
         found.update(payment_method(candidates, kind, found.get("gross_total")))
-    if kind in _WITH_TERMS:
+    if definition.payment_terms:
         found.update(payment_terms(candidates))
-    if kind == "invoice":
+    if definition.settlement:
         found.update(settlement(candidates, found))
     return found

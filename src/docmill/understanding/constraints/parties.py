@@ -7,6 +7,7 @@ from rapidfuzz import fuzz
 
 from docmill.model.document import letters_and_digits
 from docmill.model.result import DocumentType
+from docmill.schemas.document_types import DEFINITIONS
 from docmill.understanding.constraints.address_blocks import Block, blocks
 from docmill.understanding.constraints.address_features import lettering
 from docmill.understanding.constraints.names import is_name
@@ -122,7 +123,7 @@ class _Weigher:
         self._height = sheets[0].text_height if sheets else 0.01
         # A plain order is written by the buyer; everything else on the writer's own paper is the seller's.
         confirmed = any(_CONFIRMATION.search(text) for _, text in segments)
-        self.buyer_writes = document_type == "purchase_order" and not confirmed
+        self.buyer_writes = DEFINITIONS[document_type].written_by == "buyer" and not confirmed
         addressed = [block for block in every if block.label in _ADDRESSED[self.buyer_writes]]
         self._domains = {
             part

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from docmill.model.result import DocumentType
+from docmill.schemas.document_types import DEFINITIONS
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding
 from docmill.understanding.page.layout import Segment, Sheet, Span
@@ -56,7 +57,7 @@ def payment_method(
 
     total: the gross total.
     """
-    if document_type == "receipt":
+    if DEFINITIONS[document_type].line_items == "till":
         lines = _tendered(candidates, total)
         ranking = [
             (_labelled(candidates, document_type), LABELLED),
@@ -108,7 +109,7 @@ def _introduces_means(text: str, label: Label[str], document_type: DocumentType)
     if label.quality < 1 or text[: label.start].strip(_MARKS):
         return False
     is_alone = text[label.stop :].lstrip()[:1] in ("", ":")
-    is_generic = "generic" in label.meanings and (is_alone or document_type == "receipt")
+    is_generic = "generic" in label.meanings and (is_alone or DEFINITIONS[document_type].line_items == "till")
     return "method" in label.meanings or is_generic
 
 

@@ -6,6 +6,7 @@ from itertools import combinations, product
 from typing import NamedTuple
 
 from docmill.model.result import DocumentType
+from docmill.schemas.document_types import DEFINITIONS
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, finding_of, probabilities
 from docmill.understanding.fields.meaning import built_in_meaning
@@ -76,11 +77,12 @@ def totals(
     """
     amounts = candidates.amounts_outside(table.cells, table.headings)
     places = _Places(amounts)
-    least = -1.0 if document_type == "receipt" else 0.0
+    is_till = DEFINITIONS[document_type].line_items == "till"
+    least = -1.0 if is_till else 0.0
     options = [_options(amounts, field, places, least if field == "gross_total" else 0) for field in FIELDS]
     rates = {rate / 100 for rate in candidates.percentages if rate > 0}
-    slack = _CASH_ROUNDING if document_type == "receipt" else _CENT
-    till = _Till(amounts) if document_type == "receipt" else None
+    slack = _CASH_ROUNDING if is_till else _CENT
+    till = _Till(amounts) if is_till else None
     if till is not None:
         options[-1] = [
             option._replace(score=option.score + till.score(option.amount)) for option in options[-1]

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from docmill.errors import MisconfiguredError, UnauthorizedError
+from docmill.schemas.document_types import DEFINITIONS
 from docmill.service.store.parts import PartRow, WholeRow
 
 Tone = Literal["ok", "info", "warn", "error"]
@@ -45,14 +46,7 @@ RETRIES = {
 }
 """Label of the button that processes a document again, by state."""
 
-TYPES = {
-    "invoice": "Invoice",
-    "receipt": "Receipt",
-    "purchase_order": "Purchase order",
-    "delivery_note": "Delivery note",
-    "bank_statement": "Bank statement",
-    "other": "Other",
-}
+TYPES = {name: definition.label for name, definition in DEFINITIONS.items()}
 
 STEPS = {
     "process": "Starting",
