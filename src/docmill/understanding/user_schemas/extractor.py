@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from docmill.model.document import Document
@@ -82,7 +83,8 @@ def _scored_field(candidates: Candidates, meaning: FieldMeaning) -> Scored:
     return score_candidates(meaning, _schema_candidates(candidates))
 
 
-_schema_candidates = once(SchemaCandidates)
+# Not kept in the candidates: a circle of references would live until a full collection, which takes 0.1 s.
+_schema_candidates = lru_cache(maxsize=2)(SchemaCandidates)
 
 
 def written(finding: Finding, meaning: FieldMeaning) -> object:
