@@ -138,7 +138,8 @@ def _with_values_in_place(
         if given.value is None or letters_and_digits(value or "") == letters_and_digits(given.value):
             continue
         if given.is_corrected or not value:
-            place = next((place for place in search.places(given.value) if _is_at(place, given)), None)
+            places = search.places(given.value)
+            place = next((one for one in places if _is_near(given, one.sheet.page.number, one.box)), None)
             if place is not None:
                 better[path] = _printed(given.value, place, correction.name)
     return _with(read, schema, better)
@@ -266,10 +267,6 @@ class _Search:
         return (
             place for place in find_text(self._pages, value) if place.trust >= ALIKE and not place.is_plain
         )
-
-
-def _is_at(place: Occurrence, given: CorrectedValue) -> bool:
-    return _is_near(given, place.sheet.page.number, place.box)
 
 
 def _is_near(given: CorrectedValue, page: int | None, box: Box | None) -> bool:

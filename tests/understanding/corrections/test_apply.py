@@ -1,4 +1,4 @@
-"""What people said of earlier documents, heard when another is read."""
+"""Corrections of earlier documents, applied when another is read."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
