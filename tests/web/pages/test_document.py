@@ -67,7 +67,7 @@ async def test_how_sure_a_value_is_shows_in_words_and_form(client: httpx.AsyncCl
     assert '<form class="field unsure" id="field-seller-name"' in page
     assert '<form class="field low" id="field-issue_date"' in page
     assert "80 %" in page
-    assert "<strong>2</strong> values less sure than the rest" in page
+    assert "<strong>2</strong> values need a look" in page
 
 
 async def test_a_value_that_was_taught_tells_by_which_document(client: httpx.AsyncClient, read: Read) -> None:

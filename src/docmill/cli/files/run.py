@@ -76,7 +76,7 @@ def run_folder(options: RunOptions) -> int:
         stderr.print(f"there is no document in {options.folder}", markup=False)
     if lister.passed_by:
         files = "file" if lister.passed_by == 1 else "files"
-        stderr.print(f"passed by: {lister.passed_by} {files} that programs leave behind")
+        stderr.print(f"skipped: {lister.passed_by} {files} that programs leave behind")
     warn_about_links(lister)
     config = run_config(
         options.config,

@@ -83,7 +83,7 @@ async def _add(settings: Settings, files: Sequence[Path], *, force: bool, wait: 
         unlock = unlocking(service.blobs, PooledUnlocker(pool), password) if password else already_readable
         for file in files:
             if is_junk(file.name):
-                stderr.print(f"- {file.name}: left behind by a program, passed by", markup=False)
+                stderr.print(f"- {file.name}: skipped: a file that a program left behind", markup=False)
                 continue
             try:
                 accepted = await service.intake.accept(
