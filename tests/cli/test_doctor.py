@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from docmill.cli import doctor as doctor_module
-from docmill.cli.doctor import Finding, doctor
+from docmill.cli.doctor import CheckResult, doctor
 from docmill.errors import CrashedError
 from docmill.reading.ocr import tesseract
 from docmill.service.storage.postgres_server import Origin
@@ -144,12 +144,12 @@ def test_a_database_in_use_by_another_container_is_told(
 @pytest.mark.parametrize(
     ("finding", "mark"),
     [
-        (Finding("a", "there"), "✓"),
-        (Finding("a", "gone", "get it"), "✗"),
-        (Finding("a", "gone", "get it", needed=False), "!"),
+        (CheckResult("a", "there"), "✓"),
+        (CheckResult("a", "gone", "get it"), "✗"),
+        (CheckResult("a", "gone", "get it", needed=False), "!"),
     ],
 )
-def test_a_finding_is_told_by_its_mark(finding: Finding, mark: str) -> None:
+def test_a_finding_is_told_by_its_mark(finding: CheckResult, mark: str) -> None:
     assert mark in finding.mark
 
 

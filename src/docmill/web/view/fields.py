@@ -81,7 +81,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnView:
     """A column of a table."""
 
     name: str
@@ -89,11 +89,11 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableView:
     """Values that come in rows; a cell without a value is None."""
 
     name: str
-    columns: list[Column]
+    columns: list[ColumnView]
     rows: list[list[Field | None]]
 
 
@@ -102,7 +102,7 @@ class ValuesView:
     """Everything that was read in a document. missing: path and name of each field without a value."""
 
     fields: list[Field]
-    tables: list[Table]
+    tables: list[TableView]
     missing: Sequence[tuple[str, str]] = ()
 
     @property
@@ -121,7 +121,7 @@ class ValuesView:
         """The number of values without a review."""
         return sum(field.certainty != "confirmed" for field in self.every)
 
-    def cell(self, table: Table, path: str) -> Field | None:
+    def cell(self, table: TableView, path: str) -> Field | None:
         """The value of the table at this path."""
         cells = (cell for row in table.rows for cell in row if cell)
         return next((cell for cell in cells if cell.path == path), None)
@@ -232,14 +232,14 @@ def _certainty(confidence: float, *, is_missing: bool, has_problem: bool) -> Cer
     return "sure" if confidence >= SURE else "unsure"
 
 
-def _table(name: str, data: dict[str, Any], field: Callable[[str], Field]) -> Table:
+def _table(name: str, data: dict[str, Any], field: Callable[[str], Field]) -> TableView:
     """Columns in which no row has a value are left out."""
     heading, names = TABLES[name]
     rows = data[name]
     used = [column for column in names if any(row.get(column) is not None for row in rows)]
-    return Table(
+    return TableView(
         name=heading,
-        columns=[Column(names[column], column in NUMERIC_COLUMNS) for column in used],
+        columns=[ColumnView(names[column], column in NUMERIC_COLUMNS) for column in used],
         rows=[
             [field(f"{name}[{index}].{column}") if row.get(column) is not None else None for column in used]
             for index, row in enumerate(rows)
