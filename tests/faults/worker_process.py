@@ -22,8 +22,8 @@ from typing import Any, cast
 
 from docmill.errors import TransientError
 from docmill.pipeline import Steps
+from docmill.resilience.concurrency import stop_signals
 from docmill.service import app, worker
-from docmill.service.concurrency import stop_signals
 from docmill.service.config.settings import Settings
 from docmill.service.observe.logs import configure_logs
 from docmill.service.storage.blobs import Blobs

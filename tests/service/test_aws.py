@@ -13,7 +13,7 @@ from docmill.service.app import Service, open_service
 from docmill.service.aws.client import Operations, Session, opened
 from docmill.service.aws.provision import queue_pair
 from docmill.service.config.settings import Aws, Buckets, Queues, Settings
-from docmill.service.ports import Message
+from docmill.service.protocol.ports import Message
 from docmill.service.store import dead_letters
 from docmill.service.sweeper import Sweeper
 from support.aws_emulators import Emulator

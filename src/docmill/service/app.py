@@ -9,7 +9,7 @@ from functools import partial
 from uuid import UUID
 
 from docmill.errors import MisconfiguredError
-from docmill.service.concurrency import end, keep_doing
+from docmill.resilience.concurrency import end, keep_doing
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.config.settings import Settings
 from docmill.service.dead_letters import DeadLetters
@@ -17,7 +17,7 @@ from docmill.service.events.outbox import Outbox
 from docmill.service.events.wakeups import EventFeed, Wakeups
 from docmill.service.intake.accept import Intake, Sender
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
-from docmill.service.ports import Queue
+from docmill.service.protocol.ports import Queue
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.review.reviews import Reviews
 from docmill.service.storage.blobs import Blobs

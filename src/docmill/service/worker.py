@@ -13,16 +13,16 @@ from structlog.contextvars import bound_contextvars
 
 from docmill.errors import DocmillError
 from docmill.pipeline import Steps
+from docmill.resilience.concurrency import end
 from docmill.service.app import Service
-from docmill.service.concurrency import end
 from docmill.service.observe.metrics import Metrics
-from docmill.service.ports import Message
 from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.processing.job import LETTING_GO_S, Attempt, Jobs
 from docmill.service.processing.pause_records import PauseRecords
 from docmill.service.processing.process import DocumentProcessor, TagsInUse
 from docmill.service.processing.work_folders import worker_folder
 from docmill.service.protocol.pause import Pauses
+from docmill.service.protocol.ports import Message
 from docmill.service.review.corrections import CorrectionFinder, CorrectionMaker
 from docmill.service.store.database import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever

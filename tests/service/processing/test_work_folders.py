@@ -3,7 +3,7 @@ import os
 import signal
 from pathlib import Path
 
-from docmill.service.concurrency import stop_signals
+from docmill.resilience.concurrency import stop_signals
 from docmill.service.processing.work_folders import dead_workers, folder_for, forget_worker, worker_folder
 
 

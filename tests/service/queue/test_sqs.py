@@ -12,7 +12,7 @@ from docmill.errors import NetworkError
 from docmill.service.aws.client import Operations, Session, opened
 from docmill.service.aws.errors import AwsRefusedError
 from docmill.service.aws.sqs_channel import Channel
-from docmill.service.ports import Queue
+from docmill.service.protocol.ports import Queue
 from docmill.service.queue.sqs import SqsQueue
 from support.aws_emulators import Emulator
 

@@ -12,7 +12,7 @@ from docmill.errors import ServerError
 from docmill.service.aws.client import Operations
 from docmill.service.aws.errors import AwsRefusedError
 from docmill.service.aws.sqs_channel import MAX_BODY_BYTES, Channel
-from docmill.service.ports import Message
+from docmill.service.protocol.ports import Message
 from docmill.service.queue.sqs import SqsQueue
 
 Answer = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]

@@ -11,8 +11,8 @@ from docmill.cli.vault.addresses import address_of, announced
 from docmill.errors import DocmillError, MisconfiguredError, first_of
 from docmill.reading.child.render import LocalRenderer
 from docmill.reading.unpack import PooledUnlocker
+from docmill.resilience.concurrency import stop_signals
 from docmill.service.app import Service, open_service
-from docmill.service.concurrency import stop_signals
 from docmill.service.config.settings import Settings
 from docmill.service.observe.logs import configure_logs
 from docmill.service.probes import Probes

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from docmill.service.concurrency import end, keep_doing
+from docmill.resilience.concurrency import end, keep_doing
 from docmill.service.events.wakeups import Wakeups
-from docmill.service.ports import Queue
+from docmill.service.protocol.ports import Queue
 from docmill.service.store import outbox
 from docmill.service.store.database import Conn, Database
 

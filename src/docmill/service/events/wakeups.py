@@ -11,7 +11,7 @@ from uuid import UUID
 import psycopg
 
 from docmill.errors import DocmillError
-from docmill.service.concurrency import end
+from docmill.resilience.concurrency import end
 from docmill.service.store import events
 from docmill.service.store.database import Database, is_pooled
 from docmill.service.store.events import EventRow

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from docmill.errors import CorruptError, DocmillError
 from docmill.model.document import Part
-from docmill.service.concurrency import see_through
+from docmill.resilience.concurrency import see_through
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.intake.orphaned_files import remove_original

@@ -14,7 +14,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from docmill.model.document import Usage
-from docmill.service.concurrency import end
+from docmill.resilience.concurrency import end
 
 Outcome = Literal["completed", "needs_review", "failed", "retried", "lost", "released", "unsettled"]
 """How an attempt ended. `lost`: another worker took over; `released`: given back because this one stops;

@@ -15,7 +15,7 @@ import stamina
 
 from docmill.errors import DocmillError, ServerError
 from docmill.model.document import Usage
-from docmill.service.concurrency import Batches, end
+from docmill.resilience.concurrency import Batches, end
 from docmill.service.protocol.claim_rules import Obstacle
 from docmill.service.store import claims, findings
 from docmill.service.store.claims import Claim

@@ -16,12 +16,11 @@ from structlog.contextvars import bind_contextvars
 from docmill.errors import CrashedError, DocmillError
 from docmill.model.result import Result
 from docmill.resilience.attempts import GiveUp, Retry, internal_error
+from docmill.resilience.concurrency import Batches, BrokenWorkerError, ended, see_through
 from docmill.resilience.spending import Spending
-from docmill.service.concurrency import Batches, BrokenWorkerError, ended, see_through
 from docmill.service.config.settings import WorkerSettings
 from docmill.service.observe.metrics import Metrics, Outcome
 from docmill.service.observe.tracing import NO_ATTRIBUTES, NO_TRACER, PROCESSING, Attributes, Tracer, about
-from docmill.service.ports import Message, Queue
 from docmill.service.processing.attempt_report import AttemptReports
 from docmill.service.processing.claim_writer import ClaimRefusal, ClaimWriter
 from docmill.service.processing.isolation import Isolation
@@ -37,6 +36,7 @@ from docmill.service.protocol.claim_rules import (
     turned_away,
 )
 from docmill.service.protocol.pause import WHOLE, Passage, Pauses
+from docmill.service.protocol.ports import Message, Queue
 from docmill.service.store.claims import Claim
 
 log = logging.getLogger(__name__)

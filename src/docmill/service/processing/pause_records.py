@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from docmill.errors import DocmillError
-from docmill.service.concurrency import end, keep_doing
+from docmill.resilience.concurrency import end, keep_doing
 from docmill.service.protocol.pause import Cause
 from docmill.service.store import pauses
 from docmill.service.store.database import Database

@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from docmill.errors import DocmillError
+from docmill.resilience.concurrency import ended, see_through
 from docmill.service.aws.sqs_channel import LONGEST_VISIBILITY_S, LONGEST_WAIT_S, Channel, SqsMessage
-from docmill.service.concurrency import ended, see_through
-from docmill.service.ports import DeadMessage, Depth, Message
+from docmill.service.protocol.ports import DeadMessage, Depth, Message
 
 _SLACK_S = 60
 """SQS hides no message for longer than twelve hours after it was received; we stay so far below."""

@@ -5,7 +5,7 @@ import pytest
 from structlog.contextvars import bind_contextvars, bound_contextvars, get_contextvars
 
 from docmill.errors import ServerError
-from docmill.service.concurrency import Batches, BrokenWorkerError
+from docmill.resilience.concurrency import Batches, BrokenWorkerError
 
 
 class Doubling:

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from docmill.errors import NetworkError
-from docmill.service.concurrency import end, keep_doing, see_through
+from docmill.resilience.concurrency import end, keep_doing, see_through
 
 
 class Work:
@@ -25,7 +25,7 @@ class Work:
 
 @pytest.fixture(autouse=True)
 def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("docmill.service.concurrency.FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr("docmill.resilience.concurrency.FIRST_PAUSE_S", 0.001)
 
 
 async def test_an_outage_is_waited_out_and_told_once_at_each_end(caplog: pytest.LogCaptureFixture) -> None:
