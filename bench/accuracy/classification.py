@@ -23,7 +23,7 @@ from bench.arguments import argument_parser
 from bench.data.classification_documents import Labelled, load
 from bench.data.shared import ROOT
 from docmill.model.result import DOCUMENT_TYPES, known_type
-from docmill.training.document_types import Example, held_out, made_up_examples, shippable, warmth
+from docmill.training.document_types import LabelledDocument, held_out, made_up_examples, shippable, warmth
 from docmill.training.folds import folds
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.conventions import conventions
@@ -46,7 +46,7 @@ class Case(NamedTuple):
 
     path: str
     collection: str
-    example: Example
+    example: LabelledDocument
     ruled: NDArray[np.float64]
     words: frozenset[str]
 
@@ -56,7 +56,7 @@ def case(one: Labelled) -> Case | None:
     if not layout.segments:
         return None
     candidates, phrases = Candidates(layout, conventions(layout)), spoken(layout)
-    example = Example(signs(candidates, phrases), known_type(one.document_type), one.source)
+    example = LabelledDocument(signs(candidates, phrases), known_type(one.document_type), one.source)
     said = rule_shares(candidates, phrases)
     words = frozenset(_WORD.findall(" ".join(segment.text for segment in layout.segments).casefold()))
     return Case(one.path, one.collection, example, np.array([said[kind] for kind in DOCUMENT_TYPES]), words)
@@ -176,7 +176,7 @@ def prepared_cases(cache: Path, *, fresh: bool, kept_only: bool) -> list[Case]:
     return found
 
 
-def collections_unseen(cases: Sequence[Case], invented: Sequence[Example]) -> None:
+def collections_unseen(cases: Sequence[Case], invented: Sequence[LabelledDocument]) -> None:
     """Measure each collection by a model that was trained on the others."""
     names = sorted({one.collection for one in cases})
     examples = [one.example for one in cases]

@@ -15,7 +15,7 @@ from docmill.reading.images.image_file import Picture
 from docmill.reading.ocr.page import RecognisedLines, page_words
 from docmill.reading.text.quality import page_quality
 from docmill.training.folds import vendors
-from docmill.training.receipts import Example
+from docmill.training.receipts import LabelledReceipt
 
 SROIE = DATA / "sroie"
 PATHS = {
@@ -55,7 +55,7 @@ def _document(name: str, lines: list[tuple[list[list[float]], str, float]]) -> D
     return Document(content_hash=name.rjust(64, "0"), media_type="image/jpeg", pages=[page])
 
 
-def examples(readings: Path | None) -> Iterator[tuple[str, Example]]:
+def examples(readings: Path | None) -> Iterator[tuple[str, LabelledReceipt]]:
     """Yield each receipt with the name of its reader. `readings` keeps ours; missing ones are made."""
     labels = keys()
     vendor = vendor_groups(labels)
@@ -64,10 +64,13 @@ def examples(readings: Path | None) -> Iterator[tuple[str, Example]]:
     }
     for name, document in documents():
         if name in labels:
-            yield "RapidOCR", Example(name, vendor[name], document, truth[name])
+            yield "RapidOCR", LabelledReceipt(name, vendor[name], document, truth[name])
     if readings is not None:
         for path in sorted((SROIE / "img").iterdir()):
-            yield "docmill", Example(path.stem, vendor[path.stem], _read(path, readings), truth[path.stem])
+            yield (
+                "docmill",
+                LabelledReceipt(path.stem, vendor[path.stem], _read(path, readings), truth[path.stem]),
+            )
 
 
 def vendor_groups(labels: dict[str, dict[str, str]]) -> dict[str, str]:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from docmill.model.document import Document, Page, Words
-from docmill.training.receipts import Example
+from docmill.training.receipts import LabelledReceipt
 
 FIRST = ("BINTANG", "MAJU", "SINAR", "CAHAYA", "MUTIARA", "DELIMA", "PERMATA", "SETIA", "WARISAN", "MEKAR")
 SECOND = ("TRADING", "ENTERPRISE", "HARDWARE SDN BHD", "MART SDN BHD", "CAFE", "BAKERY SDN BHD")
@@ -35,7 +35,7 @@ def _page(text: str) -> Page:
     )
 
 
-def _example(number: int) -> Example:
+def _example(number: int) -> LabelledReceipt:
     draw = random.Random(number)  # noqa: S311 - made-up receipts
     name = f"{draw.choice(FIRST)} {draw.choice(FIRST)} {draw.choice(SECOND)}"
     street = f"NO {draw.randint(1, 99)}, JALAN {draw.choice(STREETS)} {draw.randint(1, 9)},"
@@ -64,10 +64,10 @@ def _example(number: int) -> Example:
         "gross_total": f"{total:.2f}",
     }
     document = Document(f"{number:064d}", "image/png", [_page("\n".join(lines))])
-    return Example(str(number), name, document, truth)
+    return LabelledReceipt(str(number), name, document, truth)
 
 
 @pytest.fixture(scope="session")
-def labelled() -> list[Example]:
+def labelled() -> list[LabelledReceipt]:
     """Sixty made-up receipts with their labels."""
     return [_example(number) for number in range(60)]

@@ -7,7 +7,7 @@ import pytest
 from docmill.model.document import Document
 from docmill.model.result import DOCUMENT_TYPES
 from docmill.training.document_types import (
-    Example,
+    LabelledDocument,
     held_out,
     made_up_examples,
     prepared,
@@ -23,12 +23,12 @@ FOLDS = 3
 
 
 @pytest.fixture(scope="module")
-def invented() -> list[Example]:
+def invented() -> list[LabelledDocument]:
     return made_up_examples(12, seed=1)
 
 
 @pytest.fixture(scope="module")
-def examples() -> list[Example]:
+def examples() -> list[LabelledDocument]:
     """Made up, too, but by another chance."""
     return [one._replace(source=str(index)) for index, one in enumerate(made_up_examples(12, seed=2))]
 
@@ -50,7 +50,7 @@ def test_a_document_without_words_is_no_example() -> None:
 
 
 def test_types_of_papers_that_were_not_seen_are_told(
-    examples: list[Example], invented: list[Example]
+    examples: list[LabelledDocument], invented: list[LabelledDocument]
 ) -> None:
     folds = [index % FOLDS for index in range(len(examples))]
 
@@ -61,7 +61,9 @@ def test_types_of_papers_that_were_not_seen_are_told(
     assert shares(scores, warmth(scores, examples)).sum(axis=1) == pytest.approx(1)
 
 
-def test_a_model_may_look_at_some_signs_alone(examples: list[Example], invented: list[Example]) -> None:
+def test_a_model_may_look_at_some_signs_alone(
+    examples: list[LabelledDocument], invented: list[LabelledDocument]
+) -> None:
     only = np.array([name == "narrow" for name in SIGNS])
 
     scores = held_out(examples, [0] * len(examples), invented, columns=only)
@@ -70,7 +72,7 @@ def test_a_model_may_look_at_some_signs_alone(examples: list[Example], invented:
 
 
 def test_the_same_papers_give_the_same_model_byte_for_byte(
-    examples: list[Example], invented: list[Example]
+    examples: list[LabelledDocument], invented: list[LabelledDocument]
 ) -> None:
     scores = held_out(examples, [index % FOLDS for index in range(len(examples))], invented)
 

@@ -9,7 +9,7 @@ from docmill.model.paths import leaves
 from docmill.model.result import Extraction
 from docmill.schemas.registry import REGISTRY
 from docmill.training.held_out import HeldOut, held_out, is_right, shippable
-from docmill.training.receipts import Example, Prepared, prepared, weighed
+from docmill.training.receipts import LabelledReceipt, Prepared, prepared, weighed
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import extraction
 from docmill.understanding.receipts.extractor import STEP, learned_findings
@@ -17,7 +17,7 @@ from docmill.understanding.receipts.model import PATHS, ReceiptModel, loads
 
 
 @pytest.fixture(scope="module")
-def documents(labelled: list[Example]) -> list[Prepared]:
+def documents(labelled: list[LabelledReceipt]) -> list[Prepared]:
     return weighed([prepared(example) for example in labelled])
 
 
@@ -31,7 +31,7 @@ def model(documents: list[Prepared], found: list[HeldOut]) -> ReceiptModel:
     return shippable(documents, found)
 
 
-def read(example: Example, model: ReceiptModel) -> Extraction:
+def read(example: LabelledReceipt, model: ReceiptModel) -> Extraction:
     """The example's extraction by this model."""
     candidates = candidates_of(example.document)
     found = learned_findings(candidates, model)
@@ -52,7 +52,9 @@ def test_a_vendor_is_never_on_both_sides(found: list[HeldOut]) -> None:
     assert all(len(own) == 1 for own in folds.values())
 
 
-async def test_a_stored_model_gives_the_same_answers(model: ReceiptModel, labelled: list[Example]) -> None:
+async def test_a_stored_model_gives_the_same_answers(
+    model: ReceiptModel, labelled: list[LabelledReceipt]
+) -> None:
     stored = loads(model.dumps())
 
     for example in labelled[:5]:
@@ -65,7 +67,7 @@ def test_the_same_receipts_give_the_same_model(
     assert shippable(documents, found).dumps() == model.dumps()
 
 
-async def test_every_value_has_its_evidence(model: ReceiptModel, labelled: list[Example]) -> None:
+async def test_every_value_has_its_evidence(model: ReceiptModel, labelled: list[LabelledReceipt]) -> None:
     given = read(labelled[0], model)
 
     values = dict(leaves(given.data))
@@ -74,7 +76,7 @@ async def test_every_value_has_its_evidence(model: ReceiptModel, labelled: list[
     assert all(0 <= evidence.confidence <= 1 for evidence in given.evidence.values())
 
 
-def test_an_example_without_labels_teaches_nothing_wrong(labelled: list[Example]) -> None:
+def test_an_example_without_labels_teaches_nothing_wrong(labelled: list[LabelledReceipt]) -> None:
     blank = prepared(replace(labelled[0], truth={}))
 
     assert not blank.tags.any()

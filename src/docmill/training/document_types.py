@@ -27,7 +27,7 @@ _ROUNDS, _PACE, _FEATURES, _LEAVES = 140, 0.06, 0.5, 15
 _WARMTHS = np.linspace(0.5, 4, 36)
 
 
-class Example(NamedTuple):
+class LabelledDocument(NamedTuple):
     """A document of a known type. source: who made it, or what did; row: its signs."""
 
     row: NDArray[np.float32]
@@ -35,23 +35,26 @@ class Example(NamedTuple):
     source: str
 
 
-def prepared(document: Document, document_type: DocumentType, source: str) -> Example | None:
+def prepared(document: Document, document_type: DocumentType, source: str) -> LabelledDocument | None:
     """The document as an example; None if it has no words, which need no model."""
     layout = Layout(document)
     if not layout.segments:
         return None
     row = signs(Candidates(layout, conventions(layout)), spoken(layout))
-    return Example(row, document_type, source)
+    return LabelledDocument(row, document_type, source)
 
 
-def made_up_examples(count: int = MADE_UP, *, seed: int = _SEED) -> list[Example]:
+def made_up_examples(count: int = MADE_UP, *, seed: int = _SEED) -> list[LabelledDocument]:
     """Examples from `docmill.training.generated_pages`."""
     found = (prepared(document, kind, "made up") for document, kind in made_up(count, seed=seed))
     return [one for one in found if one is not None]
 
 
 def trained(
-    examples: Sequence[Example], invented: Sequence[Example], *, columns: NDArray[np.bool_] | None = None
+    examples: Sequence[LabelledDocument],
+    invented: Sequence[LabelledDocument],
+    *,
+    columns: NDArray[np.bool_] | None = None,
 ) -> Kinds:
     """A model of both. columns: of the signs that it may look at. The same input gives the same model."""
     every = [*examples, *invented]
@@ -81,9 +84,9 @@ def _balanced(weights: NDArray[np.float64], truth: NDArray[np.int64]) -> NDArray
 
 
 def held_out(
-    examples: Sequence[Example],
+    examples: Sequence[LabelledDocument],
     fold_of: Sequence[int],
-    invented: Sequence[Example],
+    invented: Sequence[LabelledDocument],
     *,
     columns: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
@@ -101,7 +104,7 @@ def held_out(
     return found
 
 
-def warmth(scores: NDArray[np.float64], examples: Sequence[Example]) -> float:
+def warmth(scores: NDArray[np.float64], examples: Sequence[LabelledDocument]) -> float:
     """By how much held-out scores are too sure: the value that makes the truth most likely."""
     truth = [DOCUMENT_TYPES.index(one.document_type) for one in examples]
     weights = np.array(weights_of([one.source for one in examples]))
@@ -113,6 +116,8 @@ def warmth(scores: NDArray[np.float64], examples: Sequence[Example]) -> float:
     return float(min(_WARMTHS, key=surprise))
 
 
-def shippable(examples: Sequence[Example], invented: Sequence[Example], scores: NDArray[np.float64]) -> Kinds:
+def shippable(
+    examples: Sequence[LabelledDocument], invented: Sequence[LabelledDocument], scores: NDArray[np.float64]
+) -> Kinds:
     """The model of all documents, as sure as its like were right about documents they had not seen."""
     return replace(trained(examples, invented), warmth=warmth(scores, examples))

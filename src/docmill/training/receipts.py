@@ -91,7 +91,7 @@ _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True)
-class Example:
+class LabelledReceipt:
     """A labelled receipt. key: the same for two readings of one receipt; truth: by path, as labelled."""
 
     key: str
@@ -104,7 +104,7 @@ class Example:
 class Prepared:
     """A labelled receipt with all that does not depend on what is learned."""
 
-    example: Example
+    example: LabelledReceipt
     candidates: Candidates
     ruled: Mapping[str, Finding]
     head: Head
@@ -116,14 +116,14 @@ class Prepared:
     weight: float = 1.0
 
 
-def prepared(example: Example) -> Prepared:
+def prepared(example: LabelledReceipt) -> Prepared:
     """An example that has pages."""
     layout = Layout(example.document)
     candidates = Candidates(layout, conventions(layout))
     return assembled(example, candidates, ruled_findings(candidates, "receipt"))
 
 
-def assembled(example: Example, candidates: Candidates, ruled: Mapping[str, Finding]) -> Prepared:
+def assembled(example: LabelledReceipt, candidates: Candidates, ruled: Mapping[str, Finding]) -> Prepared:
     """The same, from the candidates and what the rules chose of them."""
     found = head(candidates)
     choices: dict[Field, Choices] = {field: enumerated(found, field) for field in FIELDS}
