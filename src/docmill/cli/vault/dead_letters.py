@@ -11,7 +11,7 @@ from uuid import UUID
 
 import typer
 
-from docmill.cli.console import FAILED, DataFolder, Json, SettingsFile, shown, stderr, stdout
+from docmill.cli.console import FAILED, DataFolder, Json, SettingsFile, counted, shown, stderr, stdout
 from docmill.cli.vault.contents import existing_service
 from docmill.errors import ValidationError
 from docmill.service.config.settings import Settings
@@ -55,7 +55,7 @@ async def _listed(
 
 def _print_letter(row: DeadLetterRow) -> None:
     stdout.print(f"{row.id}  {row.died_at.astimezone():%Y-%m-%d %H:%M}  {shown(row.file_name)}", markup=False)
-    tries = "1 try" if row.attempts == 1 else f"{row.attempts} tries"
+    tries = counted(row.attempts, "try", "tries")
     at = f" at {row.step}" if row.step else ""
     why = f"    {row.error_code}{at} after {tries}: {shown(row.error_message)}"
     stdout.print(why, markup=False, style="dim")
@@ -103,7 +103,7 @@ def purge(settings: Settings, selection: Selection, *, dry_run: bool, as_json: b
 def _confirmed(count: int) -> bool:
     if not sys.stdin.isatty():
         raise ValidationError("there is nobody to ask: say --yes to forget dead letters")
-    return typer.confirm(f"forget {_counted(count)}?", err=True)
+    return typer.confirm(f"forget {counted(count, 'dead letter')}?", err=True)
 
 
 async def _purged(settings: Settings, ids: Sequence[UUID]) -> int:
@@ -127,7 +127,7 @@ def _print_meant(found: Sequence[UUID], selection: Selection, *, as_json: bool) 
     else:
         for letter_id in found:
             stdout.print(str(letter_id))
-        stdout.print(f"{_counted(len(found))} meant; nothing was changed")
+        stdout.print(f"{counted(len(found), 'dead letter')} meant; nothing was changed")
         _print_unknown(unknown)
     return FAILED if unknown else 0
 
@@ -135,10 +135,6 @@ def _print_meant(found: Sequence[UUID], selection: Selection, *, as_json: bool) 
 def _print_unknown(count: int) -> None:
     if count:
         stderr.print(f"{count} not there (any more)", style="yellow")
-
-
-def _counted(count: int) -> str:
-    return "1 dead letter" if count == 1 else f"{count} dead letters"
 
 
 def _print_json(content: object) -> None:

@@ -17,7 +17,7 @@ from docmill.cli.console import FAILED, MARKS, stderr, stdout
 from docmill.cli.vault.contents import UNFINISHED, file_chunks, load_settings
 from docmill.cli.vault.serving import running_vault
 from docmill.demo import Sample, generate
-from docmill.model.document import letters_and_digits
+from docmill.model.paths import is_same_value, value_at
 from docmill.schemas.registry import REGISTRY
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
@@ -99,7 +99,7 @@ def _print_table(samples: Sequence[Sample], rows: Sequence[DocumentRow]) -> None
             MARKS[row.state],
             Text(row.file_name),
             sample.form,
-            _compared(row.document_type, sample.document_type),
+            _compared(row.document_type or "", sample.document_type),
             *(_compared(_value(read, path), _value(truth, path)) for path in _SHOWN),
             f"{right}/{count}",
         )
@@ -121,23 +121,16 @@ def _right(sample: Sample, document_type: str | None, read: dict[str, Any]) -> t
     """Count the critical fields, with the document's type, that were read right, and all of them."""
     truth = sample.truth.model_dump(mode="json")
     critical = [path for path in REGISTRY[sample.document_type].critical if _value(truth, path)]
-    right = sum(_same(_value(read, path), _value(truth, path)) for path in critical)
+    right = sum(is_same_value(_value(read, path), _value(truth, path)) for path in critical)
     return right + (document_type == sample.document_type), len(critical) + 1
 
 
-def _value(data: dict[str, Any], path: str) -> str | None:
-    *parents, name = path.split(".")
-    for parent in parents:
-        data = data.get(parent) or {}
-    value = data.get(name)
-    return None if value is None else str(value)
+def _value(data: dict[str, Any], path: str) -> str:
+    value = value_at(data, path)
+    return "" if value is None else str(value)
 
 
-def _same(read: str | None, truth: str | None) -> bool:
-    return letters_and_digits(read or "") == letters_and_digits(truth or "")
-
-
-def _compared(read: str | None, truth: str | None) -> Text:
-    if _same(read, truth):
-        return Text(read or "")
-    return Text.assemble((read or "–", "red"), " ", (truth or "", "green"))  # noqa: RUF001  a dash for nothing
+def _compared(read: str, truth: str) -> Text:
+    if is_same_value(read, truth):
+        return Text(read)
+    return Text.assemble((read or "–", "red"), " ", (truth, "green"))  # noqa: RUF001  a dash for nothing
