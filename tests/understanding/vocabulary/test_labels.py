@@ -69,3 +69,9 @@ def test_a_compound_means_what_its_end_means() -> None:
 
     assert Concept.INVOICE_NUMBER in label.meanings
     assert not LABELS.find("Umrechnung")
+
+
+def test_a_misread_word_is_the_one_that_most_languages_know() -> None:
+    (label,) = LABELS.find("lotal")  # Portuguese has `local`, one letter away, too
+
+    assert Concept.TOTAL in label.meanings

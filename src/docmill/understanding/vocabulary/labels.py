@@ -1,5 +1,6 @@
 """Labels found in text: phrases of the vocabulary, also glued, hyphenated or misread."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -106,6 +107,17 @@ _COMMON = frozenset(
     if " " not in word
 )
 """Words that are never taken for a misread label: `Paris` is no price."""
+_COUNTS = Counter(
+    word
+    for language in LANGUAGES
+    for word in {
+        token.text
+        for phrases in (*language.labels.values(), *language.columns.values(), *language.titles.values())
+        for phrase in phrases
+        for token in tokens(phrase)
+    }
+)
+"""In how many languages a word is one of a label, a heading or a title."""
 _HEADS = tuple(head for language in LANGUAGES for head in language.heads)
 _OTHER_HEADS = tuple(head for language in LANGUAGES for head in language.other_heads)
 _UNITS_OF_LABELS = frozenset({"no", "nr", "rm", "eur", "usd", "chf"})
@@ -185,13 +197,13 @@ class Spelling:
         return words
 
     def _nearest(self, token: str) -> str | None:
-        """The known word one letter away, two in long ones; None if none is or it is not clear which."""
+        """The known word one letter away, two in long ones; of several the one that most languages know."""
         if len(token) < _SHORTEST_FUZZY:
             return None
         allowed = 1 if len(token) < _SHORTEST_FUZZY_TWICE else 2
         words = self._of_about_length(len(token), allowed)
         near = process.extract(token, words, scorer=Levenshtein.distance, score_cutoff=allowed, limit=None)
-        return min(((distance, word) for word, distance, _ in near), default=(0, None))[1]
+        return min(((distance, -_COUNTS[word], word) for word, distance, _ in near), default=(0, 0, None))[2]
 
 
 _SPELLING = Spelling(_vocabulary())
