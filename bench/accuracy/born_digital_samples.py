@@ -15,9 +15,9 @@ from docmill.model.document import letters_and_digits
 from docmill.model.paths import leaves
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.gate import RuleGate
+from docmill.understanding.page.labels import METHODS
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.understanding.types.classifier import classify
-from docmill.understanding.vocabulary.labels import METHODS
 
 
 def truths(sample: Sample) -> dict[str, object]:

@@ -7,9 +7,9 @@ from typing import Any
 
 from docmill.model.document import Document
 from docmill.model.result import Failure
+from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.money import find_amounts, number
 from docmill.understanding.vocabulary import Concept
-from docmill.understanding.vocabulary.labels import LABELS
 
 Values = Mapping[str, Any]
 

@@ -106,10 +106,12 @@ async def test_what_took_long_is_stored_before_the_next_step_begins(
 ) -> None:
     monkeypatch.setattr(leases, "LONG_WORK_S", 0.0)
     claim_writer, claim = await _claimed(service, upload, service.database)
-    observer = LeaseObserver(_lease(service, claim_writer, claim))
+    lease_observer = LeaseObserver(_lease(service, claim_writer, claim))
 
-    await observer.record(Findings("application/pdf", document=script.document))
-    await observer.record(Findings(classification=Classification(title="Bill", document_type="invoice")))
+    await lease_observer.record(Findings("application/pdf", document=script.document))
+    await lease_observer.record(
+        Findings(classification=Classification(title="Bill", document_type="invoice"))
+    )
 
     accepted = await upload()  # the same content: the same document
     row, ingestion = await observer.document(accepted), await observer.ingestion(accepted)

@@ -13,9 +13,9 @@ from docmill.understanding.constraints.address_features import (
 )
 from docmill.understanding.constraints.party_forms import form, is_name_label, is_pair, is_salutation
 from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.page.labels import Label
 from docmill.understanding.page.layout import Segment, Sheet, Span
 from docmill.understanding.vocabulary import Concept
-from docmill.understanding.vocabulary.labels import Label
 
 PARTY_CONCEPTS = (Concept.ADVERTISER, Concept.SHIP_FROM, Concept.SELLER, Concept.BUYER, Concept.SHIP_TO)
 """The first that a label means counts."""

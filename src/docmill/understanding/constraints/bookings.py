@@ -11,6 +11,7 @@ from docmill.understanding.constraints.address_features import legal_form_end
 from docmill.understanding.constraints.totals import balance_options
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings, cleaned
+from docmill.understanding.page.labels import BOOKINGS, LABELS
 from docmill.understanding.page.layout import Span
 from docmill.understanding.tables.grid import Grid, Row
 from docmill.understanding.tables.items import grids, read_figure
@@ -18,7 +19,6 @@ from docmill.understanding.tables.printed_lines import Word, flowing, joined, sp
 from docmill.understanding.text.codes import find_ibans
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.vocabulary import LANGUAGES, Column, Concept
-from docmill.understanding.vocabulary.labels import BOOKINGS, LABELS
 
 
 def _either(words: Iterable[str]) -> str:

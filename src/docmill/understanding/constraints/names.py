@@ -9,10 +9,10 @@ from docmill.understanding.constraints.address_features import (
     STREET_WORDS,
     legal_form_end,
 )
+from docmill.understanding.page.labels import LABELS
 from docmill.understanding.page.titles import is_title
 from docmill.understanding.text.folding import fold, tokens
 from docmill.understanding.vocabulary import LANGUAGES, Concept
-from docmill.understanding.vocabulary.labels import LABELS
 
 _COMMON = frozenset(word for language in LANGUAGES for word in language.common)
 _NOT_NAMED = NOT_LETTERHEAD | {

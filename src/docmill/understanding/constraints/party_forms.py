@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.page.labels import NAMES, SALUTATIONS
 from docmill.understanding.page.layout import Segment, Sheet, Span
 from docmill.understanding.text.folding import tokens
 from docmill.understanding.vocabulary import NUMBER_WORDS, Concept
-from docmill.understanding.vocabulary.labels import NAMES, SALUTATIONS
 
 _PAIR = re.compile(r"^\W*((?:[^\s:]+\s+){0,4}[^\s:]*[^\W\d_][^\s:]*)\s?:(?!//)\s*")
 """A label of at most five words and a colon."""

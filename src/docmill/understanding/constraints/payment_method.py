@@ -10,10 +10,10 @@ from docmill.model.result import DocumentType
 from docmill.schemas.document_types import DEFINITIONS
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding
+from docmill.understanding.page.labels import METHODS, PAYMENT_LABELS, PAYMENT_PHRASES, Label
 from docmill.understanding.page.layout import Segment, Sheet, Span
+from docmill.understanding.page.terms import is_conditional
 from docmill.understanding.text.money import find_amounts
-from docmill.understanding.vocabulary.labels import METHODS, PAYMENT_LABELS, PAYMENT_PHRASES, Label
-from docmill.understanding.vocabulary.terms import is_conditional
 
 LABELLED, STATED, TENDERED, ALONE = 0.95, 0.85, 0.85, 0.7
 """Confidence in a means behind a label, in a sentence, beside an amount at a till, alone below the total."""

@@ -7,9 +7,9 @@ from itertools import islice
 from docmill.model.document import letters_and_digits
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding
+from docmill.understanding.page.labels import METHODS, PAYMENT_CLAUSES, PAYMENT_LABELS
 from docmill.understanding.page.layout import Segment, Sheet, Span
-from docmill.understanding.vocabulary.labels import METHODS, PAYMENT_CLAUSES, PAYMENT_LABELS
-from docmill.understanding.vocabulary.terms import (
+from docmill.understanding.page.terms import (
     begins_with_payment,
     find_terms,
     names_last_day,

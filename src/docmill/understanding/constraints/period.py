@@ -9,9 +9,9 @@ from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, best, finding_of, probabilities
 from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
 from docmill.understanding.page.layout import Span
+from docmill.understanding.page.terms import is_payable_by
 from docmill.understanding.text.clock import MISREAD_TIME, clock_time
 from docmill.understanding.vocabulary import Concept
-from docmill.understanding.vocabulary.terms import is_payable_by
 
 _START, _END = built_in_meaning("period_start"), built_in_meaning("period_end")
 _LINKED = 1.6

@@ -8,8 +8,8 @@ from decimal import Decimal
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings
 from docmill.understanding.page.layout import Segment
+from docmill.understanding.page.terms import find_terms, says_settled, speaks_of_payment
 from docmill.understanding.vocabulary import Concept
-from docmill.understanding.vocabulary.terms import find_terms, says_settled, speaks_of_payment
 
 _FOLLOWS = 0.9
 """How far a value is believed that follows from others, beside the one it follows from."""

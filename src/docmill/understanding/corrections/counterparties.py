@@ -12,10 +12,10 @@ from rapidfuzz import fuzz
 
 from docmill.model.corrections import Correction
 from docmill.model.document import Document, letters_and_digits
+from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.codes import find_ibans, find_vat_ids
 from docmill.understanding.text.folding import fold
 from docmill.understanding.vocabulary import Concept
-from docmill.understanding.vocabulary.labels import LABELS
 
 _REGISTRATION = re.compile(r"(?<![\w-])(\d{5,7})\s?-\s?([A-Za-z])(?!\w)")
 _TAX = re.compile(r"(?<!\d)\d{12}(?!\d)")

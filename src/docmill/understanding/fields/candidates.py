@@ -13,6 +13,7 @@ from docmill.model.paths import comparison_key
 from docmill.understanding.page.context import Clues, Contexts, TextsAround, ValueContext
 from docmill.understanding.page.conventions import Conventions
 from docmill.understanding.page.layout import Layout, Segment, Span
+from docmill.understanding.page.terms import Term, find_terms
 from docmill.understanding.text.codes import (
     Code,
     find_bics,
@@ -26,7 +27,6 @@ from docmill.understanding.text.dates import RANGE_LINK, WrittenDate, find_dates
 from docmill.understanding.text.folding import fold
 from docmill.understanding.text.money import WrittenAmount, find_amounts
 from docmill.understanding.vocabulary import LANGUAGES, Concept
-from docmill.understanding.vocabulary.terms import Term, find_terms
 
 Value = TypeVar("Value", bound=date | Decimal | str)
 Role = Literal["", "start", "end"]

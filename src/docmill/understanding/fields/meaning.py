@@ -16,9 +16,9 @@ from rapidfuzz import fuzz
 from docmill.model.result import DocumentType
 from docmill.schemas.outline import FieldOutline, Kind
 from docmill.understanding.fields.candidates import Form, Role
+from docmill.understanding.page.labels import LABELS, Label
 from docmill.understanding.text.folding import fold
 from docmill.understanding.vocabulary import LANGUAGES, NUMBER_WORDS, Concept
-from docmill.understanding.vocabulary.labels import LABELS, Label
 
 STRONGEST = 1.6
 """The greatest match strength."""

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from docmill.understanding.fields.meaning import OF_FORMS, FieldMeaning
 from docmill.understanding.fields.schema_candidates import AnyCandidate, SchemaCandidates
+from docmill.understanding.page.labels import LABELS
 from docmill.understanding.page.layout import Span
 from docmill.understanding.text.folding import tokens
 from docmill.understanding.vocabulary import LANGUAGES
-from docmill.understanding.vocabulary.labels import LABELS
 
 LABEL = 4.0
 _LEFT2 = 0.5

@@ -9,8 +9,8 @@ from docmill.model.result import Schema, known_type
 from docmill.understanding.fields.meaning import built_in_meaning
 from docmill.understanding.locate.occurrences import Occurrence
 from docmill.understanding.page.context import FARTHER, WORD_GAP, Clues, texts_above, texts_left
+from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.folding import tokens
-from docmill.understanding.vocabulary.labels import LABELS
 
 GIVEN = 4.0
 """The score of a label that the user gave."""

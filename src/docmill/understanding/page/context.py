@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.model.document import Box
+from docmill.understanding.page.labels import LABELS, Label
 from docmill.understanding.page.layout import LEAST_OVERLAP, Layout, Segment, Sheet
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.vocabulary import LANGUAGES
 from docmill.understanding.vocabulary.concepts import DATE_CONCEPTS, Concept
-from docmill.understanding.vocabulary.labels import LABELS, Label
 
 WORD_GAP = 0.88
 """What a label loses for each word between it and the value."""

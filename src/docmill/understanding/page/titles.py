@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from docmill.model.result import DOCUMENT_TYPES, DocumentType
+from docmill.understanding.page.labels import Label, Phrases, Spelling
 from docmill.understanding.page.layout import Layout, Segment
 from docmill.understanding.text.folding import fold, tokens
 from docmill.understanding.text.text_cache import remembered
 from docmill.understanding.vocabulary import LANGUAGES, Language
-from docmill.understanding.vocabulary.labels import Label, Phrases, Spelling
 
 KINDS = DOCUMENT_TYPES
 """The types that words speak for."""

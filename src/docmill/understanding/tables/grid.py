@@ -10,11 +10,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from docmill.understanding.page.labels import CARRIED, LABELS
 from docmill.understanding.page.layout import Segment
 from docmill.understanding.tables.headings import Heading, HeadingRow, heading_row
 from docmill.understanding.tables.printed_lines import PrintedLine, Word, joined
 from docmill.understanding.vocabulary import Column, Concept
-from docmill.understanding.vocabulary.labels import CARRIED, LABELS
 
 IsNumber = Callable[[Sequence[Word]], bool]
 

@@ -7,9 +7,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from docmill.understanding.page.labels import COLUMNS, Label
 from docmill.understanding.tables.printed_lines import BREAKS, PrintedLine, Word, joined
 from docmill.understanding.vocabulary import Column
-from docmill.understanding.vocabulary.labels import COLUMNS, Label
 
 Meanings = frozenset[Column]
 

@@ -9,10 +9,10 @@ from docmill.model.document import Document, Page, Table
 from docmill.model.result import Evidence
 from docmill.understanding.fields.meaning import FieldMeaning
 from docmill.understanding.page.conventions import Conventions
+from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import find_amounts
 from docmill.understanding.vocabulary import Concept
-from docmill.understanding.vocabulary.labels import LABELS
 
 _HEADER_ROWS = 4
 _NAMED = 0.4

@@ -1,8 +1,8 @@
 import pytest
 
+from docmill.understanding.page.labels import LABELS
 from docmill.understanding.text.folding import fold, tokens, without_accents
 from docmill.understanding.vocabulary import LANGUAGES, Concept
-from docmill.understanding.vocabulary.labels import LABELS
 
 
 @pytest.mark.parametrize(

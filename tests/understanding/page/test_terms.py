@@ -1,6 +1,6 @@
 import pytest
 
-from docmill.understanding.vocabulary.terms import find_terms, is_payable_by, says_settled, speaks_of_payment
+from docmill.understanding.page.terms import find_terms, is_payable_by, says_settled, speaks_of_payment
 
 
 @pytest.mark.parametrize(
