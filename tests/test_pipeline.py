@@ -32,7 +32,7 @@ from docmill.resilience.spending import Spending
 from docmill.schemas.fields import Party
 from docmill.schemas.types import Receipt
 from docmill.testing.understanding import FakeUnderstander
-from docmill.understanding.llm.asking import Meter
+from docmill.understanding.llm.meter import Meter
 from docmill.understanding.model_answers import ModelReader
 from docmill.understanding.router import GateRouter
 

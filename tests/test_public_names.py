@@ -25,3 +25,11 @@ def test_importing_docmill_loads_none_of_its_heavy_dependencies() -> None:
     assert not {"numpy", "pydantic", "PIL", "cv2", "rapidocr", "pypdfium2", "psycopg", "fastapi"} & set(
         loaded
     )
+
+
+def test_no_library_of_language_models_is_loaded_where_none_is_asked() -> None:
+    code = "import sys, docmill.wiring, docmill.understanding.router\nprint('pydantic_ai' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "False"

@@ -43,7 +43,6 @@ from docmill.resilience.off_loop import STORED_BYTES, off_loop
 from docmill.resilience.spending import Spending
 from docmill.resilience.step_clock import LimitedStep, StepClock
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.types.summary import describe
 
 log = logging.getLogger(__name__)
 
@@ -223,6 +222,9 @@ async def _read_and_understand(ref: Ref, attempt: _Attempt) -> Result:
     if understood.classification != Classification():
         await attempt.clock.record(Findings(classification=understood.classification))
     extraction, verdict = await _extract(document, original, understood, attempt)
+    # The words of all languages take half a second to load, which a start can do without.
+    from docmill.understanding.types.summary import describe  # noqa: PLC0415
+
     classification = describe(document, understood.classification, extraction, tags)
     # What it holds is what a person looks for; what it surely is needs no person, only a name.
     if classification.title is None and (document.parts or classification.confidence >= SURE):

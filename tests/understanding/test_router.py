@@ -25,7 +25,7 @@ from docmill.ports import Judged, Original
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.llm.asking import Meter
+from docmill.understanding.llm.meter import Meter
 from docmill.understanding.locate.evidence import located
 from docmill.understanding.model_answers import ModelReader
 from docmill.understanding.router import GateRouter

@@ -13,7 +13,7 @@ from docmill.model.steps_taken import StepTaken
 from docmill.ports import Gate, Judged, Original
 from docmill.resilience.time_limits import inner_limit
 from docmill.understanding.gate import judge_off_loop
-from docmill.understanding.llm.asking import Meter
+from docmill.understanding.llm.meter import Meter
 from docmill.understanding.ports import Question, SecondReader
 
 log = logging.getLogger(__name__)

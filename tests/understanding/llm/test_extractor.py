@@ -35,8 +35,9 @@ from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
 from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.llm.asking import Asker, Meter
+from docmill.understanding.llm.asking import Asker
 from docmill.understanding.llm.extractor import LlmExtractor
+from docmill.understanding.llm.meter import Meter
 from support.llm_server import KEY, MODELS, Provider, Reply, Server, spoken, too_long
 
 Typeset = Callable[..., Document]

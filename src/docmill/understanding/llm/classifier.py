@@ -13,7 +13,8 @@ from docmill.model.document import Document
 from docmill.model.result import DOCUMENT_TYPES, Classification, Schema
 from docmill.ports import Original, Understander, Understood
 from docmill.resilience.time_limits import inner_limit
-from docmill.understanding.llm.asking import Asker, Meter, Question
+from docmill.understanding.llm.asking import Asker, Question
+from docmill.understanding.llm.meter import Meter
 from docmill.understanding.llm.windows import Pictures, fenced, pictured, windows
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.types.days import plausible

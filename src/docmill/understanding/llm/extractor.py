@@ -14,9 +14,10 @@ from docmill.model.result import Evidence, Extraction, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original
 from docmill.schemas.filling import filled
-from docmill.understanding.llm.asking import Asker, Meter, Question
+from docmill.understanding.llm.asking import Asker, Question
 from docmill.understanding.llm.form import asked, tidied
 from docmill.understanding.llm.injection import orders
+from docmill.understanding.llm.meter import Meter
 from docmill.understanding.llm.windows import CHARACTERS, Pictures, Window, fenced, pictured, windows
 from docmill.understanding.locate.evidence import located
 
