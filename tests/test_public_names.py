@@ -33,3 +33,13 @@ def test_no_library_of_language_models_is_loaded_where_none_is_asked() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "False"
+
+
+def test_the_command_line_starts_without_the_service() -> None:
+    code = (
+        "import sys, docmill.cli\nprint([name for name in sys.modules if name.startswith('docmill.service')])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"

@@ -103,7 +103,7 @@ def words(text: str) -> Counter[str]:
 
 
 def outcome(read: Callable[[Path], str], path: Path) -> str:
-    """What reading the file comes to: "text", a refusal in words, or the exception that came out."""
+    """The outcome of reading the file: "text", a refusal in words, or the exception that came out."""
     try:
         read(path)
     except DocmillError:

@@ -29,7 +29,7 @@ from docmill.reading.text import charsets
 
 UDHR = DATA / "office" / "language-docs" / "UDHR_first_article_all.txt"
 MESSAGES = Path("/usr/share/locale")
-"""Where a Linux keeps what its programs say in other languages."""
+"""The folder in which Linux keeps the translations of its programs' messages."""
 
 
 WESTERN = "cp1252 mac_roman cp850"
@@ -80,7 +80,7 @@ LANGUAGES: Mapping[str, tuple[str, str]] = {
 }
 """Language: its heading in the Universal Declaration, and the encodings in which people wrote it."""
 FOLDED = str.maketrans("șțȘȚ’‘“”„–—…\u00a0", 'şţŞŢ\'\'"""--. ')
-"""What older encodings lack, as people wrote it then."""
+"""Characters that older encodings lack, with the substitutes people wrote instead."""
 SEED = 7
 SIZES = (8, 20, 60, 400)
 SAMPLES = 12
@@ -122,7 +122,7 @@ def names(language: str) -> list[str]:
 
 
 def messages(language: str) -> list[str]:
-    """What the programs of this machine say in the language."""
+    """The messages of this machine's programs in the language."""
     found: set[str] = set()
     folder = "en_GB" if language == "en" else language
     for path in sorted((MESSAGES / folder / "LC_MESSAGES").glob("*.mo")):

@@ -19,7 +19,7 @@ PICTURED = 2
 
 
 class Kind(NamedTuple):
-    """How to find its documents.
+    """A kind of documents, and the function that finds them.
 
     patterns: of files below `root`. made: writes the files instead, into a folder. read_as: the kind whose
     readings are used, where the same files are taken once more by a schema of one's own. read_otherwise:

@@ -49,7 +49,7 @@ Told = Callable[[int], None]
 
 
 def run(files: Mapping[str, Path], kind: Kind, folder: Path, *, jobs: int, told: Told) -> list[Record]:
-    """What `docmill run` writes of the files. folder: for copies of them."""
+    """The records that `docmill run` writes of the files. folder: for copies of them."""
     _copied(files, folder / "documents")
     out = folder / "records.jsonl"
     options = ["--out", out, "--fresh", "--quiet", "--jobs", str(jobs), "--config", _no_settings(folder)]
@@ -86,7 +86,7 @@ def _tell_hurried(records: Sequence[Record]) -> None:
 
 
 def vault(files: Mapping[str, Path], folder: Path, *, told: Told) -> list[Record]:
-    """What a new vault in `folder` says of the files and of the documents in them."""
+    """The answers of a new vault in `folder` about the files and the documents in them."""
     records: dict[str, Record] = {}
     with _vault(folder) as api:
         ids = {source: _uploaded(api, path) for source, path in files.items()}

@@ -34,7 +34,7 @@ AHEAD = 2
 
 
 class Reading(NamedTuple):
-    """What was read on a document. transcription: as journals keep it; empty if it could not be read."""
+    """The reading of a document. transcription: as journals keep it; empty if it could not be read."""
 
     source: str
     name: str

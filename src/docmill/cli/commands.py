@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from docmill.cli.console import FAILED, USAGE, Aws, DataFolder, SettingsFile, give_up_stdout, stderr
-from docmill.cli.vault import dead_letters
+from docmill.cli.vault import dead_letter_commands
 from docmill.errors import DocmillError
 
 app = typer.Typer(
@@ -22,7 +22,7 @@ app = typer.Typer(
 )
 
 
-app.add_typer(dead_letters.app)
+app.add_typer(dead_letter_commands.app)
 
 
 def main() -> None:
