@@ -266,13 +266,16 @@ async def test_what_an_archive_holds_belongs_to_the_trace_of_the_whole(
     stop = asyncio.Event()
 
     working = asyncio.create_task(run_worker(service, boxes.steps(), stop))
+    finished = 0
     async with asyncio.timeout(20):
-        async for _ in service.feed.follow(service.default_tenant_id, 0):
-            if len(named(spans, "process ingestion")) == 4:
+        async for events in service.feed.follow(service.default_tenant_id, 0):
+            finished += sum(event.kind == "finished" for event in events)
+            if finished == 4:
                 break
     stop.set()
     await working
 
+    assert len(named(spans, "process ingestion")) == 4
     assert len(trace_ids(spans)) == 1
     parents = sorted(str(parent_of(span, spans)) for span in named(spans, "send ingestion"))
     assert parents == [f"POST {UPLOADS}", "unpack", "unpack", "unpack"]
