@@ -75,3 +75,8 @@ def test_a_misread_word_is_the_one_that_most_languages_know() -> None:
     (label,) = LABELS.find("lotal")  # Portuguese has `local`, one letter away, too
 
     assert Concept.TOTAL in label.meanings
+
+
+@pytest.mark.parametrize("text", ["Restless", "allowed", "submit"])
+def test_words_of_two_languages_are_not_written_together(text: str) -> None:
+    assert LABELS.find(text) == []

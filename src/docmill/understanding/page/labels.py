@@ -1,6 +1,5 @@
 """Labels found in text: phrases of the vocabulary, also glued, hyphenated or misread."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -100,6 +99,16 @@ def _vocabulary() -> frozenset[str]:
     return frozenset(token.text for phrase in phrases for token in tokens(phrase))
 
 
+def _codes_of_words() -> dict[str, frozenset[str]]:
+    """The languages in whose labels, headings or titles a word is."""
+    codes: dict[str, set[str]] = {}
+    for language in LANGUAGES:
+        for phrases in (*language.labels.values(), *language.columns.values(), *language.titles.values()):
+            for token in (token for phrase in phrases for token in tokens(phrase)):
+                codes.setdefault(token.text, set()).add(language.code)
+    return {word: frozenset(of_word) for word, of_word in codes.items()}
+
+
 _COMMON = frozenset(
     word
     for language in LANGUAGES
@@ -107,17 +116,8 @@ _COMMON = frozenset(
     if " " not in word
 )
 """Words that are never taken for a misread label: `Paris` is no price."""
-_COUNTS = Counter(
-    word
-    for language in LANGUAGES
-    for word in {
-        token.text
-        for phrases in (*language.labels.values(), *language.columns.values(), *language.titles.values())
-        for phrase in phrases
-        for token in tokens(phrase)
-    }
-)
-"""In how many languages a word is one of a label, a heading or a title."""
+_CODES = frozenset(language.code for language in LANGUAGES)
+_CODES_OF_WORDS: Mapping[str, frozenset[str]] = _codes_of_words()
 _HEADS = tuple(head for language in LANGUAGES for head in language.heads)
 _OTHER_HEADS = tuple(head for language in LANGUAGES for head in language.other_heads)
 _UNITS_OF_LABELS = frozenset({"no", "nr", "rm", "eur", "usd", "chf"})
@@ -172,20 +172,23 @@ class Spelling:
         return ((near, len(token), _FUZZY_QUALITY),) if near else ((token, len(token), 1.0),)
 
     def _split(self, token: str) -> tuple[str, ...] | None:
-        """`token` as two to four known words written together, the fewest possible."""
-        best: list[tuple[str, ...] | None] = [None] * (len(token) + 1)
-        best[0] = ()
+        """`token` as two to four known words of one language written together, the fewest possible.
+
+        `Restless` is no Swedish `rest` before an English `less`.
+        """
+        best: list[tuple[tuple[str, ...], frozenset[str]] | None] = [None] * (len(token) + 1)
+        best[0] = (), _CODES
         for stop in range(1, len(token) + 1):
             for start in range(max(0, stop - 24), stop):
-                before = best[start]
-                word = token[start:stop]
+                before, here, word = best[start], best[stop], token[start:stop]
                 if before is None or word not in self._glued:
                     continue
-                here = best[stop]
-                if here is None or len(before) + 1 < len(here):
-                    best[stop] = (*before, word)
-        found = best[-1]
-        return found if found and 1 < len(found) <= 4 else None  # noqa: PLR2004 - as the first line says
+                of_all_languages = word in NUMBER_WORDS or word in _UNITS_OF_LABELS
+                codes = before[1] if of_all_languages else before[1] & _CODES_OF_WORDS.get(word, _CODES)
+                if codes and (here is None or len(before[0]) + 1 < len(here[0])):
+                    best[stop] = (*before[0], word), codes
+        found = best[-1][0] if best[-1] else ()
+        return found if 1 < len(found) <= 4 else None  # noqa: PLR2004 - as the first line says
 
     def _of_about_length(self, length: int, allowed: int) -> tuple[str, ...]:
         """The known words whose length differs by no more than that."""
@@ -203,7 +206,10 @@ class Spelling:
         allowed = 1 if len(token) < _SHORTEST_FUZZY_TWICE else 2
         words = self._of_about_length(len(token), allowed)
         near = process.extract(token, words, scorer=Levenshtein.distance, score_cutoff=allowed, limit=None)
-        return min(((distance, -_COUNTS[word], word) for word, distance, _ in near), default=(0, 0, None))[2]
+        return min(
+            ((distance, -len(_CODES_OF_WORDS.get(word, ())), word) for word, distance, _ in near),
+            default=(0, 0, None),
+        )[2]
 
 
 _SPELLING = Spelling(_vocabulary())
