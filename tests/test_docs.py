@@ -156,7 +156,7 @@ def test_every_check_of_the_gate_is_described() -> None:
 def test_what_trains_without_the_extra_does_so() -> None:
     needing = ("lightgbm", "scipy", "docmill.training.scorers")
     code = (
-        "import sys\nfrom docmill.understanding.corrections import apply, evaluate, from_reviews\n"
+        "import sys\nfrom docmill.understanding.corrections import apply, evaluate, fit\n"
         f"print([name for name in {needing} if name in sys.modules])"
     )
 

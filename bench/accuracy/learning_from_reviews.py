@@ -37,12 +37,8 @@ from docmill.model.paths import leaves
 from docmill.model.result import Extraction, Schema
 from docmill.schemas.filling import filled
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.corrections.apply import apply_corrections
-from docmill.understanding.corrections.from_reviews import (
-    CorrectedDocument,
-    fit_layout,
-    make_correction,
-)
+from docmill.understanding.corrections.apply import apply_corrections, make_correction
+from docmill.understanding.corrections.fit import CorrectedDocument, fit_layout
 from docmill.understanding.locate.evidence import located
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.understanding.user_schemas.extractor import extract_user_schema

@@ -3,10 +3,12 @@
 import logging
 from collections.abc import Mapping, Sequence
 from types import UnionType
-from typing import Any, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError, create_model
 
+from docmill.model.paths import set_value
+from docmill.model.result import Evidence, Extraction, Schema
 from docmill.schemas.outline import json_schema
 from docmill.schemas.user_schemas import OwnFields, model_of
 
@@ -33,6 +35,29 @@ def filled(fields: type[Model], data: Mapping[str, Any]) -> Model:
         except Exception as error:  # noqa: BLE001 - a user's rule may raise anything, over a null above all
             log.warning("a rule of a model failed", extra={"error": type(error).__name__})
     return _without_rules(fields, data)
+
+
+class ValueWithEvidence(NamedTuple):
+    """A value and its place."""
+
+    value: object
+    evidence: Evidence
+
+
+def replace_values(
+    read: Extraction, schema: Schema, values: Mapping[str, ValueWithEvidence | None]
+) -> Extraction:
+    """The extraction with these values at their paths; None takes out the value that was read."""
+    if not values:
+        return read
+    data, evidence = read.data.model_dump(), dict(read.evidence)
+    for path, replacement in values.items():
+        set_value(data, path, replacement and replacement.value)
+        if replacement is None:
+            del evidence[path]
+        else:
+            evidence[path] = replacement.evidence
+    return read.model_copy(update={"data": filled(schema.fields, data), "evidence": evidence})
 
 
 def _without_rules(fields: type[Model], data: Mapping[str, Any]) -> Model:

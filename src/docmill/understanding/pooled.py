@@ -167,7 +167,7 @@ def _loaded(packed: _Packed) -> "tuple[Schema, SchemaModel | None]":
 
 
 def _correction(transcription: bytes, packed: _Packed, reviewed: ReviewedValues) -> str:
-    from docmill.understanding.corrections.from_reviews import make_correction  # noqa: PLC0415
+    from docmill.understanding.corrections.apply import make_correction  # noqa: PLC0415
     from docmill.understanding.offline import read_pages  # noqa: PLC0415
 
     document = loads(transcription)
@@ -176,7 +176,7 @@ def _correction(transcription: bytes, packed: _Packed, reviewed: ReviewedValues)
 
 
 def _layout(packed: str, documents: list[tuple[bytes, Correction]]) -> str:
-    from docmill.understanding.corrections.from_reviews import CorrectedDocument, fit_layout  # noqa: PLC0415
+    from docmill.understanding.corrections.fit import CorrectedDocument, fit_layout  # noqa: PLC0415
 
     corrected = [
         CorrectedDocument(loads(transcription), correction) for transcription, correction in documents

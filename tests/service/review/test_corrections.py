@@ -21,7 +21,7 @@ from docmill.service.review import corrections
 from docmill.service.review.corrections import CorrectionFinder
 from docmill.service.review.review import FieldReview
 from docmill.service.store.database import new_id
-from docmill.understanding.corrections.from_reviews import make_correction
+from docmill.understanding.corrections.apply import make_correction
 from docmill.understanding.pooled import PooledCorrectionMaker
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.workers.pool import Pool

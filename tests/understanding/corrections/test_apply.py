@@ -11,7 +11,8 @@ from docmill.model.paths import leaves
 from docmill.model.result import Extraction, Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import schema_of
-from docmill.understanding.corrections.from_reviews import CorrectedDocument, fit_layout, make_correction
+from docmill.understanding.corrections.apply import make_correction
+from docmill.understanding.corrections.fit import CorrectedDocument, fit_layout
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.offline import correct, read_pages
 from docmill.understanding.receipts.extractor import extract_built_in

@@ -10,8 +10,7 @@ from docmill.model.corrections import Weights
 from docmill.model.document import Document
 from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.corrections.evaluate import held_out_figures
-from docmill.understanding.corrections.fit import fit_layouts, fit_model
-from docmill.understanding.corrections.logistic import fit_weights
+from docmill.understanding.corrections.fit import fit_layouts, fit_model, fit_weights
 from docmill.understanding.user_schemas.extractor import extract_user_schema
 from docmill.understanding.user_schemas.learned import Example, FieldExample, SchemaModel, dumps, loads
 

@@ -34,7 +34,7 @@ from docmill.service.store import reviews
 from docmill.service.store.database import Database
 from docmill.service.store.reviewed_documents import NewCorrection, Version
 from docmill.service.store.reviews import ReviewedRow
-from docmill.understanding.corrections.from_reviews import learnable_paths
+from docmill.understanding.corrections.fit import learnable_paths
 
 log = logging.getLogger(__name__)
 

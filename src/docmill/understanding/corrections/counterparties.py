@@ -1,11 +1,11 @@
-"""Counterparties, known again by the numbers on their documents, with the values confirmed for them.
+"""Counterparties, identified by the numbers on their documents, and the values confirmed for them.
 
-Never by a similar name: two shops of similar names are two shops.
+A similar name identifies nobody: two shops of similar names are two shops.
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rapidfuzz import fuzz
@@ -34,38 +34,33 @@ _ACCOUNT_FIELDS = frozenset(("iban", "bic", "currency"))
 
 def identifiers(document: Document) -> frozenset[str]:
     """Registration, tax, telephone and account numbers at the head and the foot of the first page."""
-    if not document.pages:
-        return frozenset()
-    lines = document.pages[0].lines
+    lines = document.pages[0].lines if document.pages else []
     ends = [*lines[:_HEAD_LINES], *lines[max(_HEAD_LINES, len(lines) - _FOOT_LINES) :]]
-    return frozenset(identifier for line in ends for identifier in _identifiers(line.text))
-
-
-def _identifiers(text: str) -> Iterator[str]:
-    yield from (f"account {code.value}" for code in find_ibans(text))
-    yield from (f"tax {code.value}" for code in find_vat_ids(text))
-    yield from (f"tax {match[0]}" for match in _TAX.finditer(text))
-    yield from (f"registration {match[1]}{match[2].upper()}" for match in _REGISTRATION.finditer(text))
-    if not any(map(str.isdecimal, text)):
-        return
-    meanings = {meaning for label in LABELS.find(text) for meaning in label.meanings}
-    if Concept.PHONE in meanings or re.search(r"\bhp\b", fold(text)):
-        for match in _PHONE.finditer(text):
-            digits = re.sub(r"\D", "", match[0])
-            if _SHORTEST_PHONE <= len(digits) <= _LONGEST_PHONE:
-                yield f"phone {digits[-_SAME_ENDING:]}"
+    numbers: set[str] = set()
+    for text in (line.text for line in ends):
+        numbers.update(f"account {code.value}" for code in find_ibans(text))
+        numbers.update(f"tax {code.value}" for code in find_vat_ids(text))
+        numbers.update(f"tax {match[0]}" for match in _TAX.finditer(text))
+        numbers.update(f"registration {match[1]}{match[2].upper()}" for match in _REGISTRATION.finditer(text))
+        phones = [re.sub(r"\D", "", match[0]) for match in _PHONE.finditer(text)]
+        phones = [digits for digits in phones if _SHORTEST_PHONE <= len(digits) <= _LONGEST_PHONE]
+        if phones:
+            meanings = {meaning for label in LABELS.find(text) for meaning in label.meanings}
+            if Concept.PHONE in meanings or re.search(r"\bhp\b", fold(text)):
+                numbers.update(f"phone {digits[-_SAME_ENDING:]}" for digits in phones)
+    return frozenset(numbers)
 
 
 def belongs_to_counterparty(path: str) -> bool:
-    """Tell whether a field is the same on all documents of a counterparty, wherever it is printed."""
+    """Return whether a field has the same value on all documents of a counterparty."""
     return path.startswith(_PARTIES) or path in _ACCOUNT_FIELDS
 
 
 @dataclass(frozen=True, slots=True)
 class ConfirmedValue:
-    """A value that people confirmed so many times.
+    """A value that people confirmed, and the number of times.
 
-    source: the latest document on which they did. is_corrected: whether another one had been read there.
+    source: the latest document on which they did. is_corrected: whether another value had been read there.
     """
 
     value: str
@@ -75,9 +70,9 @@ class ConfirmedValue:
 
 
 def confirmed_values(
-    corrections: Sequence[Correction], found: frozenset[str]
+    corrections: Sequence[Correction], numbers: frozenset[str]
 ) -> dict[str, tuple[ConfirmedValue, ...]]:
-    """The values confirmed for the counterparty with these identifiers, by path; addresses all.
+    """The values confirmed for the counterparty with these identifiers, by path: all addresses, else one.
 
     corrections: the latest first. A value counts for an identifier whose documents agree on it; addresses
     differ from shop to shop and are ordered by how often they were confirmed.
@@ -89,7 +84,7 @@ def confirmed_values(
             key = letters_and_digits(given.value or "") if belongs_to_counterparty(path) else ""
             if key and given.value:
                 latest[path][key] = ConfirmedValue(given.value, 0, correction.name, given.is_corrected)
-                for identifier in correction.identifiers & found:
+                for identifier in correction.identifiers & numbers:
                     counts[path][identifier][key] += 1
     values: dict[str, tuple[ConfirmedValue, ...]] = {}
     for path, by_identifier in counts.items():
@@ -107,14 +102,9 @@ def confirmed_values(
     return values
 
 
-def nearest_address(confirmed: Sequence[ConfirmedValue], address: str | None) -> ConfirmedValue | None:
-    """The confirmed address that this is but for letters misread; the only one where nothing was read."""
-    wanted = letters_and_digits(address or "")
-    if not wanted:
-        return confirmed[0] if len(confirmed) == 1 else None
-    likeness = {
-        value: fuzz.ratio(wanted, letters_and_digits(value.value), score_cutoff=_SAME_ADDRESS)
-        for value in confirmed
-    }
+def nearest_address(confirmed: Sequence[ConfirmedValue], address: str) -> ConfirmedValue | None:
+    """The confirmed address of which this is a misreading; of several the most often confirmed."""
+    wanted = letters_and_digits(address)
+    likeness = {value: fuzz.ratio(wanted, letters_and_digits(value.value)) for value in confirmed}
     near = [value for value in confirmed if likeness[value] >= _SAME_ADDRESS]
     return max(near, key=lambda value: (value.times, likeness[value]), default=None)

@@ -1,4 +1,4 @@
-"""Figures of models on documents that they were not learned from."""
+"""Accuracy of models on documents that they were not learned from."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,14 +10,15 @@ from docmill.understanding.user_schemas.learned import Example, SchemaModel
 
 _FOLDS = 4
 _COMMON = 0.5
-"""Share of the documents from which on an identifier is the reader's own, and tells no counterparty."""
+"""Share of the documents above which an identifier is that of the vault's owner, not of a counterparty."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOutFigures:
-    """Counts of known values that are read right: with nothing learned, and by what others teach.
+    """Counts of known values that are read correctly.
 
-    unseen: by documents of other layouts. corrected: by all other documents, its layout's among them.
+    untaught: with nothing learned. unseen: learned from documents of other layouts. corrected: from all other
+    documents, those of the same layout among them.
     """
 
     values: int
@@ -27,12 +28,12 @@ class HeldOutFigures:
 
     @property
     def is_better(self) -> bool:
-        """True if more is read right with what was learned than without."""
+        """True if more is read correctly with what was learned than without."""
         return max(self.unseen, self.corrected) > self.untaught and self.corrected >= self.untaught
 
 
 def held_out_figures(examples: Sequence[Example]) -> HeldOutFigures:
-    """The figures of models of these documents on documents left out."""
+    """Count, with some documents left out in turn, the values that a model of the others reads correctly."""
     layouts = group_by_layout(examples)
     unseen = corrected = 0
     for fold in range(_FOLDS):
@@ -40,7 +41,7 @@ def held_out_figures(examples: Sequence[Example]) -> HeldOutFigures:
         rest = [example for index, example in enumerate(examples) if index not in out]
         general = SchemaModel("", fit_general(rest))
         unseen += sum(_hits(examples[index], general) for index in out)
-        model = fit_model("", [one for index, one in enumerate(examples) if index % _FOLDS != fold])
+        model = fit_model("", [other for index, other in enumerate(examples) if index % _FOLDS != fold])
         corrected += sum(_hits(example, model) for example in examples[fold::_FOLDS])
     nothing = SchemaModel("")
     return HeldOutFigures(
@@ -52,7 +53,7 @@ def held_out_figures(examples: Sequence[Example]) -> HeldOutFigures:
 
 
 def _hits(example: Example, model: SchemaModel) -> int:
-    """The number of the document's known values that are read right."""
+    """The number of the document's known values that the model reads correctly."""
     weights = model.weights_for(example.words)
     return sum(
         field.is_read_right(weights.get(path, Weights.none())) for path, field in example.fields.items()
@@ -61,7 +62,7 @@ def _hits(example: Example, model: SchemaModel) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ReviewedExample:
-    """A reviewed document. identifiers: numbers on it, by which its counterparty is known."""
+    """A reviewed document. identifiers: the numbers on it that identify its counterparty."""
 
     example: Example
     identifiers: frozenset[str]
@@ -69,10 +70,10 @@ class ReviewedExample:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Counts of known values that are read right in documents whose counterparty was left out.
+    """Counts of known values that are read correctly in documents whose counterparty was left out.
 
-    untaught: with nothing learned; before: by what the model in use was learned from; after: with the
-    reviewed documents, too. groups: counterparties and layouts that were told apart.
+    untaught: with nothing learned; before: learned from the documents of the model in use; after: from these
+    and the reviewed documents. groups: the number of different counterparties and layouts.
     """
 
     documents: int
@@ -84,35 +85,35 @@ class Comparison:
 
     @property
     def is_better(self) -> bool:
-        """True if the new model reads more right than the one in use, and than nothing learned."""
+        """True if the new model reads more values correctly than the one in use, and than an empty one."""
         return self.after > self.before and self.after > self.untaught
 
 
 def retrain(model: SchemaModel, reviewed: Sequence[ReviewedExample]) -> SchemaModel:
-    """The model of what the one in use was learned from, and of the reviewed documents."""
-    return fit_model(model.schema, _together(model.examples, reviewed))
+    """Fit a model to the documents of the model in use and to the reviewed ones."""
+    return fit_model(model.schema, _join_examples(model.examples, reviewed))
 
 
 def compare_models(model: SchemaModel, reviewed: Sequence[ReviewedExample]) -> Comparison:
-    """Both models, each learned without the counterparties that it is asked about."""
+    """Compare the model in use with the new one, each fitted without the counterparties it is tested on."""
     groups = group_by_counterparty(reviewed)
     before = after = 0
     for fold in range(min(_FOLDS, len(groups))):
         out = {index for group in groups[fold::_FOLDS] for index in group}
         test = [reviewed[index].example for index in sorted(out)]
         seen = {example.words for example in test}
-        known = [example for example in model.examples if example.words not in seen]
-        rest = [one for index, one in enumerate(reviewed) if index not in out]
-        model_before = fit_model(model.schema, known)
-        model_after = fit_model(model.schema, _together(known, rest))
+        rest = [example for example in model.examples if example.words not in seen]
+        reviewed_rest = [document for index, document in enumerate(reviewed) if index not in out]
+        model_before = fit_model(model.schema, rest)
+        model_after = fit_model(model.schema, _join_examples(rest, reviewed_rest))
         before += sum(_hits(example, model_before) for example in test)
         after += sum(_hits(example, model_after) for example in test)
     nothing = SchemaModel(model.schema)
     return Comparison(
         documents=len(reviewed),
         groups=len(groups),
-        values=sum(field.is_known for one in reviewed for field in one.example.fields.values()),
-        untaught=sum(_hits(one.example, nothing) for one in reviewed),
+        values=sum(field.is_known for document in reviewed for field in document.example.fields.values()),
+        untaught=sum(_hits(document.example, nothing) for document in reviewed),
         before=before,
         after=after,
     )
@@ -121,13 +122,13 @@ def compare_models(model: SchemaModel, reviewed: Sequence[ReviewedExample]) -> C
 def group_by_counterparty(reviewed: Sequence[ReviewedExample]) -> list[list[int]]:
     """The indices by counterparty: documents of one layout, or with an identifier in common, together.
 
-    All of one counterparty are told apart by document, since nothing else can be left out.
+    If all are of one counterparty, each document is a group, since nothing else can be left out.
     """
-    often = Counter(identifier for one in reviewed for identifier in one.identifiers)
-    linked = group_by_layout([one.example for one in reviewed])
+    counts = Counter(identifier for document in reviewed for identifier in document.identifiers)
+    linked = group_by_layout([document.example for document in reviewed])
     linked += [
-        [index for index, one in enumerate(reviewed) if identifier in one.identifiers]
-        for identifier, times in often.items()
+        [index for index, document in enumerate(reviewed) if identifier in document.identifiers]
+        for identifier, times in counts.items()
         if times <= _COMMON * len(reviewed)
     ]
     group_of = list(range(len(reviewed)))
@@ -140,10 +141,10 @@ def group_by_counterparty(reviewed: Sequence[ReviewedExample]) -> list[list[int]
     return groups if len(groups) > 1 else [[index] for index in range(len(reviewed))]
 
 
-def _together(examples: Sequence[Example], reviewed: Sequence[ReviewedExample]) -> list[Example]:
-    """Both, each document once: the latest review holds."""
-    again = {one.example.words for one in reviewed}
+def _join_examples(examples: Sequence[Example], reviewed: Sequence[ReviewedExample]) -> list[Example]:
+    """All documents, each once, by its latest review."""
+    again = {document.example.words for document in reviewed}
     return [
         *(example for example in examples if example.words not in again),
-        *(one.example for one in reviewed),
+        *(document.example for document in reviewed),
     ]

@@ -1,20 +1,22 @@
-"""A model of one schema, fitted to documents whose values are known."""
+"""Weights of candidates, fitted to documents whose values are known: for a schema and for one layout."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from docmill.model.corrections import LayoutWeights, Weights
+from docmill.model.corrections import Correction, LayoutWeights, Weights
 from docmill.model.document import Document, letters_and_digits
 from docmill.model.paths import leaves
 from docmill.model.result import Schema
 from docmill.schemas.outline import outline
-from docmill.understanding.corrections.logistic import fit_weights
+from docmill.schemas.registry import REGISTRY
+from docmill.understanding.corrections.counterparties import belongs_to_counterparty
 from docmill.understanding.fields.analysis_cache import candidates_of
-from docmill.understanding.fields.scoring import Scored
 from docmill.understanding.page.conventions import Conventions
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import find_amounts
@@ -30,76 +32,85 @@ from docmill.understanding.user_schemas.learned import (
 )
 
 LEAST_DOCUMENTS = 5
-"""Fewer teach their own layouts only."""
+"""From this number of documents on, weights for all layouts are learned."""
 _STIFFNESS = 3.0
 _STIFFNESS_OF_LAYOUT = 1.0
-_RULE = 2
-"""With this many documents read right anyway, a single one that disagrees is an outlier."""
+_STIFFNESS_OF_SCALE = 5.0
+"""Factor on the stiffness for the scale of the score with nothing learned."""
+_LEAST_CORRECT = 2
+"""With this many documents read correctly without weights, a single one that disagrees is an outlier."""
+_STEPS, _HISTORY = 40, 8
+_SMALLEST_GAIN = _SHORTEST_STEP = 1e-4
+_LEAST_WEIGHT = 1e-3
+
+Vector = NDArray[np.float64]
+
+
+class CorrectedDocument(NamedTuple):
+    """A reviewed document and its correction."""
+
+    document: Document
+    correction: Correction
 
 
 def values_by_path(data: Mapping[str, object]) -> dict[str, object]:
-    """The values that teach something, by path; lists teach nothing."""
+    """The values that something is learned from, by path; those of lists are not among them."""
     return {path: value for path, value in leaves(data) if "[" not in path}
 
 
 def make_example(
     document: Document, schema: Schema, values: Mapping[str, object], paths: Collection[str] | None = None
 ) -> Example:
-    """The document as an example. values: the known ones, by path; paths: of the fields, None for all."""
+    """The document as an example. values: those known, by path; paths: of the fields, None for all."""
     candidates = candidates_of(document)
     meanings = meanings_of(outline(schema))
     if paths is not None:
         meanings = {path: meaning for path, meaning in meanings.items() if path in paths}
-    writes, count = candidates.conventions, len(document.pages)
-    return Example(
-        signature(document),
-        {
-            path: _field_example(field, values.get(path), writes, count)
-            for path, field in untaught(candidates, meanings).items()
-        },
-    )
+    fields: dict[str, FieldExample] = {}
+    for path, field in untaught(candidates, meanings).items():
+        looked = looked_at(field, len(document.pages))
+        chosen: list[int] = looked.indices.tolist()
+        keys = [field.candidates[index].key for index in chosen]
+        scores = field.scores[looked.indices]
+        best = keys[int(scores.argmax())] if keys else ""
+        value = values.get(path)
+        wanted = None
+        if value is not None and value != "":
+            wanted = _key(str(value).strip(), field.meaning.form, candidates.conventions)
+        fields[path] = FieldExample(
+            looked.rows,
+            scores,
+            np.array([wanted is not None and key == wanted for key in keys], np.bool_),
+            is_known=wanted is not None,
+            cuts=frozenset(index for index, key in enumerate(keys) if is_cut_otherwise(key, best)),
+        )
+    return Example(signature(document), fields)
 
 
-def _field_example(field: Scored, value: object, writes: Conventions, page_count: int) -> FieldExample:
-    looked = looked_at(field, page_count)
-    chosen: list[int] = looked.indices.tolist()
-    keys = [field.candidates[index].key for index in chosen]
-    scores = field.scores[looked.indices]
-    before = keys[int(scores.argmax())] if keys else ""
-    wanted = None if value in (None, "") else _key(str(value).strip(), field.meaning.form, writes)
-    return FieldExample(
-        looked.rows,
-        scores,
-        np.array([wanted is not None and key == wanted for key in keys], np.bool_),
-        is_known=wanted is not None,
-        cuts=frozenset(index for index, key in enumerate(keys) if is_cut_otherwise(key, before)),
-    )
-
-
-def _key(text: str, form: str, writes: Conventions) -> date | Decimal | str | None:
+def _key(text: str, form: str, conventions: Conventions) -> date | Decimal | str | None:
     """A known value, as printed or as data, in the form of a candidate's key."""
     if form == "date":
         try:
             return date.fromisoformat(text[:10])
         except ValueError:
             dates = find_dates(text)
-            return dates[0].value(day_first=writes.day_first) if dates else None
+            return dates[0].value(day_first=conventions.day_first) if dates else None
     if form in ("money", "number"):
         try:
             return Decimal(text)
         except InvalidOperation:
             amounts = find_amounts(text, misread=False)
-            return amounts[0].value(writes.mark) if amounts else None
+            return amounts[0].value(conventions.mark) if amounts else None
     return letters_and_digits(text)
 
 
 def fit_model(schema: str, examples: Sequence[Example]) -> SchemaModel:
-    """The model of these documents: general weights where they win on layouts not seen, and each layout's."""
+    """The model of these documents: weights for all layouts where they help on unseen ones, and for each."""
     return fit_layouts(SchemaModel(schema, fit_general(examples), (), tuple(examples)))
 
 
 def fit_general(examples: Sequence[Example]) -> dict[str, Weights]:
-    """The weights of the fields that are read better by what other layouts teach than by nothing learned."""
+    """The weights of the fields that are read better with what other layouts teach than without."""
     if len(examples) < LEAST_DOCUMENTS:
         return {}
     layouts = group_by_layout(examples)
@@ -123,13 +134,12 @@ def fit_layouts(model: SchemaModel) -> SchemaModel:
     layouts: list[LayoutWeights] = []
     for group in group_by_layout(model.examples):
         members = [model.examples[index] for index in group]
-        fitted = {
-            path: fit_field(
-                [member.fields[path] for member in members], model.general.get(path, Weights.none())
-            )
-            for path in members[0].fields
-        }
-        weights = {path: own for path, own in fitted.items() if own is not None}
+        weights: dict[str, Weights] = {}
+        for path in members[0].fields:
+            general = model.general.get(path, Weights.none())
+            fitted = _fit_field([member.fields[path] for member in members], general)
+            if fitted is not None:
+                weights[path] = fitted
         layouts.append(LayoutWeights(tuple(member.words for member in members), weights))
     return replace(model, layouts=tuple(layouts))
 
@@ -149,32 +159,216 @@ def group_by_layout(examples: Sequence[Example]) -> list[list[int]]:
     return groups
 
 
-def fit_field(examples: Sequence[FieldExample], general: Weights) -> Weights | None:
-    """A layout's weights; None where its documents, each left out in turn, are read better without.
+def fit_layout(schema: Schema, documents: Sequence[CorrectedDocument]) -> LayoutWeights:
+    """The weights that find the values of one layout; empty where nothing is gained.
 
-    Where nothing general is known, they tell another place of a value, and where it is cut only if that
-    is right for documents left out and wrong for none: people do not always copy a name to the same word.
+    documents: the latest first; each is left out in turn, to see what the others teach. For a schema of the
+    user's own all values are learned, unless they are read better without. For docmill's types, which are
+    read by rules, only values that were read wrong are learned, and only if that reads more than the rules.
     """
+    paths = learnable_paths(schema, [document.correction for document in documents])
+    examples = [
+        make_example(
+            document.document,
+            schema,
+            {path: given.value for path, given in document.correction.values.items()},
+            paths,
+        )
+        for document in documents
+    ]
+    weights: dict[str, Weights] = {}
+    sources: dict[str, str] = {}
+    for path in sorted(examples[0].fields):
+        given = [
+            (example.fields[path], document.correction.values[path], document.correction.name)
+            for example, document in zip(examples, documents, strict=True)
+            if path in document.correction.values and document.correction.values[path].value is not None
+        ]
+        fields = [field for field, _, _ in given]
+        if not any(field.right.any() for field in fields):
+            continue
+        corrected = [name for _, value, name in given if value.is_corrected]
+        fitted = (
+            _fit_field(fields, Weights.none())
+            if _is_users_own(schema)
+            else _fit_if_better(fields, correct_by_rules=len(fields) - len(corrected))
+        )
+        if fitted is not None:
+            weights[path], sources[path] = fitted, (corrected or [name for _, _, name in given])[0]
+    pages = tuple(example.words for example in examples)
+    return LayoutWeights(pages, weights, sources) if weights else LayoutWeights()
 
-    def fit(fields: Sequence[FieldExample], *, cuts: bool = True) -> Weights:
-        return replace(fit_weights(fields, prior=general, stiffness=_STIFFNESS_OF_LAYOUT), cuts=cuts)
 
-    def fit_without(index: int) -> Weights:
-        return fit([*examples[:index], *examples[index + 1 :]])
+def learnable_paths(schema: Schema, corrections: Sequence[Correction]) -> frozenset[str]:
+    """The values that `fit_layout` learns; of docmill's types none that is the same on all documents."""
+    single = {field.path for field in outline(schema) if not field.is_listed}
+    is_users_own = _is_users_own(schema)
+    return frozenset(
+        path
+        for correction in corrections
+        for path, given in correction.values.items()
+        if given.value is not None
+        and path in single
+        and (is_users_own or (given.is_corrected and not belongs_to_counterparty(path)))
+    )
 
+
+def _is_users_own(schema: Schema) -> bool:
+    return schema.name not in REGISTRY or schema.fields is not REGISTRY[schema.name].fields
+
+
+def _fit_field(examples: Sequence[FieldExample], general: Weights) -> Weights | None:
+    """A layout's weights; None if its documents, each left out in turn, are read better without.
+
+    Where there are no general weights, these find another place of a value, but decide where it is cut only
+    if that is right for documents left out and wrong for none: people do not always copy a name to the same
+    word.
+    """
     right = [example.is_read_right(general) for example in examples]
-    if sum(right) >= _RULE and not all(right):
+    if sum(right) >= _LEAST_CORRECT and not all(right):
         examples = [
             example
             for index, example in enumerate(examples)
-            if right[index] or example.is_read_right(fit_without(index))
+            if right[index] or example.is_read_right(_fit_layout_weights(examples, general, left_out=index))
         ]
+    weights = _fit_layout_weights(examples, general)
     if len(examples) == 1:
-        return fit(examples, cuts=general.is_learned)
-    pairs = [(example, fit_without(index)) for index, example in enumerate(examples)]
-    cut = [example.is_read_right(weights) for example, weights in pairs]
-    kept = [example.is_read_right(replace(weights, cuts=False)) for example, weights in pairs]
-    is_cut_better = cut != kept and all(one or not other for one, other in zip(cut, kept, strict=True))
+        return replace(weights, cuts=general.is_learned)
+    pairs = [
+        (example, _fit_layout_weights(examples, general, left_out=index))
+        for index, example in enumerate(examples)
+    ]
+    cut = [example.is_read_right(fitted) for example, fitted in pairs]
+    uncut = [example.is_read_right(replace(fitted, cuts=False)) for example, fitted in pairs]
+    is_cut_better = cut != uncut and all(new or not old for new, old in zip(cut, uncut, strict=True))
     cuts = general.is_learned or is_cut_better
     before = sum(example.is_read_right(general) for example in examples)
-    return fit(examples, cuts=cuts) if sum(cut if cuts else kept) >= before else None
+    return replace(weights, cuts=cuts) if sum(cut if cuts else uncut) >= before else None
+
+
+def _fit_if_better(examples: Sequence[FieldExample], *, correct_by_rules: int) -> Weights | None:
+    """A layout's weights, if they read more of the documents left out than the rules did."""
+    weights = _fit_layout_weights(examples, Weights.none())
+    if len(examples) == 1:
+        return weights if examples[0].is_read_right(weights) else None
+    correct = sum(
+        example.is_read_right(_fit_layout_weights(examples, Weights.none(), left_out=index))
+        for index, example in enumerate(examples)
+    )
+    return weights if correct > correct_by_rules else None
+
+
+def _fit_layout_weights(
+    examples: Sequence[FieldExample], general: Weights, *, left_out: int | None = None
+) -> Weights:
+    rest = [example for index, example in enumerate(examples) if index != left_out]
+    return fit_weights(rest, prior=general, stiffness=_STIFFNESS_OF_LAYOUT)
+
+
+def fit_weights(
+    examples: Sequence[FieldExample], *, prior: Weights | None = None, stiffness: float = 0.5
+) -> Weights:
+    """The weights of a listwise conditional logit: a softmax over the candidates of a document.
+
+    They make the right values likely and are pulled to `prior`. Every occurrence of a value counts as right.
+    Examples whose value is no candidate teach nothing.
+    """
+    prior = prior or Weights.none()
+    examples = [example for example in examples if example.right.any()]
+    if not examples:
+        return prior
+    flat = np.concatenate([row for example in examples for row in example.rows])
+    indices = np.unique(np.concatenate([flat, prior.indices])).astype(np.int32)
+    start = np.zeros(len(indices) + 1)
+    start[np.searchsorted(indices, prior.indices)] = prior.values
+    start[-1] = prior.scale
+    pull = np.full(len(start), stiffness)
+    pull[-1] *= _STIFFNESS_OF_SCALE
+    lengths = np.array([len(row) for example in examples for row in example.rows])
+    sizes = np.array([len(example.rows) for example in examples])
+    loss = _Loss(
+        features=np.searchsorted(indices, flat),
+        lengths=lengths,
+        begins=np.concatenate([[0], np.cumsum(lengths)[:-1]]),
+        sizes=sizes,
+        groups=np.concatenate([[0], np.cumsum(sizes)[:-1]]),
+        scores=np.concatenate([example.scores for example in examples]),
+        right=np.concatenate([example.right for example in examples]),
+        start=start,
+        pull=pull,
+    )
+    best = _minimise(loss, start)
+    kept = np.abs(best[:-1]) > _LEAST_WEIGHT
+    return Weights(indices[kept], best[:-1][kept], float(best[-1]))
+
+
+class _Loss(NamedTuple):
+    """Negative log likelihood of the right candidates, with a quadratic pull to `start`.
+
+    features: of all candidates in a row, as indices of a point; lengths, begins: of each candidate's features
+    among them. sizes, groups: number and beginning of each document's candidates.
+    """
+
+    features: NDArray[np.intp]
+    lengths: NDArray[np.int64]
+    begins: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    scores: Vector
+    right: NDArray[np.bool_]
+    start: Vector
+    pull: Vector
+
+    def at(self, point: Vector) -> tuple[float, Vector]:
+        """The loss at a point, and its gradient."""
+        total = np.add.reduceat(point[self.features], self.begins) + point[-1] * self.scores
+        powers = np.exp(total - np.repeat(np.maximum.reduceat(total, self.groups), self.sizes))
+        good = powers * self.right
+        all_sum, good_sum = np.add.reduceat(powers, self.groups), np.add.reduceat(good, self.groups) + 1e-300
+        slope = np.repeat(1 / all_sum, self.sizes) * powers - np.repeat(1 / good_sum, self.sizes) * good
+        away = point - self.start
+        gradient = self.pull * away
+        gradient[:-1] += np.bincount(self.features, np.repeat(slope, self.lengths), len(point) - 1)
+        gradient[-1] += float(slope @ self.scores)
+        likelihood = float((np.log(all_sum) - np.log(good_sum)).sum())
+        return likelihood + 0.5 * float(self.pull @ (away * away)), gradient
+
+
+def _minimise(loss: _Loss, point: Vector) -> Vector:
+    """Minimise by L-BFGS; the loss is convex but for values that occur in several places."""
+    value, gradient = loss.at(point)
+    history: list[tuple[Vector, Vector]] = []
+    for _ in range(_STEPS):
+        direction = _descent_direction(gradient, history)
+        slope = float(direction @ gradient)
+        length = 1.0 if history else min(1.0, 1.0 / float(np.abs(gradient).sum() + 1e-12) * 10)
+        while True:
+            new = point + length * direction
+            new_value, new_gradient = loss.at(new)
+            if new_value <= value + 1e-4 * length * slope or length < _SHORTEST_STEP:
+                break
+            length *= 0.5
+        moved, turned = new - point, new_gradient - gradient
+        gain = value - new_value
+        point, value, gradient = new, new_value, new_gradient
+        if gain < _SMALLEST_GAIN:
+            break
+        if float(moved @ turned) > 0:
+            history = [*history, (moved, turned)][-_HISTORY:]
+    return point
+
+
+def _descent_direction(gradient: Vector, history: Sequence[tuple[Vector, Vector]]) -> Vector:
+    """The direction of the next step. Source: Nocedal and Wright, Numerical Optimization, algorithm 7.4."""
+    direction = -gradient
+    factors: list[float] = []
+    for moved, turned in reversed(history):
+        factor = float(moved @ direction) / float(moved @ turned)
+        direction = direction - factor * turned
+        factors.append(factor)
+    if history:
+        moved, turned = history[-1]
+        direction = direction * (float(moved @ turned) / float(turned @ turned))
+    for (moved, turned), factor in zip(history, reversed(factors), strict=True):
+        direction = direction + moved * (factor - float(turned @ direction) / float(moved @ turned))
+    return direction
