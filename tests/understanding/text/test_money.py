@@ -12,6 +12,7 @@ from docmill.understanding.text.money import (
     find_amounts,
     in_thousandths,
     number,
+    without_currencies,
 )
 
 
@@ -100,7 +101,9 @@ def test_a_currency_has_a_code_whether_printed_as_code_or_sign() -> None:
     assert currency_spans("all in EUR") == [("EUR", 7, 10)]
 
 
-@pytest.mark.parametrize("text", ["Mo.-Fr. 08.30 - 12.30 Uhr", "Mo - Fr. 8.00", "Fr. 8.00-14.00 Uhr"])
+@pytest.mark.parametrize(
+    "text", ["Mo.-Fr. 08.30 - 12.30 Uhr", "Mo - Fr. 8.00", "Fr. 8.00-14.00 Uhr", "Fr. 8.30 - 12.30 uur"]
+)
 def test_friday_is_no_swiss_franc(text: str) -> None:
     assert {amount.currency for amount in find_amounts(text, misread=False)} == {None}
 
@@ -117,3 +120,7 @@ def test_currencies_of_thousandths_have_three_decimals() -> None:
     assert decimal_mark(["1,100.500", "110.550"], default=",", thousandths=True) == "."
     (amount,) = find_amounts("Total 1,100.500 KWD", misread=False)
     assert amount.value(".") == Decimal("1100.5")
+
+
+def test_currencies_are_taken_out_of_a_text_but_not_out_of_words() -> None:
+    assert without_currencies("Kort Kr 50,00 eur").split() == ["Kort", "50,00"]

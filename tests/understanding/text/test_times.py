@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
@@ -6,11 +7,39 @@ import pytest
 from docmill.model.document import Document
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.extractor import extract_by_rules
+from docmill.understanding.text.dates import MISREAD_TIME, clock_time, find_times
 
 if TYPE_CHECKING:
     from docmill.schemas.types import Receipt
 
 Typeset = Callable[..., Document]
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("at 9:05", "09:05:00"),
+        ("6:00 pm", "18:00:00"),
+        ("12:30 a.m.", "00:30:00"),
+        ("12:30 PM", "12:30:00"),
+        ("18h45", "18:45:00"),
+        ("08:15:30", "08:15:30"),
+    ],
+)
+def test_times_of_either_clock_are_found(text: str, time: str) -> None:
+    assert [found for found, _, _ in find_times(text)] == [time]
+
+
+@pytest.mark.parametrize("text", ["24:00", "1:234", "10.30", "12:3"])
+def test_other_numbers_are_no_times(text: str) -> None:
+    assert list(find_times(text)) == []
+
+
+def test_a_colon_may_be_misread() -> None:
+    match = MISREAD_TIME.search("18;08;38")
+
+    assert isinstance(match, re.Match)
+    assert clock_time(match) == "18:08:38"
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,9 @@ from docmill.schemas.filling import filled
 from docmill.understanding.constraints.bookings import bookings
 from docmill.understanding.constraints.parties import parties
 from docmill.understanding.constraints.payment_method import payment_method
-from docmill.understanding.constraints.payment_terms import payment_terms
+from docmill.understanding.constraints.payment_terms import payment_terms, settlement
 from docmill.understanding.constraints.period import dates, time_of_day
 from docmill.understanding.constraints.references import account_codes, numbers
-from docmill.understanding.constraints.settlement import settlement
 from docmill.understanding.constraints.shop import shop
 from docmill.understanding.constraints.totals import balances, currency, tip, totals
 from docmill.understanding.fields.analysis_cache import candidates_of, once

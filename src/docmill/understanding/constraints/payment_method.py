@@ -1,24 +1,25 @@
-"""How a document is or was paid (BT-81 of EN 16931), as the code of UNTDID 4461 that e-invoices use."""
+"""The means of payment (BT-81 of EN 16931), as the code of UNTDID 4461 that e-invoices use."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from docmill.model.result import DocumentType
 from docmill.schemas.document_types import DEFINITIONS
+from docmill.understanding.constraints.payment_terms import MARKS, leading_payment_label
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding
-from docmill.understanding.page.labels import METHODS, PAYMENT_LABELS, PAYMENT_PHRASES, Label
-from docmill.understanding.page.layout import Segment, Sheet, Span
+from docmill.understanding.page.labels import METHODS, PAYMENT_PHRASES
+from docmill.understanding.page.layout import Segment, Span
 from docmill.understanding.page.terms import is_conditional
-from docmill.understanding.text.money import find_amounts
+from docmill.understanding.text.money import find_amounts, without_currencies
 
 LABELLED, STATED, TENDERED, ALONE = 0.95, 0.85, 0.85, 0.7
 """Confidence in a means behind a label, in a sentence, beside an amount at a till, alone below the total."""
 _GENERAL: Mapping[str, str] = {"58": "30", "59": "49", "54": "48", "55": "48"}
-"""SEPA credit transfer, SEPA direct debit, credit card and debit card, with what they are a kind of."""
+"""SEPA credit transfer, SEPA direct debit, credit card and debit card, with the more general means."""
 _TRANSFER, _DIRECT_DEBIT, _CARD = "30", "49", "48"
 _NEAR_LINES = 3.0
 """Text heights between a label and the means below it."""
@@ -29,11 +30,9 @@ _MOST_WORDS = 6
 _PAID_WITHIN = 3
 """Words between `paid by` and the means."""
 _CENT, _CASH_ROUNDING = Decimal("0.01"), Decimal("0.05")
-_MARKS = " \t:.;,*-\u2013\u2022\u00b7|"
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_CURRENCY_OR_MASK = re.compile(
-    r"(?<![^\W\d_])(?:eur|euro|usd|chf|gbp|myr|sgd|rm|x+)(?![^\W\d_])", re.IGNORECASE
-)
+_MASK = re.compile(r"(?<![^\W\d_])x+(?![^\W\d_])", re.IGNORECASE)
+"""The hidden digits of a card's number."""
 _SENTENCE_END = re.compile(r"(?<=[^\W\d_][.!?])\s+")
 
 
@@ -45,8 +44,8 @@ class _Means(NamedTuple):
     quality: float
 
     @property
-    def kind(self) -> str:
-        """The code that all means of its kind share."""
+    def general_code(self) -> str:
+        """The code that means of the same sort share."""
         return _GENERAL.get(self.code, self.code)
 
 
@@ -57,93 +56,61 @@ def payment_method(
 
     total: the gross total.
     """
-    if DEFINITIONS[document_type].line_items == "till":
-        lines = _tendered(candidates, total)
-        ranking = [
-            (_labelled(candidates, document_type), LABELLED),
-            (lines, TENDERED),
-            (_below_total(candidates, total), ALONE),
-        ]
+    is_till = DEFINITIONS[document_type].line_items == "till"
+    tendered = _tendered(candidates, total) if is_till else []
+    sources: list[tuple[Iterable[_Means], float]] = [(_labelled(candidates, is_till=is_till), LABELLED)]
+    if is_till:
+        sources += [(tendered, TENDERED), (_alone_below_total(candidates, total), ALONE)]
     else:
-        lines = []
-        ranking = [(_labelled(candidates, document_type), LABELLED), (_stated(candidates), STATED)]
-    for found, probability in ranking:
-        named = list(found)
-        if named:
-            chosen = _agreed([*named, *lines])
-            if chosen is not None:
+        sources.append((_stated(candidates), STATED))
+    for source, probability in sources:
+        means = list(source)
+        if means:
+            named = [*means, *tendered]
+            if len({method.general_code for method in named}) == 1:
+                special = [method for method in named if method.code in _GENERAL]
+                chosen = (special or named)[0]
+                if len({method.code for method in special}) > 1:
+                    chosen = named[0]._replace(code=chosen.general_code)
                 yield "payment.method", Finding(chosen.code, (chosen.span,), probability * chosen.quality)
             return
 
 
-def _agreed(named: Sequence[_Means]) -> _Means | None:
-    """The most special of means of one kind; None if they are of several kinds."""
-    if len({means.kind for means in named}) > 1:
-        return None
-    special = [means for means in named if means.code in _GENERAL]
-    if len({means.code for means in special}) > 1:
-        return named[0]._replace(code=_GENERAL[special[0].code])
-    return (special or named)[0]
-
-
-def _labelled(candidates: Candidates, document_type: DocumentType) -> Iterator[_Means]:
+def _labelled(candidates: Candidates, *, is_till: bool) -> Iterator[_Means]:
     """The means right behind a label, right of it or right below it; all of them where it names several."""
     labelled = (
-        (sheet, segment, labels[0])
+        (sheet, segment, stop)
         for sheet in candidates.layout.sheets
         for segment in sheet.segments
-        if (labels := PAYMENT_LABELS.find(segment.text))
-        and _introduces_means(segment.text, labels[0], document_type)
+        if (stop := _label_end(segment.text, is_till=is_till))
     )
-    for sheet, segment, label in islice(labelled, _MOST_PLACES):
-        own = Span(segment, label.stop, len(segment.text))
-        places = [own] if own.text.strip(_MARKS) else _beside(sheet, segment)
-        yield from next((means for means in map(_named, places) if means), list[_Means]())
+    for sheet, segment, stop in islice(labelled, _MOST_PLACES):
+        places = [Span(segment, stop, len(segment.text))]
+        if not places[0].text.strip(MARKS):
+            near = [other for other in sheet.right_of(segment)[:2] if other.text.strip(MARKS)][:1]
+            for below in sheet.below(segment.box)[:1]:
+                if below.middle - segment.middle < _NEAR_LINES * sheet.text_height:
+                    near.append(below)
+            places = [Span(other, 0, len(other.text)) for other in near]
+        for place in places:
+            means = _exact_means(place)
+            words = sum(len(method.span.text.split()) for method in means)
+            if means and len(_WORD.findall(place.text)) <= _MOST_WORDS + words:
+                yield from means
+                break
 
 
-def _introduces_means(text: str, label: Label[str], document_type: DocumentType) -> bool:
-    """Whether the label stands first; a misspelt one may be a plural such as `payment methods`.
+def _label_end(text: str, *, is_till: bool) -> int | None:
+    """Where the label of means ends that a text begins with; a misspelt one may be `payment methods`.
 
     Words such as `payment` are a label alone, before a colon, and on receipts, which have no sentences.
     """
-    if label.quality < 1 or text[: label.start].strip(_MARKS):
-        return False
+    label = leading_payment_label(text)
+    if label is None or label.quality < 1:
+        return None
     is_alone = text[label.stop :].lstrip()[:1] in ("", ":")
-    is_generic = "generic" in label.meanings and (is_alone or DEFINITIONS[document_type].line_items == "till")
-    return "method" in label.meanings or is_generic
-
-
-def _beside(sheet: Sheet, segment: Segment) -> list[Span]:
-    """What stands right of a label, a lone colon left aside, and right below it."""
-    right = [other for other in sheet.right_of(segment)[:2] if other.text.strip(_MARKS)]
-    below = [
-        other
-        for other in sheet.below(segment.box)[:1]
-        if other.middle - segment.middle < _NEAR_LINES * sheet.text_height
-    ]
-    return [Span(other, 0, len(other.text)) for other in [*right[:1], *below]]
-
-
-def _named(place: Span) -> list[_Means]:
-    """The means that a short text names."""
-    means = _clear(place)
-    if len(_WORD.findall(place.text)) > _MOST_WORDS + sum(len(method.span.text.split()) for method in means):
-        return []
-    return means
-
-
-def _means(place: Span) -> list[_Means]:
-    return [_at(place, label) for label in METHODS.find(place.text)]
-
-
-def _clear(place: Span) -> list[_Means]:
-    """The means but those misspelt: a plural such as `cards` is a list of what is accepted."""
-    return [means for means in _means(place) if means.quality == 1]
-
-
-def _at(place: Span, label: Label[str]) -> _Means:
-    span = Span(place.segment, place.start + label.start, place.start + label.stop)
-    return _Means(label.meanings[0], span, label.quality)
+    is_generic = "generic" in label.meanings and (is_alone or is_till)
+    return label.stop if "method" in label.meanings or is_generic else None
 
 
 def _stated(candidates: Candidates) -> Iterator[_Means]:
@@ -151,46 +118,33 @@ def _stated(candidates: Candidates) -> Iterator[_Means]:
 
     All of the document's where another part of it names another: then there is a choice.
     """
-    stated = list(_in_sentences(candidates))
-    if not stated:
-        return
-    yield from stated
+    is_stated = False
     for segment in candidates.layout.segments:
-        yield from _clear(Span(segment, 0, len(segment.text)))
-
-
-def _in_sentences(candidates: Candidates) -> Iterator[_Means]:
-    for segment in candidates.layout.segments:
-        phrases = [phrase for phrase in PAYMENT_PHRASES.find(segment.text) if phrase.quality == 1]
-        if not phrases:
-            continue
-        for start, stop in _sentences(segment.text):
-            if is_conditional(segment.text[start:stop], candidates.conventions.language):
-                continue
+        text = segment.text
+        phrases = [phrase for phrase in PAYMENT_PHRASES.find(text) if phrase.quality == 1]
+        ends = [match.start() for match in _SENTENCE_END.finditer(text)] if phrases else []
+        for start, stop in pairwise([0, *ends, len(text)]):
             inside = [phrase for phrase in phrases if start <= phrase.start < stop]
-            yield from _said(Span(segment, start, stop), inside)
-
-
-def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    ends = [match.start() for match in _SENTENCE_END.finditer(text)]
-    return zip([0, *ends], [*ends, len(text)], strict=True)
-
-
-def _said(sentence: Span, phrases: Sequence[Label[str]]) -> Iterator[_Means]:
-    means = _clear(sentence)
-    for phrase in phrases:
-        span = Span(sentence.segment, phrase.start, phrase.stop)
-        if "transfer" in phrase.meanings:
-            yield from means or [_Means(_TRANSFER, span, phrase.quality)]
-        if "collected" in phrase.meanings:
-            yield from (method for method in means if method.kind in (_DIRECT_DEBIT, _CARD))
-        if "paid" in phrase.meanings:
-            text = sentence.segment.text
-            yield from (method for method in means if _follows(text, phrase.stop, method.span))
-
-
-def _follows(text: str, start: int, span: Span) -> bool:
-    return start <= span.start and len(text[start : span.start].split()) <= _PAID_WITHIN
+            if not inside or is_conditional(text[start:stop], candidates.conventions.language):
+                continue
+            named = _exact_means(Span(segment, start, stop))
+            for phrase in inside:
+                means: list[_Means] = []
+                if "transfer" in phrase.meanings:
+                    means += named or [_Means(_TRANSFER, Span(segment, phrase.start, phrase.stop), 1)]
+                if "collected" in phrase.meanings:
+                    means += [method for method in named if method.general_code in (_DIRECT_DEBIT, _CARD)]
+                if "paid" in phrase.meanings:
+                    behind = [method for method in named if method.span.start >= phrase.stop]
+                    gaps = [text[phrase.stop : method.span.start] for method in behind]
+                    means += [
+                        m for m, gap in zip(behind, gaps, strict=True) if len(gap.split()) <= _PAID_WITHIN
+                    ]
+                is_stated = is_stated or bool(means)
+                yield from means
+    if is_stated:
+        for segment in candidates.layout.segments:
+            yield from _exact_means(Span(segment, 0, len(segment.text)))
 
 
 def _tendered(candidates: Candidates, total: Finding | None) -> list[_Means]:
@@ -198,28 +152,39 @@ def _tendered(candidates: Candidates, total: Finding | None) -> list[_Means]:
 
     Less than the total is a part of it, whose rest was paid in another way.
     """
-    least = total.value - _CASH_ROUNDING if total is not None and isinstance(total.value, Decimal) else _CENT
-    return [
-        means
-        for sheet in candidates.layout.sheets
-        for segment in sheet.segments
-        for means in _only_means(segment)
-        if any(abs(amount) >= max(least, _CENT) for amount in _amounts(candidates, sheet, segment))
-    ]
+    least = _CENT
+    if total is not None and isinstance(total.value, Decimal):
+        least = max(_CENT, total.value - _CASH_ROUNDING)
+    tendered: list[_Means] = []
+    for sheet in candidates.layout.sheets:
+        for segment in sheet.segments:
+            means = _only_means(segment)
+            beside = [other.text for other in sheet.right_of(segment)] if means else []
+            if not means or any(map(_has_words, beside)):
+                continue
+            amounts = [
+                abs(amount.value(candidates.conventions.mark))
+                for text in (segment.text, *beside)
+                for amount in find_amounts(text, misread=sheet.page.source == "ocr")
+                if not amount.percent and (amount.has_cents or amount.currency)
+            ]
+            if any(amount >= least for amount in amounts):
+                tendered.extend(means)
+    return tendered
 
 
-def _below_total(candidates: Candidates, total: Finding | None) -> list[_Means]:
+def _alone_below_total(candidates: Candidates, total: Finding | None) -> list[_Means]:
     """The only line below the total that names one means and nothing else, as card slips have it."""
     if total is None or not total.spans:
         return []
     above = total.spans[0].segment
     sheet = candidates.layout.sheet(above)
-    alone = [
-        _only_means(segment)
+    lines = [
+        means
         for segment in sheet.segments
         if segment.middle > above.middle and not sheet.left_of(segment) and not sheet.right_of(segment)
+        if (means := _only_means(segment))
     ]
-    lines = [means for means in alone if means]
     return lines[0] if len(lines) == 1 and len(lines[0]) == 1 else []
 
 
@@ -233,16 +198,20 @@ def _only_means(segment: Segment) -> list[_Means]:
 
 
 def _has_words(text: str) -> bool:
-    return _WORD.search(_CURRENCY_OR_MASK.sub(" ", text)) is not None
+    return _WORD.search(_MASK.sub(" ", without_currencies(text))) is not None
 
 
-def _amounts(candidates: Candidates, sheet: Sheet, segment: Segment) -> Iterator[Decimal]:
-    """The amounts on the line of a means, if there are only amounts."""
-    mark = candidates.conventions.mark
-    texts = [other.text for other in sheet.right_of(segment)]
-    if any(map(_has_words, texts)):
-        return
-    for text in (segment.text, *texts):
-        for amount in find_amounts(text, misread=sheet.page.source == "ocr"):
-            if not amount.percent and (amount.has_cents or amount.currency):
-                yield amount.value(mark)
+def _means(place: Span) -> list[_Means]:
+    return [
+        _Means(
+            label.meanings[0],
+            Span(place.segment, place.start + label.start, place.start + label.stop),
+            label.quality,
+        )
+        for label in METHODS.find(place.text)
+    ]
+
+
+def _exact_means(place: Span) -> list[_Means]:
+    """The means but those misspelt: a plural such as `cards` is a list of what is accepted."""
+    return [means for means in _means(place) if means.quality == 1]

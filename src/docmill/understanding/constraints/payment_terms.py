@@ -1,13 +1,16 @@
-"""The terms of payment as they are printed (BT-20 of EN 16931): `30 Tage netto`, `Net 30`."""
+"""Terms of payment as printed (BT-20 of EN 16931), such as `30 Tage netto`, and values computed from them."""
 
 import re
+from calendar import monthrange
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from datetime import date, timedelta
+from decimal import Decimal
+from itertools import islice, pairwise
 
 from docmill.model.document import letters_and_digits
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.findings import Finding
-from docmill.understanding.page.labels import METHODS, PAYMENT_CLAUSES, PAYMENT_LABELS
+from docmill.understanding.fields.findings import Finding, Findings
+from docmill.understanding.page.labels import METHODS, PAYMENT_CLAUSES, PAYMENT_LABELS, Label
 from docmill.understanding.page.layout import Segment, Sheet, Span
 from docmill.understanding.page.terms import (
     begins_with_payment,
@@ -15,7 +18,9 @@ from docmill.understanding.page.terms import (
     names_last_day,
     says_settled,
     speaks_of_other_terms,
+    speaks_of_payment,
 )
+from docmill.understanding.vocabulary import Concept
 
 LABELLED, UNLABELLED = 0.95, 0.8
 """Confidence in a clause behind a label, and in one without."""
@@ -26,6 +31,8 @@ _MOST_PLACES = 50
 """More of one kind than any invoice has; a hostile page must not cost minutes."""
 _NEAR_LINES = 4.0
 """Text heights between a label and the clause below it."""
+_NEAR_DAYS = 2.6
+"""Text heights between a label and the number of days below it."""
 _GAP = 0.9
 """Text heights between the lines of one paragraph."""
 _ALIGNED = 0.012
@@ -42,7 +49,11 @@ _CUT_OFF = re.compile(r"(?:[,;:(+&/\u2013-]|,\s*\d{1,3}\s?%?)$")
 _NUMBERED = re.compile(r"§|\(?\d{1,2}[.)]\s")
 """The beginning of a paragraph of general terms."""
 _SENTENCE_END = re.compile(r"(?<=[^\W\d_][.!?])\s+|(?<=\d[.!?])\s+(?=[A-ZÀ-Þ])")
-_MARKS = " \t:.;,*-\u2013\u2022\u00b7|"
+MARKS = " \t:.;,*-\u2013\u2022\u00b7|"
+"""What may stand before and behind a clause and is not of it."""
+_COMPUTED = 0.9
+"""Confidence in a value that is computed, as a share of that in the value it is computed from."""
+_CLEARLY_PAID = 0.5
 
 _Clause = tuple[Span, ...]
 
@@ -50,98 +61,142 @@ _Clause = tuple[Span, ...]
 def payment_terms(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
     """The clause behind a label, or else a sentence that is nothing but terms; none where two differ."""
     for clauses, probability in ((_labelled(candidates), LABELLED), (_unlabelled(candidates), UNLABELLED)):
-        found = {letters_and_digits(_text(clause)): clause for clause in clauses}
-        longest = max(found, key=len, default="")
-        if found:
-            if all(other in longest for other in found):
-                clause = found[longest]
+        by_letters = {letters_and_digits(_text(clause)): clause for clause in clauses}
+        if by_letters:
+            longest = max(by_letters, key=len)
+            if all(letters in longest for letters in by_letters):
+                clause = by_letters[longest]
                 yield "payment.terms", Finding(_text(clause), clause, probability)
             return
 
 
+def leading_payment_label(text: str) -> Label[str] | None:
+    """The label of terms or means of payment that a text begins with."""
+    label = next(iter(PAYMENT_LABELS.find(text)), None)
+    return label if label is not None and not text[: label.start].strip(MARKS) else None
+
+
+def settlement(candidates: Candidates, known: Findings) -> Iterator[tuple[str, Finding]]:
+    """The amount due and the due date of an invoice, where they are not printed.
+
+    known: the values found on the page. Without a word of earlier payments the total is due (BR-CO-16).
+    """
+    gross = known.get("gross_total")
+    if "amount_due" not in known and gross is not None and isinstance(gross.value, Decimal):
+        paid = {
+            abs(amount.value)
+            for amount in candidates.amounts
+            if amount.clues.get(Concept.PAID, 0) > _CLEARLY_PAID and not amount.plain and amount.value
+        }
+        due = gross.value - sum(paid)
+        may_be_due = not paid or (len(paid) == 1 and sum(paid) < abs(gross.value))
+        if may_be_due and not any(says_settled(segment.text) for segment in candidates.layout.segments):
+            yield "amount_due", Finding(due, (), gross.probability * _COMPUTED)
+    issued = known.get("issue_date")
+    if "due_date" not in known and issued is not None and isinstance(issued.value, date):
+        last_day = max(_days_of_payment(candidates, issued.value), default=None)
+        if last_day is not None:
+            yield "due_date", Finding(last_day, (), issued.probability * _COMPUTED)
+
+
+def _days_of_payment(candidates: Candidates, issued: date) -> Iterator[date]:
+    """The days that the terms give, those for a discount left aside."""
+    for segment in candidates.layout.segments:
+        for term in find_terms(segment.text):
+            if term.otherwise:
+                continue
+            if not term.of_payment:
+                sheet = candidates.layout.sheet(segment)
+                near = sheet.left_of(segment)[:1]
+                for above in sheet.above(segment.box)[:1]:
+                    if segment.middle - above.middle < _NEAR_DAYS * sheet.text_height:
+                        near.append(above)
+                if not any(speaks_of_payment(label.text) for label in near):
+                    continue
+            day = issued + timedelta(days=term.days)
+            yield day.replace(day=monthrange(day.year, day.month)[1]) if term.month_end else day
+
+
 def _labelled(candidates: Candidates) -> Iterator[_Clause]:
-    starts = (
-        (sheet, segment, start)
+    labels = (
+        (sheet, segment, label)
         for sheet in candidates.layout.sheets
         for segment in sheet.segments
-        if (start := _after_label(segment.text)) is not None
+        if (label := leading_payment_label(segment.text)) and "terms" in label.meanings
     )
-    for sheet, segment, start in islice(starts, _MOST_PLACES):
-        places = _places(sheet, segment, start)
-        paragraphs = (_leading(_trimmed(_paragraph(sheet, place))) for place in places)
-        clause = next((clause for clause in paragraphs if _is_terms(_text(clause))), None)
-        if clause is not None:
-            yield clause
-
-
-def _places(sheet: Sheet, segment: Segment, start: int) -> list[Span]:
-    """Where the clause of a label may begin: behind it, else right of it or below it."""
-    own = Span(segment, start, len(segment.text))
-    if own.text.strip(_MARKS):
-        return [own]
-    below = [
-        other
-        for other in sheet.below(segment.box)[:2]
-        if other.middle - segment.middle < _NEAR_LINES * sheet.text_height
-    ]
-    return [Span(other, 0, len(other.text)) for other in [*sheet.right_of(segment)[:1], *below]]
-
-
-def _leading(paragraph: _Clause) -> _Clause:
-    """Its sentences up to the first that speaks of something else, such as arrears."""
-    stop = 0
-    for sentence in _sentences(paragraph):
-        if speaks_of_other_terms(_text(sentence)):
-            break
-        stop = _text(paragraph).index(_text(sentence), stop) + len(_text(sentence))
-    return _cut(paragraph, 0, stop)
-
-
-def _after_label(text: str) -> int | None:
-    """Where the text behind a label of terms at its start begins."""
-    label = next(iter(PAYMENT_LABELS.find(text)), None)
-    if label is None or "terms" not in label.meanings or text[: label.start].strip(_MARKS):
-        return None
-    return label.stop + len(text[label.stop :]) - len(text[label.stop :].lstrip(_MARKS))
+    for sheet, segment, label in islice(labels, _MOST_PLACES):
+        rest = segment.text[label.stop :]
+        places = [Span(segment, len(segment.text) - len(rest.lstrip(MARKS)), len(segment.text))]
+        if not places[0].text:
+            near = sheet.right_of(segment)[:1]
+            for below in sheet.below(segment.box)[:2]:
+                if below.middle - segment.middle < _NEAR_LINES * sheet.text_height:
+                    near.append(below)
+            places = [Span(other, 0, len(other.text)) for other in near]
+        for place in places:
+            paragraph = _trimmed(_paragraph(sheet, place))
+            text, stop = _text(paragraph), 0
+            for sentence in map(_text, _sentences(paragraph)):
+                if speaks_of_other_terms(sentence):  # arrears, for instance: the clause ends before
+                    break
+                stop = text.index(sentence, stop) + len(sentence)
+            clause = _cut(paragraph, 0, stop)
+            if _is_terms(_text(clause)):
+                yield clause
+                break
 
 
 def _unlabelled(candidates: Candidates) -> Iterator[_Clause]:
+    """Sentences that begin with payment, not with a means, and are short."""
     lines = (
         (sheet, segment)
         for sheet in candidates.layout.sheets
-        if not _is_prose(sheet)
+        if sum(len(other.text) for other in sheet.segments if len(other.text) > _PROSE_LINE) <= _PROSE
         for segment in sheet.segments
         if segment.middle <= _FOOTER
         and segment.height >= _SMALL_PRINT * sheet.text_height
         and _may_be_terms(segment.text)
     )
     for sheet, segment in islice(lines, _MOST_PLACES):
-        paragraph = _paragraph(sheet, _first_line(sheet, segment))
-        if len(paragraph) < _MOST_LINES:
-            yield from filter(lambda clause: _is_surely_terms(_text(clause)), _sentences(paragraph))
-
-
-def _is_prose(sheet: Sheet) -> bool:
-    lengths = (len(segment.text) for segment in sheet.segments)
-    return sum(length for length in lengths if length > _PROSE_LINE) > _PROSE
+        first = segment
+        for _ in range(_MOST_LINES):
+            above = next(iter(sheet.above(first.box)), None)
+            if above is None or not _goes_on(sheet, Span(above, 0, len(above.text)), first):
+                break
+            first = above
+        paragraph = _paragraph(sheet, Span(first, 0, len(first.text)))
+        if len(paragraph) == _MOST_LINES:
+            continue
+        for sentence in _sentences(paragraph):
+            text = _text(sentence)
+            means = METHODS.find(text)
+            if (
+                len(text) <= _LONGEST_UNLABELLED
+                and begins_with_payment(text)
+                and not (means and means[0].start == 0)
+                and ":" not in text
+                and _may_be_terms(text)
+                and not says_settled(text)
+                and _is_terms(text)
+            ):
+                yield sentence
 
 
 def _may_be_terms(text: str) -> bool:
-    """Whether it names days to pay, or none at all; `net 12` alone may be a weight."""
+    """True if it names days to pay, or none at all; `net 12` alone may be a weight."""
     terms = [term for term in find_terms(text) if term.of_payment]
     has_days = any(text[term.start : term.stop].strip("0123456789") for term in terms)
     return has_days or (bool(terms) and "%" in text) or "immediate" in _clauses(text)
 
 
-def _clauses(text: str) -> frozenset[str]:
-    """What phrases that are terms of payment without a number of days are found, as in `PAYMENT_CLAUSES`."""
-    found = PAYMENT_CLAUSES.find(text)
-    meanings = (meaning for phrase in found if phrase.quality == 1 for meaning in phrase.meanings)
-    return frozenset(meanings) & {"immediate", "clause"}
+def _clauses(text: str) -> set[str]:
+    """The groups of `PAYMENT_CLAUSES` without a number of days that the text has a phrase of."""
+    phrases = (phrase for phrase in PAYMENT_CLAUSES.find(text) if phrase.quality == 1)
+    return {meaning for phrase in phrases for meaning in phrase.meanings} & {"immediate", "clause"}
 
 
 def _is_terms(text: str) -> bool:
-    """Whether the text behind a label says when to pay, and is whole."""
+    """True if the text behind a label says when to pay, and is whole."""
     if not text or len(text) > _LONGEST or _NUMBERED.match(text):
         return False
     if _is_cut_off(text) or speaks_of_other_terms(text):
@@ -149,22 +204,8 @@ def _is_terms(text: str) -> bool:
     return bool(next(find_terms(text), None)) or bool(_clauses(text)) or names_last_day(text)
 
 
-def _is_surely_terms(text: str) -> bool:
-    """The same of a sentence without a label: it begins with payment, not with a means, and it is short."""
-    means = METHODS.find(text)
-    return (
-        len(text) <= _LONGEST_UNLABELLED
-        and begins_with_payment(text)
-        and not (means and means[0].start == 0)
-        and ":" not in text
-        and _may_be_terms(text)
-        and not says_settled(text)
-        and _is_terms(text)
-    )
-
-
 def _is_cut_off(text: str) -> bool:
-    """Whether the text ends where no clause does, as the date or the rest stands elsewhere."""
+    """True if the text ends where no clause does, as the date or the rest stands elsewhere."""
     return _CUT_OFF.search(text.rstrip()) is not None or names_last_day(f"{text} 1") != names_last_day(text)
 
 
@@ -172,32 +213,22 @@ def _paragraph(sheet: Sheet, first: Span) -> _Clause:
     """A line and those below it that carry on its sentence."""
     lines = [first]
     while len(lines) < _MOST_LINES:
-        below = sheet.below(lines[-1].segment.box)[:1]
-        if not below or not _goes_on(sheet, lines[-1], below[0]):
+        below = next(iter(sheet.below(lines[-1].segment.box)), None)
+        if below is None or not _goes_on(sheet, lines[-1], below):
             break
-        lines.append(Span(below[0], 0, len(below[0].text)))
+        lines.append(Span(below, 0, len(below.text)))
     return tuple(lines)
 
 
-def _first_line(sheet: Sheet, segment: Segment) -> Span:
-    """The first line of the paragraph in which a segment stands."""
-    for _ in range(_MOST_LINES):
-        above = sheet.above(segment.box)[:1]
-        if not above or not _goes_on(sheet, Span(above[0], 0, len(above[0].text)), segment):
-            break
-        segment = above[0]
-    return Span(segment, 0, len(segment.text))
-
-
 def _goes_on(sheet: Sheet, line: Span, below: Segment) -> bool:
-    """Whether the sentence of a line is carried on by the line below it."""
+    """True if the sentence of a line is carried on by the line below it."""
     segment, text = line.segment, line.text.rstrip()
     left = sheet.page.words.box(*segment.words(line.start, line.stop)).x0
     if min(abs(below.box.x0 - left), abs(below.box.x0 - segment.box.x0)) > _ALIGNED:
         return False
     if below.box.y0 - segment.box.y1 > _GAP * segment.height or text.endswith((".", "!", "?", ":")):
         return False
-    if ":" in below.text[:_COLON_WITHIN] or _begins_with_label(below.text) or sheet.left_of(below):
+    if ":" in below.text[:_COLON_WITHIN] or leading_payment_label(below.text) or sheet.left_of(below):
         return False
     if below.text[:1].islower() or _is_cut_off(text):
         return True
@@ -208,15 +239,9 @@ def _goes_on(sheet: Sheet, line: Span, below: Segment) -> bool:
     return segment.box.x1 + (word.x1 - word.x0) > max(ends)
 
 
-def _begins_with_label(text: str) -> bool:
-    labels = PAYMENT_LABELS.find(text)
-    return bool(labels) and not text[: labels[0].start].strip(_MARKS)
-
-
 def _sentences(paragraph: _Clause) -> Iterator[_Clause]:
     text = _text(paragraph)
-    ends = [match.start() for match in _SENTENCE_END.finditer(text)]
-    for start, stop in zip([0, *ends], [*ends, len(text)], strict=True):
+    for start, stop in pairwise([0, *(match.start() for match in _SENTENCE_END.finditer(text)), len(text)]):
         yield _trimmed(_cut(paragraph, start, stop))
 
 
@@ -233,10 +258,9 @@ def _cut(paragraph: _Clause, start: int, stop: int) -> _Clause:
 
 
 def _trimmed(clause: _Clause) -> _Clause:
-    """Without marks and spaces at its ends; the full stop of a sentence stays."""
+    """The clause without marks and spaces at its ends; the full stop of a sentence stays."""
     text = _text(clause)
-    start = len(text) - len(text.lstrip(_MARKS))
-    return _cut(clause, start, len(text.rstrip(_MARKS.replace(".", ""))))
+    return _cut(clause, len(text) - len(text.lstrip(MARKS)), len(text.rstrip(MARKS.replace(".", ""))))
 
 
 def _text(clause: Sequence[Span]) -> str:

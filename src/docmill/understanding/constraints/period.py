@@ -10,7 +10,7 @@ from docmill.understanding.fields.findings import Finding, best, finding_of, pro
 from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
 from docmill.understanding.page.layout import Span
 from docmill.understanding.page.terms import is_payable_by
-from docmill.understanding.text.clock import MISREAD_TIME, clock_time
+from docmill.understanding.text.dates import MISREAD_TIME, clock_time
 from docmill.understanding.vocabulary import Concept
 
 _START, _END = built_in_meaning("period_start"), built_in_meaning("period_end")

@@ -12,7 +12,7 @@ from docmill.understanding.fields.candidates import MOST_CANDIDATES, Candidate, 
 from docmill.understanding.fields.meaning import NO, YES
 from docmill.understanding.page.context import ValueContext
 from docmill.understanding.page.layout import Segment, Span
-from docmill.understanding.text.clock import find_times
+from docmill.understanding.text.dates import find_times
 from docmill.understanding.text.folding import fold
 from docmill.understanding.text.money import currency_code, currency_spans
 

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from docmill.model.result import DOCUMENT_TYPES, DocumentType
 from docmill.understanding.page.labels import Label, Phrases, Spelling
 from docmill.understanding.page.layout import Layout, Segment
-from docmill.understanding.text.folding import fold, tokens
-from docmill.understanding.text.text_cache import remembered
+from docmill.understanding.text.folding import fold, remembered, tokens
 from docmill.understanding.vocabulary import LANGUAGES, Language
 
 KINDS = DOCUMENT_TYPES

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from docmill.understanding.tables.printed_lines import Word, joined
+from docmill.understanding.text.folding import remembered
 from docmill.understanding.text.money import Mark, currency_spans, find_amounts
-from docmill.understanding.text.text_cache import remembered
 
 _AMBIGUOUS = re.compile(r"\d{1,3}[.,]\d{3}")
 _MOST_LETTERS = 12

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from stdnum import bic, iban
@@ -15,9 +16,14 @@ _VAT = re.compile(
     r"(?<![A-Z0-9])(?:AT\s?U|BE|BG|CY|CZ|DE|DK|EE|EL|ES|FI|FR|GB|HR|HU|IE|IT|LT|LU|LV|MT|NL|PL|PT|RO|SE|SI|SK|XI|CHE)"
     r"[\s\-.]?[A-Z0-9](?:[\s.\-]?[A-Z0-9]){6,13}"
 )
+_VAT_FORM = re.compile(
+    r"ATU\d{8}|BE[01]\d{9}|CZ\d{8,10}|DE\d{9}|DK\d{8}|EL\d{9}|ES[A-Z0-9]\d{7}[A-Z0-9]|FI\d{8}|FR[A-Z0-9]{2}\d{9}"
+    r"|GB\d{9}(?:\d{3})?|HU\d{8}|IT\d{11}|LU\d{8}|NL\d{9}B\d{2}|PL\d{10}|PT\d{9}|RO\d{2,10}|SE\d{12}|SK\d{10}"
+)
 _IDENTIFIER = re.compile(r"(?<![^\s:])\d{3,4}(?: \d{3,4})+$|[^\W_](?:[^\W_]|[\-/._#](?=[^\W_]))*")
 _MISREAD = str.maketrans("OQIlSB", "001158")
 _SHORTEST_IBAN = 15
+_SHORTEST_VAT_ID = 8
 _LONGEST_IDENTIFIER = 30
 
 
@@ -31,22 +37,26 @@ class Code(NamedTuple):
 
 
 def find_ibans(text: str) -> Iterator[Code]:
-    """Valid IBANs, and what looks like one and is not: the longest beginning that holds."""
+    """Valid IBANs; what follows one without a gap is left aside, and misread digits are mended."""
     for match in _IBAN.finditer(text):
-        yield from _longest_iban(match)
+        ends = (at for at in range(len(match[0]), 0, -1) if not match[0][at - 1].isspace())
+        beginnings = ((re.sub(r"[\s\-]", "", match[0][:end]).upper(), match.start() + end) for end in ends)
+        readings = (
+            Code(reading, match.start(), stop, valid=True)
+            for compact, stop in beginnings
+            if len(compact) >= _SHORTEST_IBAN
+            for reading in (compact, compact[:2] + compact[2:].translate(_MISREAD))
+            if is_iban(reading)
+        )
+        yield from islice(readings, 1)
 
 
-def _longest_iban(match: re.Match[str]) -> Iterator[Code]:
-    text = match[0]
-    ends = [at for at in range(len(text), 0, -1) if at == len(text) or not text[at - 1].isspace()]
-    for end in ends:
-        compact = re.sub(r"[\s\-]", "", text[:end]).upper()
-        if len(compact) < _SHORTEST_IBAN:
-            break
-        for candidate in (compact, compact[:2] + compact[2:].translate(_MISREAD)):
-            if iban.is_valid(candidate, check_country=False):
-                yield Code(candidate, match.start(), match.start() + end, valid=True)
-                return
+def find_doubtful_ibans(text: str) -> Iterator[Code]:
+    """Codes of the form of an IBAN whose checksum does not hold."""
+    for match in _DIGITS_OF_IBAN.finditer(text):
+        compact = re.sub(r"\s", "", match[0])
+        if len(compact) >= _SHORTEST_IBAN and not is_iban(compact):
+            yield Code(compact, match.start(), match.end(), valid=False)
 
 
 def is_iban(text: str) -> bool:
@@ -70,45 +80,23 @@ def is_bic(text: str) -> bool:
 def find_vat_ids(text: str) -> Iterator[Code]:
     """European VAT identifiers, Swiss UIDs included; valid where the country's checksum holds."""
     for match in _VAT.finditer(text):
-        found = _longest_vat(match)
-        if found is not None:
-            yield found
-
-
-def _longest_vat(match: re.Match[str]) -> Code | None:
-    text = match[0]
-    for end in range(len(text), 7, -1):
-        if end < len(text) and text[end].isalnum() and text[end - 1].isalnum():
-            continue
-        compact = re.sub(r"[\s.\-]", "", text[:end])
-        if is_vat_id(compact):
-            return Code(compact, match.start(), match.start() + end, valid=True)
-    return None
-
-
-_VAT_FORM = re.compile(
-    r"ATU\d{8}|BE[01]\d{9}|CZ\d{8,10}|DE\d{9}|DK\d{8}|EL\d{9}|ES[A-Z0-9]\d{7}[A-Z0-9]|FI\d{8}|FR[A-Z0-9]{2}\d{9}"
-    r"|GB\d{9}(?:\d{3})?|HU\d{8}|IT\d{11}|LU\d{8}|NL\d{9}B\d{2}|PL\d{10}|PT\d{9}|RO\d{2,10}|SE\d{12}|SK\d{10}"
-)
+        yield from islice((code for code in _vat_readings(match) if code.valid), 1)
 
 
 def find_doubtful_vat_ids(text: str) -> Iterator[Code]:
     """Codes of the form of a VAT identifier whose checksum does not hold: misread or made up."""
     for match in _VAT.finditer(text):
-        for end in range(len(match[0]), 7, -1):
-            compact = re.sub(r"[\s.\-]", "", match[0][:end])
-            ends = end == len(match[0]) or not (match[0][end].isalnum() and match[0][end - 1].isalnum())
-            if ends and _VAT_FORM.fullmatch(compact) and not is_vat_id(compact):
-                yield Code(compact, match.start(), match.start() + end, valid=False)
-                break
+        codes = (code for code in _vat_readings(match) if not code.valid and _VAT_FORM.fullmatch(code.value))
+        yield from islice(codes, 1)
 
 
-def find_doubtful_ibans(text: str) -> Iterator[Code]:
-    """Codes of the form of an IBAN whose checksum does not hold."""
-    for match in _DIGITS_OF_IBAN.finditer(text):
-        compact = re.sub(r"[\s\-]", "", match[0])
-        if len(compact) >= _SHORTEST_IBAN and not is_iban(compact):
-            yield Code(compact, match.start(), match.end(), valid=False)
+def _vat_readings(match: re.Match[str]) -> Iterator[Code]:
+    """The beginnings of a match that end with a word, the longest first."""
+    text = match[0]
+    for end in range(len(text), _SHORTEST_VAT_ID - 1, -1):
+        if end == len(text) or not (text[end].isalnum() and text[end - 1].isalnum()):
+            compact = re.sub(r"[\s.\-]", "", text[:end])
+            yield Code(compact, match.start(), match.start() + end, valid=is_vat_id(compact))
 
 
 def is_vat_id(text: str) -> bool:

@@ -1,15 +1,14 @@
-"""Calendar dates as people and machines print them, also glued to a time or misread by a letter."""
+"""Calendar dates and times of day as people and machines print them, also glued or misread."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal, cast
 
 from babel.dates import get_month_names
 
-from docmill.understanding.text.folding import fold
-from docmill.understanding.text.text_cache import remembered
+from docmill.understanding.text.folding import alternatives, fold, remembered
 from docmill.understanding.vocabulary.languages import LANGUAGES
 
 FIRST_YEAR = 1990
@@ -62,31 +61,19 @@ class WrittenDate:
 
 _DIGIT = re.compile(r"\d")
 _MONTHS = 12
+_NOON = 12
 _DATES = [language.dates for language in LANGUAGES]
-
-
-def _month_names() -> dict[str, int]:
-    names = {name: number for words in _DATES for name, number in words.months.items()}
-    for locale in (locale for words in _DATES for locale in words.locales):
-        for width in ("wide", "abbreviated"):
-            for context in ("format", "stand-alone"):
-                table = cast("dict[int, str]", get_month_names(width, context, locale))
-                for number, name in table.items():
-                    names.setdefault(fold(name).strip(". "), number)
-    return names
-
-
-def _either(words: Iterable[str]) -> str:
-    """A pattern for any of the words, the longest first."""
-    return "|".join(re.escape(word) for word in sorted(set(words), key=lambda word: (-len(word), word)))
-
-
-_MONTH_NAMES = _month_names()
-_LINK = f"(?:(?:{_either(word for words in _DATES for word in words.links)}) )?"
-_ORDINAL = _either(ending for words in _DATES for ending in words.ordinals)
-_MONTH = (
-    "(?P<month>" + "|".join(sorted(map(re.escape, _MONTH_NAMES), key=len, reverse=True)) + r")(?![a-z])\.?"
-)
+_MONTH_NAMES = {
+    fold(name).strip(". "): number
+    for words in _DATES
+    for locale in words.locales
+    for width in ("wide", "abbreviated")
+    for context in ("format", "stand-alone")
+    for number, name in cast("dict[int, str]", get_month_names(width, context, locale)).items()
+} | {name: number for words in _DATES for name, number in words.months.items()}
+_LINK = f"(?:(?:{alternatives(word for words in _DATES for word in words.links)}) )?"
+_ORDINAL = alternatives(ending for words in _DATES for ending in words.ordinals)
+_MONTH = rf"(?P<month>{alternatives(_MONTH_NAMES)})(?![a-z])\.?"
 _DAY = r"(?P<day>[0-3]?\d)"
 _YEAR4 = r"(?P<year>(?:19|20)\d\d)"
 _YEAR = r"(?P<year>(?:19|20)\d\d|\d\d)"
@@ -132,10 +119,11 @@ _PATTERNS = tuple(
 )
 _PLAIN = (6, 7)
 """The two patterns without any separator."""
-_UNTIL = rf"\s*(?:-|\u2013|\u2014|~|{_either(word for words in _DATES for word in words.until)})\s*"
-_WEEKDAY = rf"(?:(?:{_either(day for words in _DATES for day in words.weekdays)})[a-z]{{0,7}}\.?,?\s*)?"
+_UNTIL = rf"\s*(?:-|\u2013|\u2014|~|{alternatives(word for words in _DATES for word in words.until)})\s*"
+_WEEKDAY = rf"(?:(?:{alternatives(day for words in _DATES for day in words.weekdays)})[a-z]{{0,7}}\.?,?\s*)?"
 RANGE_LINK = re.compile(_UNTIL + _WEEKDAY + "$")
 """What stands between the two dates of a period, on folded text."""
+_LINK_AT_END = re.compile(_UNTIL + "$")
 _SHORT_START = re.compile(
     r"(?<![\d/.,\-])(?P<a>[0-3]?\d)(?:\s?[/.]\s?(?P<b>[0-3]?\d)|\.?\s+(?P<month>[a-z]{3,10})\.?)?\s?[/.]?"
     + _UNTIL
@@ -145,6 +133,17 @@ _SHORT_START_MONTH = re.compile(r"(?<![a-z])(?P<month>[a-z]{3,10})\.?\s(?P<a>[0-
 _MISREAD_ZERO = re.compile(r"(?<=[\d/.\-])[oq](?=[\d/.\-]|\b)|\bo(?=\d[/.\-])")
 _MISREAD_ONE = re.compile(r"(?<=[\d/.\-])[il|](?=[\d/.\-])|\b[il|](?=\d[/.\-]\d)")
 _MISREAD_DASH = re.compile(r"(?<![/.\-]\d\d)(?<=\d\d)~(?=\d\d-\d\d)")
+
+_TIME = re.compile(
+    r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])[:h](?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?"
+    r"(?:\s?(?P<half>[ap])\.?m\b\.?)?(?![\d:])",
+    re.IGNORECASE,
+)
+MISREAD_TIME = re.compile(
+    r"(?<![\d.,/])(?<!\d[:;])(?<!\d\s[:;])(?P<hour>[01]?\d|2[0-3])(?:[:.;]|\s:)(?P<minute>[0-5]\d)"
+    r"(?:[:;](?P<second>[0-5]\d))?\s*(?P<half>[AaPp]\.?[Mm])?(?![\d%])"
+)
+"""A time whose colon may be read as a semicolon or a point; what follows hours and a colon is no hour."""
 
 
 def _date(year: int, month: int, day: int) -> date | None:
@@ -163,21 +162,31 @@ def full_year(year: int) -> int:
 
 @remembered
 def find_dates(text: str) -> tuple[WrittenDate, ...]:
-    """The dates of `text`, from left to right, none within another."""
+    """The dates of `text`, from left to right, none within another.
+
+    A day that lacks the year is a date where it begins a period: `1.6. - 30.6.2026`.
+    """
     folded = fold(text)
     if not _DIGIT.search(folded):
         return ()
     folded = _MISREAD_DASH.sub("-", _MISREAD_ONE.sub("1", _MISREAD_ZERO.sub("0", folded)))
-    found: list[WrittenDate] = []
+    whole: list[WrittenDate] = []
     for index, pattern in enumerate(_PATTERNS):
         for match in pattern.finditer(folded):
             written = _written(match, plain=index in _PLAIN)
             if written is not None and not any(
-                written.start < other.stop and other.start < written.stop for other in found
+                written.start < other.stop and other.start < written.stop for other in whole
             ):
-                found.append(written)
-    found.sort(key=lambda written: written.start)
-    return tuple(_with_short_starts(folded, found))
+                whole.append(written)
+    dates: list[WrittenDate] = []
+    begin = 0
+    for written in sorted(whole, key=lambda written: written.start):
+        start = _start_of_period(folded[begin : written.start], written)
+        if start is not None:
+            dates.append(replace(start, start=begin + start.start, stop=begin + start.stop))
+        dates.append(written)
+        begin = written.stop
+    return tuple(dates)
 
 
 def _written(match: re.Match[str], *, plain: bool) -> WrittenDate | None:
@@ -188,41 +197,51 @@ def _written(match: re.Match[str], *, plain: bool) -> WrittenDate | None:
         first, second = int(groups["day"]), _MONTH_NAMES[groups["month"]]
     else:
         first, second = int(groups["first"]), int(groups["second"])
-        year_leads = match.start("year") < match.start("first")
-        if not year_leads and not plain:
+        if match.start("first") < match.start("year") and not plain:
             order = "day first" if groups["sep"] == "." else "open"
     written = WrittenDate(match.start(), match.end(), year, first, second, order)
-    if not FIRST_YEAR <= year <= LAST_YEAR or written.value(day_first=True) is None:
+    is_date = FIRST_YEAR <= year <= LAST_YEAR and written.value(day_first=True) is not None
+    return written if is_date else None
+
+
+def _start_of_period(before: str, end: WrittenDate) -> WrittenDate | None:
+    """The first day of a period that ends with `end`: `1.`, `1.6.`, `6/1`, `1 June` or `June 1`.
+
+    before: the text in front of `end`, in which the result's `start` and `stop` lie.
+    """
+    match = _SHORT_START_MONTH.search(before) or _SHORT_START.search(before)
+    if match is None:
         return None
-    return written
-
-
-def _with_short_starts(folded: str, found: list[WrittenDate]) -> Iterator[WrittenDate]:
-    """`found`, each preceded by the beginning of its period where that lacks the year."""
-    for index, written in enumerate(found):
-        begin = found[index - 1].stop if index else 0
-        before = folded[begin : written.start]
-        match = _SHORT_START_MONTH.search(before) or _SHORT_START.search(before)
-        short = _short_start(match, written) if match else None
-        if match and short:
-            stop = begin + re.sub(_UNTIL + "$", "", before).__len__()
-            yield replace(short, start=begin + match.start(), stop=max(stop, begin + match.start() + 1))
-        yield written
-
-
-def _short_start(match: re.Match[str], end: WrittenDate) -> WrittenDate | None:
-    """The first day of a period that ends with `end`, from `1.`, `1.6.`, `6/1`, `1 June` or `June 1`."""
     groups = match.groupdict()
-    day = int(groups["a"])
+    day, second, order = int(groups["a"]), end.second, end.order
     if groups.get("month"):
-        month = _MONTH_NAMES.get(groups["month"])
-        if month is None:
+        if groups["month"] not in _MONTH_NAMES:
             return None
-        short = replace(end, first=day, second=month, order="fixed")
+        second, order = _MONTH_NAMES[groups["month"]], "fixed"
     elif groups.get("b"):
-        short = replace(end, first=day, second=int(groups["b"]))
-    elif end.order == "fixed":
-        short = replace(end, first=day)
-    else:
+        second = int(groups["b"])
+    elif order != "fixed":
         return None
+    stop = max(len(_LINK_AT_END.sub("", before)), match.start() + 1)
+    short = replace(end, start=match.start(), stop=stop, first=day, second=second, order=order)
     return short if short.value(day_first=True) is not None else None
+
+
+def find_times(text: str) -> Iterator[tuple[str, int, int]]:
+    """The times of `text` as HH:MM:SS, with start and stop."""
+    for match in _TIME.finditer(text):
+        yield clock_time(match, with_seconds=True), match.start(), match.end()
+
+
+def clock_time(match: re.Match[str], *, with_seconds: bool = False) -> str:
+    """A time on the clock of 24 hours, by the groups hour, minute, second and half.
+
+    with_seconds: even where none are printed.
+    """
+    hour, second, half = int(match["hour"]), match["second"], (match["half"] or "").lower()
+    if half.startswith("p") and hour < _NOON:
+        hour += _NOON
+    if half.startswith("a") and hour == _NOON:
+        hour = 0
+    seconds = f":{second or '00'}" if second or with_seconds else ""
+    return f"{hour:02}:{match['minute']}{seconds}"

@@ -3,12 +3,17 @@
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from functools import lru_cache, wraps
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
-from docmill.understanding.text.text_cache import remembered
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
+_CACHED_TEXTS = 4096
+_LONGEST_CACHED = 300
+"""Characters of a text whose result is cached; whole pages seldom come twice and would fill the memory."""
 _CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?<!\bMw)(?=[A-Z])")
 """Where a word begins within another; MwSt is one word."""
 _TOKEN = re.compile(r"[^\W_]+|#")
@@ -16,6 +21,27 @@ _PART = re.compile(r"[^\W\d_]+|\d+|#")
 _STROKES = {"ø": "o", "Ø": "o", "ł": "l", "Ł": "l", "đ": "d", "Đ": "d"}
 """Letters with a stroke, which Unicode does not take apart."""
 _OCR_LETTERS = str.maketrans("01585", "olsbs")
+
+
+def remembered(
+    function: Callable[Concatenate[str, _Arguments], _Result],
+) -> Callable[Concatenate[str, _Arguments], _Result]:
+    """`function` with a cache of its results for short texts, which must be immutable.
+
+    Every step and every field of a document looks at the same lines.
+    """
+    cached = lru_cache(maxsize=_CACHED_TEXTS)(function)
+
+    @wraps(function)
+    def call(text: str, *args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+        return (cached if len(text) <= _LONGEST_CACHED else function)(text, *args, **options)  # type: ignore[arg-type]
+
+    return call
+
+
+def alternatives(words: Iterable[str]) -> str:
+    """A regular expression for any of the words, the longest first; one that never matches for none."""
+    return "|".join(map(re.escape, sorted(set(words), key=lambda word: (-len(word), word)))) or "(?!)"
 
 
 class Token(NamedTuple):

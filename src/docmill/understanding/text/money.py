@@ -1,20 +1,19 @@
 """Amounts of money as printed: marks, currency, sign; and percentages."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, cast
 
+from babel.dates import get_day_names
 from babel.numbers import get_currency_precision, list_currencies
 
-from docmill.understanding.text.text_cache import remembered
+from docmill.understanding.text.folding import alternatives, fold, remembered
 from docmill.understanding.vocabulary.languages import LANGUAGES
 
 Mark = Literal[".", ","]
 
 _THREE = 3
-CENTS = Decimal("0.01")
 _CODES = frozenset(list_currencies())
 SYMBOLS = {
     "€": "EUR",
@@ -43,7 +42,6 @@ SYMBOLS = {
     "EURO": "EUR",
 }
 """What a currency is printed as. A bare dollar sign is the United States' unless the document objects."""
-_OF_LANGUAGES = {symbol for language in LANGUAGES for symbol in language.currencies}
 _BY_LANGUAGE = {
     language.code: {symbol.upper(): code for symbol, code in language.currencies.items()}
     for language in LANGUAGES
@@ -59,35 +57,34 @@ _COMMON_CODES = (
     "KWD", "OMR", "JOD", "TND", "LYD", "IQD",
 )  # fmt: skip
 """Not BHD, the dinar of Bahrain: in Malaysia it is the legal form of a firm, `Sdn Bhd`."""
-_CURRENCY = (
-    "(?:"
-    + "|".join(
-        re.escape(symbol)
-        for symbol in sorted({*SYMBOLS, *_OF_LANGUAGES, *_COMMON_CODES}, key=len, reverse=True)
-    )
-    + ")"
-)
+_SIGNS_OF_LANGUAGES = [sign for language in LANGUAGES for sign in language.currencies]
+_CURRENCY = f"(?:{alternatives([*SYMBOLS, *_SIGNS_OF_LANGUAGES, *_COMMON_CODES])})"
 _NUMBER = (
     r"(?:\d{1,3}(?:(?P<group>[.,'\u2019 \u00a0\u202f])\d{3})(?:(?P=group)\d{3})*(?:\s?[.,]\s?\d{1,3}(?!\d))?"
     r"|\d+(?:\s?[.,]\s?\d{1,4})?)"
 )
 _AMOUNT = re.compile(
-    r"(?<![\w.,/:#])(?P<open>\()?(?P<sign>[-\u2212\u2013]\s?)?(?:(?P<before>"
-    + _CURRENCY
-    + r")\s?)?(?P<sign2>[-\u2212]\s?)?"
-    r"(?P<number>" + _NUMBER + r")(?P<dash>[.,][-\u2013\u2014]{1,2})?"
-    r"(?P<sign3>-(?!\w))?(?:\s?(?P<after>" + _CURRENCY + r")(?![^\W\d_]))?(?P<close>\))?(?P<percent>\s?%)?"
+    rf"(?<![\w.,/:#])(?P<open>\()?(?P<sign>[-\u2212\u2013]\s?)?(?:(?P<before>{_CURRENCY})\s?)?"
+    rf"(?P<sign2>[-\u2212]\s?)?(?P<number>{_NUMBER})(?P<dash>[.,][-\u2013\u2014]{{1,2}})?"
+    rf"(?P<sign3>-(?!\w))?(?:\s?(?P<after>{_CURRENCY})(?![^\W\d_]))?(?P<close>\))?(?P<percent>\s?%)?"
     r"(?![\d/:]|[.,]\d|[^\W\d_]{3}|-\d)",
     re.IGNORECASE,
 )
-_PRINTED = re.compile(r"(?<![^\W\d_])" + _CURRENCY + r"(?![^\W\d_])")
+_PRINTED = re.compile(rf"(?<![^\W\d_]){_CURRENCY}(?![^\W\d_])")
+_PRINTED_IN_ANY_CASE = re.compile(_PRINTED.pattern, re.IGNORECASE)
 _MISREAD_DOLLAR = re.compile(r"(?<![^\W_])S(?=\d{1,6}[.,]\d\d(?!\d))")
 _MISREAD = re.compile(r"(?<![^\W_])\d[\dOoQlI|SB]{0,8}\s?[.,]\s?[\dOoQSBlI|]{2}(?![^\W_])")
 _CENTS = re.compile(r"[.,]\s?\d\d$")
-_WEEKDAY = re.compile(
-    r"(?<![^\W\d_])(?:mo|di|mi|do|sa|so)(?:[a-z]*tag|\.)?\s?[-\u2013+,/]\s?$", re.IGNORECASE
-)
-_HOURS = re.compile(r"(?:\s?[-\u2013]\s?\d{1,2}[.:]\d\d)?\s?(?:uhr|h)\b", re.IGNORECASE)
+_DAYS = {
+    fold(name).strip(". ")
+    for language in LANGUAGES
+    for locale in language.dates.locales
+    for width in ("wide", "abbreviated")
+    for name in cast("dict[int, str]", get_day_names(width, "format", locale)).values()
+}
+_DAY_BEFORE = re.compile(rf"(?<![^\W\d_])(?:{alternatives(_DAYS)})\.?\s?[-\u2013+,/]\s?$")
+_HOURS = alternatives(word for language in LANGUAGES for word in language.dates.hours)
+_HOURS_BEHIND = re.compile(rf"(?:\s?[-\u2013]\s?\d{{1,2}}[.:]\d\d)?\s?(?:{_HOURS}|h)\b")
 _DIGITS = str.maketrans("OoQlI|SB", "00011158")
 
 
@@ -123,35 +120,35 @@ def find_amounts(text: str, *, misread: bool) -> tuple[WrittenAmount, ...]:
     if misread:
         text = _MISREAD_DOLLAR.sub("$", text)
         text = _MISREAD.sub(lambda match: match[0].translate(_DIGITS), text)
-    return tuple(_found(text))
-
-
-def _found(text: str) -> Iterator[WrittenAmount]:
+    amounts: list[WrittenAmount] = []
     at = 0
     while match := _AMOUNT.search(text, at):
         at = match.end()
         symbol = match["before"] or match["after"]
         if symbol is not None and _is_friday(match):
             symbol = None
-        yield WrittenAmount(
-            start=match.start(),
-            stop=match.end(),
-            digits=match["number"],
-            negative=bool(
-                match["sign"] or match["sign2"] or match["sign3"] or (match["open"] and match["close"])
-            ),
-            currency=currency_code(symbol) if symbol else None,
-            percent=bool(match["percent"]),
-            symbol=symbol,
+        signs = match["sign"] or match["sign2"] or match["sign3"] or (match["open"] and match["close"])
+        amounts.append(
+            WrittenAmount(
+                start=match.start(),
+                stop=match.end(),
+                digits=match["number"],
+                negative=bool(signs),
+                currency=currency_code(symbol) if symbol else None,
+                percent=bool(match["percent"]),
+                symbol=symbol,
+            )
         )
+    return tuple(amounts)
 
 
 def _is_friday(match: re.Match[str]) -> bool:
     """True if `Fr.` stands for Friday and not for Swiss francs: `Mo.-Fr. 08.30 - 12.30 Uhr`."""
     if match["before"] is None or match["before"].upper() != "FR.":
         return False
-    before, after = match.string[: match.start("before")], match.string[match.end() :]
-    return _WEEKDAY.search(before) is not None or _HOURS.match(after) is not None
+    folded = fold(match.string)
+    is_behind_day = _DAY_BEFORE.search(folded[: match.start("before")]) is not None
+    return is_behind_day or _HOURS_BEHIND.match(folded[match.end() :]) is not None
 
 
 def currency_code(symbol: str, language: str | None = None) -> str | None:
@@ -182,6 +179,11 @@ def currency_spans(text: str) -> list[tuple[str, int, int]]:
     return [(match[0], match.start(), match.end()) for match in _PRINTED.finditer(text)]
 
 
+def without_currencies(text: str) -> str:
+    """`text` with codes and signs of currencies, in capitals or not, replaced by spaces."""
+    return _PRINTED_IN_ANY_CASE.sub(" ", text)
+
+
 def find_currencies(text: str) -> list[str]:
     """The codes of currencies that stand in `text` as words."""
     return [word for word in re.findall(r"\b[A-Z]{3}\b", text) if word in _COMMON_CODES]
@@ -194,16 +196,13 @@ def number(digits: str, mark: Mark) -> Decimal:
     """
     compact = re.sub(r"[\s'\u2019]", "", digits)
     marks = re.findall(r"[.,]", compact)
-    if marks:
-        last = marks[-1]
-        tail = len(compact) - compact.rindex(last) - 1
-        repeated = marks.count(last) > 1
-        thousands = tail == 3 and (repeated or last != mark)  # noqa: PLR2004 - a group of thousands
-        if thousands:
-            return Decimal(re.sub(r"[.,]", "", compact))
-        head, cents = compact.rsplit(last, 1)
-        return Decimal(f"{re.sub(r'[.,]', '', head) or '0'}.{cents}")
-    return Decimal(compact)
+    if not marks:
+        return Decimal(compact)
+    head, tail = compact.rsplit(marks[-1], 1)
+    whole = re.sub(r"[.,]", "", head)
+    if len(tail) == _THREE and (marks.count(marks[-1]) > 1 or marks[-1] != mark):
+        return Decimal(whole + tail)
+    return Decimal(f"{whole or '0'}.{tail}")
 
 
 def in_thousandths(currency: str | None) -> bool:

@@ -24,7 +24,8 @@ class DateWords(_Table):
 
     locales: of CLDR, whose names of months are known. months: other spellings, by their number. links:
     words between day, month and year. ordinals: endings of a day's number. until: words between the two
-    dates of a period. weekdays: beginnings of their names, which may stand before a date.
+    dates of a period. weekdays: beginnings of their names, which may stand before a date. hours: words
+    behind a time of day, beside `h`.
     """
 
     locales: Words
@@ -33,6 +34,7 @@ class DateWords(_Table):
     ordinals: Words
     until: Words
     weekdays: Words
+    hours: Words
 
 
 class AddressWords(_Table):

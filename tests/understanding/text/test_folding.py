@@ -1,6 +1,4 @@
-"""What was found in short texts is kept, what was found in long ones is not."""
-
-from docmill.understanding.text.text_cache import remembered
+from docmill.understanding.text.folding import remembered
 
 
 def test_a_short_text_is_looked_at_once_and_a_long_one_each_time() -> None:
