@@ -1,7 +1,8 @@
-"""The way of one document, from original bytes to data that can be believed, or not. Read this first."""
+"""The pipeline: one document from its original bytes to judged data. Read this first."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import zstandard
@@ -16,7 +17,7 @@ from docmill.errors import (
 )
 from docmill.model import codec
 from docmill.model.document import Document
-from docmill.model.result import DOCUMENT_TYPES, Classification, Extraction, Result, Schema
+from docmill.model.result import DOCUMENT_TYPES, Classification, Result, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.page_journal import JournalOfPages
 from docmill.ports import (
@@ -39,7 +40,7 @@ from docmill.ports import (
     Understood,
     Unpacker,
 )
-from docmill.resilience.off_loop import STORED_BYTES, off_loop
+from docmill.resilience.concurrency import STORED_BYTES, off_loop
 from docmill.resilience.spending import Spending
 from docmill.resilience.step_clock import LimitedStep, StepClock
 from docmill.schemas.registry import REGISTRY
@@ -79,9 +80,9 @@ class TimeLimits:
 
 @dataclass(frozen=True, slots=True)
 class PartLimits:
-    """How much one document may bring with it.
+    """Limits on the documents within one document.
 
-    depth: in how many others, one within the other, a document may stand. in_all: parts at any depth.
+    depth: how deeply documents may be nested. in_all: parts at any depth.
     """
 
     depth: int = 5
@@ -89,12 +90,12 @@ class PartLimits:
 
     @property
     def too_deep(self) -> str:
-        """The problem of a document that is not unpacked."""
+        """The message about a document that is not unpacked."""
         return f"it stands {self.depth} deep in other files; unpack it and give what it holds"
 
     @property
     def too_many(self) -> str:
-        """The problem of a part that is not taken."""
+        """The message about a part that is not taken."""
         return f"more than {self.in_all} files came with one; unpack it and give it by itself"
 
     def check_depth(self, depth: int) -> None:
@@ -111,7 +112,7 @@ class PartLimits:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What is done with every document, and by what. Without an unpacker, parts are named and not taken out.
+    """The steps that process every document. Without an unpacker, parts are named and not taken out.
 
     schemas: by document type. schema: the one to read whatever the document is; None for that of its type.
     extractor: asked where the fields are not read yet. corrector: applies what people said of earlier
@@ -139,17 +140,17 @@ class Steps:
         return dict.fromkeys((*self.schemas, *DOCUMENT_TYPES), self.schema)
 
     def schema_for(self, document_type: str) -> Schema:
-        """What is to be read from a document of this type."""
+        """The fields to read from a document of this type."""
         return self.schema or self.schemas.get(document_type) or self.schemas["other"]
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentIO:
-    """Where one document comes from, where its results go, and what is known where it belongs.
+    """Input and output of one document: its source, the place of its results, and data of its tenant.
 
-    journal: keeps finished steps for the next attempt. receiver: takes its parts. observer: hears how far it
-    is. tags: asked for those in use, the most used first. corrections: of earlier documents, applied to the
-    fields.
+    journal: keeps finished steps for the next attempt. receiver: takes its parts. observer: told of its
+    progress. tags: returns those in use, the most used first. corrections: of earlier documents, applied to
+    the fields.
     """
 
     reader: Reader
@@ -166,29 +167,42 @@ async def process(
     steps: Steps,
     io: DocumentIO,
     *,
+    original: Original | None = None,
     attempt: int = 1,
     max_attempts: int = 1,
     spending: Spending | None = None,
 ) -> Result:
     """Take one document from its source to its export.
 
-    A step that the journal remembers is not repeated. attempt: counts from 1; the result carries it.
-    max_attempts: at the last one, what there is counts where a model fails that could be asked later; before
-    it, nothing is exported, and the observer is told what there is. spending: of all attempts; what this one
-    spends is counted there. Raises what the steps raise, with the error's `step` set, such an error of a
-    model, too; TimeLimitError when a limit is reached. An unsupported type is a result, not an error.
+    A step that the journal remembers is not repeated. original: if the caller has read it already. attempt:
+    counts from 1; the result carries it. max_attempts: at the last one, what there is counts where a model
+    fails that could be asked later; before it, nothing is exported, and the observer is told what there is.
+    spending: of all attempts; what this one spends is counted there. Raises what the steps raise, with the
+    error's `step` set, such an error of a model, too; TimeLimitError when a limit is reached. An unsupported
+    type is a result, not an error.
     """
     clock = StepClock(io.observer)
     with (spending or Spending()).counting() as counted:
         async with LimitedStep("process", steps.limits.document_s) as limit:
+            async with clock.step("read", steps.limits.read_s):
+                if original is None:
+                    original = await io.reader.read(ref)
             pages = JournalOfPages(
                 io.journal, steps.fingerprint, limit, page_s=steps.limits.page_s, observer=io.observer
             )
-            result = await _read_and_understand(ref, _Attempt(steps, io, pages, clock, attempt, counted))
+            result = await _understand(_Attempt(ref, original, steps, io, pages, clock, attempt, counted))
             result = replace(result, timings_s=clock.timings_s, attempt=attempt)
             error = _retry_error(result)
-            if error is not None and (attempt < max_attempts or _costs_no_attempt(error)):
-                await clock.record(_findings(result))
+            # It waits for as long as it takes where a model was left alone, or a person must act.
+            waits = error and (not error.attempted or (isinstance(error, SetupError) and not error.is_own))
+            if error is not None and (waits or attempt < max_attempts):
+                await clock.record(
+                    Findings(
+                        classification=result.classification,
+                        extraction=result.extraction,
+                        verdict=result.verdict,
+                    )
+                )
                 raise error
             async with clock.step("export", steps.limits.export_s):
                 await io.exporter.export(ref, result)
@@ -197,8 +211,10 @@ async def process(
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """What every step of an attempt works with. number: from 1."""
+    """The arguments of every step of an attempt. number: from 1."""
 
+    ref: Ref
+    original: Original
     steps: Steps
     io: DocumentIO
     pages: JournalOfPages
@@ -207,26 +223,36 @@ class _Attempt:
     spending: Spending
 
 
-async def _read_and_understand(ref: Ref, attempt: _Attempt) -> Result:
-    """Every step but the export."""
-    async with attempt.clock.step("read", attempt.steps.limits.read_s):
-        original = await attempt.io.reader.read(ref)
+async def _understand(attempt: _Attempt) -> Result:
+    """Every step between reading and export."""
+    ref, original = attempt.ref, attempt.original
     try:
-        document = await _transcribe(original, attempt)
-    except UnsupportedFileTypeError as error:
-        return _refused(ref, original, error)
-    document = await _hand_on_parts(ref, original, document, attempt)
-    if document.is_collection:
-        return replace(_collection(ref, original, document), spent=attempt.spending.total)
-    understood, tags = await _classify(document, original, attempt)
+        document = await _transcribe(attempt)
+    except UnsupportedFileTypeError as error:  # the file is kept, and found by its name
+        return Result(
+            content_hash=original.content_hash,
+            media_type=error.media_type or _UNKNOWN_TYPE,
+            classification=Classification(title=ref.name),
+            refusal=error.message,
+        )
+    document = await _hand_on_parts(document, attempt)
+    if document.is_collection:  # its content is extracted from its parts, and not twice
+        return Result(
+            content_hash=original.content_hash,
+            media_type=document.media_type,
+            classification=Classification(title=ref.name, summary=_list_parts(document), confidence=1),
+            document=document,
+            spent=attempt.spending.total,
+        )
+    understood, tags = await _classify(document, attempt)
     if understood.classification != Classification():
         await attempt.clock.record(Findings(classification=understood.classification))
-    extraction, verdict = await _extract(document, original, understood, attempt)
+    extraction, verdict = await _extract(document, understood, attempt)
     # The words of all languages take half a second to load, which a start can do without.
     from docmill.understanding.types.summary import describe  # noqa: PLC0415
 
     classification = describe(document, understood.classification, extraction, tags)
-    # What it holds is what a person looks for; what it surely is needs no person, only a name.
+    # A person looks for the content; a document of a sure type needs no person, only a name.
     if classification.title is None and (document.parts or classification.confidence >= SURE):
         classification = classification.model_copy(update={"title": ref.name})
     return Result(
@@ -240,11 +266,21 @@ async def _read_and_understand(ref: Ref, attempt: _Attempt) -> Result:
     )
 
 
-async def _transcribe(original: Original, attempt: _Attempt) -> Document:
+async def _transcribe(attempt: _Attempt) -> Document:
     """The document's words, read now or by an earlier attempt."""
+    pages, spending = attempt.pages, attempt.spending
     try:
         async with attempt.clock.step("transcribe"):
-            document = await _stored_transcription(attempt) or await _convert(original, attempt)
+            document = await _stored_transcription(attempt)
+            if document is None:
+                before = spending.attempt
+                document = await attempt.steps.converter.convert(attempt.original, pages)
+                if not pages.has_entries:  # the cost of stored pages was counted when they were read
+                    spending.count_reported(document.usage, since=before)
+                stored = await off_loop(codec.dumps, document, size=document.word_count)
+                await pages.keep("transcription", stored)
+                if pages.has_entries:
+                    await pages.clear()
     except UnsupportedFileTypeError:
         raise
     except DocumentError as error:
@@ -254,39 +290,16 @@ async def _transcribe(original: Original, attempt: _Attempt) -> Document:
     return document
 
 
-async def _convert(original: Original, attempt: _Attempt) -> Document:
-    pages, spending = attempt.pages, attempt.spending
-    before = spending.attempt
-    document = await attempt.steps.converter.convert(original, pages)
-    if not pages.has_entries:  # what their pages cost was counted when they were read
-        spending.count_reported(document.usage, since=before)
-    await pages.keep("transcription", await off_loop(codec.dumps, document, size=document.word_count))
-    if pages.has_entries:
-        await pages.clear()
-    return document
-
-
 async def _stored_transcription(attempt: _Attempt) -> Document | None:
-    """What an earlier attempt has read, if it can be used."""
-    stored = await attempt.io.journal.get("transcription")
-    document = None if stored is None else await _stored_document(stored)
-    if document is None:
-        attempt.pages.is_anew = stored is not None
-        return None
-    attempt.spending.assume(document.usage)
-    attempt.pages.allow_time_for(len(document.pages))
-    if len(document.pages) > 1:  # its worker may have died before it removed them
-        await attempt.pages.clear()
-    return document
-
-
-async def _stored_document(stored: bytes) -> Document | None:
-    """The transcription of an earlier attempt; None if it cannot be read, for then it is made anew.
+    """The transcription of an earlier attempt; None if there is none or it cannot be read: it is made anew.
 
     Raises ServerError, which is no attempt, for that of a later release: its workers go on with it.
     """
+    stored = await attempt.io.journal.get("transcription")
+    if stored is None:
+        return None
     try:
-        return await off_loop(codec.loads, stored, size=len(stored) / STORED_BYTES)
+        document = await off_loop(codec.loads, stored, size=len(stored) / STORED_BYTES)
     except codec.NewerFormatError as error:
         raise ServerError(
             "the document was read by a newer release of docmill, whose workers go on with it; start one, or "
@@ -296,49 +309,56 @@ async def _stored_document(stored: bytes) -> Document | None:
         ) from error
     except ValueError:
         log.warning("the stored transcription cannot be read and is made anew")
+        attempt.pages.is_anew = True
         return None
+    attempt.spending.assume(document.usage)
+    attempt.pages.allow_time_for(len(document.pages))
+    if len(document.pages) > 1:  # its worker may have died before it removed them
+        await attempt.pages.clear()
+    return document
 
 
-async def _hand_on_parts(ref: Ref, original: Original, document: Document, attempt: _Attempt) -> Document:
+async def _hand_on_parts(document: Document, attempt: _Attempt) -> Document:
     """Take the document's parts out and have them received; the document with what became of them.
 
-    One that cannot be taken out does not stop the whole.
+    A part that cannot be taken out does not stop the document.
     """
     unpacker, receiver = attempt.steps.unpacker, attempt.io.receiver
     if not document.parts or unpacker is None or receiver is None:
         return document
     async with attempt.clock.step("unpack", attempt.steps.limits.unpack_s):
         try:
-            folder = await receiver.folder(ref)
-            files = await unpacker.unpack(original, document, folder)
+            folder = await receiver.folder(attempt.ref)
+            files = await unpacker.unpack(attempt.original, document, folder)
         except DocumentError as error:
             log.warning("parts are not taken out", extra={"code": error.code})
             files = [
                 PartFile(replace(part, problem=part.problem or error.message), None)
                 for part in document.parts
             ]
-        return replace(document, parts=tuple(await receiver.receive(ref, files)))
+        return replace(document, parts=tuple(await receiver.receive(attempt.ref, files)))
 
 
-async def _classify(
-    document: Document, original: Original, attempt: _Attempt
-) -> tuple[Understood, Sequence[str]]:
-    """What the document is, its fields, and the tags in use where it belongs.
+async def _classify(document: Document, attempt: _Attempt) -> tuple[Understood, Sequence[str]]:
+    """The type of the document, its fields, and the tags in use by its tenant.
 
-    Unknown rather than an error, since it is of use without that. What a model said in an earlier attempt is
-    not asked again.
+    Unknown rather than an error, since it is of use without that. A model that answered in an earlier attempt
+    is not asked again.
     """
     steps, io = attempt.steps, attempt.io
     tags: Sequence[str] = ()
     try:
         async with attempt.clock.step("classify", steps.limits.classify_s):
-            if attempt.number > 1 and (stored := await _stored_classification(io.journal)) is not None:
-                return Understood(stored), tags
+            if attempt.number > 1 and (stored := await io.journal.get("classification")) is not None:
+                with suppress(ValueError, zstandard.ZstdError):  # one that cannot be read is made anew
+                    return Understood(Classification.model_validate_json(zstandard.decompress(stored))), tags
             if io.tags is not None:
                 tags = tuple(await io.tags())
             before = attempt.spending.attempt
-            found = await steps.understander.understand(document, original, schemas=steps.wanted, tags=tags)
-            classification = found.classification
+            understood = await steps.understander.understand(
+                document, attempt.original, schemas=steps.wanted, tags=tags
+            )
+            classification = understood.classification
             attempt.spending.count_reported(classification.usage, since=before)
             if classification.model_error is None and not classification.usage.is_nothing:
                 packed = zstandard.compress(classification.model_dump_json().encode())
@@ -348,32 +368,23 @@ async def _classify(
             raise  # nobody was asked: the document waits until somebody can be
         log.warning("classification failed", extra={"code": error.code})
         return Understood(Classification()), tags
-    return found, tags
+    return understood, tags
 
 
-async def _stored_classification(journal: Journal) -> Classification | None:
-    """What the journal remembers; None if it cannot be read, for then it is found out anew."""
-    stored = await journal.get("classification")
-    if stored is None:
-        return None
-    try:
-        return Classification.model_validate_json(zstandard.decompress(stored))
-    except (ValueError, zstandard.ZstdError):
-        return None
-
-
-async def _extract(
-    document: Document, original: Original, understood: Understood, attempt: _Attempt
-) -> Judged:
+async def _extract(document: Document, understood: Understood, attempt: _Attempt) -> Judged:
     """The fields by the schema of the type, corrected, judged, and read again where they are doubted."""
-    steps, classification, read = attempt.steps, understood.classification, understood.extraction
+    steps, source = attempt.steps, attempt.io.corrections
+    classification, extraction = understood.classification, understood.extraction
     schema = steps.schema_for(classification.document_type)
     async with attempt.clock.step("extract", steps.limits.extract_s):
         before = attempt.spending.attempt
-        if read is None or read.document_type != schema.name:
-            read = await steps.extractor.extract(document, schema, original)
-        read = await _corrected(document, schema, read, attempt)
-        extraction, verdict = await steps.router.judge(read, document, schema, original)
+        if extraction is None or extraction.document_type != schema.name:
+            extraction = await steps.extractor.extract(document, schema, attempt.original)
+        if source is not None and steps.corrector is not None:
+            corrections = await source.find(document, schema)
+            if corrections:
+                extraction = await steps.corrector.correct(document, schema, extraction, corrections)
+        extraction, verdict = await steps.router.judge(extraction, document, schema, attempt.original)
         attempt.spending.count_reported(extraction.usage, since=before)
     error = classification.model_error
     if error is not None:
@@ -382,69 +393,32 @@ async def _extract(
     return Judged(extraction, verdict)
 
 
-async def _corrected(document: Document, schema: Schema, read: Extraction, attempt: _Attempt) -> Extraction:
-    """What was read, put right by what people said of earlier documents."""
-    source, corrector = attempt.io.corrections, attempt.steps.corrector
-    if source is None or corrector is None:
-        return read
-    corrections = await source.find(document, schema)
-    return await corrector.correct(document, schema, read, corrections) if corrections else read
-
-
-def _collection(ref: Ref, original: Original, document: Document) -> Result:
-    """A document that is said by its parts: what it holds is extracted from them, and not twice."""
+def _list_parts(document: Document) -> str:
+    """The summary of a collection: the names of its first parts, and how many more there are."""
     names = [part.name for part in document.parts]
-    return Result(
-        content_hash=original.content_hash,
-        media_type=document.media_type,
-        classification=Classification(title=ref.name, summary=_listed(names), confidence=1),
-        document=document,
-    )
-
-
-def _listed(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     plural = "" if len(names) == 1 else "s"
     return f"Holds {len(names)} document{plural}: {', '.join(names[:_LISTED])}{more}"
 
 
 def _retry_error(result: Result) -> TransientError | SetupError | None:
-    """Why to try again later: the error of a model that may say more then. The result is of use without it.
+    """The error of a model that may answer later; the result is of use without its answer.
 
     It was an attempt if any model was asked: what is paid again and again must come to an end.
     """
     extraction, classification = result.extraction, result.classification
-    told = {"classify": classification.model_error, "extract": extraction and extraction.model_error}
-    errors = {step: error for step, error in told.items() if isinstance(error, TransientError | SetupError)}
-    if extraction is None or not errors:
+    if extraction is None:
         return None
-    step, error = next(
-        ((step, one) for step, one in errors.items() if one.attempted), next(iter(errors.items()))
-    )
+    errors = [
+        (step, error)
+        for step, error in (("classify", classification.model_error), ("extract", extraction.model_error))
+        if isinstance(error, TransientError | SetupError)
+    ]
+    if not errors:
+        return None
+    step, error = next(((step, error) for step, error in errors if error.attempted), errors[0])
     was_paid = not (classification.usage.is_nothing and extraction.usage.is_nothing)
     if isinstance(error, TransientError) and not error.attempted and was_paid:
         error = type(error)(error.message, retry_after_s=error.retry_after_s)
     error.step = step
     return error
-
-
-def _findings(result: Result) -> Findings:
-    return Findings(
-        classification=result.classification, extraction=result.extraction, verdict=result.verdict
-    )
-
-
-def _costs_no_attempt(error: TransientError | SetupError) -> bool:
-    """Whether a document waits for as long as it takes: a model was left alone, or a person must act."""
-    return not error.attempted or (isinstance(error, SetupError) and not error.is_own)
-
-
-def _refused(ref: Ref, original: Original, error: UnsupportedFileTypeError) -> Result:
-    """A file that no reader takes is kept, and found by its name."""
-    return Result(
-        content_hash=original.content_hash,
-        media_type=error.media_type or _UNKNOWN_TYPE,
-        classification=Classification(title=ref.name),
-        refusal=error.message,
-    )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.batch.appending import AppendOnlyFile
+from docmill.batch.records import AppendOnlyFile
 
 
 @contextmanager

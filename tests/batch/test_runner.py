@@ -336,6 +336,27 @@ async def test_a_second_run_takes_up_what_is_new_or_failed_or_changed(run_with: 
     assert set(run.records) == {"a", "b", "c"}
 
 
+async def test_a_changed_document_is_read_and_hashed_once(
+    run_with: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_with()
+    await run("a")
+    run.path.write_text(run.path.read_text().replace(run.records["a"]["content_hash"], "another"))
+    reads = Counter[str]()
+    read = MemoryReader.read
+
+    async def counted(reader: MemoryReader, ref: Ref) -> Original:
+        reads[ref.key] += 1
+        return await read(reader, ref)
+
+    monkeypatch.setattr(MemoryReader, "read", counted)
+    report = await run("a")
+
+    assert report.by_status == {"completed": 1}
+    assert reads == {"a": 1}
+    assert run.converter.calls == {"a": 2}
+
+
 async def test_a_reader_that_fails_leaves_a_record_without_hash(
     run_with: Callable[..., Run], tmp_path: Path
 ) -> None:
@@ -430,7 +451,7 @@ async def test_a_fault_after_a_record_was_written_makes_no_second_one(
     def fail(self: Runner, ref: Ref, result: Result) -> None:
         raise OSError(f"{self} cannot print {ref.name}: {result.attempt}")
 
-    monkeypatch.setattr(Runner, "_succeeded", fail)
+    monkeypatch.setattr(Runner, "_report_result", fail)
 
     with pytest.raises(ExceptionGroup):
         await run("a")

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.model.text_grid import MAX_COLUMNS, set_lines
+from docmill.model.document import MAX_COLUMNS, set_lines
 
 
 def _boxes(*spans: tuple[float, float]) -> NDArray[np.float32]:

@@ -2,7 +2,7 @@
 
 import threading
 
-from docmill.resilience.off_loop import LARGE, off_loop
+from docmill.resilience.concurrency import LARGE, off_loop
 
 
 def thread_of(_: str) -> threading.Thread:

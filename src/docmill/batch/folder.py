@@ -2,9 +2,7 @@
 
 import asyncio
 import os
-from collections import deque
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 from docmill.errors import CorruptError, MisconfiguredError, ServerError, TooLargeError
@@ -40,63 +38,58 @@ class FolderLister:
             raise MisconfiguredError(
                 f"there is no folder {str(self._root)!r}; give a folder or a file that exists"
             )
-        walk = _Walk(self._root)
-        found = sorted(walk.files)
-        kept = [path for path in found if not is_junk(path.name)]
-        self.passed_by = len(found) - len(kept)
-        self.not_followed = [
-            f"{path.relative_to(self._root).as_posix()} -> {target}" for path, target in walk.not_followed
-        ]
+        files, self.not_followed = _walk(self._root)
+        kept = [path for path in sorted(files) if not is_junk(path.name)]
+        self.passed_by = len(files) - len(kept)
         for path in kept:
             yield Ref(key=path.relative_to(self._root).as_posix(), name=path.name)
 
 
-class _Walk:
-    """The files below a folder. Real files come first, so that a link never stands for one of them."""
+def _walk(root: Path) -> tuple[list[Path], list[str]]:
+    """The files below a folder, and the links that are not followed, each with where it leads.
 
-    def __init__(self, root: Path) -> None:
-        self.files: list[Path] = []
-        self.not_followed: list[tuple[Path, str]] = []
-        self._inside = Path(os.path.realpath(root))
-        self._seen: set[str] = set()
-        self._links: deque[Path] = deque()
-        self._enter(root)
-        while self._links:
-            self._follow(self._links.popleft())
-
-    def _enter(self, top: Path) -> None:
-        for folder, folders, files in os.walk(top, onerror=_refuse):
-            real = os.path.realpath(folder)
-            if real in self._seen:
-                folders.clear()
-                continue
-            self._seen.add(real)
-            shown = [name for name in sorted(folders) if not name.startswith(".")]
-            folders[:] = [name for name in shown if not Path(folder, name).is_symlink()]
-            self._links.extend(Path(folder, name) for name in shown if name not in folders)
-            for name in sorted(files):
-                if not name.startswith(".") or is_junk(name):
-                    self._take(Path(folder, name))
-
-    def _take(self, path: Path) -> None:
-        if path.is_symlink():
-            self._links.append(path)
-        elif path.is_file():
-            self._seen.add(os.path.realpath(path))
-            self.files.append(path)
-
-    def _follow(self, link: Path) -> None:
+    Links come last, so that none stands for a real file.
+    """
+    seen: set[str] = set()
+    files, links = _walk_folder(root, seen)
+    not_followed: list[str] = []
+    inside = os.path.realpath(root)
+    for link in links:  # grows meanwhile
         target = os.path.realpath(link)
-        if not Path(target).is_relative_to(self._inside) or not link.exists():
-            self.not_followed.append((link, target))
+        if not Path(target).is_relative_to(inside) or not link.exists():
+            not_followed.append(f"{link.relative_to(root).as_posix()} -> {target}")
         elif link.is_dir():
-            self._enter(link)
-        elif link.is_file() and target not in self._seen:
-            self._seen.add(target)
-            self.files.append(link)
+            more_files, more_links = _walk_folder(link, seen)
+            files += more_files
+            links += more_links
+        elif link.is_file() and target not in seen:
+            seen.add(target)
+            files.append(link)
+    return files, not_followed
 
 
-def _refuse(error: OSError) -> None:
+def _walk_folder(top: Path, seen: set[str]) -> tuple[list[Path], list[Path]]:
+    """The files and the links below a folder, without entering links. seen: real paths, added to."""
+    files: list[Path] = []
+    links: list[Path] = []
+    for folder, folders, names in os.walk(top, onerror=_raise_unreadable):
+        real = os.path.realpath(folder)
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        shown = [name for name in sorted(folders) if not name.startswith(".")]
+        folders[:] = [name for name in shown if not Path(folder, name).is_symlink()]
+        links += [Path(folder, name) for name in shown if name not in folders]
+        paths = [Path(folder, name) for name in sorted(names) if not name.startswith(".") or is_junk(name)]
+        links += [path for path in paths if path.is_symlink()]
+        real_files = [path for path in paths if not path.is_symlink() and path.is_file()]
+        seen.update(map(os.path.realpath, real_files))
+        files += real_files
+    return files, links
+
+
+def _raise_unreadable(error: OSError) -> None:
     raise MisconfiguredError(
         f"cannot look into {error.filename!r}: {error.strerror}; change its mode or move it away"
     ) from error
@@ -111,28 +104,22 @@ class FolderReader:
 
     async def read(self, ref: Ref) -> Original:
         """See `Reader.read`."""
-        path = self._root / ref.key
-        return Original(path=path, name=ref.name, content_hash=await asyncio.to_thread(self._hash, path, ref))
+        return await asyncio.to_thread(self._read, ref)
 
-    def _hash(self, path: Path, ref: Ref) -> str:
-        with _translated(ref):
+    def _read(self, ref: Ref) -> Original:
+        path = self._root / ref.key
+        try:
             size = path.stat().st_size
             if size > self._max_bytes:
                 raise TooLargeError(
                     f"{ref.name!r} has {size / 1e6:.0f} MB; the limit is {self._max_bytes / 1e6:.0f} MB"
                     " (--max-mb or limits.file_mb raises it)"
                 )
-            return digest(path)
-
-
-@contextmanager
-def _translated(ref: Ref) -> Generator[None]:
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise CorruptError(f"{ref.key!r} is gone") from error
-    except PermissionError as error:
-        # Not a SetupError: one closed file must not keep all the others from being read.
-        raise CorruptError(f"no permission to read {ref.key!r}; change its mode or owner") from error
-    except OSError as error:
-        raise ServerError(f"cannot read {ref.key!r}: {error.strerror}") from error
+            return Original(path, ref.name, digest(path))
+        except FileNotFoundError as error:
+            raise CorruptError(f"{ref.key!r} is gone") from error
+        except PermissionError as error:
+            # Not a SetupError: one closed file must not keep all the others from being read.
+            raise CorruptError(f"no permission to read {ref.key!r}; change its mode or owner") from error
+        except OSError as error:
+            raise ServerError(f"cannot read {ref.key!r}: {error.strerror}") from error

@@ -1,17 +1,18 @@
 """The output of a run: one JSON line per document, failed ones too, and never two for the same document."""
 
 import asyncio
+import errno
+import fcntl
 import json
 import os
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+import stat
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-from docmill.batch.appending import AppendOnlyFile
-from docmill.batch.members import part_source
 from docmill.errors import DocmillError, MisconfiguredError, ServerError, UnsupportedFileTypeError
 from docmill.model.document import Part, Usage
 from docmill.model.result import Result
@@ -43,7 +44,7 @@ def result_record(ref: Ref, result: Result) -> Record:
         and {"code": UnsupportedFileTypeError.code, "step": "transcribe", "message": result.refusal},
         "attempts": result.attempt,
         "usage": result.usage and result.usage.model_dump(mode="json"),
-        "timings_s": _rounded(result.timings_s),
+        "timings_s": {step: round(seconds, 4) for step, seconds in result.timings_s.items()},
         "parts": _part_records(ref, result.document.parts if result.document else ()),
     }
 
@@ -75,6 +76,11 @@ def failure_record(
     }
 
 
+def part_source(whole: str, part: Part) -> str:
+    """The source of a part's record: `mail.eml/invoice.pdf`."""
+    return f"{whole}/{part.name}"
+
+
 def _part_records(ref: Ref, parts: Sequence[Part]) -> list[Record]:
     """A part of a document, with the source of the part's own record; a part with a problem has none."""
     return [
@@ -82,8 +88,66 @@ def _part_records(ref: Ref, parts: Sequence[Part]) -> list[Record]:
     ]
 
 
-def _rounded(timings_s: dict[str, float]) -> dict[str, float]:
-    return {step: round(seconds, 4) for step, seconds in timings_s.items()}
+class AppendOnlyFile:
+    """Appends blocks of bytes to a file that this process alone writes.
+
+    A full disk may take the first half of a block. What was written of it is cut off again, at once or, where
+    that fails, before the next block; a pipe or device, which cannot be cut, gets a line end instead.
+    Raises OSError where the file cannot be opened; BlockingIOError while another process has it open.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            status = os.fstat(self._descriptor)
+            if not os.path.samestat(status, path.stat()):  # who had the lock has put another file here
+                raise BlockingIOError(errno.EWOULDBLOCK, "another process is writing", str(path))
+        except OSError:
+            os.close(self._descriptor)
+            raise
+        self.is_regular = stat.S_ISREG(status.st_mode)
+        self._end = status.st_size
+        self._is_torn = False
+
+    def append(self, content: bytes) -> None:
+        """Append all of `content`. Raises OSError, and then nothing of it is kept."""
+        self._mend()
+        rest = memoryview(content)
+        try:
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+        except OSError:
+            self._is_torn = self.is_regular or len(rest) < len(content)
+            with suppress(OSError):
+                self._mend()
+            raise
+        self._end += len(content)
+
+    def cut(self, end: int) -> None:
+        """Drop what comes after `end` bytes. Raises OSError."""
+        os.ftruncate(self._descriptor, end)
+        self._end = end
+
+    def close(self) -> None:
+        """Bring everything to the disk, and close.
+
+        Raises OSError if that fails: network file systems may say only now that they are full.
+        """
+        try:
+            if self.is_regular:
+                os.fsync(self._descriptor)
+        finally:
+            os.close(self._descriptor)
+
+    def _mend(self) -> None:
+        if not self._is_torn:
+            return
+        if self.is_regular:
+            os.ftruncate(self._descriptor, self._end)
+        else:
+            os.write(self._descriptor, b"\n")
+        self._is_torn = False
 
 
 class EarlierRecord(NamedTuple):
@@ -141,17 +205,17 @@ class RecordFile:
                 known = _complete(latest.known)
                 self._drop_all_but(known, latest)
                 self._known, self.torn = known, latest.torn
-        except BlockingIOError as error:
-            self._abandon()
-            raise MisconfiguredError(
-                f"another run is writing {str(self._path)!r}; wait for it or give another --out"
-            ) from error
-        except MisconfiguredError:
-            self._abandon()
+        except (MisconfiguredError, OSError) as error:
+            if self._file is not None:
+                with suppress(OSError):
+                    self._file.close()
+                self._file = None
+            if isinstance(error, BlockingIOError):
+                message = f"another run is writing {str(self._path)!r}; wait for it or give another --out"
+                raise MisconfiguredError(message) from error
+            if isinstance(error, OSError):
+                raise MisconfiguredError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
             raise
-        except OSError as error:
-            self._abandon()
-            raise MisconfiguredError(f"cannot write {str(self._path)!r}: {error.strerror}") from error
         return dict(self._known)
 
     def known(self, *, keep: Callable[[Record], bool]) -> dict[str, EarlierRecord]:
@@ -212,12 +276,6 @@ class RecordFile:
                     f"cannot write {str(self._path)!r}: {error.strerror}; run the same command again"
                 ) from error
 
-    def _abandon(self) -> None:
-        if self._file is not None:
-            with suppress(OSError):
-                self._file.close()
-            self._file = None
-
     def _latest(self, keep: Callable[[Record], bool]) -> _Latest:
         """Index of the file. keep: whether a record is taken into it; all others are counted only."""
         known: dict[str, EarlierRecord] = {}
@@ -232,20 +290,20 @@ class RecordFile:
             records, end, is_torn_within = records + 1, offset, torn > 0
             known.pop(record["source"], None)
             if keep(record):
-                known[record["source"]] = _known(record)
+                known[record["source"]] = EarlierRecord(
+                    record["content_hash"], record["status"], _part_sources(record)
+                )
                 lines[record["source"]] = number
         return _Latest(known, lines, records, torn, end, is_torn_within)
 
     def _drop_all_but(self, kept: Collection[str], latest: _Latest) -> None:
         """Leave nothing in the file but the last records of these documents. Raises OSError."""
         assert self._file is not None
-        if len(kept) < latest.records or latest.is_torn_within:
-            self._rewrite({latest.lines[source] for source in kept})
-        elif latest.torn:
-            self._file.cut(latest.end)
-
-    def _rewrite(self, numbers: Container[int]) -> None:
-        """Replace the file by one with these lines of it."""
+        if len(kept) == latest.records and not latest.is_torn_within:
+            if latest.torn:
+                self._file.cut(latest.end)
+            return
+        numbers = {latest.lines[source] for source in kept}
         target = self._path.resolve()
         draft = target.with_name(target.name + ".draft")
         try:
@@ -257,15 +315,14 @@ class RecordFile:
         finally:
             draft.unlink(missing_ok=True)
         old, self._file = self._file, AppendOnlyFile(self._path)
-        if old is not None:
-            old.close()
+        old.close()
 
     def _records(self) -> Iterator[tuple[bytes, Record | None]]:
         """Each line and what it says; None for one that was not written to its end."""
         with self._path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 try:
-                    record = _parsed(line)
+                    record = _record_of(line)
                 except (ValueError, TypeError, KeyError) as error:
                     raise MisconfiguredError(
                         f"line {number} of {str(self._path)!r} is not a record of docmill; give another --out"
@@ -273,10 +330,10 @@ class RecordFile:
                 yield line, record
 
 
-def _parsed(line: bytes) -> Record | None:
-    """The record; None for a line that was not written to its end.
+def _record_of(line: bytes) -> Record | None:
+    """The record on a line; None if the line was not written to its end.
 
-    Raises ValueError, TypeError or KeyError for what is no record.
+    Raises ValueError, TypeError or KeyError for a line that is no record.
     """
     is_begun = line.startswith(_BEGINNING)
     if not line.endswith(b"\n"):
@@ -300,10 +357,6 @@ def _complete(kept: dict[str, EarlierRecord]) -> dict[str, EarlierRecord]:
     }:
         kept = {source: known for source, known in kept.items() if source not in lacking}
     return kept
-
-
-def _known(record: Record) -> EarlierRecord:
-    return EarlierRecord(record["content_hash"], record["status"], _part_sources(record))
 
 
 def _part_sources(record: Record) -> tuple[str, ...]:

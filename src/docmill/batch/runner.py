@@ -3,15 +3,24 @@
 import asyncio
 import logging
 import random
+import shutil
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from docmill.batch.in_memory import MemoryJournal
-from docmill.batch.members import Family, PartReader, PartsAside, part_ref
-from docmill.batch.records import EarlierRecord, Record, RecordExporter, RecordFile, failure_record
+from docmill.batch.records import (
+    EarlierRecord,
+    Record,
+    RecordExporter,
+    RecordFile,
+    failure_record,
+    part_source,
+)
 from docmill.errors import (
     DocmillError,
     MisconfiguredError,
@@ -22,9 +31,11 @@ from docmill.errors import (
     UnsupportedFileTypeError,
     first_of,
 )
+from docmill.files import digest
+from docmill.model.document import Part
 from docmill.model.result import Result
 from docmill.pipeline import DocumentIO, PartLimits, Steps, process
-from docmill.ports import Exporter, Original, Reader, Ref
+from docmill.ports import Exporter, Original, PartFile, Reader, Ref
 from docmill.resilience.attempts import AfterFailure, GiveUp, Retry, after_failure, internal_error
 from docmill.resilience.spending import Spending
 from docmill.workers.fair_semaphore import scheduled_for
@@ -89,6 +100,60 @@ class Policy:
     parts: PartLimits = field(default_factory=PartLimits)
 
 
+@dataclass
+class Family:
+    """A document of the folder and everything within it. taken: how many parts so far, at any depth."""
+
+    limits: PartLimits
+    taken: int = 0
+
+
+class StoredParts:
+    """`PartsReceiver` of one document. depth: how many documents this one stands in."""
+
+    def __init__(self, family: Family, depth: int) -> None:
+        self.files: list[PartFile] = []
+        self._family = family
+        self._depth = depth
+        self._folder: Path | None = None
+
+    async def folder(self, ref: Ref) -> Path:
+        """See `PartsReceiver.folder`."""
+        del ref
+        self._family.limits.check_depth(self._depth)
+        await self.remove()
+        try:
+            self._folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="docmill-parts-"))
+        except OSError as error:
+            raise ServerError(f"cannot make a folder for parts: {error.strerror}") from error
+        return self._folder
+
+    async def receive(self, ref: Ref, parts: Sequence[PartFile]) -> list[Part]:
+        """See `PartsReceiver.receive`."""
+        del ref
+        family = self._family
+        family.taken -= len(self.files)
+        self.files = family.limits.admit(parts, taken=family.taken)
+        family.taken += len(self.files)
+        return [file.part for file in self.files]
+
+    async def remove(self) -> None:
+        """Remove the files once their documents are processed."""
+        if self._folder is not None:
+            await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+
+class PartReader:
+    """`Reader` of one part."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def read(self, ref: Ref) -> Original:
+        """See `Reader.read`."""
+        return Original(self._path, ref.name, await asyncio.to_thread(digest, self._path))
+
+
 class Runner:
     """Takes every document, and every document within it, through `process()`, for one run.
 
@@ -143,43 +208,43 @@ class Runner:
                         self._whole_closed.clear()
                         await self._whole_closed.wait()
                     await self._slots.acquire()
-                    tasks.create_task(self._document(ref, self._reader, Family(self._policy.parts)))
+                    tasks.create_task(self._process_with_parts(ref, self._reader, Family(self._policy.parts)))
         except* SetupError as errors:
             raise first_of(errors) from errors
         self._report.seconds = time.perf_counter() - started
         return self._report
 
-    async def _document(self, ref: Ref, reader: Reader, family: Family, depth: int = 0) -> None:
-        """One document and what it holds to their end. The caller has taken a slot for it."""
-        aside = PartsAside(family, depth)
+    async def _process_with_parts(self, ref: Ref, reader: Reader, family: Family, depth: int = 0) -> None:
+        """Process a document and everything in it. The caller has taken a slot for it."""
+        parts = StoredParts(family, depth)
         try:
-            await self._alone(ref, reader, aside)
-            if any(file.path for file in aside.files):
-                await self._parts(ref, aside, family, depth + 1)
+            await self._process_alone(ref, reader, parts)
+            if any(file.path for file in parts.files):
+                await self._process_parts(ref, parts.files, family, depth + 1)
         finally:
-            await aside.remove()
+            await parts.remove()
 
-    async def _parts(self, ref: Ref, aside: PartsAside, family: Family, depth: int) -> None:
-        """The parts laid aside, each as a document; few wholes at a time, for their files take space."""
+    async def _process_parts(self, whole: Ref, files: Sequence[PartFile], family: Family, depth: int) -> None:
+        """Process the stored parts; those of few documents at a time, since their files take space."""
         self._open_wholes += 1
         try:
             async with asyncio.TaskGroup() as tasks:
-                for part, path in ((file.part, file.path) for file in aside.files):
-                    if path is not None:
+                for file in files:
+                    if file.path is not None:
                         self._on_found(1)
                         await self._slots.acquire()
-                        tasks.create_task(
-                            self._document(part_ref(ref, part), PartReader(path), family, depth)
-                        )
+                        ref = Ref(part_source(whole.key, file.part), file.part.name.rpartition("/")[2])
+                        reader = PartReader(file.path)
+                        tasks.create_task(self._process_with_parts(ref, reader, family, depth))
         finally:
             self._open_wholes -= 1
             self._whole_closed.set()
 
-    async def _alone(self, ref: Ref, source: Reader, aside: PartsAside) -> None:
-        """One document without its parts. Holds a slot while it works and none while it waits."""
+    async def _process_alone(self, ref: Ref, source: Reader, parts: StoredParts) -> None:
+        """Process a document without its parts. Holds a slot while it works and none while it waits."""
         reader = _RememberingReader(source)
         exporter = _RetainingExporter(self._exporter)
-        io = DocumentIO(reader, exporter, MemoryJournal(), receiver=aside)
+        io = DocumentIO(reader, exporter, MemoryJournal(), receiver=parts)
         spending, attempt = Spending(), 1
         try:
             while True:
@@ -195,10 +260,10 @@ class Runner:
                         error,
                         content_hash=reader.content_hash,
                         attempts=attempt,
-                        parts=aside.parts,
+                        parts=[file.part for file in parts.files],
                         usage=spending.total,
                     )
-                    await self._failed(ref, error, record)
+                    await self._fail(ref, error, record)
                     return
                 await self._wait(ref, follows)
                 attempt += follows.counts
@@ -215,20 +280,17 @@ class Runner:
 
     async def _wait(self, ref: Ref, retry: Retry) -> None:
         """Let the time until the next attempt pass, without the slot."""
-        delay = Delay(ref, retry.error, retry.delay_s)
         async with self._may_wait:
             self._slots.release()
-            self._change_waiting(+1)
-            self._on_delay(delay)
+            self._waiting += 1
+            self._on_waiting(self._waiting)
+            self._on_delay(Delay(ref, retry.error, retry.delay_s))
             try:
-                await asyncio.sleep(delay.seconds)
+                await asyncio.sleep(retry.delay_s)
             finally:
-                self._change_waiting(-1)
+                self._waiting -= 1
+                self._on_waiting(self._waiting)
                 await self._slots.acquire()
-
-    def _change_waiting(self, change: int) -> None:
-        self._waiting += change
-        self._on_waiting(self._waiting)
 
     async def _attempt(
         self,
@@ -243,16 +305,19 @@ class Runner:
         try:
             if exporter.result is not None:
                 await exporter.export(ref, exporter.result)
-            elif known is None or (await io.reader.read(ref)).content_hash != known.content_hash:
-                with scheduled_for(None, ref.key):
-                    await process(
-                        ref,
-                        self._steps,
-                        io,
-                        attempt=attempt,
-                        max_attempts=self._policy.max_attempts,
-                        spending=spending,
-                    )
+            else:
+                original = None if known is None else await io.reader.read(ref)
+                if known is None or original is None or original.content_hash != known.content_hash:
+                    with scheduled_for(None, ref.key):
+                        await process(
+                            ref,
+                            self._steps,
+                            io,
+                            original=original,
+                            attempt=attempt,
+                            max_attempts=self._policy.max_attempts,
+                            spending=spending,
+                        )
         except SetupError:
             raise
         except DocmillError as error:
@@ -262,26 +327,26 @@ class Runner:
             return internal_error(error, repr(ref.name))
         # Beyond the errors of the document: nothing that goes wrong from here on may give it a second record.
         if exporter.result is not None:
-            self._succeeded(ref, exporter.result)
+            self._report_result(ref, exporter.result)
         elif known is not None:
-            self._unchanged(ref, known)
+            self._report_unchanged(ref, known)
         return None
 
-    def _unchanged(self, ref: Ref, known: EarlierRecord) -> None:
+    def _report_unchanged(self, ref: Ref, known: EarlierRecord) -> None:
         """The document and all it holds are as an earlier run found them."""
-        self._done(Done(ref, "unchanged", ref.name))
+        self._report_done(Done(ref, "unchanged", ref.name))
         self._on_found(len(known.parts))
         for source in known.parts:
-            self._unchanged(Ref(source, source.rpartition("/")[2]), self._known[source])
+            self._report_unchanged(Ref(source, source.rpartition("/")[2]), self._known[source])
 
-    def _succeeded(self, ref: Ref, result: Result) -> None:
+    def _report_result(self, ref: Ref, result: Result) -> None:
         if result.refusal:
             self._report.by_error[UnsupportedFileTypeError.code] += 1
-            self._done(Done(ref, "not_read", result.refusal, result.attempt))
+            self._report_done(Done(ref, "not_read", result.refusal, result.attempt))
             return
         parts = result.document.parts if result.document else ()
         self._report.pages += len(result.document.pages) if result.document else 0
-        self._done(
+        self._report_done(
             Done(
                 ref,
                 result.status,
@@ -291,7 +356,7 @@ class Runner:
             )
         )
 
-    async def _failed(self, ref: Ref, error: DocmillError, record: Record) -> None:
+    async def _fail(self, ref: Ref, error: DocmillError, record: Record) -> None:
         attempt = 1
         while True:
             try:
@@ -304,9 +369,9 @@ class Runner:
                 await self._wait(ref, follows)
                 attempt += 1
         self._report.by_error[error.code] += 1
-        self._done(Done(ref, "failed", error.message, record["attempts"]))
+        self._report_done(Done(ref, "failed", error.message, record["attempts"]))
 
-    def _done(self, done: Done) -> None:
+    def _report_done(self, done: Done) -> None:
         self._report.by_status[done.status] += 1
         self._on_done(done)
 

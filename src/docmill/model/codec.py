@@ -40,47 +40,40 @@ def dumps(document: Document) -> bytes:
         content["parts"] = [asdict(part) for part in document.parts]
     if document.embedded:
         content["embedded"] = [
-            [one.name, one.media_type, b64encode(one.content).decode()] for one in document.embedded
+            [file.name, file.media_type, b64encode(file.content).decode()] for file in document.embedded
         ]
-    return _compressor().compress(to_json(content))
-
-
-def _compressor() -> zstandard.ZstdCompressor:
-    """One for each thread: to make one takes longer than to compress a letter with it."""
     if not hasattr(_thread, "compressor"):
         _thread.compressor = zstandard.ZstdCompressor(level=6, write_content_size=True)
-    return _thread.compressor
+    return _thread.compressor.compress(to_json(content))
 
 
 _thread = threading.local()
+"""Keeps a compressor for each thread: to make one takes longer than to compress a letter with it."""
 
 
 def loads(data: bytes) -> Document:
     """The document that `dumps` wrote. Raises NewerFormatError, ValueError for anything else."""
     try:
-        return _document(json.loads(zstandard.ZstdDecompressor().decompress(data)))
+        content = json.loads(zstandard.ZstdDecompressor().decompress(data))
+        written = content.get("format")
+        if isinstance(written, int) and written > FORMAT:
+            raise NewerFormatError(f"transcription format {written} is unknown; a newer release wrote it")
+        if written not in READ_FORMATS:
+            raise ValueError(f"transcription format {written!r} is unknown; expected {FORMAT}")
+        return Document(
+            content_hash=content["content_hash"],
+            media_type=content["media_type"],
+            language=content["language"],
+            usage=Usage.model_validate(content.get("usage", {})),
+            pages=[page_of(page) for page in content["pages"]],
+            parts=tuple(Part(**part) for part in content.get("parts", ())),
+            embedded=tuple(
+                Embedded(name, media_type, b64decode(data))
+                for name, media_type, data in content.get("embedded", ())
+            ),
+        )
     except (zstandard.ZstdError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("not a transcription") from error
-
-
-def _document(content: dict[str, Any]) -> Document:
-    written = content.get("format")
-    if isinstance(written, int) and written > FORMAT:
-        raise NewerFormatError(f"transcription format {written} is unknown; a newer release wrote it")
-    if written not in READ_FORMATS:
-        raise ValueError(f"transcription format {written!r} is unknown; expected {FORMAT}")
-    return Document(
-        content_hash=content["content_hash"],
-        media_type=content["media_type"],
-        language=content["language"],
-        usage=Usage.model_validate(content.get("usage", {})),
-        pages=[page_of(page) for page in content["pages"]],
-        parts=tuple(Part(**part) for part in content.get("parts", ())),
-        embedded=tuple(
-            Embedded(name, media_type, b64decode(data))
-            for name, media_type, data in content.get("embedded", ())
-        ),
-    )
 
 
 def page_content(page: Page) -> dict[str, Any]:
@@ -102,16 +95,19 @@ def page_content(page: Page) -> dict[str, Any]:
         "confidences": np.rint(words.confidences * _SCALE).astype(int).tolist(),
         "lines": words.lines.tolist(),
         "blocks": words.blocks.tolist(),
-        "tables": [_table_content(table) for table in page.tables],
+        "tables": [
+            [
+                _scaled(table.box),
+                table.row_count,
+                table.column_count,
+                [
+                    [cell.row, cell.column, cell.row_span, cell.column_span, *_scaled(cell.box), *cell.words]
+                    for cell in table.cells
+                ],
+            ]
+            for table in page.tables
+        ],
     }
-
-
-def _table_content(table: Table) -> list[Any]:
-    cells = [
-        [cell.row, cell.column, cell.row_span, cell.column_span, *_scaled(cell.box), *cell.words]
-        for cell in table.cells
-    ]
-    return [_scaled(table.box), table.row_count, table.column_count, cells]
 
 
 def _scaled(box: Box) -> list[int]:
@@ -139,18 +135,19 @@ def page_of(content: dict[str, Any]) -> Page:
         codes=tuple(content.get("codes", ())),
         preprocessed=content.get("preprocessed", False),
         words=words,
-        tables=tuple(_table(table) for table in content.get("tables", ())),
+        tables=tuple(
+            Table(
+                _box(box),
+                row_count,
+                column_count,
+                tuple(
+                    Cell(row, column, row_span, column_span, _box(rest[:4]), tuple(rest[4:]))
+                    for row, column, row_span, column_span, *rest in cells
+                ),
+            )
+            for box, row_count, column_count, cells in content.get("tables", ())
+        ),
     )
-
-
-def _table(content: list[Any]) -> Table:
-    box, row_count, column_count, cells = content
-    return Table(_box(box), row_count, column_count, tuple(_cell(cell) for cell in cells))
-
-
-def _cell(numbers: list[int]) -> Cell:
-    row, column, row_span, column_span = numbers[:4]
-    return Cell(row, column, row_span, column_span, _box(numbers[4:8]), tuple(numbers[8:]))
 
 
 def _box(scaled: list[int]) -> Box:

@@ -12,15 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from docmill.model.text_grid import set_lines
-
 PartKind = Literal["attachment", "member", "section"]
-
-
 PageSource = Literal["text", "ocr", "none"]
-
-
-"""The types that docmill knows; a user's own schemas have other names."""
 
 
 class Box(NamedTuple):
@@ -121,6 +114,40 @@ class Table:
         for cell in self.cells:
             grid[cell.row][cell.column] = " ".join(words.texts[index] for index in cell.words)
         return grid
+
+
+MAX_COLUMNS = 400
+"""Wider than any real page in monospace; a stray coordinate must not make megabyte lines."""
+
+
+def set_lines(texts: Sequence[str], boxes: NDArray[np.float32], lines: NDArray[np.int32]) -> list[str]:
+    """One string per line; gaps between columns become runs of at least two spaces.
+
+    boxes: shape (n, 4), any unit, x0 and x1 in columns 0 and 2.
+    lines: shape (n,), the line of each word; words of one line are adjacent and ordered from left to right.
+
+    The width of a character cell is the page's median width per character, so that a column's words start
+    at the same offset on every line. A gap narrower than one and a half cells is an ordinary space.
+    """
+    if not texts:
+        return []
+    lengths = np.array([max(1, len(text)) for text in texts])
+    cell = float(np.median((boxes[:, 2] - boxes[:, 0]) / lengths))
+    if not cell > 0:
+        cell = 1.0
+    left = float(boxes[:, 0].min())
+    grid: list[str] = []
+    previous_line, previous_right = None, 0.0
+    for text, (x0, _, x1, _), number in zip(texts, boxes.tolist(), lines.tolist(), strict=True):
+        column = min(MAX_COLUMNS, round((x0 - left) / cell))
+        if number != previous_line:
+            grid.append(" " * max(0, column) + text)
+        elif x0 - previous_right < 1.5 * cell:
+            grid[-1] += " " + text
+        else:
+            grid[-1] += " " * max(2, column - len(grid[-1])) + text
+        previous_line, previous_right = number, x1
+    return grid
 
 
 @dataclass(frozen=True)

@@ -43,44 +43,31 @@ class StepTaken(Record):
 
 def sentence(steps: Sequence[StepTaken]) -> str:
     """Explain the steps in a sentence."""
-    asked = any(step.kind in _MODEL_ASKED for step in steps)
-    return "; ".join(filter(None, (_clause(step, asked=asked) for step in steps)))
+    is_model_asked = any(step.kind in _MODEL_ASKED for step in steps)
+    return "; ".join(filter(None, (_clause(step, is_model_asked=is_model_asked) for step in steps)))
 
 
-def _clause(step: StepTaken, *, asked: bool) -> str:
-    match step.kind:
-        case "read":
-            notes = [step.note, "" if asked else step.without_model]
-            words = ": ".join(filter(None, (step.by, " and ".join(filter(None, notes)))))
-        case "confirmed":
-            words = f"{_values(step)} as people confirmed before"
-        case "cleared":
-            words = f"{_values(step)} left out where people cleared them before"
-        case "looked_again":
-            words = f"looked again at {_names(step.fields)}: {_outcome(step)}"
-        case "asked":
-            words = f"asked {step.by} for {_names(step.fields)}: {_outcome(step)}"
-        case "failed":
-            words = f"asked {step.by} for {_names(step.fields)}: it failed {step.note}"
-        case "not_asked":
-            words = f"{step.by} not asked: {step.note}"
-        case "given_up":
-            words = f"given up {step.note}"
-        case "not_classified":
-            words = f"no model said what it is: it failed {step.note}"
-    return words
-
-
-def _values(step: StepTaken) -> str:
-    count = len(step.fields)
-    return f"{count} {'value' if count == 1 else 'values'}"
-
-
-def _outcome(step: StepTaken) -> str:
+def _clause(step: StepTaken, *, is_model_asked: bool) -> str:
+    fields = _names(step.fields)
+    values = f"{len(step.fields)} {'value' if len(step.fields) == 1 else 'values'}"
     if step.mended:
-        return f"{_names(step.mended)} mended"
-    is_taken = step.is_better and step.kind == "asked"
-    return "something found, not yet believed" if is_taken else "nothing better"
+        outcome = f"{_names(step.mended)} mended"
+    else:
+        is_taken = step.is_better and step.kind == "asked"
+        outcome = "something found, not yet believed" if is_taken else "nothing better"
+    notes = " and ".join(filter(None, (step.note, "" if is_model_asked else step.without_model)))
+    clauses: dict[StepKind, str] = {
+        "read": ": ".join(filter(None, (step.by, notes))),
+        "confirmed": f"{values} as people confirmed before",
+        "cleared": f"{values} left out where people cleared them before",
+        "looked_again": f"looked again at {fields}: {outcome}",
+        "asked": f"asked {step.by} for {fields}: {outcome}",
+        "failed": f"asked {step.by} for {fields}: it failed {step.note}",
+        "not_asked": f"{step.by} not asked: {step.note}",
+        "given_up": f"given up {step.note}",
+        "not_classified": f"no model said what it is: it failed {step.note}",
+    }
+    return clauses[step.kind]
 
 
 def _names(paths: Sequence[str]) -> str:

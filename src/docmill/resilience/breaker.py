@@ -1,8 +1,7 @@
-"""Leaving a provider alone while it is down, so that documents wait for it instead of failing on it.
+"""Circuit breaker: a provider that is down is left alone, and documents wait for it instead of failing.
 
-Wrap what asks somebody else over a network; one breaker per provider, shared by all that ask the same one.
-What runs on this machine is not wrapped: its errors come from the document at hand and say nothing about the
-next one.
+Wrap calls over a network; one breaker per provider, shared by all that ask the same one. Engines on this
+machine are not wrapped: their errors come from the document at hand and say nothing about the next one.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ from docmill.errors import (
 )
 
 DOWN = (NetworkError, TimeLimitError, RateLimitedError, AiQuotaError, ServerError)
-"""What says that the provider is down; any other answer says that it is up."""
+"""Errors that say that the provider is down; any other answer says that it is up."""
 
 State = Literal["closed", "open", "half-open"]
 
@@ -42,7 +41,7 @@ class Ticket:
 
 
 class Breaker:
-    """Whether a provider is asked.
+    """A circuit breaker for one provider.
 
     Closed, all calls go. After `threshold` failures in a row it opens: none goes for `recovery_s`, or for as
     long as the provider asks, but never longer than a document may wait. Then one goes; if it fails the wait
@@ -93,40 +92,34 @@ class Breaker:
         return Ticket(self._epoch, is_probe=True)
 
     def ended(self, ticket: Ticket, error: DocmillError | None) -> None:
-        """What a call ended with; None is success."""
+        """Count the end of a call; None is success."""
         if ticket.epoch != self._epoch:
             return
         if not isinstance(error, DOWN):
-            self._close()
+            self._failures = 0
+            if self._reason is not None:
+                self._reason = None
+                self._probing = False
+                self._recovery_s = self._first_s
+                self._epoch += 1
             return
         self._failures += 1
         if ticket.is_probe:
             self._recovery_s = min(2 * self._recovery_s, self._longest_s)
         if ticket.is_probe or self._failures >= self._threshold:
-            self._open(error)
+            wait_s = max(self._recovery_s, min(error.retry_after_s or 0, LONGEST_DELAY_S))
+            self._open_until = self._clock() + wait_s
+            self._reason = error
+            self._probing = False
+            self._epoch += 1
 
     def abandoned(self, ticket: Ticket) -> None:
         """The call was cancelled, which tells nothing; another may go in its place."""
         if ticket.epoch == self._epoch and ticket.is_probe:
             self._probing = False
 
-    def _open(self, reason: TransientError) -> None:
-        wait_s = max(self._recovery_s, min(reason.retry_after_s or 0, LONGEST_DELAY_S))
-        self._open_until = self._clock() + wait_s
-        self._reason = reason
-        self._probing = False
-        self._epoch += 1
-
-    def _close(self) -> None:
-        self._failures = 0
-        if self._reason is not None:
-            self._reason = None
-            self._probing = False
-            self._recovery_s = self._first_s
-            self._epoch += 1
-
     def refusal(self, reason: TransientError) -> TransientError:
-        """What a document is told that must wait: an error of the class of `reason` that is no attempt."""
+        """The error of a document that must wait: of the class of `reason`, and no attempt."""
         left_s = max(self._open_until - self._clock(), min(_ONE_PROBE_S, self._recovery_s))
         return type(reason)(
             f"{self.provider!r} fails and is left alone for now ({reason.code}); the document waits for it",

@@ -1,4 +1,4 @@
-"""Tasks, signals and group commits in the event loop."""
+"""Tasks, signals, threads and group commits beside the event loop."""
 
 import asyncio
 import contextvars
@@ -6,7 +6,7 @@ import logging
 import signal
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, TypeVarTuple
 
 from docmill.errors import DocmillError
 
@@ -33,33 +33,24 @@ async def keep_doing(work: Callable[[], Awaitable[None]], *, what: str) -> None:
     """
     pause_s = 0.0
     while True:
-        fault = await _fault_of(work)
-        if fault is None:
+        try:
+            await work()
+        except Exception as error:
+            # Any fault, also one of our own: this is the outermost loop of what repairs the others.
+            if not pause_s:
+                foreseen = isinstance(error, DocmillError | TimeoutError)
+                log.error(  # noqa: TRY400  with its traceback only if it is a fault of ours
+                    "does not work now",
+                    extra={"what": what, "reason": type(error).__name__},
+                    exc_info=None if foreseen else error,
+                )
+            pause_s = min(2 * pause_s or FIRST_PAUSE_S, LONGEST_PAUSE_S)
+        else:
             if pause_s:
                 log.warning("works again", extra={"what": what})
             pause_s = 0.0
-            continue
-        if not pause_s:
-            foreseen = isinstance(fault, DocmillError | TimeoutError)
-            log.error(
-                "does not work now",
-                extra={"what": what, "reason": type(fault).__name__},
-                exc_info=None if foreseen else fault,
-            )
-        pause_s = min(2 * pause_s or FIRST_PAUSE_S, LONGEST_PAUSE_S)
-        await asyncio.sleep(pause_s)
-
-
-async def _fault_of(work: Callable[[], Awaitable[None]]) -> Exception | None:
-    """The error that made `work` fail; None if it succeeded.
-
-    Any fault, also one of our own: this is the outermost loop of what repairs the others.
-    """
-    try:
-        await work()
-    except Exception as error:  # noqa: BLE001  it is logged by the caller
-        return error
-    return None
+        if pause_s:
+            await asyncio.sleep(pause_s)
 
 
 async def see_through(work: Coroutine[Any, Any, None]) -> None:
@@ -164,21 +155,17 @@ class Batches(Generic[Item, Answer]):
     async def _run(self) -> None:
         while self._waiting:
             batch, self._waiting = self._waiting[: self._limit], self._waiting[self._limit :]
-            await self._answer_or_break(batch)
+            try:
+                await self._answer(batch)
+            except Exception as error:
+                log.exception("a fault in docmill: a batch was not answered")
+                for _, answer in batch:
+                    if not answer.done():  # its caller would wait for ever
+                        broken = BrokenWorkerError("a batch was not answered")
+                        broken.__cause__ = error
+                        answer.set_exception(broken)
             if self._linger_s and len(self._waiting) < self._limit:
                 await asyncio.sleep(self._linger_s)
-
-    async def _answer_or_break(self, batch: Sequence[tuple[Item, asyncio.Future[Answer]]]) -> None:
-        """Answer every question, also after a fault: its caller would wait for ever."""
-        try:
-            await self._answer(batch)
-        except Exception as error:
-            log.exception("a fault in docmill: a batch was not answered")
-            for _, answer in batch:
-                if not answer.done():
-                    broken = BrokenWorkerError("a batch was not answered")
-                    broken.__cause__ = error
-                    answer.set_exception(broken)
 
     async def _answer(self, batch: Sequence[tuple[Item, asyncio.Future[Answer]]]) -> None:
         working = asyncio.create_task(self._work([item for item, _ in batch]))  # noqa: RUF006  awaited in the next line
@@ -195,3 +182,33 @@ class Batches(Generic[Item, Answer]):
             for _, answer in batch:
                 if not answer.done():
                     answer.set_exception(error)
+
+
+LARGE = 5_000
+"""Words of a document. To store, load or judge more takes 5 to 10 ms and longer (measured), for which all
+other documents and requests of the process would wait. To use a thread costs 0.15 ms."""
+
+VALUE = 16
+"""A value with its evidence takes as long to judge or to store as this many words."""
+
+STORED_BYTES = 16
+"""Bytes of a stored transcription that take as long to load as a word."""
+
+RESULT_CHARACTERS = 40
+"""Characters of a result's JSON that take as long to load and to check as a word."""
+
+TEXT_CHARACTERS = 200
+"""Characters of plain text that take as long to write as JSON as a word takes."""
+
+_Arguments = TypeVarTuple("_Arguments")
+_Value = TypeVar("_Value")
+
+
+async def off_loop(function: Callable[[*_Arguments], _Value], *args: *_Arguments, size: float) -> _Value:
+    """The result of `function`, called in a thread if `size` is above `LARGE`.
+
+    size: of the input, in words of a document.
+    """
+    if size > LARGE:
+        return await asyncio.to_thread(function, *args)
+    return function(*args)

@@ -13,7 +13,7 @@ from docmill.model.document import Box, Document, Page, letters_and_digits
 from docmill.model.paths import leaves, path_of
 from docmill.model.result import Evidence, Extraction, Failure, Schema, Verdict
 from docmill.ports import Gate
-from docmill.resilience.off_loop import VALUE, off_loop
+from docmill.resilience.concurrency import VALUE, off_loop
 from docmill.schemas.types import Receipt
 from docmill.understanding import itemised
 from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id

@@ -11,7 +11,7 @@ from docmill.model.document import Document, Usage
 from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original, Understood
-from docmill.resilience.off_loop import RESULT_CHARACTERS, off_loop
+from docmill.resilience.concurrency import RESULT_CHARACTERS, off_loop
 from docmill.schemas.filling import filled
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import portable, unpacked

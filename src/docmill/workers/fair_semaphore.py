@@ -44,9 +44,9 @@ _on_turn: ContextVar[Callable[[], None] | None] = ContextVar("on_turn", default=
 
 
 @contextmanager
-def with_turn_callback(tell: Callable[[], None]) -> Generator[None]:
-    """Call `tell` whenever the work of this block gets a turn; before the first it has not begun."""
-    token = _on_turn.set(tell)
+def with_turn_callback(on_turn: Callable[[], None]) -> Generator[None]:
+    """Call `on_turn` whenever the work of this block gets a turn; before the first it has not begun."""
+    token = _on_turn.set(on_turn)
     try:
         yield
     finally:
@@ -63,31 +63,27 @@ class FairSemaphore:
     @property
     def waiting(self) -> int:
         """Number of waiting tasks."""
-        return len(self._urgent) + len(self._other)
+        return self._urgent.count + self._other.count
 
     async def acquire(self) -> None:
         """Wait for a turn on the account that this code runs on; give it back with `release`."""
-        await self._wait()
-        tell = _on_turn.get()
-        if tell is not None:
-            tell()
-
-    async def _wait(self) -> None:
         if self._free:
             self._free -= 1
-            return
-        lane = self._urgent if _urgent.get() else self._other
-        turn = asyncio.get_running_loop().create_future()
-        account = _account.get()
-        lane.join(account, turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.cancelled():
-                lane.leave(account, turn)
-            else:
-                self.release()  # it came, and at the same time nobody wanted it any more
-            raise
+        else:
+            lane = self._urgent if _urgent.get() else self._other
+            turn = asyncio.get_running_loop().create_future()
+            account = _account.get()
+            lane.join(account, turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if turn.cancelled():
+                    lane.leave(account, turn)
+                else:
+                    self.release()  # it came, and at the same time nobody wanted it any more
+                raise
+        if (on_turn := _on_turn.get()) is not None:
+            on_turn()
 
     def release(self) -> None:
         """End a turn: the next one's begins."""
@@ -102,24 +98,19 @@ class _Lane:
     """Waiting tasks by tenant and document; whichever had a turn goes to the end."""
 
     def __init__(self) -> None:
-        self._tenants: OrderedDict[Hashable, OrderedDict[Hashable, deque[asyncio.Future[None]]]] = (
-            OrderedDict()
-        )
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
+        self.count = 0
+        self._tenants: OrderedDict[Hashable, _Documents] = OrderedDict()
 
     def join(self, account: _Account, turn: asyncio.Future[None]) -> None:
         documents = self._tenants.setdefault(account.tenant, OrderedDict())
         documents.setdefault(account.document, deque()).append(turn)
-        self._count += 1
+        self.count += 1
 
     def leave(self, account: _Account, turn: asyncio.Future[None]) -> None:
         turns = self._tenants.get(account.tenant, _Documents()).get(account.document)
         if turns and turn in turns:
             turns.remove(turn)
-            self._count -= 1
+            self.count -= 1
             self._drop_if_empty(account)
 
     def next(self) -> asyncio.Future[None] | None:
@@ -128,7 +119,7 @@ class _Lane:
             tenant, documents = next(iter(self._tenants.items()))
             document, turns = next(iter(documents.items()))
             turn = turns.popleft()
-            self._count -= 1
+            self.count -= 1
             self._tenants.move_to_end(tenant)
             documents.move_to_end(document)
             self._drop_if_empty(_Account(tenant, document))

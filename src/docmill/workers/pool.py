@@ -106,19 +106,25 @@ class Pool:
                 request = pickle.dumps((function, await child.lend(args)), protocol=5)
             async with asyncio.timeout(limit_s):
                 reply = await child.ask(request, room_of(function))
-            is_fit = await child.tidy()
+            is_fit = await asyncio.to_thread(child.tidy)
         except BaseException as error:
             await child.kill()
-            raise _explained(error, child, limit_s) from error
+            if isinstance(error, TimeoutError):
+                raise TimeLimitError(
+                    f"reading took longer than {limit_s:g} s and was stopped; another attempt may succeed"
+                ) from error
+            if isinstance(error, (EOFError, OSError)):
+                status = child.exit_status
+                log.warning("a reading process died", extra={"exit_status": status})
+                raise CrashedError(
+                    f"the process reading this file died (status {status}); another attempt may succeed"
+                ) from error
+            raise
         finally:
             self._busy.discard(child)
         # After a lack of memory, what it holds is not given back, and the next task would miss it.
-        if (
-            self._closed
-            or not is_fit
-            or child.tasks >= self._max_tasks
-            or isinstance(reply, OutOfMemoryError)
-        ):
+        is_worn = child.tasks >= self._max_tasks or isinstance(reply, OutOfMemoryError)
+        if self._closed or is_worn or not is_fit:
             await child.kill()
         else:
             self._idle.append(child)
@@ -142,19 +148,6 @@ class Pool:
             self._swept = True
             await asyncio.to_thread(remove_abandoned)
         return await _Child.start(self._memory_bytes)
-
-
-def _explained(error: BaseException, child: "_Child", limit_s: float) -> BaseException:
-    if isinstance(error, TimeoutError):
-        return TimeLimitError(
-            f"reading took longer than {limit_s:g} s and was stopped; another attempt may succeed"
-        )
-    if isinstance(error, (EOFError, OSError)):
-        log.warning("a reading process died", extra={"exit_status": child.exit_status})
-        return CrashedError(
-            f"the process reading this file died (status {child.exit_status}); another attempt may succeed"
-        )
-    return error
 
 
 class _Child:
@@ -224,28 +217,21 @@ class _Child:
         self._writer.write(LENGTH.pack(len(request)) + request)
         await self._writer.drain()
         while True:
-            kind, content = await self._message(room)
+            (length,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
+            if length > MAX_REPLY_BYTES:
+                raise EOFError("the reply is too long to be meant")
+            content = await self._reader.readexactly(length)
+            try:
+                kind, reply = loads(content, room)
+            except ValueError as error:
+                raise EOFError("the reply makes no sense") from error
             if kind != "log":
-                return content
-            name, level, message, extra = content
+                return reply
+            name, level, message, extra = reply
             logging.getLogger(name).log(level, "%s", message, extra=extra)
 
-    async def _message(self, room: str) -> tuple[str, Reply]:
-        (length,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
-        if length > MAX_REPLY_BYTES:
-            raise EOFError("the reply is too long to be meant")
-        content = await self._reader.readexactly(length)
-        try:
-            kind, reply = loads(content, room)
-        except ValueError as error:
-            raise EOFError("the reply makes no sense") from error
-        return kind, reply
-
-    async def tidy(self) -> bool:
+    def tidy(self) -> bool:
         """Empty the work folder after a task; False if the child is not fit for another."""
-        return await asyncio.to_thread(self._tidied)
-
-    def _tidied(self) -> bool:
         self._scratch.clear()
         process = Path("/proc", str(self._process.pid))
         try:

@@ -19,7 +19,7 @@ _MALFORMED = (
     TypeError,
     ValueError,
 )
-"""What unpickling raises on a reply that was made to harm."""
+"""Errors that unpickling raises on a reply that was made to harm."""
 
 # Instructions of protocol 5 as our children write it, with the bytes of their argument. Others are refused:
 # by one that stores at a number of its choice, five bytes would take the parent's memory.
@@ -54,14 +54,6 @@ def loads(content: bytes, room: str = "") -> Any:  # noqa: ANN401  whatever was 
 
     room: the package of the function that was asked; its records may stand in the reply.
     """
-    _check(content)
-    try:
-        return _Unpickler(io.BytesIO(content), room).load()
-    except _MALFORMED as error:
-        raise ValueError(f"a reply that cannot be read: {type(error).__name__}") from error
-
-
-def _check(content: bytes) -> None:
     at, end = 0, len(content)
     while at < end:
         instruction = content[at]
@@ -74,6 +66,10 @@ def _check(content: bytes) -> None:
         at += 1 + size
     if at != end:
         raise ValueError("a reply that ends too early")
+    try:
+        return _Unpickler(io.BytesIO(content), room).load()
+    except _MALFORMED as error:
+        raise ValueError(f"a reply that cannot be read: {type(error).__name__}") from error
 
 
 class _Unpickler(pickle.Unpickler):
@@ -101,13 +97,10 @@ class _Unpickler(pickle.Unpickler):
         is_for_all = module_name.startswith(self._FOR_ALL)
         is_of_room = bool(self._room) and module_name.startswith(f"{self._room}.")
         if (is_for_all or is_of_room) and "." not in global_name:
-            found = super().find_class(module_name, global_name)
-            is_class = isinstance(found, type) and found.__module__ == module_name
-            if is_class and (is_for_all or _is_record(found)):
-                return found
+            reply_class: object = super().find_class(module_name, global_name)
+            if isinstance(reply_class, type) and reply_class.__module__ == module_name:
+                # Named tuples and dataclasses do nothing when they are made.
+                is_record = is_dataclass(reply_class) or issubclass(reply_class, tuple)
+                if is_for_all or is_record:
+                    return reply_class
         raise pickle.UnpicklingError(f"{module_name}.{global_name} may not stand in this reply")
-
-
-def _is_record(kind: type) -> bool:
-    """True for named tuples and dataclasses, which do nothing when they are made."""
-    return is_dataclass(kind) or issubclass(kind, tuple)

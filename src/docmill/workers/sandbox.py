@@ -15,9 +15,10 @@ import signal
 import stat
 import struct
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
-from docmill.workers import landlock, seccomp
+from docmill.workers import seccomp
 
 FIRST_USER = 0x7000_0000
 """From here on numbers of users that nobody has; each child of root becomes another."""
@@ -61,6 +62,25 @@ _NO_NEW_PRIVILEGES, _AMBIENT, _CLEAR_AMBIENT = 38, 47, 4
 _CAPABILITIES_VERSION = 0x2008_0522
 READ_ALL_FILES = 1 << 2  # CAP_DAC_READ_SEARCH
 
+# Landlock, written against the kernel's own interface (landlock(7)), as not every machine has a library.
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_VERSION, _PATH_BENEATH = 1, 1
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
+_REMOVE = 0x30
+_MAKE_DIR, _MAKE_REG = 0x80, 0x100
+_REFER, _TRUNCATE, _IOCTL_DEV = 0x2000, 0x4000, 0x8000
+_ALL_OF_FIRST = 0x1FFF
+_ADDED = {2: _REFER, 3: _TRUNCATE, 5: _IOCTL_DEV}
+_NET, _SCOPES = 0x3, 0x3  # bind and connect by TCP; abstract sockets and signals of others
+_NET_SINCE, _SIGNALS_SINCE = 4, 6
+_OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+
+_MAY_READ = _READ_FILE | _READ_DIR
+_MAY_RUN = _MAY_READ | _EXECUTE
+_MAY_TAKE = _MAY_READ | _REMOVE
+_MAY_WRITE = _MAY_READ | _WRITE_FILE | _REMOVE | _MAKE_DIR | _MAKE_REG | _REFER | _TRUNCATE
+_MAY_USE = _MAY_READ | _WRITE_FILE  # of a device
+
 _in_force: set[str] = set()
 
 
@@ -71,18 +91,30 @@ def enter(memory_bytes: int, *, folder: Path, work: Path, user: int) -> None:
     """
     libc = ctypes.CDLL(None, use_errno=True)
     _limit_resources(memory_bytes)
+    _in_force.add("limits")
     libc.prctl(_SET_SUBREAPER, 1, 0, 0, 0)  # whoever is left by its parent is seen as a child of ours
     needs_right = user != os.geteuid() and not _programs_are_open()
     _leave_network(libc, _NEW_NET_IPC_UTS)
     own_user = _become(libc, user)
     own_namespace = not needs_right and _enter_user_namespace(libc)
-    _note("own_user", in_force=own_user)
-    _note("processes", in_force=_limit_processes(is_alone=own_user, own_namespace=own_namespace))
-    _note("capabilities", in_force=_drop_capabilities(libc, keep=READ_ALL_FILES if needs_right else 0))
-    abi = landlock.restrict(_allowed(folder, work))
-    _note("files", in_force=abi > 0)
-    bounded = abi >= landlock.SIGNALS_SINCE
-    _note("system_calls", in_force=seccomp.refuse_calls(signals_are_bounded=bounded))
+    programs = {sys.prefix, sys.base_prefix, *filter(None, sys.path), *_PROGRAMS}
+    protections = {
+        "own_user": own_user,
+        "processes": _limit_processes(is_alone=own_user, own_namespace=own_namespace),
+        "capabilities": _drop_capabilities(libc, keep=READ_ALL_FILES if needs_right else 0),
+    }
+    landlock = restrict_files(
+        [
+            *((Path(path), _MAY_RUN) for path in programs),
+            *((Path(path), _MAY_READ) for path in _CONFIGURATION),
+            *((Path(path), _MAY_USE) for path in _DEVICES),
+            (folder, _MAY_TAKE),
+            (work, _MAY_WRITE),
+        ]
+    )
+    protections["files"] = landlock > 0
+    protections["system_calls"] = seccomp.refuse_calls(signals_are_bounded=landlock >= _SIGNALS_SINCE)
+    _in_force.update(name for name, holds in protections.items() if holds)
     os.chdir(work)
 
 
@@ -93,9 +125,11 @@ def in_force() -> list[str]:
 
 def user_for_children() -> int:
     """User id for the next child: one of its own if we are root and it could still work."""
-    if os.geteuid() == 0 and (_programs_are_open() or _holds(READ_ALL_FILES)):
-        return FIRST_USER + secrets.randbits(24)
-    return os.geteuid()
+    if os.geteuid() != 0:
+        return os.geteuid()
+    held = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
+    can_read_all = held is not None and bool(int(held[1], 16) & READ_ALL_FILES)
+    return FIRST_USER + secrets.randbits(24) if can_read_all or _programs_are_open() else 0
 
 
 @functools.cache
@@ -108,16 +142,6 @@ def _programs_are_open() -> bool:
         if not all(folder.stat().st_mode & stat.S_IXOTH for folder in path.parents):
             return False
     return True
-
-
-def _holds(capability: int) -> bool:
-    held = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
-    return held is not None and bool(int(held[1], 16) & capability)
-
-
-def _note(name: str, *, in_force: bool) -> None:
-    if in_force:
-        _in_force.add(name)
 
 
 def _limit_resources(memory_bytes: int) -> None:
@@ -135,13 +159,13 @@ def _limit_resources(memory_bytes: int) -> None:
         _, most = resource.getrlimit(limit)
         allowed = value if most == resource.RLIM_INFINITY else min(value, most)
         resource.setrlimit(limit, (allowed, allowed))
-    _note("limits", in_force=True)
 
 
 def _leave_network(libc: ctypes.CDLL, namespaces: int) -> bool:
-    left = libc.unshare(namespaces) == 0
-    _note("network_namespace", in_force=left)
-    return left
+    is_left = libc.unshare(namespaces) == 0
+    if is_left:
+        _in_force.add("network_namespace")
+    return is_left
 
 
 def _become(libc: ctypes.CDLL, user: int) -> bool:
@@ -194,12 +218,43 @@ def _drop_capabilities(libc: ctypes.CDLL, *, keep: int) -> bool:
     return libc.capset(header, held) == 0 and libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0
 
 
-def _allowed(folder: Path, work: Path) -> list[tuple[Path, int]]:
-    programs = {sys.prefix, sys.base_prefix, *filter(None, sys.path), *_PROGRAMS}
-    return [
-        *((Path(path), landlock.RUN) for path in programs),
-        *((Path(path), landlock.READ) for path in _CONFIGURATION),
-        *((Path(path), landlock.USE) for path in _DEVICES),
-        (folder, landlock.TAKE),
-        (work, landlock.WRITE),
-    ]
+def landlock_version() -> int:
+    """Version of the Landlock interface that the kernel offers; 0: none."""
+    return max(0, _system_call(_CREATE_RULESET, None, 0, _VERSION))
+
+
+def restrict_files(allowed: Iterable[tuple[Path, int]]) -> int:
+    """Allow this process and all it starts nothing but `allowed` of files, nor TCP; the version in force.
+
+    Needs PR_SET_NO_NEW_PRIVS. Paths that do not exist are passed over.
+    """
+    version = landlock_version()
+    if not version:
+        return 0
+    files = _ALL_OF_FIRST
+    for since, right in _ADDED.items():
+        files |= right if version >= since else 0
+    net = _NET if version >= _NET_SINCE else 0
+    scopes = _SCOPES if version >= _SIGNALS_SINCE else 0
+    attributes = struct.pack("QQQ", files, net, scopes)
+    size = 8 * (1 + (version >= _NET_SINCE) + (version >= _SIGNALS_SINCE))
+    rules = _system_call(_CREATE_RULESET, ctypes.c_char_p(attributes), size, 0)
+    if rules < 0:
+        return 0
+    try:
+        for path, rights in allowed:
+            try:
+                descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            except OSError:
+                continue
+            is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+            beneath = struct.pack("=Qi", rights & files & (-1 if is_folder else _OF_FILES), descriptor)
+            _system_call(_ADD_RULE, rules, _PATH_BENEATH, ctypes.c_char_p(beneath), 0)
+            os.close(descriptor)
+        return version if _system_call(_RESTRICT_SELF, rules, 0) == 0 else 0
+    finally:
+        os.close(rules)
+
+
+def _system_call(number: int, *arguments: object) -> int:
+    return ctypes.CDLL(None, use_errno=True).syscall(number, *arguments)

@@ -37,6 +37,14 @@ class _Original(NamedTuple):
     size: int
     changed_ns: int
 
+    @classmethod
+    def at(cls, path: Path) -> "_Original":
+        try:
+            status = path.stat()
+        except FileNotFoundError as error:
+            raise CorruptError(f"{path.name!r} is gone") from error
+        return cls(path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
 
 class ScratchFolder:
     """`lent` and `work` in a folder that is locked for as long as its owner lives.
@@ -64,21 +72,24 @@ class ScratchFolder:
         not there: a child cannot tell that from one it may not read.
         """
         files = {
-            argument: _looked_at(argument)
+            argument: _Original.at(argument)
             for argument in arguments
             if isinstance(argument, Path)
             and argument.parts[1:2] not in _OF_THE_SYSTEM
             and not argument.is_dir()
         }
-        wanted = {self._place(path, number): seen for number, (path, seen) in enumerate(files.items())}
-        for place in [place for place, seen in self._lent.items() if wanted.get(place) != seen]:
+        wanted = {
+            self.lent / (path.name if not number else f"{number}-{path.name}"[-255:]): original
+            for number, (path, original) in enumerate(files.items())
+        }
+        for place in [place for place, original in self._lent.items() if wanted.get(place) != original]:
             place.unlink(missing_ok=True)
             del self._lent[place]
-        for place, seen in wanted.items():
+        for place, original in wanted.items():
             if place not in self._lent:
-                self._put(seen.path, place)
-                self._lent[place] = seen
-        places: dict[Path, Path] = {seen.path: place for place, seen in wanted.items()}
+                self._put(original.path, place)
+                self._lent[place] = original
+        places: dict[Path, Path] = {original.path: place for place, original in wanted.items()}
         return tuple(
             places.get(argument, argument) if isinstance(argument, Path) else argument
             for argument in arguments
@@ -106,14 +117,12 @@ class ScratchFolder:
             return
         self._is_removed = True
         try:
-            _remove(self.folder)
+            empty(self.folder)
+            self.folder.rmdir()
         except OSError as error:  # what is left will be removed as abandoned
             log.warning("a scratch folder could not be removed", extra={"error": error.strerror})
         finally:
             os.close(self._lock)
-
-    def _place(self, path: Path, number: int) -> Path:
-        return self.lent / (path.name if not number else f"{number}-{path.name}"[-255:])
 
     def _put(self, original: Path, place: Path) -> None:
         """Never the original's own rights: a process of another user may have to read it."""
@@ -139,15 +148,8 @@ def remove_abandoned() -> None:
             if os.fstat(descriptor).st_mtime > time.time() - _NEW_S:
                 continue
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _remove(folder)
-
-
-def _looked_at(path: Path) -> _Original:
-    try:
-        status = path.stat()
-    except FileNotFoundError as error:
-        raise CorruptError(f"{path.name!r} is gone") from error
-    return _Original(path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            empty(folder)
+            folder.rmdir()
 
 
 def empty(folder: Path) -> None:
@@ -157,23 +159,18 @@ def empty(folder: Path) -> None:
     that no path grows.
     """
     with _opened(folder) as descriptor:
-        waiting = _without_files(descriptor)
+        waiting = _delete_files(descriptor)
         while waiting:
             name = waiting.pop()
             with _opened(name, within=descriptor) as inner:
                 _open_up(inner)
-                for found in _without_files(inner):
-                    with _opened(found, within=inner) as moving:
+                for child in _delete_files(inner):
+                    with _opened(child, within=inner) as moving:
                         _open_up(moving)  # a folder that may not be written cannot be moved
                     moved = token_hex(16)
-                    os.rename(found, moved, src_dir_fd=inner, dst_dir_fd=descriptor)
+                    os.rename(child, moved, src_dir_fd=inner, dst_dir_fd=descriptor)
                     waiting.append(moved)
             os.rmdir(name, dir_fd=descriptor)
-
-
-def _remove(folder: Path) -> None:
-    empty(folder)
-    folder.rmdir()
 
 
 @contextlib.contextmanager
@@ -181,18 +178,12 @@ def _opened(folder: Path | str, *, within: int | None = None) -> Generator[int]:
     try:
         descriptor = os.open(folder, _FOLDER, dir_fd=within)
     except PermissionError:  # made so that its owner may not look
-        with _known(folder, within) as known:
-            Path(f"/proc/self/fd/{known}").chmod(0o700)
+        closed = os.open(folder, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)
+        try:
+            Path(f"/proc/self/fd/{closed}").chmod(0o700)
+        finally:
+            os.close(closed)
         descriptor = os.open(folder, _FOLDER, dir_fd=within)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-@contextlib.contextmanager
-def _known(folder: Path | str, within: int | None) -> Generator[int]:
-    descriptor = os.open(folder, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)
     try:
         yield descriptor
     finally:
@@ -204,11 +195,11 @@ def _open_up(folder: int) -> None:
         os.fchmod(folder, 0o700)
 
 
-def _without_files(folder: int) -> list[str]:
-    """The folders in a folder, when all else in it is gone."""
+def _delete_files(folder: int) -> list[str]:
+    """Delete everything in a folder but its folders, whose names are returned."""
     with os.scandir(folder) as entries:
-        found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
-    for name, is_folder in found:
+        names = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+    for name, is_folder in names:
         if not is_folder:
             os.unlink(name, dir_fd=folder)
-    return [name for name, is_folder in found if is_folder]
+    return [name for name, is_folder in names if is_folder]

@@ -232,7 +232,7 @@ async def test_a_result_that_is_replaced_meanwhile_is_left_to_whoever_replaced_i
 async def test_a_large_document_is_judged_beside_the_loop(
     service: Service, upload: Upload, finish: Finish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("docmill.resilience.off_loop.LARGE", -1)
+    monkeypatch.setattr("docmill.resilience.concurrency.LARGE", -1)
     document_id = (await upload()).document_id
     ingestion_id = await finish(document_id, 0.3)
 

@@ -15,7 +15,7 @@ from docmill.model.result import Extraction, Result
 from docmill.pipeline import DocumentIO, PartLimits, Steps, process
 from docmill.ports import Findings, Original, Ref
 from docmill.resilience.breaker import Breaker
-from docmill.resilience.off_loop import VALUE, off_loop
+from docmill.resilience.concurrency import VALUE, off_loop
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.intake.accept import Intake
 from docmill.service.intake.members import VaultMemberReceiver

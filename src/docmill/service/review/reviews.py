@@ -10,7 +10,7 @@ from docmill.errors import ChangedError, CorruptError
 from docmill.model.document import Document
 from docmill.model.result import Failure, Schema
 from docmill.ports import Gate
-from docmill.resilience.off_loop import off_loop
+from docmill.resilience.concurrency import off_loop
 from docmill.schemas.registry import REGISTRY
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.review.review import FieldReview, ReviewSession, evidence_of, failures_in

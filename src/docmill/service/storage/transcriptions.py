@@ -3,7 +3,7 @@
 from docmill.errors import CorruptError, ServerError
 from docmill.model import codec
 from docmill.model.document import Document
-from docmill.resilience.off_loop import STORED_BYTES, off_loop
+from docmill.resilience.concurrency import STORED_BYTES, off_loop
 from docmill.service.storage.blobs import Blobs
 
 

@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, to_json
 
-from docmill.resilience.off_loop import TEXT_CHARACTERS, off_loop
+from docmill.resilience.concurrency import TEXT_CHARACTERS, off_loop
 
 Text = TypeVar("Text", str, str | None)
 
