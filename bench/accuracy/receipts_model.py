@@ -135,7 +135,7 @@ def report_confidence(found: Sequence[HeldOut], judged: Callable[[HeldOut], bool
     """
     for path in PATHS.values():
         labelled = [one for one in found if path in one.right]
-        signs = np.array([one.answers[path].signs for one in labelled])
+        signs = np.array([one.answers[path].features for one in labelled])
         right = np.array([one.right[path] for one in labelled], np.bool_)
         fold = np.array([one.fold for one in labelled])
         belief = np.zeros(len(labelled))

@@ -11,7 +11,7 @@ from docmill.model.document import letters_and_digits
 from docmill.training.folds import folds
 from docmill.training.receipts import Prepared, amount, trained
 from docmill.training.scorers import calibrated
-from docmill.understanding.receipts.answers import Answer, answers
+from docmill.understanding.receipts.extractor import Answer, answers
 from docmill.understanding.receipts.model import PATHS, Calibration, ReceiptModel
 from docmill.understanding.text.dates import find_dates
 
@@ -65,7 +65,7 @@ def calibrations(found: Sequence[HeldOut]) -> dict[str, Calibration]:
     for path in PATHS.values():
         labelled = [one for one in found if path in one.right]
         result[path] = calibrated(
-            np.array([one.answers[path].signs for one in labelled]),
+            np.array([one.answers[path].features for one in labelled]),
             np.array([one.right[path] for one in labelled], np.bool_),
         )
     return result

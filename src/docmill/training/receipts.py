@@ -26,10 +26,10 @@ from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.receipts.amounts import Amounts, amounts
 from docmill.understanding.receipts.head import TAGS, Head, head
-from docmill.understanding.receipts.mending import Mender
-from docmill.understanding.receipts.model import FIELDS, PATHS, ReceiptModel, spoken
+from docmill.understanding.receipts.model import FIELDS, PATHS, ReceiptModel, context_scores
 from docmill.understanding.receipts.scorers import CharNgramModel, Trees
-from docmill.understanding.receipts.spans import Choices, Field, enumerated, kept
+from docmill.understanding.receipts.spans import Choices, Field, enumerate_spans, pruning_mask
+from docmill.understanding.receipts.word_correction import WordCorrector
 
 _LEAST_LINES = 75
 """Likeness, in percent, from which lines are taken for the labelled ones though letters differ."""
@@ -39,7 +39,7 @@ _LENGTH = 0.35
 """Share by which the lengths of span and label may differ."""
 
 
-def likeness(head: Head, choices: Choices, label: str) -> NDArray[np.float64]:
+def likeness(choices: Choices, label: str) -> NDArray[np.float64]:
     """The likeness of each span to the label: 101 for the same letters and digits, else 0 to 100."""
     wanted = letters_and_digits(label)
     found = np.zeros(len(choices.choices))
@@ -47,7 +47,7 @@ def likeness(head: Head, choices: Choices, label: str) -> NDArray[np.float64]:
         return found
     slack = _LENGTH * max(4, len(wanted))
     for index in range(len(choices.choices)):
-        text = letters_and_digits(choices.text(head, index))
+        text = letters_and_digits(choices.text(index))
         if text == wanted:
             found[index] = _EXACT
         elif abs(len(text) - len(wanted)) <= slack:
@@ -126,11 +126,11 @@ def prepared(example: LabelledReceipt) -> Prepared:
 def assembled(example: LabelledReceipt, candidates: Candidates, ruled: Mapping[str, Finding]) -> Prepared:
     """The same, from the candidates and what the rules chose of them."""
     found = head(candidates)
-    choices: dict[Field, Choices] = {field: enumerated(found, field) for field in FIELDS}
+    choices: dict[Field, Choices] = {field: enumerate_spans(found, field) for field in FIELDS}
     tags = np.zeros(len(found.segments), np.int64)
     right: dict[Field, NDArray[np.int64]] = {}
     for tag, field in enumerate(FIELDS, 1):
-        alike = likeness(found, choices[field], example.truth.get(PATHS[field], ""))
+        alike = likeness(choices[field], example.truth.get(PATHS[field], ""))
         right[field] = right_spans(alike)
         lines = best_lines(choices[field], alike)
         if lines:
@@ -146,7 +146,9 @@ def trained(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel:
     inner = folds({one.example.key: one.example.vendor for one in documents}, _INNER, seed=seed)
     parts = [inner[one.example.key] for one in documents]
     letters, spellings = _crossed(documents, parts, _letters, lambda model, one: model.scores(one.head.texts))
-    contexts, words = _crossed(documents, parts, _contexts, lambda model, one: spoken(model, one.amounts))
+    contexts, words = _crossed(
+        documents, parts, _contexts, lambda model, one: context_scores(model, one.amounts)
+    )
     rows = [one.head.rows(spelling) for one, spelling in zip(documents, spellings, strict=True)]
     index = {id(one): at for at, one in enumerate(documents)}
     currencies = Counter(one.candidates.conventions.currency or "" for one in documents)
@@ -155,7 +157,7 @@ def trained(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel:
         return _tagger(some, [rows[index[id(one)]] for one in some])
 
     tagger, tags = _crossed(
-        documents, parts, tagger_of, lambda model, one: model.shares(rows[index[id(one)]])
+        documents, parts, tagger_of, lambda model, one: model.probabilities(rows[index[id(one)]])
     )
     return ReceiptModel(
         letters=letters,
@@ -163,7 +165,7 @@ def trained(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel:
         contexts=contexts,
         spans={field: _spans(documents, tags, field) for field in FIELDS},
         totals=_totals(documents, words),
-        mender=mender(documents),
+        corrector=word_corrector(documents),
         calibrations={},
         currencies=frozenset(
             currency for currency, count in currencies.items() if count >= _COMMON * len(documents)
@@ -221,7 +223,7 @@ def _spans(documents: Sequence[Prepared], tags: Sequence[NDArray[np.float64]], f
         choices = one.choices[field]
         if not one.right[field].any():
             continue
-        keep = kept(one.head, choices, shares_)
+        keep = pruning_mask(choices, shares_)
         rows.append(choices.rows(shares_)[keep])
         truth.append(one.right[field][keep])
         used.append(one)
@@ -250,7 +252,7 @@ def _repeated(documents: Sequence[Prepared], counts: Sequence[int]) -> NDArray[n
     return np.repeat([one.weight for one in documents], counts)
 
 
-def mender(documents: Sequence[Prepared]) -> Mender:
+def word_corrector(documents: Sequence[Prepared]) -> WordCorrector:
     """Words of several vendors' names and addresses, which misread ones are put right to."""
     owners: dict[str, set[str]] = {}
     for one in documents:
@@ -260,7 +262,7 @@ def mender(documents: Sequence[Prepared]) -> Mender:
     words = {word for word, vendors in owners.items() if len(vendors) >= _SEVERAL}
     known = {word.upper() for word in (*FIRM_WORDS, *STREET_WORDS)}
     known |= {word.upper() for region in REGIONS for word in region.split()}
-    return Mender(frozenset(words), frozenset(owners) | known)
+    return WordCorrector(frozenset(words), frozenset(owners) | known)
 
 
 def weighed(documents: Sequence[Prepared]) -> list[Prepared]:

@@ -14,11 +14,11 @@ def test_trees_tell_classes_apart_and_survive_storage() -> None:
     rows, truth = _rows()
 
     trees = boosted(rows, truth, np.ones(600), rounds=20, classes=3, pace=0.2)
-    shares = Trees.of(trees.arrays()).shares(rows)
+    shares = Trees.of(trees.arrays()).probabilities(rows)
 
     assert (shares.argmax(axis=1) == truth).mean() > 0.95
     assert np.allclose(shares.sum(axis=1), 1)
-    assert np.array_equal(shares, trees.shares(rows))
+    assert np.array_equal(shares, trees.probabilities(rows))
 
 
 def test_the_same_rows_give_the_same_trees() -> None:
@@ -26,13 +26,13 @@ def test_the_same_rows_give_the_same_trees() -> None:
 
     one, other = (boosted(rows, np.minimum(truth, 1), np.ones(600), rounds=5) for _ in range(2))
 
-    assert np.array_equal(one.shares(rows), other.shares(rows))
+    assert np.array_equal(one.probabilities(rows), other.probabilities(rows))
 
 
 def test_rows_that_tell_nothing_give_trees_of_one_leaf() -> None:
     trees = boosted(np.zeros((50, 2), np.float32), np.arange(50) % 2, np.ones(50), rounds=2)
 
-    assert np.allclose(trees.shares(np.ones((3, 2), np.float32)), 0.5, atol=0.05)
+    assert np.allclose(trees.probabilities(np.ones((3, 2), np.float32)), 0.5, atol=0.05)
 
 
 def test_letters_tell_words_they_have_not_seen() -> None:

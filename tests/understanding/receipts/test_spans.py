@@ -8,7 +8,7 @@ from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.receipts.head import Head, head
-from docmill.understanding.receipts.spans import enumerated, kept
+from docmill.understanding.receipts.spans import enumerate_spans, pruning_mask
 
 Typeset = Callable[..., Document]
 
@@ -25,8 +25,8 @@ def _head(document: Document) -> Head:
 
 
 def _names(found: Head, shares: np.ndarray | None = None) -> set[str]:
-    choices = enumerated(found, "name", shares)
-    return {choices.text(found, index) for index in range(len(choices.choices))}
+    choices = enumerate_spans(found, "name", shares)
+    return {choices.text(index) for index in range(len(choices.choices))}
 
 
 def test_a_name_set_with_wide_spaces_is_not_cut_in_two(typeset: Typeset) -> None:
@@ -42,10 +42,10 @@ def test_the_whole_line_is_tried_where_only_its_end_looks_like_a_name(typeset: T
     shares[2, 1] = 0.9
     shares[[3, 4, 5, 6], 1] = 0.002
 
-    tried = enumerated(parted, "name", shares)
+    tried = enumerate_spans(parted, "name", shares)
 
     assert "MR. LIM (KUCHAI) SDN BHD" in _names(parted, shares)
-    assert kept(parted, enumerated(parted, "name"), shares).sum() == len(tried.choices)
+    assert pruning_mask(enumerate_spans(parted, "name"), shares).sum() == len(tried.choices)
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,58 @@
 """Extraction of built-in types: receipts by the learned model, everything else by rule."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 
-from docmill.model.document import Document
+import numpy as np
+from numpy.typing import NDArray
+
+from docmill.model.document import Document, letters_and_digits
 from docmill.model.result import Extraction, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.understanding.constraints.extractor import extract_by_rules, listed_findings, ruled_findings
 from docmill.understanding.constraints.totals import totals
 from docmill.understanding.fields.analysis_cache import candidates_of, once
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.fields.findings import Finding, Findings, extraction
-from docmill.understanding.receipts.answers import answers
-from docmill.understanding.receipts.model import PATHS, ReceiptModel, shipped
+from docmill.understanding.fields.findings import Finding, Findings, cleaned, extraction
+from docmill.understanding.page.layout import Span
+from docmill.understanding.page.titles import is_title
+from docmill.understanding.receipts.amounts import amounts
+from docmill.understanding.receipts.head import head
+from docmill.understanding.receipts.model import (
+    FIELDS,
+    PATHS,
+    ReceiptModel,
+    confidence_features,
+    context_scores,
+    shipped,
+)
+from docmill.understanding.receipts.spans import Choices, enumerate_spans
 
 STEP = StepTaken(
     kind="read",
     by="learned",
     note="offline, from labelled receipts; the rules for its other fields",
 )
-TOTAL = PATHS["total"]
+_TOTAL = PATHS["total"]
 _PARTS = ("net_total", "tax_total", "amount_due")
-"""What was chosen to go with the rules' total, and is chosen anew where that is another."""
+"""The amounts that were chosen to fit the rules' total, and are chosen anew for another total."""
+_LEAST = 0.03
+"""Probability below which there is no answer: a best span exists even where the receipt has no name."""
+_RIVALS = 8
+"""The best answers that are compared."""
+_DATE_DIGITS = 6
+"""Two each of day, month and year."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A field's value with its places and the features of its confidence."""
+
+    value: date | Decimal | str
+    spans: tuple[Span, ...]
+    features: NDArray[np.float64]
 
 
 def extract_built_in(document: Document, schema: Schema) -> Extraction:
@@ -40,26 +72,129 @@ def shipped_findings(candidates: Candidates) -> Findings:
 def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:
     """Every field of a receipt, by path."""
     ruled = ruled_findings(candidates, "receipt")
-    found = dict(ruled)
-    known = (candidates.conventions.currency or "") in model.currencies
+    findings = dict(ruled)
+    is_known_currency = (candidates.conventions.currency or "") in model.currencies
     for path, answer in answers(candidates, ruled, model).items():
-        share = model.calibrations[path].confidence(answer.signs)
-        own = Finding(answer.value, answer.spans, share, calibrated=True)
-        found[path] = own if known else _surer(own, ruled.get(path))
-    total = found.get(TOTAL)
-    before = ruled.get(TOTAL)
+        confidence = model.calibrations[path].confidence(answer.features)
+        rule = ruled.get(path)
+        # on receipts unlike those it was trained on, the rules' value is taken where they are surer
+        if is_known_currency or rule is None or rule.probability <= confidence:
+            findings[path] = Finding(answer.value, answer.spans, confidence, calibrated=True)
+    total, ruled_total = findings.get(_TOTAL), ruled.get(_TOTAL)
     if (
         total is not None
         and isinstance(total.value, Decimal)
-        and (before is None or before.value != total.value)
+        and (ruled_total is None or ruled_total.value != total.value)
     ):
-        parts = {
-            path: one for path, one in totals(candidates, "receipt", total.value).items() if path != TOTAL
+        parts = totals(candidates, "receipt", total.value)
+        findings = {path: finding for path, finding in findings.items() if path not in _PARTS} | {
+            path: finding for path, finding in parts.items() if path != _TOTAL
         }
-        found = {path: one for path, one in found.items() if path not in _PARTS} | parts
-    return found | listed_findings(candidates, "receipt", found)
+    return findings | listed_findings(candidates, "receipt", findings)
 
 
-def _surer(learned: Finding, ruled: Finding | None) -> Finding:
-    """On receipts unlike those it was trained on, the learned value only where the rules are less sure."""
-    return ruled if ruled is not None and ruled.probability > learned.probability else learned
+def answers(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> dict[str, Answer]:
+    """The learned fields, by path. ruled: the findings of the rules on the same receipt."""
+    receipt_head = head(candidates)
+    tags = model.tagger.probabilities(receipt_head.rows(model.letters.scores(receipt_head.texts)))
+    by_path = {
+        PATHS[field]: _answer_text(candidates, ruled, model, tags, enumerate_spans(receipt_head, field, tags))
+        for field in FIELDS
+    }
+    by_path[PATHS["total"]] = _answer_total(candidates, ruled, model)
+    by_path[PATHS["date"]] = _answer_date(candidates, ruled)
+    return {path: answer for path, answer in by_path.items() if answer is not None}
+
+
+def _answer_text(
+    candidates: Candidates, ruled: Findings, model: ReceiptModel, tags: NDArray[np.float64], choices: Choices
+) -> Answer | None:
+    """The most probable name or address, as it was probably printed."""
+    if not choices.choices:
+        return None
+    scores = model.spans[choices.field].probabilities(choices.rows(tags))
+    order: list[int] = np.argsort(-scores, kind="stable")[:_RIVALS].tolist()
+    order = [index for index in order if not is_title(choices.text(index))] or order
+    if scores[order[0]] < _LEAST:
+        return None
+    places = choices.spans(order[0])
+    # A title above the name is no part of it.
+    places = tuple(place for place in places if not is_title(place.text)) or places
+    read = cleaned(" ".join(span.text for span in places), plain=candidates.plain)
+    is_recognised = any(candidates.layout.sheet(span.segment).page.source == "ocr" for span in places)
+    value = cleaned(model.corrector.corrected(read, choices.field), plain=False) if is_recognised else read
+    if not value:
+        return None
+    # The same words trimmed otherwise are no rival: the best one stands for all.
+    keys = {index: letters_and_digits(choices.text(index)) for index in order}
+    score_by_key = {keys[index]: float(scores[index]) for index in reversed(order)}
+    key = keys[order[0]]
+    rule = ruled.get(PATHS[choices.field])
+    return Answer(
+        value,
+        places,
+        confidence_features(
+            sorted(score_by_key.values(), reverse=True),
+            recognition=_recognition(candidates, places),
+            quality=_quality(candidates, places),
+            length=len(key),
+            corrected=value != read,
+            known_share=model.corrector.known_share(value),
+            repeated=choices.head.letters.count(key) > 1,
+            agrees=rule is not None and letters_and_digits(str(rule.value)) == letters_and_digits(read),
+        ),
+    )
+
+
+def _answer_total(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> Answer | None:
+    """The most probable total, at the place with the strongest labels."""
+    sums = amounts(candidates, ruled)
+    if not sums.values:
+        return None
+    scores = model.totals.probabilities(sums.rows(context_scores(model.contexts, sums)))
+    order: list[int] = np.argsort(-scores, kind="stable")[:_RIVALS].tolist()
+    if scores[order[0]] < _LEAST:
+        return None
+    value, among = sums.values[order[0]], sums.places[order[0]]
+    best = max(among, key=lambda amount: sum(amount.clues.values()))
+    rule = ruled.get(PATHS["total"])
+    features = confidence_features(
+        [float(scores[index]) for index in order],
+        recognition=_recognition(candidates, best.spans),
+        quality=_quality(candidates, best.spans),
+        length=len(among),
+        corrected=False,
+        agrees=rule is not None and rule.value == value,
+    )
+    return Answer(value if best.value >= 0 else best.value, best.spans, features)
+
+
+def _answer_date(candidates: Candidates, ruled: Findings) -> Answer | None:
+    """The rules' date: learning found no better one."""
+    rule = ruled.get(PATHS["date"])
+    if rule is None or not isinstance(rule.value, date):
+        return None
+    values = [candidate.value for candidate in candidates.dates]
+    features = confidence_features(
+        [rule.probability],
+        recognition=_recognition(candidates, rule.spans),
+        quality=_quality(candidates, rule.spans),
+        length=len(set(values)),
+        corrected=values.count(rule.value) > 1,
+        agrees=sum(map(str.isdecimal, rule.spans[0].text)) >= _DATE_DIGITS,
+    )
+    return Answer(rule.value, rule.spans, features)
+
+
+def _recognition(candidates: Candidates, places: Sequence[Span]) -> float:
+    """The lowest confidence of the words of an answer."""
+    least = 1.0
+    for span in places:
+        words = candidates.layout.sheet(span.segment).page.words
+        start, stop = span.segment.words(span.start, span.stop)
+        least = min(least, float(words.confidences[start:stop].min()))
+    return least
+
+
+def _quality(candidates: Candidates, places: Sequence[Span]) -> float:
+    return candidates.layout.sheet(places[0].segment).page.quality

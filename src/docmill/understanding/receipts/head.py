@@ -1,4 +1,4 @@
-"""The head of a receipt: its first stretches of text, each as a row of numbers with its neighbourhood."""
+"""The head of a receipt: its first segments of text, each as a row of features with its neighbours."""
 
 import re
 from collections.abc import Sequence
@@ -26,18 +26,26 @@ from docmill.understanding.constraints.address_features import (
     legal_form_end,
 )
 from docmill.understanding.fields.candidates import Candidates
-from docmill.understanding.page.layout import Segment
+from docmill.understanding.page.layout import Segment, Sheet
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.folding import fold, tokens
 from docmill.understanding.text.money import find_amounts
 from docmill.understanding.vocabulary import Concept
 
-LOOKS = (
-    "length", "letters", "digits", "words", "capitals", "commas", "firms", "streets", "regions", "legal",
-    "ends_legal", "postcode", "house", "phone", "net", "registration", "ends_comma", "opens", "open", "colon",
-    "conjunction", "small", "starts_legal", "beside_legal", "ends_region",
-)  # fmt: skip
-_SHORTEST_STREET_END = 6
+LONGEST = 28
+"""Segments of a head. The shop's name is among them; the goods follow."""
+TAGS = ("other", "name", "address")
+_NEIGHBOURS = (-2, -1, 1, 2, 3)
+"""The segments whose features stand beside a segment's own, as steps from it."""
+_ABSENT = -1.0
+_SHORTEST_REPEATED = 6
+"""Letters of the shortest text whose repetition means something."""
+_JOINED_GAP = 2.5
+"""Text heights between two segments on a line up to which they are one text."""
+_SAME_SIZE = 0.8
+"""Share of the larger one's height from which on two segments are of one size."""
+_SHORTEST_STREET = 6
+"""Letters of the shortest word that may end as streets do."""
 _REGION = re.compile(
     r"\b(?:" + "|".join(re.escape(region) for region in sorted(REGIONS, key=len, reverse=True)) + r")\b"
 )
@@ -45,18 +53,45 @@ _ENDS_REGION = re.compile(_REGION.pattern + r"\W*(?:d\.?\s?e\.?)?\W*$")
 _LEGAL_WORDS = frozenset(word for form in LEGAL_FORMS for word in form) | {"m"}
 _GLUED_STREET = re.compile(r"^(?:jalan|taman|lorong|jln|persiaran|calle|rue|via)\w{3,}")
 _CONJUNCTION = re.compile(r"(?:&|\band|\bof|\bthe|\bund|\bet|\by|-|\bby)\W*$")
-Look = NDArray[np.float32]
+_CONCEPT_GROUPS: tuple[frozenset[Concept], ...] = (
+    frozenset({Concept.PHONE}),
+    frozenset({Concept.TAX_NUMBER, Concept.VAT_NUMBER}),
+    frozenset({Concept.REGISTRATION_NUMBER}),
+    frozenset({Concept.DATE, Concept.INVOICE_DATE, Concept.TIME}),
+    frozenset({Concept.RECEIPT_NUMBER, Concept.INVOICE_NUMBER, Concept.DOCUMENT_NUMBER}),
+    frozenset({Concept.ADDRESS}),
+    frozenset({Concept.COURTESY}),
+    frozenset({Concept.CONTACT, Concept.OTHER_NUMBER, Concept.CUSTOMER_NUMBER, Concept.BUYER}),
+    frozenset({Concept.TOTAL, Concept.AMOUNT, Concept.QUANTITY, Concept.PRICE, Concept.TAX}),
+)
+TEXT_FEATURES = (
+    "length", "letters", "digits", "words", "capitals", "commas", "firms", "streets", "regions", "legal",
+    "ends_legal", "postcode", "house", "phone", "net", "registration", "ends_comma", "opens", "open", "colon",
+    "conjunction", "small", "starts_legal", "beside_legal", "ends_region",
+)  # fmt: skip
+_PLACE_FEATURES = (
+    "index", "part", "line", "centre", "off_centre", "left", "width", "height", "down", "confidence",
+    "gap_above", "gap_below", "beside_last", "beside_next", "repeated",
+)  # fmt: skip
+LABEL_FEATURES = ("label", "date", "amount", *(f"concept{index}" for index in range(len(_CONCEPT_GROUPS))))
+FEATURES = (*_PLACE_FEATURES, *LABEL_FEATURES, *TEXT_FEATURES)
+"""The columns of `Head.features`."""
+_NEVER_JOINED = [FEATURES.index(name) for name in ("label", "date", "amount", "registration", "phone")]
 
 
 @lru_cache(maxsize=8192)
-def look(text: str) -> Look:
-    """One row of `LOOKS`."""
-    folded = fold(text)
+def text_features(text: str) -> NDArray[np.float32]:
+    """One row of `TEXT_FEATURES`."""
+    folded, stripped = fold(text), text.rstrip()
     words = [token.text for token in tokens(text)]
-    legal = legal_form_end(text)
+    legal_end = legal_form_end(text)
     letters = sum(map(str.isalpha, text))
-    streets = sum(_is_street(word) for word in words) + sum(phrase in folded for phrase in STREET_PHRASES)
-    stripped = text.rstrip()
+    streets = sum(
+        word in STREET_WORDS
+        or _GLUED_STREET.match(word) is not None
+        or (len(word) >= _SHORTEST_STREET and word.endswith(STREET_ENDS))
+        for word in words
+    )
     return np.array(
         [
             len(text),
@@ -66,14 +101,11 @@ def look(text: str) -> Look:
             sum(map(str.isupper, text)) / max(1, letters),
             text.count(","),
             sum(word in FIRM_WORDS for word in words),
-            streets,
+            streets + sum(phrase in folded for phrase in STREET_PHRASES),
             len(_REGION.findall(folded)),
-            legal > 0,
-            legal > 0 and not any(map(str.isalnum, text[legal:])),
-            POSTCODE.search(folded) is not None,
-            HOUSE.search(folded) is not None,
-            PHONE.search(folded) is not None,
-            NET.search(folded) is not None,
+            legal_end > 0,
+            legal_end > 0 and not any(map(str.isalnum, text[legal_end:])),
+            *(pattern.search(folded) is not None for pattern in (POSTCODE, HOUSE, PHONE, NET)),
             REGISTRATION.match(folded) is not None,
             stripped.endswith(","),
             text.startswith("("),
@@ -89,144 +121,98 @@ def look(text: str) -> Look:
     )
 
 
-def _is_street(word: str) -> bool:
-    if word in STREET_WORDS or _GLUED_STREET.match(word):
-        return True
-    return len(word) >= _SHORTEST_STREET_END and word.endswith(STREET_ENDS)
-
-
-LONGEST = 28
-"""Stretches of text. What names a shop stands among them; the goods follow."""
-AROUND = (-2, -1, 1, 2, 3)
-"""Whose rows stand beside a line's own."""
-TAGS = ("other", "name", "address")
-_ABSENT = -1.0
-_SAME = 6
-"""Letters a text must have for its repetition to mean something."""
-_JOINED = 2.5
-"""Heights of the text between two stretches on a line up to which neither is cut off from the other."""
-_SAME_SIZE = 0.8
-"""Share of the larger's height from which on two stretches are of one size."""
-_GROUPS: tuple[frozenset[Concept], ...] = (
-    frozenset({Concept.PHONE}),
-    frozenset({Concept.TAX_NUMBER, Concept.VAT_NUMBER}),
-    frozenset({Concept.REGISTRATION_NUMBER}),
-    frozenset({Concept.DATE, Concept.INVOICE_DATE, Concept.TIME}),
-    frozenset({Concept.RECEIPT_NUMBER, Concept.INVOICE_NUMBER, Concept.DOCUMENT_NUMBER}),
-    frozenset({Concept.ADDRESS}),
-    frozenset({Concept.COURTESY}),
-    frozenset({Concept.CONTACT, Concept.OTHER_NUMBER, Concept.CUSTOMER_NUMBER, Concept.BUYER}),
-    frozenset({Concept.TOTAL, Concept.AMOUNT, Concept.QUANTITY, Concept.PRICE, Concept.TAX}),
-)
-_PLACES = (
-    "index", "part", "line", "centre", "off_centre", "left", "width", "height", "down", "confidence",
-    "gap_above", "gap_below", "beside_last", "beside_next", "repeated",
-)  # fmt: skip
-OWN = (*_PLACES, "label", "date", "amount", *(f"says{index}" for index in range(len(_GROUPS))), *LOOKS)
-"""The columns of `Head.own`."""
-_TELLING = [OWN.index(name) for name in ("label", "date", "amount", "registration", "phone")]
-
-
 @dataclass(frozen=True)
 class Head:
-    """The first stretches of a document's first page. own: a row of `OWN` for each.
+    """The first segments of a document's first page. features: a row of `FEATURES` for each.
 
-    joined: of each whether it and the next are parts of one line of text, set apart by wide spaces.
+    text: the letters and digits of all segments of the page, one a line. joined: of each segment whether it
+    and the next are parts of one line of text, set apart by wide spaces.
     """
 
     segments: Sequence[Segment]
-    own: NDArray[np.float32]
+    features: NDArray[np.float32]
     text: str
     joined: NDArray[np.bool_]
 
     @property
     def texts(self) -> list[str]:
-        """Of each stretch."""
+        """The segments' texts."""
         return [segment.text for segment in self.segments]
 
     @cached_property
-    def keys(self) -> list[str]:
-        """The letters and digits of each stretch."""
-        return [letters_and_digits(segment.text) for segment in self.segments]
+    def letters(self) -> str:
+        """The letters and digits of the page in one line."""
+        return self.text.replace("\n", "")
 
-    def rows(self, spelled: NDArray[np.float32]) -> NDArray[np.float32]:
-        """For each stretch its own row and those around it. spelled: what its letters say, by tag."""
-        own = np.hstack([self.own, spelled]).astype(np.float32)
-        absent = np.full((1, own.shape[1]), _ABSENT, np.float32)
+    def rows(self, letter_scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        """For each segment its own features and its neighbours'. letter_scores: of its letters, by tag."""
+        own = np.hstack([self.features, letter_scores]).astype(np.float32)
+        padded = np.vstack([own, np.full((1, own.shape[1]), _ABSENT, np.float32)])
         count = len(own)
-        padded = np.vstack([own, absent])
-        near = [
-            padded[[at + step if 0 <= at + step < count else count for at in range(count)]] for step in AROUND
+        indices = [
+            [at + step if 0 <= at + step < count else count for at in range(count)] for step in _NEIGHBOURS
         ]
-        return np.hstack([own, *near])
+        return np.hstack([own, *(padded[index] for index in indices)])
 
 
 def head(candidates: Candidates) -> Head:
     """The head of a document that has pages."""
     sheet = candidates.layout.sheets[0]
     segments = sheet.segments[:LONGEST]
-    text = "\n".join(letters_and_digits(segment.text) for segment in sheet.segments)
-    own = np.zeros((len(segments), len(OWN)), np.float32)
-    own[:, : len(_PLACES)] = _places(segments, sheet.text_height, text)
+    page_text = "\n".join(letters_and_digits(segment.text) for segment in sheet.segments)
+    features = np.zeros((len(segments), len(FEATURES)), np.float32)
+    features[:, : len(_PLACE_FEATURES)] = _place_features(segments, sheet, page_text)
     for row, segment in enumerate(segments):
-        own[row, len(_PLACES) :] = np.concatenate([_said(candidates, segment), look(segment.text)])
-    return Head(segments, own, text, _joined(segments, own, sheet.page))
+        labels = candidates.labels(segment)
+        concepts = {concept for label in labels for concept in label.meanings}
+        foreign = [label for label in labels if NOT_LETTERHEAD.intersection(label.meanings)]
+        amounts = find_amounts(segment.text, misread=False)
+        features[row, len(_PLACE_FEATURES) : -len(TEXT_FEATURES)] = [
+            sum(label.stop - label.start for label in foreign) / max(1, len(segment.text)),
+            bool(find_dates(segment.text)),
+            any(amount.has_cents or amount.currency for amount in amounts),
+            *(bool(group & concepts) for group in _CONCEPT_GROUPS),
+        ]
+        features[row, -len(TEXT_FEATURES) :] = text_features(segment.text)
+    return Head(segments, features, page_text, _joined(segments, features, sheet.page))
 
 
-def _joined(segments: Sequence[Segment], own: NDArray[np.float32], page: Page) -> NDArray[np.bool_]:
+def _joined(segments: Sequence[Segment], features: NDArray[np.float32], page: Page) -> NDArray[np.bool_]:
     """Mask of the segments joined to the next of their line; none with a label, date, amount or number."""
-    telling: list[bool] = [bool(row.any()) for row in own[:, _TELLING]]
-    found = np.zeros(len(segments), np.bool_)
-    for at, (one, other) in enumerate(pairwise(segments)):
-        if one.line != other.line or telling[at] or telling[at + 1]:
+    stands_alone: list[bool] = [bool(row.any()) for row in features[:, _NEVER_JOINED]]
+    joined = np.zeros(len(segments), np.bool_)
+    for at, (segment, following) in enumerate(pairwise(segments)):
+        if segment.line != following.line or stands_alone[at] or stands_alone[at + 1]:
             continue
-        small, large = sorted((one.height, other.height))
-        gap = (other.box.x0 - one.box.x1) * page.width_pt
-        found[at] = small >= _SAME_SIZE * large and gap <= _JOINED * large * page.height_pt
-    return found
+        small, large = sorted((segment.height, following.height))
+        gap = (following.box.x0 - segment.box.x1) * page.width_pt
+        joined[at] = small >= _SAME_SIZE * large and gap <= _JOINED_GAP * large * page.height_pt
+    return joined
 
 
-def _places(segments: Sequence[Segment], text_height: float, text: str) -> NDArray[np.float32]:
-    rows = np.zeros((len(segments), len(_PLACES)), np.float32)
+def _place_features(segments: Sequence[Segment], sheet: Sheet, page_text: str) -> NDArray[np.float32]:
+    rows = np.zeros((len(segments), len(_PLACE_FEATURES)), np.float32)
     if not segments:
         return rows
-    boxes = np.array([segment.box for segment in segments], np.float64)
+    boxes = sheet.boxes[: len(segments)]
     left, right = boxes[:, 0].min(), boxes[:, 2].max()
-    wide = max(right - left, 1e-6)
-    centre = ((boxes[:, 0] + boxes[:, 2]) / 2 - left) / wide
+    width = max(right - left, 1e-6)
+    centre = ((boxes[:, 0] + boxes[:, 2]) / 2 - left) / width
     lines = np.array([segment.line for segment in segments])
-    gaps = (boxes[1:, 1] - boxes[:-1, 3]) / text_height
-    beside = np.diff(lines) == 0
+    gaps = (boxes[1:, 1] - boxes[:-1, 3]) / sheet.text_height
+    is_beside = np.diff(lines) == 0
+    keys = [letters_and_digits(segment.text) for segment in segments]
     rows[:, 0] = np.arange(len(segments))
     rows[:, 1] = rows[:, 0] / len(segments)
     rows[:, 2] = lines
     rows[:, 3], rows[:, 4] = centre, np.abs(centre - 0.5)
-    rows[:, 5] = (boxes[:, 0] - left) / wide
-    rows[:, 6] = (boxes[:, 2] - boxes[:, 0]) / wide
-    rows[:, 7] = (boxes[:, 3] - boxes[:, 1]) / text_height
-    rows[:, 8] = (boxes[:, 1] - boxes[:, 1].min()) / text_height
+    rows[:, 5] = (boxes[:, 0] - left) / width
+    rows[:, 6] = (boxes[:, 2] - boxes[:, 0]) / width
+    rows[:, 7] = (boxes[:, 3] - boxes[:, 1]) / sheet.text_height
+    rows[:, 8] = (boxes[:, 1] - boxes[:, 1].min()) / sheet.text_height
     rows[:, 9] = [segment.confidence for segment in segments]
     rows[1:, 10], rows[0, 10] = gaps, -9
     rows[:-1, 11], rows[-1, 11] = gaps, -9
-    rows[1:, 12], rows[:-1, 13] = beside, beside
-    rows[:, 14] = [_repeated(segment, text) for segment in segments]
+    rows[1:, 12], rows[:-1, 13] = is_beside, is_beside
+    rows[:, 14] = [page_text.count(key) - 1 if len(key) >= _SHORTEST_REPEATED else 0 for key in keys]
     return rows
-
-
-def _repeated(segment: Segment, text: str) -> int:
-    key = letters_and_digits(segment.text)
-    return text.count(key) - 1 if len(key) >= _SAME else 0
-
-
-def _said(candidates: Candidates, segment: Segment) -> list[float]:
-    """The kinds of labels in the text, and whether it has dates or amounts."""
-    labels = candidates.labels(segment)
-    meanings = {meaning for label in labels for meaning in label.meanings}
-    covered = sum(label.stop - label.start for label in labels if NOT_LETTERHEAD.intersection(label.meanings))
-    amounts = [one for one in find_amounts(segment.text, misread=False) if one.has_cents or one.currency]
-    return [
-        covered / max(1, len(segment.text)),
-        bool(find_dates(segment.text)),
-        bool(amounts),
-        *(bool(group & meanings) for group in _GROUPS),
-    ]

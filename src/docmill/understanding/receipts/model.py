@@ -11,60 +11,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.understanding.receipts.amounts import Amounts
-from docmill.understanding.receipts.head import Head
-from docmill.understanding.receipts.mending import Mender
 from docmill.understanding.receipts.scorers import CharNgramModel, Trees
-from docmill.understanding.receipts.spans import Choices, Field
+from docmill.understanding.receipts.spans import Field
+from docmill.understanding.receipts.word_correction import WordCorrector
 
-_CLIP = 1e-4
+FIELDS: tuple[Field, ...] = ("name", "address")
+PATHS = {"name": "seller.name", "address": "seller.address", "date": "issue_date", "total": "gross_total"}
+"""The learned fields with their paths in the schema."""
+FILE = "receipts.npz"
 FARTHEST = 3.0
-"""Widths from the middle at which a sign says all it can say: farther out nothing was held out."""
-SIGNS = (
-    "belief",
-    "lead",
-    "lead_seen",
-    "recognised",
-    "quality",
-    "length",
-    "mended",
-    "agrees",
-    "known",
-    "repeated",
-)
-"""The features of a confidence; see `signs`."""
+"""Standard deviations at which a feature of a confidence is clipped: farther out nothing was held out."""
+_CLIP = 1e-4
+"""Least distance of a probability from 0 and 1 in its logarithm."""
 
 
-def signs(
+def confidence_features(
     scores: Sequence[float],
     *,
-    recognised: float,
+    recognition: float,
     quality: float,
     length: int,
-    mended: bool,
+    corrected: bool,
     agrees: bool,
-    known: float = 0.0,
+    known_share: float = 0.0,
     repeated: bool = False,
 ) -> NDArray[np.float64]:
     """The features that an answer's confidence is computed from.
 
-    scores: of the answer and its rivals, the best first, repeated answers left out. recognised: the least
-    confidence of the words it was read from. quality: of the page. length: of its letters. mended: whether
-    letters were put right. agrees: whether the rules found the same. known: share of its letters in known
-    words. repeated: whether it stands on the page again.
+    scores: of the answer and its rivals, the best first, repeated answers left out. recognition: the lowest
+    confidence of the answer's words. quality: of the page. length: of the text, in letters; of other answers
+    a count. corrected: whether misread letters were corrected. agrees: whether the rules have the same value.
+    known_share: the share of the letters in known words. repeated: whether the page has the text again.
     """
-    best = np.clip(scores[0], _CLIP, 1 - _CLIP)
-    rival = np.clip(scores[1] if len(scores) > 1 else 0.0, _CLIP, 1 - _CLIP)
+    best, rival = (float(np.clip(score, _CLIP, 1 - _CLIP)) for score in (*scores[:2], 0.0)[:2])
+    log_odds = np.log(best / (1 - best))
     return np.array(
         [
-            np.log(best / (1 - best)),
-            np.log(best / (1 - best)) - np.log(rival / (1 - rival)),
+            log_odds,
+            log_odds - np.log(rival / (1 - rival)),
             np.log1p(50 * rival),
-            np.log(1.002 - recognised),
+            np.log(1.002 - recognition),
             quality,
             length / 50,
-            mended,
+            corrected,
             agrees,
-            known,
+            known_share,
             repeated,
         ],
         np.float64,
@@ -73,9 +64,9 @@ def signs(
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A logistic curve over signs: what share of held-out answers was right.
+    """A logistic curve from the features of held-out answers to the share of right ones.
 
-    middle, width: of each sign among the held-out answers.
+    middle, width: mean and standard deviation of each feature among these answers.
     """
 
     middle: NDArray[np.float64]
@@ -83,43 +74,28 @@ class Calibration:
     weights: NDArray[np.float64]
     offset: float
 
-    def confidence(self, found: NDArray[np.float64]) -> float:
-        """The share of answers with such signs that are right."""
-        scaled: NDArray[np.float64] = np.clip((found - self.middle) / self.width, -FARTHEST, FARTHEST)
+    def confidence(self, features: NDArray[np.float64]) -> float:
+        """The share of right answers among those with such features."""
+        scaled: NDArray[np.float64] = np.clip((features - self.middle) / self.width, -FARTHEST, FARTHEST)
         return 1 / (1 + math.exp(-(float((scaled * self.weights).sum()) + self.offset)))
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """As stored."""
-        return {
-            "middle": self.middle,
-            "width": self.width,
-            "weights": self.weights,
-            "offset": np.array(self.offset),
-        }
+        """The stored form."""
+        offset = np.array(self.offset)
+        return {"middle": self.middle, "width": self.width, "weights": self.weights, "offset": offset}
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[np.generic]]) -> "Calibration":
-        """From `arrays`."""
-        offsets: list[float] = arrays["offset"].astype(np.float64).reshape(1).tolist()
-        return cls(
-            arrays["middle"].astype(np.float64),
-            arrays["width"].astype(np.float64),
-            arrays["weights"].astype(np.float64),
-            offsets[0],
-        )
-
-
-FIELDS: tuple[Field, ...] = ("name", "address")
-PATHS = {"name": "seller.name", "address": "seller.address", "date": "issue_date", "total": "gross_total"}
-"""The fields that are learned, and where they stand in the schema."""
-FILE = "receipts.npz"
+        """The curve with these `arrays`."""
+        middle, width, weights = (arrays[name].astype(np.float64) for name in ("middle", "width", "weights"))
+        return cls(middle, width, weights, float(arrays["offset"].astype(np.float64).item()))
 
 
 @dataclass(frozen=True, slots=True)
 class ReceiptModel:
-    """Taggers of lines, scorers of spans and amounts, and how far to believe each field.
+    """Taggers of lines, scorers of spans and amounts, and the calibrations of their confidences.
 
-    calibrations: by path. currencies: of the receipts it was trained on; with others the rules are heard too.
+    calibrations: by path. currencies: of the receipts it was trained on; with others the rules count, too.
     """
 
     letters: CharNgramModel
@@ -127,37 +103,28 @@ class ReceiptModel:
     contexts: CharNgramModel
     spans: Mapping[Field, Trees]
     totals: Trees
-    mender: Mender
+    corrector: WordCorrector
     calibrations: Mapping[str, Calibration]
     currencies: frozenset[str]
 
-    def tags(self, head: Head) -> NDArray[np.float64]:
-        """The probabilities of each line to be neither, a name, an address."""
-        return self.tagger.shares(head.rows(self.letters.scores(head.texts)))
-
-    def span_scores(self, choices: Choices, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The probability of each span to be the field."""
-        return self.spans[choices.field].shares(choices.rows(shares))
-
-    def total_scores(self, amounts: Amounts) -> NDArray[np.float64]:
-        """The probability of each value to be the total."""
-        return self.totals.shares(amounts.rows(spoken(self.contexts, amounts)))
-
     def dumps(self) -> bytes:
-        """As stored. The same model gives the same bytes."""
+        """The stored form. The same model gives the same bytes."""
         parts: dict[str, Mapping[str, NDArray[np.generic]]] = {
             "letters": self.letters.arrays(),
             "tagger": self.tagger.arrays(),
             "contexts": self.contexts.arrays(),
             "totals": self.totals.arrays(),
-            "mender": self.mender.arrays(),
+            "mender": self.corrector.arrays(),
             "currencies": {"codes": np.array(sorted(self.currencies), np.str_)},
             **{f"spans {field}": trees.arrays() for field, trees in self.spans.items()},
-            **{f"calibration {path}": one.arrays() for path, one in self.calibrations.items()},
+            **{f"calibration {path}": curve.arrays() for path, curve in self.calibrations.items()},
         }
-        arrays = {f"{part}/{name}": array for part, found in parts.items() for name, array in found.items()}
         file = io.BytesIO()
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        np.savez_compressed(
+            file,
+            allow_pickle=False,
+            **{f"{part}/{name}": array for part, arrays in parts.items() for name, array in arrays.items()},
+        )
         return file.getvalue()
 
 
@@ -174,7 +141,7 @@ def loads(content: bytes) -> ReceiptModel:
         contexts=CharNgramModel.of(parts["contexts"]),
         spans={field: Trees.of(parts[f"spans {field}"]) for field in FIELDS},
         totals=Trees.of(parts["totals"]),
-        mender=Mender.of(parts["mender"]),
+        corrector=WordCorrector.of(parts["mender"]),
         calibrations={path: Calibration.of(parts[f"calibration {path}"]) for path in PATHS.values()},
         currencies=frozenset(map(str, parts["currencies"]["codes"])),
     )
@@ -186,11 +153,11 @@ def shipped() -> ReceiptModel:
     return loads(resources.files("docmill.understanding.receipts").joinpath(FILE).read_bytes())
 
 
-def spoken(contexts: CharNgramModel, amounts: Amounts) -> NDArray[np.float32]:
-    """The highest, lowest and last score of the words around each value's places."""
-    found: list[list[float]] = []
+def context_scores(contexts: CharNgramModel, amounts: Amounts) -> NDArray[np.float32]:
+    """The highest, lowest and last score of the texts before each value's places."""
+    rows: list[list[float]] = []
     for texts in amounts.contexts:
         scores = contexts.scores(texts)
         lead = scores[:, 1] - scores[:, 0]
-        found.append([float(lead.max()), float(lead.min()), float(lead[-1])])
-    return np.array(found, np.float32)
+        rows.append([float(lead.max()), float(lead.min()), float(lead[-1])])
+    return np.array(rows, np.float32)

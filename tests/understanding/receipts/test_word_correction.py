@@ -1,9 +1,9 @@
 import pytest
 
-from docmill.understanding.receipts.mending import Mender
 from docmill.understanding.receipts.spans import Field
+from docmill.understanding.receipts.word_correction import WordCorrector
 
-MENDER = Mender(
+CORRECTOR = WordCorrector(
     frozenset({"RESTAURANT", "SELANGOR", "STATIONERY", "DAMANSARA", "TAMAN", "MEDAN"}),
     frozenset({"TAMAN", "TAMAR", "PERMAS", "MALL"}),
 )
@@ -38,14 +38,14 @@ MENDER = Mender(
     ],
 )
 def test_only_letters_that_look_alike_are_put_right(part: Field, read: str, printed: str) -> None:
-    assert MENDER.mended(read, part) == printed
+    assert CORRECTOR.corrected(read, part) == printed
 
 
 def test_a_word_between_two_known_ones_is_left_alone() -> None:
-    mender = Mender(frozenset({"MARKET", "MARKEF"}), frozenset())
+    corrector = WordCorrector(frozenset({"MARKET", "MARKEF"}), frozenset())
 
-    assert mender.mended("MARKEI", "name") == "MARKEI"
+    assert corrector.corrected("MARKEI", "name") == "MARKEI"
 
 
 def test_words_survive_storage() -> None:
-    assert Mender.of(MENDER.arrays()) == MENDER
+    assert WordCorrector.of(CORRECTOR.arrays()) == CORRECTOR
