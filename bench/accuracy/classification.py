@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from bench.arguments import argument_parser
 from bench.data.classification_documents import Labelled, load
 from bench.data.shared import ROOT
-from docmill.model.result import DOCUMENT_TYPES, known_type
+from docmill.schemas.document_types import TRAINED_TYPES, known_type
 from docmill.training.document_types import LabelledDocument, held_out, made_up_examples, shippable, warmth
 from docmill.training.folds import folds
 from docmill.understanding.fields.candidates import Candidates
@@ -37,7 +37,7 @@ FOLDS = 5
 DRAWS = 400
 ALIKE = 0.6
 """Cosine of the sets of words from which on two documents are of one source."""
-OTHER = DOCUMENT_TYPES.index("other")
+OTHER = TRAINED_TYPES.index("other")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -59,7 +59,7 @@ def case(one: Labelled) -> Case | None:
     example = LabelledDocument(signs(candidates, phrases), known_type(one.document_type), one.source)
     said = rule_shares(candidates, phrases)
     words = frozenset(_WORD.findall(" ".join(segment.text for segment in layout.segments).casefold()))
-    return Case(one.path, one.collection, example, np.array([said[kind] for kind in DOCUMENT_TYPES]), words)
+    return Case(one.path, one.collection, example, np.array([said[kind] for kind in TRAINED_TYPES]), words)
 
 
 def sources(cases: Sequence[Case]) -> list[str]:
@@ -91,7 +91,7 @@ def likeliest_types(found: NDArray[np.float64]) -> NDArray[np.int64]:
 def f1s(truth: NDArray[np.int64], said: NDArray[np.int64]) -> list[float]:
     """Return the F1 of each type that occurs."""
     result: list[float] = []
-    for kind in range(len(DOCUMENT_TYPES)):
+    for kind in range(len(TRAINED_TYPES)):
         right = int(((truth == kind) & (said == kind)).sum())
         count = int((truth == kind).sum() + (said == kind).sum())
         if (truth == kind).any():
@@ -125,14 +125,14 @@ def show(name: str, truth: NDArray[np.int64], said: NDArray[np.int64], groups: S
 
 def show_each(truth: NDArray[np.int64], said: NDArray[np.int64], groups: Sequence[str]) -> None:
     """Print the figures of every type and the confusions between types."""
-    for index, kind in enumerate(DOCUMENT_TYPES):
+    for index, kind in enumerate(TRAINED_TYPES):
         own = truth == index
         if not own.any():
             continue
         right = int((own & (said == index)).sum())
         by = len({group for group, mine in zip(groups, own, strict=True) if mine})
         others: list[int] = said[own & (said != index)].tolist()
-        taken = Counter(DOCUMENT_TYPES[one] for one in others)
+        taken = Counter(TRAINED_TYPES[one] for one in others)
         print(
             f"  {kind:15} n={own.sum():4} from {by:3} sources:"
             f" precision {right / max(1, (said == index).sum()):.3f},"
@@ -161,7 +161,7 @@ def show_confidence(found: NDArray[np.float64], truth: NDArray[np.int64]) -> Non
 
 def columns(*, words: bool) -> NDArray[np.bool_]:
     """Return the features that a model may use; without `words`, none of the rules' phrases."""
-    ruled = tuple(f"{kind} " for kind in DOCUMENT_TYPES)
+    ruled = tuple(f"{kind} " for kind in TRAINED_TYPES)
     return np.array(
         [words or not (name.startswith(ruled) or name in {"lead", "order_of_words"}) for name in SIGNS]
     )
@@ -181,12 +181,12 @@ def collections_unseen(cases: Sequence[Case], invented: Sequence[LabelledDocumen
     names = sorted({one.collection for one in cases})
     examples = [one.example for one in cases]
     scores = held_out(examples, [names.index(one.collection) for one in cases], invented)
-    truth = np.array([DOCUMENT_TYPES.index(one.document_type) for one in examples])
+    truth = np.array([TRAINED_TYPES.index(one.document_type) for one in examples])
     said = likeliest_types(shares(scores, 1))
     for name in names:
         own = np.array([one.collection == name for one in cases])
         wrong = Counter(
-            f"{DOCUMENT_TYPES[a]} as {DOCUMENT_TYPES[b]}"
+            f"{TRAINED_TYPES[a]} as {TRAINED_TYPES[b]}"
             for a, b in zip(truth[own].tolist(), said[own].tolist(), strict=True)
             if a != b
         )
@@ -197,7 +197,7 @@ def collections_unseen(cases: Sequence[Case], invented: Sequence[LabelledDocumen
 
 
 def report(cases: Sequence[Case], found: Mapping[str, NDArray[np.float64]], groups: Sequence[str]) -> None:
-    truth = np.array([DOCUMENT_TYPES.index(one.example.document_type) for one in cases])
+    truth = np.array([TRAINED_TYPES.index(one.example.document_type) for one in cases])
     made = np.array([one.collection == "samples" for one in cases])
     for part, own in (("real", ~made), ("samples", made), ("all", np.ones_like(made))):
         some = [group for group, mine in zip(groups, own, strict=True) if mine]
@@ -233,7 +233,7 @@ def main() -> None:
     collections_unseen(cases, invented)
     if arguments.errors:
         for one, row in zip(cases, found["both"], strict=True):
-            kind = DOCUMENT_TYPES[int(row.argmax())]
+            kind = TRAINED_TYPES[int(row.argmax())]
             if kind != one.example.document_type:
                 print(f"{one.path}: {one.example.document_type} as {kind} {row.max():.2f}")
     model = shippable(examples, invented, scores)

@@ -264,7 +264,7 @@ def score_pages(documents: Mapping[Path, Document], pages: Callable[[Path], Docu
     cells: Counter[str] = Counter()
     for path, document in documents.items():
         invoice = einvoice(document.embedded[0].content)
-        schema = REGISTRY[invoice.kind.document_type]
+        schema = REGISTRY[invoice.document_type]
         given = extract_by_rules(pages(path), schema).data
         truth, got = dict(leaves(invoice.data)), dict(leaves(given))
         for field in (*HEADER, *PAYMENT):

@@ -17,7 +17,7 @@ from docmill.errors import (
 )
 from docmill.model import codec
 from docmill.model.document import Document
-from docmill.model.result import DOCUMENT_TYPES, Classification, Result, Schema
+from docmill.model.result import Classification, Result, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.page_journal import JournalOfPages
 from docmill.ports import (
@@ -43,6 +43,7 @@ from docmill.ports import (
 from docmill.resilience.concurrency import STORED_BYTES, off_loop
 from docmill.resilience.spending import Spending
 from docmill.resilience.step_clock import LimitedStep, StepClock
+from docmill.schemas.document_types import DOCUMENT_TYPES
 from docmill.schemas.registry import REGISTRY
 
 log = logging.getLogger(__name__)

@@ -2,8 +2,7 @@ from importlib import resources
 
 import pytest
 
-from docmill.model.result import DOCUMENT_TYPES
-from docmill.schemas.document_types import DEFINITIONS
+from docmill.schemas.document_types import DEFINITIONS, DOCUMENT_TYPES
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from docmill.model.document import Document
-from docmill.model.result import DOCUMENT_TYPES
+from docmill.schemas.document_types import TRAINED_TYPES
 from docmill.training.document_types import (
     LabelledDocument,
     held_out,
@@ -36,7 +36,7 @@ def examples() -> list[LabelledDocument]:
 def test_pages_are_made_of_every_type_and_the_same_again() -> None:
     pages = made_up(9, seed=7)
 
-    assert {kind for _, kind in pages} == set(DOCUMENT_TYPES)
+    assert {kind for _, kind in pages} == set(TRAINED_TYPES)
     assert [document.text for document, _ in pages] == [document.text for document, _ in made_up(9, seed=7)]
     assert [document.text for document, _ in pages] != [document.text for document, _ in made_up(9, seed=8)]
     for document, _ in pages:
@@ -56,7 +56,7 @@ def test_types_of_papers_that_were_not_seen_are_told(
 
     scores = held_out(examples, folds, invented)
 
-    truth = [DOCUMENT_TYPES.index(one.document_type) for one in examples]
+    truth = [TRAINED_TYPES.index(one.document_type) for one in examples]
     assert (scores.argmax(axis=1) == truth).mean() > 0.9
     assert shares(scores, warmth(scores, examples)).sum(axis=1) == pytest.approx(1)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from docmill.demo.letter import Letter, Statement
 from docmill.demo.truth import Form
-from docmill.model.result import DocumentType
+from docmill.schemas.document_types import DocumentType
 from docmill.schemas.fields import Fields
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from docmill.model.result import DocumentType
+from docmill.schemas.document_types import DocumentType
 from docmill.schemas.fields import Fields
 from docmill.schemas.registry import REGISTRY
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import BaseModel, Field, InstanceOf, SerializeAsAny
 
@@ -11,19 +11,7 @@ from docmill.errors import DocmillError, SetupError, TransientError
 from docmill.model.document import Box, Document, Record, Usage
 from docmill.model.steps_taken import StepTaken, sentence
 
-DocumentType = Literal["invoice", "receipt", "purchase_order", "delivery_note", "bank_statement", "other"]
-
-
 MatchKind = Literal["exact", "normalised", "computed", "embedded", "none"]
-
-
-DOCUMENT_TYPES: tuple[DocumentType, ...] = get_args(DocumentType)
-
-
-def known_type(name: str) -> DocumentType:
-    """The type of this name; a user's own type is of no kind we know."""
-    known: dict[str, DocumentType] = {one: one for one in DOCUMENT_TYPES}
-    return known.get(name, "other")
 
 
 def _is_empty(text: str) -> bool:
@@ -64,7 +52,7 @@ class Schema:
 class Classification(Record):
     """The classification of a document. A null title means that no type was found.
 
-    document_type: one of `DocumentType`, or the name of a schema of the user's own. usage: what it cost to
+    document_type: a built-in type, or the name of a schema of the user's own. usage: what it cost to
     find out; it is counted with the document and kept nowhere else. model_error: why a model that was to say
     it did not, so that this is what the rules say; a TransientError if it can be asked later.
     """

@@ -4,39 +4,40 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from docmill.model.result import DocumentType
-
 Syntax = Literal["cii", "cio", "ubl"]
 """UN/CEFACT's invoices, its orders, and OASIS UBL."""
+Message = Literal["billing", "ordering", "despatch"]
+"""Groups of messages, as Peppol calls them: invoices and credit notes, orders, despatch advices."""
 
 
 class EInvoiceKind(NamedTuple):
-    """name: as a person calls it."""
+    """name: as a person calls it. type_code: of UNTDID 1001, where the root itself says it."""
 
-    document_type: DocumentType
+    message: Message
     syntax: Syntax
     name: str
+    type_code: str = ""
 
 
 _UBL = "urn:oasis:names:specification:ubl:schema:xsd:"
 
 ROOTS: Mapping[str, EInvoiceKind] = {
-    "{urn:un:unece:uncefact:data:standard:CBFBUY:5}Invoice": EInvoiceKind("invoice", "cii", "ZUGFeRD draft"),
+    "{urn:un:unece:uncefact:data:standard:CBFBUY:5}Invoice": EInvoiceKind("billing", "cii", "ZUGFeRD draft"),
     "{urn:ferd:CrossIndustryDocument:invoice:1p0}CrossIndustryDocument": EInvoiceKind(
-        "invoice", "cii", "ZUGFeRD 1"
+        "billing", "cii", "ZUGFeRD 1"
     ),
     "{urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100}CrossIndustryInvoice": EInvoiceKind(
-        "invoice", "cii", "UN/CEFACT CII"
+        "billing", "cii", "UN/CEFACT CII"
     ),
     "{urn:un:unece:uncefact:data:SCRDMCCBDACIOMessageStructure:100}SCRDMCCBDACIOMessageStructure": (
-        EInvoiceKind("purchase_order", "cio", "Order-X")
+        EInvoiceKind("ordering", "cio", "Order-X")
     ),
-    f"{{{_UBL}Invoice-2}}Invoice": EInvoiceKind("invoice", "ubl", "UBL invoice"),
-    f"{{{_UBL}CreditNote-2}}CreditNote": EInvoiceKind("invoice", "ubl", "UBL credit note"),
-    f"{{{_UBL}Order-2}}Order": EInvoiceKind("purchase_order", "ubl", "UBL order"),
-    f"{{{_UBL}OrderChange-2}}OrderChange": EInvoiceKind("purchase_order", "ubl", "UBL order change"),
-    f"{{{_UBL}OrderResponse-2}}OrderResponse": EInvoiceKind("purchase_order", "ubl", "UBL order response"),
-    f"{{{_UBL}DespatchAdvice-2}}DespatchAdvice": EInvoiceKind("delivery_note", "ubl", "UBL despatch advice"),
+    f"{{{_UBL}Invoice-2}}Invoice": EInvoiceKind("billing", "ubl", "UBL invoice"),
+    f"{{{_UBL}CreditNote-2}}CreditNote": EInvoiceKind("billing", "ubl", "UBL credit note", "381"),
+    f"{{{_UBL}Order-2}}Order": EInvoiceKind("ordering", "ubl", "UBL order"),
+    f"{{{_UBL}OrderChange-2}}OrderChange": EInvoiceKind("ordering", "ubl", "UBL order change"),
+    f"{{{_UBL}OrderResponse-2}}OrderResponse": EInvoiceKind("ordering", "ubl", "UBL order response"),
+    f"{{{_UBL}DespatchAdvice-2}}DespatchAdvice": EInvoiceKind("despatch", "ubl", "UBL despatch advice"),
 }
 """By the root's name with its namespace in braces. The versions of UBL 2 share their namespaces."""
 

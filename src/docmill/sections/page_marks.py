@@ -1,10 +1,12 @@
 """Marks of a page's place in its document: "page 2 of 3", the document's number, the letterhead."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from importlib import resources
+from typing import Any, NamedTuple
 
 from docmill.model.document import Page, letters_and_digits
 
@@ -25,11 +27,10 @@ CENTURY = 100
 LONG_NUMBER = 6
 """Digits of a number that is nobody else's."""
 
-_PAGE = (
-    r"page|seite|blatt|pagina|p[áà]gina|página|pág|pag|side|sida|sivu|strona|strana|str|oldal|lk|страница|стр"
-    r"|σελίδα|stranica|bladzijde|blz|feuille|folio"
+_WORDS: dict[str, Any] = tomllib.loads(
+    resources.files(__package__ or "").joinpath("words.toml").read_text(encoding="utf-8")
 )
-_OF = r"of|von|de|di|du|sur|van|av|af|z|ze|od|из|από|/|\uff0f|\|"
+_PAGE, _OF, _NUMBER_WORD = _WORDS["page"], _WORDS["of"], f"(?:{_WORDS['number']})"
 _NAMED = re.compile(
     rf"\b(?:{_PAGE})\b\.?\s*:?\s*(\d{{1,4}})(?!\d)(?:\s*(?:{_OF})\s*(\d{{1,4}})(?!\d))?", re.IGNORECASE
 )
@@ -38,17 +39,7 @@ _BARE = re.compile(
     r"^\s*[-\u2013(]?\s*(\d{1,3})\s*(?:/|of|von|sur|de|di)\s*(\d{1,3})\s*[-\u2013)]?\s*$", re.IGNORECASE
 )
 
-_DOCUMENT_WORDS = {
-    "invoice": r"(?:tax\s+)?invoice|rechnungs?|facture|fattura|factura|fatura|faktura|factuur|számla|счет",
-    "order": r"(?:purchase\s+)?order|bestell(?:ung|ing)?|auftrags?|commande|ordine|pedido|zamówienie",
-    "delivery": r"delivery\s+note|packing\s+slip|lieferschein|bon\s+de\s+livraison|albar[aá]n|pakbon",
-    "contract": r"contract|vertrags?|contrat|contratto|contrato|umowa",
-    "receipt": r"receipt|quittung|bon|re[cç]u|ricevuta|recibo|beleg",
-    "quote": r"quotation|quote|offer|angebot|devis|offerta|preventivo|oferta|presupuesto|offerte",
-    "credit": r"credit\s+note|gutschrift|avoir|nota\s+di\s+credito|nota\s+de\s+cr[eé]dito|creditnota",
-    "statement": r"statement|kontoauszug|auszug|relev[eé]|estratto\s+conto|extracto",
-}
-_NUMBER_WORD = r"(?:n\b|no|nr|num|number|nummer|numero|n[uú]mero|num[eé]ro|n[°ºo]|id|#|№|szám|sz)"
+_DOCUMENT_WORDS: dict[str, str] = _WORDS["documents"]
 _VALUE = r"([A-Z0-9][A-Z0-9/._-]*\d[A-Z0-9/._-]*)"
 _NUMBERED = {
     kind: re.compile(rf"\b(?:{words})\s*[-.]?\s*{_NUMBER_WORD}\.?\s*[:#]?\s{{0,40}}{_VALUE}", re.IGNORECASE)
@@ -70,30 +61,13 @@ _ACCOUNT = re.compile(
     r"(?:AT ?U|CHE-?|ES ?[A-Z]?|FR ?[A-Z0-9]{2}|BE|CZ|DE|DK|FI|GB|IT|LU|NL|PL|PT|SE) ?"  # VAT id
     r"\d[\d. ]{6,12}\d(?:B\d\d)?)(?!\w)"
 )
-_SUM = re.compile(
-    r"\b(?:(?:grand|sub)?\s?total\w*|summe|gesamt\w*|endbetrag|zu\s+zahlen|zahlbetrag|somme|montant|net\s+[àa]\s+payer|"
-    r"importe|totaal|te\s+betalen|razem|suma|do\s+zapłaty|amount|balance\s+due|cash|bar|合[计計])\b",
-    re.IGNORECASE,
-)
+_SUM = re.compile(rf"\b(?:{_WORDS['sum']})\b", re.IGNORECASE)
 _MONEY = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,' ]?\d{3})*[.,]\d{2}(?![\d.,]?\d)")
-_SMALL = {
-    "de": "der die das und für mit von zum zur wir sie ist bei nach auf den dem ihre ihr vielen dank betrag",
-    "en": "the and of to for with your you we is are on by this please thank total from",
-    "es": "el los las y de la del por para con una su importe total según en gracias",
-    "fr": "le les et de la du des pour avec votre vous nous est sur par montant une merci",
-    "it": "il lo gli e di della del per con una vostra totale sono alla dal grazie importo",
-    "nl": "het een en van de voor met uw wij is op bij door bedrag totaal",
-    "pl": "i w z na do oraz się za od po dla jest kwota razem",
-}
 _SMALL_WORDS: dict[str, tuple[str, ...]] = {}
-for _tongue, _words in _SMALL.items():
+for _tongue, _words in _WORDS["common"].items():
     for _word in _words.split():
         _SMALL_WORDS[_word] = (*_SMALL_WORDS.get(_word, ()), _tongue)
-_FORMS = "bhd company corp gmbh inc llc ltd sarl sdn spa srl"
-_LABELS = "tel telefon telephone phone fax email mail www com gst vat tax reg date datum"
-_TITLES = "receipt invoice rechnung facture fattura factura"
-_PLACES = "lot jalan road street strasse straße rue via"
-_ON_MANY_HEADS = frozenset(f"{_FORMS} {_LABELS} {_TITLES} {_PLACES}".split())
+_ON_MANY_HEADS = frozenset(word for words in _WORDS["heads"].values() for word in words.split())
 """They tell nobody's paper from another's."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _DOMAIN = re.compile(r"(?:@|www\.)([\w-]+(?:\.[\w-]+)+)", re.IGNORECASE)

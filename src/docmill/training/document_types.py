@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.model.document import Document
-from docmill.model.result import DOCUMENT_TYPES, DocumentType
+from docmill.schemas.document_types import TRAINED_TYPES, DocumentType
 from docmill.training.folds import shares as weights_of
 from docmill.training.generated_pages import made_up
 from docmill.training.scorers import boosted
@@ -61,14 +61,14 @@ def trained(
     rows = np.vstack([one.row for one in every])
     if columns is not None:
         rows = rows * columns
-    truth = np.array([DOCUMENT_TYPES.index(one.document_type) for one in every], np.int64)
+    truth = np.array([TRAINED_TYPES.index(one.document_type) for one in every], np.int64)
     weights = np.append(weights_of([one.source for one in examples]), np.full(len(invented), _MADE_UP_WEIGHT))
     trees = boosted(
         rows,
         truth,
         _balanced(weights, truth),
         rounds=_ROUNDS,
-        classes=len(DOCUMENT_TYPES),
+        classes=len(TRAINED_TYPES),
         pace=_PACE,
         features=_FEATURES,
         leaves=_LEAVES,
@@ -78,7 +78,7 @@ def trained(
 
 def _balanced(weights: NDArray[np.float64], truth: NDArray[np.int64]) -> NDArray[np.float64]:
     """A type with much weight counts more than one with little, but not by as much."""
-    sums = np.bincount(truth, weights, len(DOCUMENT_TYPES))
+    sums = np.bincount(truth, weights, len(TRAINED_TYPES))
     found = weights / np.sqrt(sums[truth])
     return found / found.mean()
 
@@ -91,7 +91,7 @@ def held_out(
     columns: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
     """The scores of each example by a model that has seen none of its fold."""
-    found = np.zeros((len(examples), len(DOCUMENT_TYPES)))
+    found = np.zeros((len(examples), len(TRAINED_TYPES)))
     for fold in sorted(set(fold_of)):
         model = trained(
             [one for one, own in zip(examples, fold_of, strict=True) if own != fold],
@@ -106,7 +106,7 @@ def held_out(
 
 def warmth(scores: NDArray[np.float64], examples: Sequence[LabelledDocument]) -> float:
     """By how much held-out scores are too sure: the value that makes the truth most likely."""
-    truth = [DOCUMENT_TYPES.index(one.document_type) for one in examples]
+    truth = [TRAINED_TYPES.index(one.document_type) for one in examples]
     weights = np.array(weights_of([one.source for one in examples]))
     rows = np.arange(len(truth))
 

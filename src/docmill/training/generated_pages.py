@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from docmill.model.document import Document, Page, Words
-from docmill.model.result import DocumentType
+from docmill.schemas.document_types import DocumentType
 from docmill.understanding.vocabulary import LANGUAGES, Concept, Language
 
 _WIDTH, _HEIGHT = 595.0, 842.0

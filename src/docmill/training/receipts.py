@@ -25,6 +25,7 @@ from docmill.understanding.fields.findings import Finding
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.receipts.amounts import Amounts, amounts
+from docmill.understanding.receipts.extractor import TYPE
 from docmill.understanding.receipts.head import TAGS, Head, head
 from docmill.understanding.receipts.model import FIELDS, PATHS, ReceiptModel, context_scores
 from docmill.understanding.receipts.scorers import CharNgramModel, Trees
@@ -120,7 +121,7 @@ def prepared(example: LabelledReceipt) -> Prepared:
     """An example that has pages."""
     layout = Layout(example.document)
     candidates = Candidates(layout, conventions(layout))
-    return assembled(example, candidates, ruled_findings(candidates, "receipt"))
+    return assembled(example, candidates, ruled_findings(candidates, TYPE))
 
 
 def assembled(example: LabelledReceipt, candidates: Candidates, ruled: Mapping[str, Finding]) -> Prepared:

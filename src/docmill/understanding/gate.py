@@ -14,7 +14,7 @@ from docmill.model.paths import leaves, path_of
 from docmill.model.result import Evidence, Extraction, Failure, Schema, Verdict
 from docmill.ports import Gate
 from docmill.resilience.concurrency import VALUE, off_loop
-from docmill.schemas.types import Receipt
+from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.understanding import itemised
 from docmill.understanding.text.codes import is_bic, is_iban, is_vat_id
 
@@ -63,8 +63,9 @@ class _Case(NamedTuple):
     values: Values
 
     @property
-    def is_receipt(self) -> bool:
-        return isinstance(self.extraction.data, Receipt)
+    def sum_tolerance(self) -> Decimal:
+        is_till_paper = DEFINITIONS[known_type(self.extraction.document_type)].is_till_paper
+        return CASH_ROUNDING if is_till_paper else CENT
 
 
 def _schema(case: _Case) -> Iterator[Failure]:
@@ -92,14 +93,17 @@ def _critical(case: _Case) -> Iterator[Failure]:
 
 def _sums(case: _Case) -> Iterator[Failure]:
     net, tax, gross = (_amount(case.values, name) for name in ("net_total", "tax_total", "gross_total"))
-    if net is not None and tax is not None and gross is not None:
-        allowed = CASH_ROUNDING if case.is_receipt else CENT
-        if abs(net + tax - gross) > allowed:
-            yield Failure(
-                check="sum",
-                message=f"Net total {net} and tax {tax} do not add up to the total {gross}.",
-                fields=("net_total", "tax_total", "gross_total"),
-            )
+    if (
+        net is not None
+        and tax is not None
+        and gross is not None
+        and abs(net + tax - gross) > case.sum_tolerance
+    ):
+        yield Failure(
+            check="sum",
+            message=f"Net total {net} and tax {tax} do not add up to the total {gross}.",
+            fields=("net_total", "tax_total", "gross_total"),
+        )
     if tax is not None and gross is not None and abs(tax) > abs(gross):
         yield Failure(
             check="tax_above_total",
@@ -113,8 +117,7 @@ def _amount_due(case: _Case) -> Iterator[Failure]:
     gross, due = _amount(case.values, "gross_total"), _amount(case.values, "amount_due")
     if gross is None or due is None or case.document.embedded:
         return
-    allowed = CASH_ROUNDING if case.is_receipt else CENT
-    if abs(due) > abs(gross) + allowed or due * gross < 0:
+    if abs(due) > abs(gross) + case.sum_tolerance or due * gross < 0:
         yield Failure(
             check="amount_due",
             message=f"The amount due {due} is more than the total {gross}.",

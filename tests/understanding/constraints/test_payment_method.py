@@ -4,7 +4,8 @@ import pytest
 from tests.understanding.conftest import Typeset
 
 from docmill.model.document import Document
-from docmill.model.result import DocumentType, Evidence
+from docmill.model.result import Evidence
+from docmill.schemas.document_types import DocumentType
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.extractor import extract_by_rules
 from docmill.understanding.einvoice.codelists import PAYMENT_MEANS

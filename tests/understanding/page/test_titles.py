@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from docmill.model.document import Document
-from docmill.model.result import DocumentType
+from docmill.schemas.document_types import DocumentType
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.page.titles import closed_up, is_title, spoken
 from docmill.understanding.vocabulary import LANGUAGES

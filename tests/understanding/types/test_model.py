@@ -3,7 +3,7 @@ import io
 import numpy as np
 import pytest
 
-from docmill.model.result import DOCUMENT_TYPES
+from docmill.schemas.document_types import TRAINED_TYPES
 from docmill.understanding.types.model import Kinds, loads, shipped
 from docmill.understanding.types.signs import SIGNS
 
@@ -22,7 +22,7 @@ def test_a_model_is_less_sure_the_warmer_it_is() -> None:
     cold, warm = shipped().shares(row), Kinds(shipped().trees, warmth=4.0).shares(row)
 
     assert max(warm.values()) < max(cold.values())
-    assert tuple(warm) == DOCUMENT_TYPES
+    assert tuple(warm) == TRAINED_TYPES
 
 
 def test_a_model_of_other_signs_is_refused() -> None:

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from docmill.errors import MisconfiguredError
-from docmill.model.result import DOCUMENT_TYPES, DocumentType, Schema
+from docmill.model.result import Schema
+from docmill.schemas.document_types import DOCUMENT_TYPES, DocumentType
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.schema_files import schema_from
 

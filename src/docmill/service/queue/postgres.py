@@ -106,9 +106,9 @@ class PostgresQueue:
                 """
                 UPDATE message
                    SET visible_at = clock_timestamp(), receipt = NULL
-                 WHERE receipt = %(receipt)s
+                 WHERE receipt = %(receipt_handle)s
                 """,
-                {"receipt": receipt},
+                {"receipt_handle": receipt},
             )
 
     async def _receive_now(self, limit: int, receiver: str, receipt: UUID) -> tuple[list[Message], int]:
@@ -136,7 +136,7 @@ class PostgresQueue:
                 ), taken AS (
                     UPDATE message
                        SET receive_count = receive_count + 1,
-                           receipt = %(receipt)s,
+                           receipt = %(receipt_handle)s,
                            receiver = %(receiver)s,
                            visible_at = clock_timestamp() + make_interval(secs => %(visibility_s)s)
                       FROM due
@@ -152,7 +152,7 @@ class PostgresQueue:
                     "limit": limit,
                     "max_receives": self._max_receives,
                     "visibility_s": self._visibility_s,
-                    "receipt": receipt,
+                    "receipt_handle": receipt,
                     "receiver": receiver,
                 },
             )
@@ -166,9 +166,9 @@ class PostgresQueue:
                 """
                 UPDATE message
                    SET visible_at = clock_timestamp() + make_interval(secs => %(visibility_s)s)
-                 WHERE id = %(id)s AND receipt = %(receipt)s AND visible_at > clock_timestamp()
+                 WHERE id = %(id)s AND receipt = %(receipt_handle)s AND visible_at > clock_timestamp()
                 """,
-                {"id": message.id, "receipt": message.receipt, "visibility_s": visibility_s},
+                {"id": message.id, "receipt_handle": message.receipt, "visibility_s": visibility_s},
             )
             return cur.rowcount == 1
 
@@ -194,9 +194,9 @@ class PostgresQueue:
                 """
                 UPDATE message
                    SET visible_at = clock_timestamp() + make_interval(secs => %(delay_s)s), receipt = NULL
-                 WHERE id = %(id)s AND receipt = %(receipt)s
+                 WHERE id = %(id)s AND receipt = %(receipt_handle)s
                 """,
-                {"id": message.id, "receipt": message.receipt, "delay_s": delay_s},
+                {"id": message.id, "receipt_handle": message.receipt, "delay_s": delay_s},
             )
         if not delay_s:
             self.announce()

@@ -1,9 +1,9 @@
 """Fields by rule: typed candidates, scored by the labels around them, chosen together."""
 
 from docmill.model.document import Document
-from docmill.model.result import DocumentType, Extraction, Schema, known_type
+from docmill.model.result import Extraction, Schema
 from docmill.model.steps_taken import StepTaken
-from docmill.schemas.document_types import DEFINITIONS
+from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.schemas.filling import filled
 from docmill.understanding.constraints.bookings import bookings
 from docmill.understanding.constraints.parties import parties

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from rapidfuzz import fuzz
 
 from docmill.model.document import letters_and_digits
-from docmill.model.result import DocumentType
-from docmill.schemas.document_types import DEFINITIONS
+from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.understanding.constraints.address_blocks import Block, blocks
 from docmill.understanding.constraints.address_features import lettering
 from docmill.understanding.constraints.names import is_name

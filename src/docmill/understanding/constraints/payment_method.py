@@ -6,8 +6,7 @@ from decimal import Decimal
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from docmill.model.result import DocumentType
-from docmill.schemas.document_types import DEFINITIONS
+from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.understanding.constraints.payment_terms import MARKS, leading_payment_label
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding

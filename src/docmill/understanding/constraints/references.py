@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from docmill.model.result import DocumentType
+from docmill.schemas.document_types import DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, best, finding_of
 from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning

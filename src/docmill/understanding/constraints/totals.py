@@ -5,8 +5,7 @@ from decimal import Decimal
 from itertools import combinations, product
 from typing import NamedTuple
 
-from docmill.model.result import DocumentType
-from docmill.schemas.document_types import DEFINITIONS
+from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, finding_of, probabilities
 from docmill.understanding.fields.meaning import built_in_meaning

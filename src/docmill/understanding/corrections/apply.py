@@ -14,6 +14,7 @@ from docmill.model.document import Box, Document, letters_and_digits
 from docmill.model.paths import is_same_value, leaves
 from docmill.model.result import Evidence, Extraction, Schema
 from docmill.model.steps_taken import StepTaken
+from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.schemas.filling import ValueWithEvidence, replace_values
 from docmill.schemas.outline import outline
 from docmill.understanding.corrections.counterparties import (
@@ -168,7 +169,7 @@ def _confirmed_value(
 ) -> ValueWithEvidence | None:
     """The confirmed value, placed where the same or a misreading of it was read, else where it is printed."""
     proof = read.evidence.get(path)
-    is_receipt = read.document_type == "receipt"
+    is_receipt = DEFINITIONS[known_type(read.document_type)].is_till_paper
     recognised = {sheet.page.number for sheet in pages.recognised}
     if proof is not None:
         if proof.match in ("computed", "embedded"):

@@ -97,7 +97,7 @@ _UBL = Profile("UBL", "other")
 def profile(identifier: str | None, kind: EInvoiceKind) -> Profile | None:
     """The profile of this name; None if there is no such profile for XML of this kind."""
     if kind.syntax == "ubl":
-        known: Mapping[str, Profile] = _EN16931 if kind.document_type == "invoice" else {}
+        known: Mapping[str, Profile] = _EN16931 if kind.message == "billing" else {}
     elif kind.syntax == "cio":
         known = _ORDERS
     else:

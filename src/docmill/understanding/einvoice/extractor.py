@@ -6,6 +6,7 @@ from docmill.model.document import Document, Place
 from docmill.model.paths import is_same_value, leaves
 from docmill.model.result import Classification, Evidence, Extraction, Failure
 from docmill.model.steps_taken import StepTaken
+from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.extractor import ruled_findings
 from docmill.understanding.einvoice.crosscheck import Printed, mismatches
@@ -24,7 +25,7 @@ class Places:
     """
 
     def __init__(self, document: Document, invoice: EInvoice) -> None:
-        document_type = invoice.kind.document_type
+        document_type = invoice.document_type
         candidates = candidates_of(document)
         self._layout = candidates.layout
         self._located = located(document, invoice.data, REGISTRY[document_type])
@@ -57,7 +58,6 @@ class Places:
 
 _CREDIT_NOTES = frozenset({"81", "83", "261", "262", "296", "308", "381", "396", "420", "458", "532"})
 """UNTDID 1001, those of EN 16931's credit notes."""
-_TITLES = {"invoice": "Invoice", "purchase_order": "Purchase order", "delivery_note": "Delivery note"}
 
 
 def extraction(document: Document, invoice: EInvoice) -> Extraction:
@@ -71,7 +71,7 @@ def extraction(document: Document, invoice: EInvoice) -> Extraction:
         evidence = {path: places.evidence(path, value) for path, value in said.items()}
         differences = mismatches(said, places.shown, printed)
     return Extraction(
-        document_type=invoice.kind.document_type,
+        document_type=invoice.document_type,
         data=invoice.data,
         evidence=evidence,
         steps=(StepTaken(kind="read", by=f"{'' if is_bare(document) else 'embedded '}{invoice.name} XML"),),
@@ -82,12 +82,12 @@ def extraction(document: Document, invoice: EInvoice) -> Extraction:
 def classification(document: Document, invoice: EInvoice, tags_in_use: Sequence[str] = ()) -> Classification:
     """The classification by the XML."""
     terms = invoice.terms
-    document_type = invoice.kind.document_type
-    name = "Credit note" if terms.text("BT-3") in _CREDIT_NOTES else _TITLES[document_type]
+    document_type = invoice.document_type
+    name = "Credit note" if terms.text("BT-3") in _CREDIT_NOTES else DEFINITIONS[document_type].label
     number, seller, buyer = (" ".join((terms.text(one) or "").split()) for one in ("BT-1", "BT-27", "BT-44"))
     issued, total = terms.date("BT-2"), terms.number("BT-112")
     called = f"{name} {number}" if number else name
-    party = buyer if document_type == "purchase_order" else seller
+    party = buyer if DEFINITIONS[document_type].counterparty == "buyer.name" else seller
     summary = [called]
     summary += [f"from {seller}"] if seller else []
     summary += [f"to {buyer}"] if buyer else []

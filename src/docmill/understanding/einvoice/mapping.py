@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from docmill.schemas.fields import Fields, Line, Party, Payment
+from pydantic import BaseModel
+
+from docmill.schemas.fields import Line, Party, Payment
 from docmill.understanding.einvoice.terms import Terms
 
 FIELDS: Mapping[str, str] = {
@@ -53,7 +55,7 @@ _PLACEHOLDERS = frozenset({"NA", "N/A", "-", "Dummywert"})
 _NO_ITEMS = frozenset({"GROUP", "INFORMATION"})
 
 
-def mapped(terms: Terms, fields: type[Fields]) -> Fields:
+def mapped(terms: Terms, fields: type[BaseModel]) -> BaseModel:
     """The terms as an object of this schema; those it has no field for are left out."""
     values = {path: terms.values[number] for path, number in FIELDS.items() if number in terms}
     found: dict[str, Any] = {path: value for path, value in values.items() if "." not in path}

@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pydantic import BaseModel
+
 from docmill.model.document import Document, Embedded
 from docmill.model.paths import leaves
-from docmill.model.result import DocumentType, Failure
-from docmill.schemas.einvoice_kinds import ENVELOPE, ROOTS, EInvoiceKind
-from docmill.schemas.fields import Fields
-from docmill.schemas.types import DeliveryNote, Invoice, PurchaseOrder
+from docmill.model.result import Failure
+from docmill.schemas.document_types import DocumentType, type_of_xml
+from docmill.schemas.einvoice_kinds import ENVELOPE, ROOTS, EInvoiceKind, Message
+from docmill.schemas.registry import REGISTRY
 from docmill.understanding.einvoice import cii, cio, ubl
 from docmill.understanding.einvoice.codelists import Profile, profile
 from docmill.understanding.einvoice.mapping import mapped
@@ -16,15 +18,10 @@ from docmill.understanding.einvoice.rules import failures
 from docmill.understanding.einvoice.terms import Table, Terms, read
 from docmill.understanding.einvoice.tree import Element, UnreadableError, name, parsed
 
-_SCHEMAS: Mapping[DocumentType, type[Fields]] = {
-    "invoice": Invoice,
-    "purchase_order": PurchaseOrder,
-    "delivery_note": DeliveryNote,
-}
-_UBL: Mapping[DocumentType, Table] = {
-    "invoice": ubl.INVOICE,
-    "purchase_order": ubl.ORDER,
-    "delivery_note": ubl.DESPATCH,
+_UBL: Mapping[Message, Table] = {
+    "billing": ubl.INVOICE,
+    "ordering": ubl.ORDER,
+    "despatch": ubl.DESPATCH,
 }
 _NAMESPACES: Mapping[str, tuple[str, ...]] = {
     "cii": ("{urn:un:unece:uncefact:data:", "{urn:ferd:CrossIndustryDocument:"),
@@ -41,9 +38,10 @@ class EInvoice:
     """The terms and values of an XML. profile: None if unknown. failures: the rules that it breaks."""
 
     kind: EInvoiceKind
+    document_type: DocumentType
     profile: Profile | None
     terms: Terms
-    data: Fields
+    data: BaseModel
     failures: tuple[Failure, ...]
 
     @property
@@ -63,11 +61,13 @@ def einvoice(content: bytes) -> EInvoice:
         raise UnreadableError(f"{str(root.tag)[:100]!r} is no invoice, order or delivery note")
     terms = read(root, _table(kind))
     known = profile(terms.text("BT-24"), kind)
+    document_type = type_of_xml(kind.message, kind.type_code or terms.text("BT-3"))
     return EInvoice(
         kind=kind,
+        document_type=document_type,
         profile=known,
         terms=terms,
-        data=mapped(terms, _SCHEMAS[kind.document_type]),
+        data=mapped(terms, REGISTRY[document_type].fields),
         failures=(*_strangers(root, kind), *failures(terms, kind, known)),
     )
 
@@ -80,7 +80,7 @@ def _unwrapped(root: Element) -> Element:
 
 def _table(kind: EInvoiceKind) -> Table:
     if kind.syntax == "ubl":
-        return _UBL[kind.document_type]
+        return _UBL[kind.message]
     return cio.ORDER if kind.syntax == "cio" else cii.INVOICE
 
 

@@ -81,7 +81,7 @@ class Checked:
 
 def failures(terms: Terms, kind: EInvoiceKind, profile: Profile | None) -> tuple[Failure, ...]:
     """Every rule that is broken. Of an unknown profile, what any XML of its kind must say is asked."""
-    level: Level = profile.level if profile else "zugferd1" if kind.document_type == "invoice" else "order"
+    level: Level = profile.level if profile else "zugferd1" if kind.message == "billing" else "order"
     checked = Checked(terms, kind, profile)
     checks = _CHECKS.get(level, ())
     found = [*_malformed(checked), *(failure for check in checks for failure in check(checked, level))]
@@ -154,7 +154,7 @@ def _missing_in_lines(checked: Checked, level: Level) -> Iterator[Failure]:
 
 def _codes(checked: Checked, level: Level) -> Iterator[Failure]:
     terms = checked.terms
-    is_order = checked.kind.document_type == "purchase_order"
+    is_order = checked.kind.message == "ordering"
     types = codelists.ORDER_TYPES if is_order else codelists.INVOICE_TYPES
     for rule, number, codes, what in (
         ("BR-CL-01", "BT-3", types, "code for a type of " + ("order" if is_order else "invoice")),

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from rapidfuzz import fuzz
 
-from docmill.model.result import DocumentType
+from docmill.schemas.document_types import DocumentType
 from docmill.schemas.outline import FieldOutline, Kind
 from docmill.understanding.fields.candidates import Form, Role
 from docmill.understanding.page.labels import LABELS, Label

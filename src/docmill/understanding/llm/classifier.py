@@ -10,9 +10,10 @@ from typing import Any, cast
 
 from docmill.errors import DocmillError, DocumentError, SetupError, TimeLimitError, TransientError
 from docmill.model.document import Document
-from docmill.model.result import DOCUMENT_TYPES, Classification, Schema
+from docmill.model.result import Classification, Schema
 from docmill.ports import Original, Understander, Understood
 from docmill.resilience.time_limits import inner_limit
+from docmill.schemas.document_types import DOCUMENT_TYPES
 from docmill.understanding.llm.asking import Asker, Question
 from docmill.understanding.llm.meter import Meter
 from docmill.understanding.llm.windows import Pictures, fenced, pictured, windows

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from docmill.model.document import Box
 from docmill.model.paths import without_indices
-from docmill.model.result import Schema, known_type
+from docmill.model.result import Schema
+from docmill.schemas.document_types import known_type
 from docmill.understanding.fields.meaning import built_in_meaning
 from docmill.understanding.locate.occurrences import Occurrence
 from docmill.understanding.page.context import FARTHER, WORD_GAP, Clues, texts_above, texts_left

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from docmill.model.result import DOCUMENT_TYPES, DocumentType
+from docmill.schemas.document_types import TRAINED_TYPES, DocumentType
 from docmill.understanding.page.labels import Label, Phrases, Spelling
 from docmill.understanding.page.layout import Layout, Segment
 from docmill.understanding.text.folding import fold, remembered, tokens
 from docmill.understanding.vocabulary import LANGUAGES, Language
 
-KINDS = DOCUMENT_TYPES
+KINDS = TRAINED_TYPES
 """The types that words speak for."""
 
 

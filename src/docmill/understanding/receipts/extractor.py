@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from docmill.model.document import Document, letters_and_digits
 from docmill.model.result import Extraction, Schema
 from docmill.model.steps_taken import StepTaken
-from docmill.understanding.constraints.extractor import extract_by_rules, listed_findings, ruled_findings
+from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
+from docmill.understanding.constraints.extractor import (
+    every_finding,
+    extract_by_rules,
+    listed_findings,
+    ruled_findings,
+)
 from docmill.understanding.constraints.totals import totals
 from docmill.understanding.fields.analysis_cache import candidates_of, once
 from docmill.understanding.fields.candidates import Candidates
@@ -35,6 +41,7 @@ STEP = StepTaken(
     by="learned",
     note="offline, from labelled receipts; the rules for its other fields",
 )
+TYPE = next(name for name, definition in DEFINITIONS.items() if definition.read_by == "receipt_model")
 _TOTAL = PATHS["total"]
 _PARTS = ("net_total", "tax_total", "amount_due")
 """The amounts that were chosen to fit the rules' total, and are chosen anew for another total."""
@@ -57,10 +64,17 @@ class Answer:
 
 def extract_built_in(document: Document, schema: Schema) -> Extraction:
     """The fields of a built-in type: seller, date and total of receipts as learned, all others by rule."""
-    if schema.name != "receipt" or not document.pages:
+    if DEFINITIONS[known_type(schema.name)].read_by != "receipt_model" or not document.pages:
         return extract_by_rules(document, schema)
     candidates = candidates_of(document)
     return extraction(schema, shipped_findings(candidates), candidates.layout, step=STEP)
+
+
+def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
+    """Every field of a built-in type, by path: by the shipped model of receipts, or by rule."""
+    if DEFINITIONS[kind].read_by == "receipt_model":
+        return shipped_findings(candidates)
+    return every_finding(candidates, kind)
 
 
 @once
@@ -71,7 +85,8 @@ def shipped_findings(candidates: Candidates) -> Findings:
 
 def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:
     """Every field of a receipt, by path."""
-    ruled = ruled_findings(candidates, "receipt")
+    ruled = ruled_findings(candidates, TYPE)
+    ruled = ruled_findings(candidates, TYPE)
     findings = dict(ruled)
     is_known_currency = (candidates.conventions.currency or "") in model.currencies
     for path, answer in answers(candidates, ruled, model).items():
@@ -86,11 +101,11 @@ def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:
         and isinstance(total.value, Decimal)
         and (ruled_total is None or ruled_total.value != total.value)
     ):
-        parts = totals(candidates, "receipt", total.value)
+        parts = totals(candidates, TYPE, total.value)
         findings = {path: finding for path, finding in findings.items() if path not in _PARTS} | {
             path: finding for path, finding in parts.items() if path != _TOTAL
         }
-    return findings | listed_findings(candidates, "receipt", findings)
+    return findings | listed_findings(candidates, TYPE, findings)
 
 
 def answers(candidates: Candidates, ruled: Findings, model: ReceiptModel) -> dict[str, Answer]:

@@ -4,13 +4,14 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
 from docmill.model.document import Document
-from docmill.model.result import DOCUMENT_TYPES, Classification, DocumentType
+from docmill.model.result import Classification
+from docmill.schemas.document_types import DEFINITIONS, TRAINED_TYPES, DocumentType
 from docmill.understanding.constraints.extractor import every_finding
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Findings, probabilities
 from docmill.understanding.page.titles import Spoken, spoken
-from docmill.understanding.receipts.extractor import shipped_findings
+from docmill.understanding.receipts.extractor import built_in_findings
 from docmill.understanding.types.model import Kinds, shipped
 from docmill.understanding.types.signs import is_narrow, signs
 from docmill.understanding.types.summary import MAILS, day_of, summary_of, tags_of, title_of
@@ -25,12 +26,6 @@ _Shares = Mapping[DocumentType, float]
 _NULL = 2.0
 """The score a document of no known type is given."""
 _NARROW = 1.6
-_AMOUNTS: Mapping[DocumentType, str] = {
-    "invoice": "gross_total",
-    "receipt": "gross_total",
-    "bank_statement": "closing_balance",
-}
-"""What a document of these types is about."""
 
 
 def classify_by_rules(document: Document, tags_in_use: Sequence[str] = ()) -> Classification:
@@ -43,14 +38,11 @@ def classify(
 ) -> Classification:
     """What a document is by what was learned of words and looks. model: instead of the shipped one."""
     kinds = model or shipped()
-    return _classified(
-        document, tags_in_use, lambda candidates, said: kinds.shares(signs(candidates, said)), _learned
-    )
 
+    def learned_shares(candidates: Candidates, said: Mapping[DocumentType, Spoken]) -> _Shares:
+        return kinds.shares(signs(candidates, said))
 
-def _learned(candidates: Candidates, kind: DocumentType) -> Findings:
-    """As the default extractor reads it, so that a receipt's title names whom its fields name."""
-    return shipped_findings(candidates) if kind == "receipt" else every_finding(candidates, kind)
+    return _classified(document, tags_in_use, learned_shares, built_in_findings)
 
 
 def _classified(
@@ -93,8 +85,8 @@ def _wordless(document: Document) -> Classification:
 
 def rule_shares(candidates: Candidates, said: Mapping[DocumentType, Spoken]) -> _Shares:
     """How likely each type is by the weights of the words alone."""
-    scores: dict[DocumentType, float] = {kind: said[kind].total for kind in DOCUMENT_TYPES}
-    scores["receipt"] += _NARROW * is_narrow(candidates.layout)
+    narrow = _NARROW * is_narrow(candidates.layout)
+    scores = {kind: said[kind].total + narrow * DEFINITIONS[kind].is_till_paper for kind in TRAINED_TYPES}
     scores["other"] = _NULL
     return dict(zip(scores, probabilities(list(scores.values()), null=0), strict=True))
 
@@ -108,4 +100,5 @@ def _is_foreign(document: Document) -> bool:
 
 def _only_speaks(document: Document, kind: DocumentType, found: Findings) -> bool:
     """Whether this is a mail that speaks of such a document, enclosed or not, and is none itself."""
-    return document.media_type in MAILS and kind in _AMOUNTS and _AMOUNTS[kind] not in found
+    amount = DEFINITIONS[kind].amount
+    return document.media_type in MAILS and bool(amount) and amount not in found

@@ -9,7 +9,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.model.result import DOCUMENT_TYPES, DocumentType
+from docmill.schemas.document_types import TRAINED_TYPES, DocumentType
 from docmill.understanding.receipts.scorers import Trees
 from docmill.understanding.types.signs import SIGNS
 
@@ -26,7 +26,7 @@ class Kinds:
     def shares(self, row: NDArray[np.float32]) -> Mapping[DocumentType, float]:
         """How likely each type is. row: of `signs`."""
         found = shares(self.trees.scores(row[None]), self.warmth)[0]
-        return dict(zip(DOCUMENT_TYPES, found.tolist(), strict=True))
+        return dict(zip(TRAINED_TYPES, found.tolist(), strict=True))
 
     def dumps(self) -> bytes:
         """As stored. The same model gives the same bytes."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.model.document import Page
-from docmill.model.result import DocumentType
+from docmill.schemas.document_types import DocumentType
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.page.titles import KINDS, Spoken

@@ -7,7 +7,8 @@ from decimal import Decimal
 
 from docmill.model.document import Document
 from docmill.model.paths import leaves
-from docmill.model.result import Classification, DocumentType, Extraction, known_type
+from docmill.model.result import Classification, Extraction
+from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.names import is_name
 from docmill.understanding.fields.candidates import Candidates
@@ -16,23 +17,14 @@ from docmill.understanding.page.layout import Layout, Segment
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.types.tags import LONGEST, chosen, one_line, said
 
-NAMES: Mapping[DocumentType, str] = {
-    "invoice": "Invoice",
-    "receipt": "Receipt",
-    "purchase_order": "Purchase order",
-    "delivery_note": "Delivery note",
-    "bank_statement": "Bank statement",
-    "other": "Document",
-}
 MAILS = frozenset({"message/rfc822", "application/vnd.ms-outlook", "application/ms-tnef"})
 DAYS = ("issue_date", "period_end", "delivery_date")
 """The dates of which one is that of the document, the first that is there."""
 LONGEST_TITLE = 120
+_PATH = re.compile(r"\{([\w.]+)\}")
 _SUBJECT, _DATE = "Subject:", "Date:"
 _HEADS = ("From:", "To:", "Cc:", "Bcc:", _DATE, _SUBJECT)
 """How the lines begin that reading sets above the text of a mail."""
-_TRADE: frozenset[DocumentType] = frozenset({"invoice", "receipt", "purchase_order", "delivery_note"})
-"""The types whose fields hold what they are called by; a statement has no number and no bank."""
 _WITHOUT_EVIDENCE = 1.0
 """A value without evidence was computed, or is said by who sent the document."""
 _TOP = 0.4
@@ -59,7 +51,7 @@ def title_of(
 
 def named(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
     """Type, number and counterparty."""
-    parts = [NAMES[kind]]
+    parts = [name_of(kind)]
     if "number" in found:
         parts[0] += f" {found['number'].value}"
     party = counterparty(kind, found)
@@ -68,9 +60,14 @@ def named(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
     return one_line(", ".join(parts), LONGEST_TITLE)
 
 
+def name_of(kind: DocumentType) -> str:
+    """The type as it is called in titles, summaries and tags."""
+    return DEFINITIONS[kind].title or DEFINITIONS[kind].label
+
+
 def counterparty(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
-    """Who sells, or who orders; None where what was found is no name."""
-    party = found.get("buyer.name" if kind == "purchase_order" else "seller.name")
+    """The name that documents of the type are filed under; None where what was found is no name."""
+    party = found.get(DEFINITIONS[kind].counterparty)
     if party is None or party.probability < _SURE_OF_NAME or not is_name(str(party.value)):
         return None
     return str(party.value)
@@ -116,27 +113,13 @@ def _lines_of(first: Segment, top: Sequence[Segment]) -> Iterator[Segment]:
 def summary_of(kind: DocumentType, found: Mapping[str, Finding]) -> str | None:
     """One sentence from what was found, or None if nothing was."""
     facts = {path: str(finding.value) for path, finding in found.items()}
-    told = list(_of_account(facts) if kind == "bank_statement" else _of_trade(facts))
-    return " ".join([NAMES[kind], *told]).rstrip(".") + "." if told else None
-
-
-def _of_trade(facts: Mapping[str, str]) -> Iterator[str]:
-    for path, preposition in (("number", ""), ("seller.name", "from "), ("buyer.name", "to ")):
-        if path in facts and (path == "number" or is_name(facts[path])):
-            yield preposition + facts[path]
-    if "issue_date" in facts:
-        yield f"of {facts['issue_date']}"
-    if "gross_total" in facts:
-        yield f"over {facts['gross_total']} {facts.get('currency', '')}".rstrip()
-
-
-def _of_account(facts: Mapping[str, str]) -> Iterator[str]:
-    """A statement is of an account and a period; the names on it are mostly those of its bookings."""
-    for path, words in (("number", ""), ("iban", "of "), ("period_start", "from "), ("period_end", "to ")):
-        if path in facts:
-            yield words + facts[path]
-    if "closing_balance" in facts:
-        yield f"with {facts['closing_balance']} {facts.get('currency', '')}".rstrip() + " at its end"
+    parts: list[str] = []
+    for template in DEFINITIONS[kind].summary:
+        first = _PATH.findall(template)[0]
+        if first in facts and (not first.endswith(".name") or is_name(facts[first])):
+            part = _PATH.sub(lambda path: facts.get(path[1], ""), template)
+            parts.append(re.sub(r" +", " ", part).strip())
+    return " ".join([name_of(kind), *parts]).rstrip(".") + "." if parts else None
 
 
 def day_of(candidates: Candidates, kind: DocumentType, found: Mapping[str, Finding]) -> date | None:
@@ -169,7 +152,7 @@ def tags_of(
     party = counterparty(kind, found)
     texts = [one.text for one in layout.segments[:_HEAD]]
     texts += [text for text in (party, subject(document)) if text]
-    own = [party, None if kind == "other" else NAMES[kind], str(day.year) if day else None]
+    own = [party, None if kind == "other" else name_of(kind), str(day.year) if day else None]
     return chosen([*said(texts, tags_in_use), *own], tags_in_use)
 
 
@@ -189,10 +172,13 @@ def describe(
     """
     kind = known_type(extraction.document_type)
     told = classification.title is not None and classification.usage.model is None
-    if kind not in _TRADE or kind != classification.document_type or not told or document.embedded:
+    if kind != classification.document_type or not told or document.embedded:
         return classification
-    if not isinstance(extraction.data, REGISTRY[kind].fields):
+    fields = REGISTRY[kind].fields
+    if not isinstance(extraction.data, fields):
         return classification  # a schema of the user's own has other fields
+    if DEFINITIONS[kind].counterparty.partition(".")[0] not in fields.model_fields:
+        return classification  # its title names somebody whom no field names
     found = {
         path: Finding(value, (), _confidence(extraction, path))
         for path, value in leaves(extraction.data)

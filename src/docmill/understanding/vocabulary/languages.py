@@ -7,7 +7,7 @@ from importlib import resources
 from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError
 
 from docmill.errors import MisconfiguredError
-from docmill.model.result import DocumentType
+from docmill.schemas.document_types import DocumentType
 from docmill.understanding.vocabulary.concepts import Column, Concept
 
 Words = tuple[str, ...]

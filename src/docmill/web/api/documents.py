@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import JSONResponse
 
-from docmill.model.result import DocumentType
+from docmill.schemas.document_types import DocumentType
 from docmill.service.store import documents
 from docmill.web.api.shapes import (
     DocumentDetail,
