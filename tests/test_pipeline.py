@@ -28,11 +28,10 @@ from docmill.model.document import Document, Part, Usage
 from docmill.model.result import Classification, Evidence, Extraction, Failure, Schema, Verdict
 from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
 from docmill.ports import Findings, Journal, Original, PageJournal, PartFile, Ref, Understood
-from docmill.resilience.spending import Spending
+from docmill.resilience.spending import Meter, Spending
 from docmill.schemas.fields import Party
 from docmill.schemas.types import Receipt
 from docmill.testing.understanding import FakeUnderstander
-from docmill.understanding.llm.meter import Meter
 from docmill.understanding.model_answers import ModelReader
 from docmill.understanding.router import GateRouter
 

@@ -24,7 +24,7 @@ from docmill.understanding.second_look import SecondLook
 from docmill.workers.pool import Pool
 
 if TYPE_CHECKING:
-    from docmill.understanding.llm.asking import Asker
+    from docmill.understanding.llm.client import ModelClient
     from docmill.understanding.llm.windows import Pictures
 
 READING = ReadingOptions()
@@ -41,8 +41,8 @@ class LanguageModels:
     limit. limit_s: for all models of one step together.
     """
 
-    for_fields: "Mapping[str, Asker]"
-    for_types: "Asker | None" = None
+    for_fields: "Mapping[str, ModelClient]"
+    for_types: "ModelClient | None" = None
     budget: Decimal | None = None
     limit_s: float | None = None
 
@@ -65,8 +65,8 @@ class LanguageModels:
         from docmill.understanding.llm.extractor import LlmExtractor  # noqa: PLC0415 - loads the library
 
         models = [
-            ModelReader(LlmExtractor(asker, budget=self.budget, name=name, pictures=pictures))
-            for name, asker in self.for_fields.items()
+            ModelReader(LlmExtractor(client, budget=self.budget, name=name, pictures=pictures))
+            for name, client in self.for_fields.items()
         ]
         return GateRouter(gate, [*readers, *models], budget=self.budget, limit_s=self.limit_s)
 

@@ -82,7 +82,7 @@ async def test_models_come_after_the_rules() -> None:
 
 
 async def test_a_model_whose_library_is_absent_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "docmill.understanding.llm.asking", None)
+    monkeypatch.setitem(sys.modules, "docmill.understanding.llm.client", None)
 
     with pytest.raises(MisconfiguredError, match=r"pip install 'docmill\[llm\]'"):
         models_of(settings(small=ChosenModel(model="s")))

@@ -22,10 +22,10 @@ from docmill.model.document import Document, Usage
 from docmill.model.result import Evidence, Extraction, Failure, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.ports import Judged, Original
+from docmill.resilience.spending import Meter
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.llm.meter import Meter
 from docmill.understanding.locate.evidence import located
 from docmill.understanding.model_answers import ModelReader
 from docmill.understanding.router import GateRouter

@@ -1,4 +1,4 @@
-"""Models of the providers that settings can name. Their libraries do not try again: the queue does."""
+"""Models of the providers that settings can name. Their libraries do not retry: the queue does."""
 
 from typing import Literal
 
@@ -13,7 +13,7 @@ from pydantic_ai.providers.google import GoogleProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
 NO_KEY = "none"
-"""Said where there is no key: a library that is given nothing looks for one in the environment."""
+"""Given if there is no key, since a library that is given nothing looks for one in the environment."""
 
 
 def model_of(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from decimal import Decimal
 from typing import Self
 
 from docmill.model.document import Usage
@@ -74,3 +75,38 @@ def spent() -> Usage:
     """What the document under way has cost so far."""
     spending = _current.get()
     return NOTHING if spending is None else spending.total
+
+
+class Meter:
+    """The cost of the questions to language models about one document, and the rest of its budget.
+
+    before: the cost of the document so far, if no `Spending` counts it over all attempts.
+    """
+
+    def __init__(self, budget: Decimal | None, before: Usage | None = None) -> None:
+        self._budget = budget
+        self._before = max(spent().cost, before.cost if before else Decimal(0))
+        self.usage = Usage()
+        self._dearest = Decimal(0)
+        self._under_way = 0
+
+    @property
+    def is_spent(self) -> bool:
+        """True if nothing more may be asked; each question under way may cost as much as the dearest one."""
+        coming = self._under_way * self._dearest
+        return self._budget is not None and self._before + self.usage.cost + coming >= self._budget
+
+    @contextmanager
+    def asking(self) -> Generator[None]:
+        """Count a question that is under way."""
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+
+    def add(self, usage: Usage) -> None:
+        """Count one answer."""
+        count(usage)
+        self.usage = self.usage.plus(usage)
+        self._dearest = max(self._dearest, usage.cost)

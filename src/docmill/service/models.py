@@ -13,7 +13,7 @@ from docmill.service.protocol.pause import guarded_part
 from docmill.wiring import LanguageModels
 
 if TYPE_CHECKING:
-    from docmill.understanding.llm.asking import Asker
+    from docmill.understanding.llm.client import ModelClient
 
 
 def models_of(settings: Settings, tracer: Tracer = NO_TRACER) -> LanguageModels:
@@ -22,26 +22,26 @@ def models_of(settings: Settings, tracer: Tracer = NO_TRACER) -> LanguageModels:
     Raises MisconfiguredError if a model is named and the library is not installed.
     """
     chosen = settings.understanding
-    askers = {
-        name: _asker(name, model, settings, tracer)
+    clients = {
+        name: _client(name, model, settings, tracer)
         for name, model in (("small", chosen.small), ("large", chosen.large))
         if model is not None
     }
     return LanguageModels(
-        for_fields={f"{name} model": asker for name, asker in askers.items()},
-        for_types=None if chosen.classify == "rules" else askers[chosen.classify],
+        for_fields={f"{name} model": client for name, client in clients.items()},
+        for_types=None if chosen.classify == "rules" else clients[chosen.classify],
         budget=settings.llm.budget_usd,
         limit_s=settings.limits.ai_all_s,
     )
 
 
-def _asker(name: str, chosen: ChosenModel, settings: Settings, tracer: Tracer) -> "Asker":
-    """Who asks one model; each has a breaker and slots of its own."""
-    # Here, since it takes seconds and 100 MB, which only who wants it should spend.
+def _client(name: str, chosen: ChosenModel, settings: Settings, tracer: Tracer) -> "ModelClient":
+    """The client of one model, with a breaker and slots of its own."""
+    # Imported here, since it takes seconds and 100 MB.
     try:
         from docmill.llm.answers import Price  # noqa: PLC0415
         from docmill.llm.providers import model_of  # noqa: PLC0415
-        from docmill.understanding.llm.asking import Asker  # noqa: PLC0415
+        from docmill.understanding.llm.client import ModelClient  # noqa: PLC0415
     except ImportError as error:
         raise MisconfiguredError(
             f"understanding.{name} names a model, whose library is not installed; "
@@ -52,7 +52,7 @@ def _asker(name: str, chosen: ChosenModel, settings: Settings, tracer: Tracer) -
     price = None
     if chosen.input_usd is not None:
         price = Price(chosen.input_usd, chosen.output_usd or Decimal(0))
-    return Asker(
+    return ModelClient(
         model_of(
             provider,
             whole.model,

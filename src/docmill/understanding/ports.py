@@ -8,7 +8,7 @@ from docmill.model.document import Box, Document, Words
 from docmill.model.result import Extraction, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.ports import Original
-from docmill.understanding.llm.meter import Meter
+from docmill.resilience.spending import Meter
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from docmill.model.document import Document
 from docmill.model.result import Extraction, Schema, Verdict
 from docmill.model.steps_taken import StepTaken
 from docmill.ports import Gate, Judged, Original
+from docmill.resilience.spending import Meter
 from docmill.resilience.time_limits import inner_limit
 from docmill.understanding.gate import judge_off_loop
-from docmill.understanding.llm.meter import Meter
 from docmill.understanding.ports import Question, SecondReader
 
 log = logging.getLogger(__name__)

@@ -10,10 +10,10 @@ from docmill.model.document import Document, Usage
 from docmill.model.result import Extraction, Schema
 from docmill.pipeline import Steps
 from docmill.ports import Original
+from docmill.resilience.spending import Meter
 from docmill.service.app import Service
 from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.store.claims import Claim
-from docmill.understanding.llm.meter import Meter
 from support.scripted_steps import NO_RESULT, Observer, RunWorker, ScriptedSteps, Upload
 
 CALL = Usage(input_tokens=100, output_tokens=10, model="small", cost=Decimal("0.01"))

@@ -6,7 +6,7 @@ import pytest
 
 from docmill.llm.providers import model_of
 from docmill.resilience.time_limits import Slots
-from docmill.understanding.llm.asking import Asker
+from docmill.understanding.llm.client import ModelClient
 from support.llm_server import KEY, MODELS, Provider, Server, serving
 
 
@@ -28,16 +28,16 @@ def pauses() -> list[float]:
 
 
 @pytest.fixture
-def asker_of(server: Server, pauses: list[float]) -> Callable[..., Asker]:
+def client_of(server: Server, pauses: list[float]) -> Callable[..., ModelClient]:
     """Who asks the server in a provider's language, without waiting."""
 
     async def pause(seconds: float) -> None:
         pauses.append(seconds)
 
-    def asker(provider: Provider = "openai", **arguments: object) -> Asker:
+    def client(provider: Provider = "openai", **arguments: object) -> ModelClient:
         model = model_of(provider, MODELS[provider], base_url=server.url(provider), api_key=KEY)
         output = "tool" if provider == "anthropic" else "native"
-        asker = Asker(model, unguarded, Slots(4), output=output, pause=pause, limit_s=10)
-        return replace(asker, **arguments)  # pyright: ignore[reportArgumentType] - what a test wants otherwise
+        client = ModelClient(model, unguarded, Slots(4), output=output, pause=pause, limit_s=10)
+        return replace(client, **arguments)  # pyright: ignore[reportArgumentType] - what a test wants otherwise
 
-    return asker
+    return client

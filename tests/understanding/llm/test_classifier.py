@@ -18,13 +18,13 @@ from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
 from docmill.ports import Original, PageJournal, Ref
 from docmill.schemas.registry import REGISTRY
 from docmill.testing.understanding import FakeExtractor, FakeGate, FakeUnderstander
-from docmill.understanding.llm.asking import Asker
 from docmill.understanding.llm.classifier import LlmClassifier
+from docmill.understanding.llm.client import ModelClient
 from docmill.understanding.router import GateRouter
 from support.llm_server import Reply, Server, spoken
 
 Typeset = Callable[..., Document]
-AskerOf = Callable[..., Asker]
+ClientOf = Callable[..., ModelClient]
 
 RULES = Classification(
     document_type="invoice",
@@ -55,13 +55,13 @@ async def classified(
 
 
 async def test_a_model_says_what_a_document_is_with_the_tags_that_are_in_use_first(
-    server: Server, asker_of: AskerOf, document: Document
+    server: Server, client_of: ClientOf, document: Document
 ) -> None:
     server.replies = [spoken("openai", ANSWER)]
-    asker = asker_of(price=Price(Decimal(3), Decimal(10)))
+    client = client_of(price=Price(Decimal(3), Decimal(10)))
 
     found = await classified(
-        LlmClassifier(asker, FakeUnderstander(RULES)), document, tags=("Paper", "Rent", 'Taxes"')
+        LlmClassifier(client, FakeUnderstander(RULES)), document, tags=("Paper", "Rent", 'Taxes"')
     )
 
     assert found == Classification(
@@ -79,7 +79,7 @@ async def test_a_model_says_what_a_document_is_with_the_tags_that_are_in_use_fir
 
 @pytest.mark.parametrize("day", ["2024-02-30", "soon", 7, None, "31.02.2024", "0024-03-05", "2924-03-05"])
 async def test_what_is_of_no_use_in_an_answer_is_replaced_by_the_rules(
-    day: object, server: Server, asker_of: AskerOf, document: Document
+    day: object, server: Server, client_of: ClientOf, document: Document
 ) -> None:
     bad = {
         "document_type": "novel",
@@ -91,31 +91,31 @@ async def test_what_is_of_no_use_in_an_answer_is_replaced_by_the_rules(
     }
     server.replies = [spoken("openai", bad)]
 
-    found = await classified(LlmClassifier(asker_of(), FakeUnderstander(RULES)), document)
+    found = await classified(LlmClassifier(client_of(), FakeUnderstander(RULES)), document)
 
     assert found.model_copy(update={"usage": Usage(), "confidence": 0.7}) == RULES
 
 
 @pytest.mark.parametrize("day", ["5. März 2024", "2024-05-03", " 2024-03-05 "])
 async def test_a_date_in_another_form_or_with_day_and_month_exchanged_is_repaired(
-    day: str, server: Server, asker_of: AskerOf, typeset: Typeset
+    day: str, server: Server, client_of: ClientOf, typeset: Typeset
 ) -> None:
     server.replies = [spoken("openai", {**ANSWER, "document_date": day})]
 
     found = await classified(
-        LlmClassifier(asker_of(), FakeUnderstander(RULES)), typeset("Hamburg, 05.03.2024")
+        LlmClassifier(client_of(), FakeUnderstander(RULES)), typeset("Hamburg, 05.03.2024")
     )
 
     assert found.document_date == dt.date(2024, 3, 5)
 
 
 async def test_a_type_that_the_rules_do_not_see_is_less_sure(
-    server: Server, asker_of: AskerOf, document: Document
+    server: Server, client_of: ClientOf, document: Document
 ) -> None:
     server.replies = [spoken("openai", {**ANSWER, "document_type": "ad_buy"})]
 
     found = await classified(
-        LlmClassifier(asker_of(), FakeUnderstander(RULES), types=("invoice", "ad_buy")), document
+        LlmClassifier(client_of(), FakeUnderstander(RULES), types=("invoice", "ad_buy")), document
     )
 
     assert (found.document_type, found.confidence) == ("ad_buy", 0.6)
@@ -134,13 +134,13 @@ async def test_a_model_that_fails_leaves_the_answer_of_the_rules_and_says_why(
     reply: Reply,
     code: str,
     server: Server,
-    asker_of: AskerOf,
+    client_of: ClientOf,
     document: Document,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     server.replies = [reply]
 
-    found = await classified(LlmClassifier(asker_of(), FakeUnderstander(RULES)), document)
+    found = await classified(LlmClassifier(client_of(), FakeUnderstander(RULES)), document)
 
     assert found.model_copy(update={"usage": Usage(), "model_error": None}) == RULES
     assert found.model_error is not None
@@ -149,29 +149,29 @@ async def test_a_model_that_fails_leaves_the_answer_of_the_rules_and_says_why(
 
 
 async def test_what_a_person_must_mend_is_not_passed_over(
-    server: Server, asker_of: AskerOf, document: Document
+    server: Server, client_of: ClientOf, document: Document
 ) -> None:
     server.replies = [Reply({"error": {"message": "x"}}, 401)]
 
-    found = await classified(LlmClassifier(asker_of(), FakeUnderstander(RULES)), document)
+    found = await classified(LlmClassifier(client_of(), FakeUnderstander(RULES)), document)
 
     assert found.model_copy(update={"model_error": None}) == RULES
     assert isinstance(found.model_error, UnauthorizedError)
 
 
 async def test_a_model_that_says_nothing_is_given_up_in_time(
-    server: Server, asker_of: AskerOf, document: Document
+    server: Server, client_of: ClientOf, document: Document
 ) -> None:
     server.silent = True
 
-    found = await classified(LlmClassifier(asker_of(), FakeUnderstander(RULES), limit_s=0.05), document)
+    found = await classified(LlmClassifier(client_of(), FakeUnderstander(RULES), limit_s=0.05), document)
 
     assert found.model_copy(update={"model_error": None}) == RULES
     assert isinstance(found.model_error, TimeLimitError)
 
 
 async def test_a_model_that_would_outlast_the_step_is_given_up_before_and_the_title_of_the_rules_stays(
-    server: Server, asker_of: AskerOf, document: Document, tmp_path: Path
+    server: Server, client_of: ClientOf, document: Document, tmp_path: Path
 ) -> None:
     server.silent = True
 
@@ -182,7 +182,7 @@ async def test_a_model_that_would_outlast_the_step_is_given_up_before_and_the_ti
 
     steps = Steps(
         converter=Converting(),
-        understander=LlmClassifier(asker_of(), FakeUnderstander(RULES), limit_s=600),
+        understander=LlmClassifier(client_of(), FakeUnderstander(RULES), limit_s=600),
         extractor=FakeExtractor(),
         router=GateRouter(FakeGate()),
         limits=TimeLimits(classify_s=0.2),
@@ -201,9 +201,9 @@ async def test_a_model_that_would_outlast_the_step_is_given_up_before_and_the_ti
     )
 
 
-async def test_who_cancels_is_heard(server: Server, asker_of: AskerOf, document: Document) -> None:
+async def test_who_cancels_is_heard(server: Server, client_of: ClientOf, document: Document) -> None:
     server.silent = True
-    asking = asyncio.create_task(classified(LlmClassifier(asker_of(), FakeUnderstander(RULES)), document))
+    asking = asyncio.create_task(classified(LlmClassifier(client_of(), FakeUnderstander(RULES)), document))
     await server.asked.wait()
 
     asking.cancel()
@@ -213,20 +213,20 @@ async def test_who_cancels_is_heard(server: Server, asker_of: AskerOf, document:
 
 
 async def test_what_a_failed_question_has_cost_counts(
-    server: Server, asker_of: AskerOf, document: Document
+    server: Server, client_of: ClientOf, document: Document
 ) -> None:
     server.replies = [spoken("openai", "no JSON")]
-    asker = asker_of(price=Price(Decimal(3), Decimal(10)))
+    client = client_of(price=Price(Decimal(3), Decimal(10)))
 
-    found = await classified(LlmClassifier(asker, FakeUnderstander(RULES)), document)
+    found = await classified(LlmClassifier(client, FakeUnderstander(RULES)), document)
 
     assert found.usage.cost == Decimal("0.008")
 
 
 async def test_nothing_is_asked_about_nothing_or_beyond_the_budget(
-    server: Server, asker_of: AskerOf, document: Document
+    server: Server, client_of: ClientOf, document: Document
 ) -> None:
-    classifier = LlmClassifier(asker_of(), FakeUnderstander(RULES), budget=Decimal(1))
+    classifier = LlmClassifier(client_of(), FakeUnderstander(RULES), budget=Decimal(1))
 
     assert await classified(classifier, replace(document, pages=())) == RULES
     assert await classified(classifier, replace(document, usage=Usage(cost=Decimal(1)))) == RULES

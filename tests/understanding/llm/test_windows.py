@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from docmill.model.document import Document
-from docmill.understanding.llm.injection import orders
-from docmill.understanding.llm.windows import fenced, windows
+from docmill.understanding.llm.injection import find_injection
+from docmill.understanding.llm.windows import fence, windows
 
 Typeset = Callable[..., Document]
 
@@ -38,11 +38,11 @@ def test_a_word_without_end_is_cut_somewhere(typeset: Typeset) -> None:
 
 
 def test_nothing_in_a_document_ends_its_fence() -> None:
-    text = fenced("a </document-00> b <DOCUMENT-ff > c")
+    text = fence("a </document-00> b <DOCUMENT-ff > c")
 
     mark = text.partition("\n")[0].strip("<>")
     assert text == f"<{mark}>\na  b  c\n</{mark}>"
-    assert fenced("a") != fenced("a")
+    assert fence("a") != fence("a")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_nothing_in_a_document_ends_its_fence() -> None:
     ],
 )
 def test_orders_to_a_machine_are_told(words: str, typeset: Typeset) -> None:
-    (failure,) = orders(typeset(f"Invoice R-1\n{words}\nTotal 24.00"))
+    (failure,) = find_injection(typeset(f"Invoice R-1\n{words}\nTotal 24.00"))
 
     assert failure.check == "injection"
 
@@ -98,4 +98,4 @@ def test_orders_to_a_machine_are_told(words: str, typeset: Typeset) -> None:
     ],
 )
 def test_what_people_write_to_people_is_none(words: str, typeset: Typeset) -> None:
-    assert orders(typeset(words)) == ()
+    assert find_injection(typeset(words)) == ()

@@ -1,6 +1,6 @@
-"""A schema's values as plain JSON Schema that every provider understands."""
+"""The form of a model's answer: a JSON Schema that every provider understands, and the values in it."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Any, cast
@@ -15,7 +15,7 @@ LONGEST_TEXT = 2000
 MOST_ITEMS = 1000
 MOST_DIGITS = 30
 """Of a number before its point or behind it: `1e999999999` is a gigabyte when it is written out."""
-_WRITTEN: Mapping[Kind, str] = {
+_FORMATS: Mapping[Kind, str] = {
     "date": "A date as YYYY-MM-DD.",
     "time": "A time of day as HH:MM or HH:MM:SS.",
     "datetime": "Date and time as YYYY-MM-DDTHH:MM:SS.",
@@ -25,136 +25,115 @@ _WRITTEN: Mapping[Kind, str] = {
 _NOTHING = frozenset(("", "null", "none", "n/a", "-", "unknown", "not found", "not available"))
 
 # No references, no formats, no lists of types, no patterns: each of these is unknown to one provider or
-# another. Every object is closed and names all its values, as strict modes demand; null says it is absent.
+# another. Every object is closed and names all its values, as strict modes demand; null means absent.
 
 
-def asked(schema: Schema, only: Collection[str] = ()) -> dict[str, Any]:
+def answer_schema(schema: Schema, only: Collection[str] = ()) -> dict[str, Any]:
     """The JSON Schema of the schema's values. only: the paths to ask for; of a list, all its values."""
     wanted = {without_indices(path) for path in only}
     lists = {path.partition("[]")[0] for path in wanted if "[]" in path}
-    root: dict[str, Any] = _object()
-    for leaf in outline(schema):
-        listed = leaf.is_listed and leaf.path.partition("[]")[0] in lists
-        if not wanted or leaf.path in wanted or listed:
-            _put(root, leaf.path, _leaf(leaf))
+    root: dict[str, Any] = _closed_object()
+    for field in outline(schema):
+        is_in_list = field.is_listed and field.path.partition("[]")[0] in lists
+        if wanted and field.path not in wanted and not is_in_list:
+            continue
+        value: dict[str, Any] = {"type": "boolean" if field.kind == "boolean" else "string"}
+        if field.choices:
+            value["enum"] = list(field.choices)
+        node: dict[str, Any] = {"anyOf": [value, {"type": "null"}]}
+        labels = f"Often printed beside: {', '.join(field.labels)}." if field.labels else ""
+        description = " ".join(filter(None, (field.description, _FORMATS.get(field.kind), labels)))
+        if description:
+            node["description"] = description
+        _put(root, field.path, node)
     return root
 
 
-def _object() -> dict[str, Any]:
+def _closed_object() -> dict[str, Any]:
     return {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
 
 
-def _put(node: dict[str, Any], path: str, leaf: dict[str, Any]) -> None:
+def _put(parent: dict[str, Any], path: str, node: dict[str, Any]) -> None:
+    """Set the node at a path below the parent, creating the objects and lists that it goes through."""
     name, _, rest = path.partition(".")
-    key = name.removesuffix("[]")
-    known = node["properties"].get(key)
-    if known is None:
-        node["required"].append(key)
-    if not rest:
-        node["properties"][key] = {"type": "array", "items": leaf} if name.endswith("[]") else leaf
-    elif name.endswith("[]"):
-        node["properties"][key] = known or {"type": "array", "items": _object()}
-        _put(node["properties"][key]["items"], rest, leaf)
-    else:
-        node["properties"][key] = known or _object()
-        _put(node["properties"][key], rest, leaf)
+    key, is_list = name.removesuffix("[]"), name.endswith("[]")
+    if key not in parent["properties"]:
+        parent["required"].append(key)
+        items = _closed_object() if rest else node
+        parent["properties"][key] = {"type": "array", "items": items} if is_list else items
+    if rest:
+        member = parent["properties"][key]
+        _put(member["items"] if is_list else member, rest, node)
 
 
-def _leaf(leaf: FieldOutline) -> dict[str, Any]:
-    words = [leaf.description, _WRITTEN.get(leaf.kind, "")]
-    if leaf.labels:
-        words.append(f"Often printed beside: {', '.join(leaf.labels)}.")
-    kind: dict[str, Any] = {"type": "boolean" if leaf.kind == "boolean" else "string"}
-    if leaf.choices:
-        kind["enum"] = list(leaf.choices)
-    node: dict[str, Any] = {"anyOf": [kind, {"type": "null"}]}
-    description = " ".join(filter(None, words))
-    return {**node, "description": description} if description else node
+def clean_answer(schema: Schema, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of an answer in their proper form, without empty ones and those not in the schema."""
+    fields: dict[str, FieldOutline | None] = {"": None}
+    for field in outline(schema):
+        # The objects and lists in which a value is: of `lines[].unit` these are `lines` and `lines[]`.
+        for index in range(len(field.path)):
+            if field.path.startswith((".", "[]"), index):
+                fields.setdefault(field.path[:index])
+        fields[field.path] = field
+    return cast("dict[str, Any]", _clean_value(answer, "", fields) or {})
 
 
-def tidied(schema: Schema, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of an answer in their proper form; what is none of the schema's, or empty, is left out."""
-    leaves: dict[str, FieldOutline | None] = {}
-    for leaf in outline(schema):
-        leaves.update(dict.fromkeys(_owners(leaf.path)))
-    leaves.update({leaf.path: leaf for leaf in outline(schema)})
-    return cast("dict[str, Any]", _tidied(answer, "", leaves) or {})
-
-
-def _owners(path: str) -> Iterator[str]:
-    """The objects and lists in which a value stands: of `lines[].unit` the whole, `lines` and `lines[]`."""
-    yield ""
-    for at, letter in enumerate(path):
-        if letter == "." or path.startswith("[]", at):
-            yield path[:at]
-
-
-def _tidied(value: object, path: str, kinds: Mapping[str, FieldOutline | None]) -> object:
-    if path not in kinds:
+def _clean_value(value: object, path: str, fields: Mapping[str, FieldOutline | None]) -> object:
+    if path not in fields:
         return None  # however deep it goes
     if isinstance(value, Mapping):
-        members = cast("Mapping[str, object]", value)
-        found = {
-            name: _tidied(one, f"{path}.{name}" if path else name, kinds) for name, one in members.items()
+        values = cast("Mapping[str, object]", value)
+        members = {
+            name: _clean_value(member, f"{path}.{name}" if path else name, fields)
+            for name, member in values.items()
         }
-        return {name: one for name, one in found.items() if one is not None} or None
+        return {name: member for name, member in members.items() if member is not None} or None
     if isinstance(value, list):
-        items = [_tidied(one, f"{path}[]", kinds) for one in cast("list[object]", value)[:MOST_ITEMS]]
-        return [one for one in items if one is not None] or None
-    leaf = kinds.get(path)
-    return None if leaf is None or value is None else _plain(value, leaf)
+        listed = cast("list[object]", value)[:MOST_ITEMS]
+        items = [_clean_value(item, f"{path}[]", fields) for item in listed]
+        return [item for item in items if item is not None] or None
+    field = fields[path]
+    return None if field is None or value is None else _parse_value(value, field)
 
 
-def _plain(value: object, leaf: FieldOutline) -> object:
+def _parse_value(value: object, field: FieldOutline) -> object:
     """A value as the model of the schema takes it; None if it is of another kind."""
-    if isinstance(value, bool) or leaf.kind == "boolean":
-        return value if isinstance(value, bool) and leaf.kind == "boolean" else None
-    text = "".join(one if one.isprintable() else " " for one in str(value))[:LONGEST_TEXT].strip()
+    if isinstance(value, bool) or field.kind == "boolean":
+        return value if isinstance(value, bool) and field.kind == "boolean" else None
+    text = "".join(char if char.isprintable() else " " for char in str(value))[:LONGEST_TEXT].strip()
+    parsed: object = None
     if text.casefold() in _NOTHING:
         return None
-    match leaf.kind:
-        case "date":
-            return _date(text)
-        case "decimal" | "integer":
-            amount = _number(text)
-            return amount if leaf.kind == "decimal" or amount is None else _whole(amount)
-        case "time" | "datetime":
-            return _moment(text, leaf.kind)
-        case _:
-            return text if not leaf.choices or text in leaf.choices else None
-
-
-def _date(text: str) -> str | None:
     try:
-        return date.fromisoformat(text).isoformat()
+        if field.kind == "date":
+            parsed = date.fromisoformat(text).isoformat()
+        elif field.kind == "time":
+            parsed = time.fromisoformat(text).isoformat()
+        elif field.kind == "datetime":
+            parsed = datetime.fromisoformat(text).isoformat()
+        elif field.kind in ("decimal", "integer"):
+            parsed = _parse_number(text, is_whole=field.kind == "integer")
+        elif not field.choices or text in field.choices:
+            parsed = text
     except ValueError:
-        days = [day for one in find_dates(text)[:1] if (day := one.value(day_first=True)) is not None]
-        return days[0].isoformat() if days else None
+        if field.kind == "date":
+            dates = find_dates(text)
+            day = dates[0].value(day_first=True) if dates else None
+            parsed = day and day.isoformat()
+    return parsed
 
 
-def _moment(text: str, kind: Kind) -> str | None:
-    try:
-        return (time.fromisoformat(text) if kind == "time" else datetime.fromisoformat(text)).isoformat()
-    except ValueError:
-        return None
-
-
-def _number(text: str) -> str | None:
+def _parse_number(text: str, *, is_whole: bool) -> str | int | None:
     try:
         value = Decimal(text.replace(" ", ""))
     except InvalidOperation:
-        found = find_amounts(text, misread=False)
-        value = found[0].value(".") if len(found) == 1 else None
-    if value is None or not value.is_finite() or _is_endless(value):
+        amounts = find_amounts(text, misread=False)
+        value = amounts[0].value(".") if len(amounts) == 1 else None
+    if value is None or not value.is_finite() or value.adjusted() >= MOST_DIGITS:
         return None
-    return f"{value:f}"
-
-
-def _is_endless(value: Decimal) -> bool:
     exponent = value.as_tuple().exponent
-    return value.adjusted() >= MOST_DIGITS or (isinstance(exponent, int) and abs(exponent) > MOST_DIGITS)
-
-
-def _whole(text: str) -> int | None:
-    value = Decimal(text)
-    return int(value) if value == value.to_integral_value() else None
+    if isinstance(exponent, int) and abs(exponent) > MOST_DIGITS:
+        return None
+    if is_whole:
+        return int(value) if value == value.to_integral_value() else None
+    return f"{value:f}"

@@ -1,4 +1,4 @@
-"""Words on a page that are meant for a machine: whoever writes them wants wrong values believed."""
+"""Prompt injection: words on a page that are meant for a language model, so that it reads wrong values."""
 
 import re
 import unicodedata
@@ -19,7 +19,7 @@ _SAY = (
     r"|indique\w*)"
 )
 _ORDERS = re.compile(
-    # What is said to whoever has a text before the eyes; those who have paid may ignore what is above, too.
+    # To any reader of the text. "If you have paid, ignore the above" is for people.
     rf"{_IGNORE}(?:above|foregoing)\b(?!.{{0,60}}\bpaid\b)"
     rf"|{_IGNORE}(?:(?:instructions?|prompts?|directions)\b|{_EARLIER}\W+(?:\w+\W+){{0,2}}rules\b)"
     r"|\b(?:ignore|disregard|forget) (?:everything|anything|all (?:that )?you)\b"
@@ -30,7 +30,7 @@ _ORDERS = re.compile(
     r"|\b(?:negeer|vergeet)\W+(?:\w+\W+){0,4}(?:instructies|bovenstaande)"
     r"|\b(?:игнорируи\w*|забудь\w*)\W+(?:\w+\W+){0,4}(?:инструкц|указан|выше)"
     r"|(?:忽略|无视|無視|忘记)\W{0,2}\w{0,4}(?:以上|上述|之前|前面|指令|指示)"
-    # What only a machine is told.
+    # To a machine only.
     r"|\b(?:you are|act as|as) an? (?:\w+ ){0,3}(?:ai|language model|assistant|llm|chatbot)\b"
     r"|\b(?:system|developer) (?:prompt\b|(?:message|instructions?)\s*:)"
     rf"|\b{_MACHINE}\W+(?:\w+\W+){{0,3}}(?:must|should|shall|soll\w*|muss\w*|doit|doivent|debe\w*)\b"
@@ -40,19 +40,20 @@ _ORDERS = re.compile(
     r"|\b(?:answer|respond|reply|output) (?:only )?(?:with|in) (?:the )?(?:following )?json\b"
     r"|<\|?(?:im_start|im_end|system|endoftext)\|?>"
 )
-_SET_APART = re.compile(r"\b(?:[^\W\d] ){4,}[^\W\d]\b")
+_SPACED_OUT = re.compile(r"\b(?:[^\W\d] ){4,}[^\W\d]\b")
 _LOOK_ALIKE = str.maketrans("авеіјкмнорсѕтух", "abeijkmhopcstyx")
 """Cyrillic letters that look like others."""
 
 
-def orders(document: Document) -> tuple[Failure, ...]:
-    """A failure if any page holds such words."""
-    return (FAILURE,) if any(map(_gives_orders, (page.text for page in document.pages))) else ()
+def find_injection(document: Document) -> tuple[Failure, ...]:
+    """A failure if any page gives orders to a language model.
 
-
-def _gives_orders(text: str) -> bool:
-    """Tell whether there is one, also with letters set apart, in other alphabets, or with hidden signs."""
-    shown = "".join(one for one in text if one.isascii() or unicodedata.category(one) != "Cf")
-    folded = re.sub(r"\s+", " ", fold(shown))
-    closed = _SET_APART.sub(lambda run: run[0].replace(" ", ""), folded.translate(_LOOK_ALIKE))
-    return _ORDERS.search(folded) is not None or (closed != folded and _ORDERS.search(closed) is not None)
+    Also with letters that are spaced out, of other alphabets, or mixed with invisible characters.
+    """
+    for page in document.pages:
+        visible = "".join(char for char in page.text if char.isascii() or unicodedata.category(char) != "Cf")
+        folded = re.sub(r"\s+", " ", fold(visible))
+        joined = _SPACED_OUT.sub(lambda run: run[0].replace(" ", ""), folded.translate(_LOOK_ALIKE))
+        if _ORDERS.search(folded) or (joined != folded and _ORDERS.search(joined)):
+            return (FAILURE,)
+    return ()

@@ -1,4 +1,4 @@
-"""A document as a model is shown it: text in pieces that fit, fenced as data, and pictures of bad pages."""
+"""The content of prompts: the text of a document in windows, fenced as data, and pictures of bad pages."""
 
 import re
 import secrets
@@ -12,12 +12,12 @@ from docmill.model.document import Document, Page
 from docmill.ports import Original
 
 CHARACTERS = 48_000
-"""Of text in one question: about 12,000 to 20,000 tokens, which every model takes."""
+"""Of text in one prompt: about 12,000 to 20,000 tokens, which every model takes."""
 LEAST_CHARACTERS = 2_000
 MOST_PICTURES = 4
-"""Pages in one question that are shown as pictures, too."""
+"""In one prompt."""
 POOR = 0.7
-"""Pages below this quality are shown to a model that sees."""
+"""Quality of a page below which a model is shown its picture."""
 _WIDE = re.compile(r" {4,}")
 _FENCE = re.compile(r"</?\s*document-[0-9a-f]*\s*>", re.IGNORECASE)
 
@@ -32,7 +32,7 @@ class Pictures(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Pages that are asked about together. text: of them; pages: all or part of which is in it."""
+    """The text of some pages, or a part of it, for one prompt."""
 
     pages: tuple[Page, ...]
     text: str
@@ -47,63 +47,59 @@ class Window:
         if len(self.pages) > 1:
             middle = len(self.pages) // 2
             return _window(self.pages[:middle]), _window(self.pages[middle:])
-        at = _cut(self.text)
-        return Window(self.pages, self.text[:at]), Window(self.pages, self.text[at:])
+        # About the middle: between lines, else words, else anywhere.
+        cut = middle = len(self.text) // 2
+        reach = len(self.text) // 4
+        for mark in ("\n", " "):
+            before = self.text.rfind(mark, middle - reach, middle)
+            after = self.text.find(mark, middle, middle + reach)
+            if before >= 0 or after >= 0:
+                cut = (before if before >= 0 else after) + 1
+                break
+        return Window(self.pages, self.text[:cut]), Window(self.pages, self.text[cut:])
 
 
 def windows(document: Document, characters: int = CHARACTERS) -> list[Window]:
-    """The pages with text or a picture, as many to a window as fit."""
-    found: list[Window] = []
-    together: list[Page] = []
+    """The pages of a document in windows, as many to a window as fit; a page that is too long is split."""
+    groups: list[list[Page]] = []
     length = 0
     for page in document.pages:
-        own = len(_text(page))
-        if together and length + own > characters:
-            found.append(_window(together))
-            together, length = [], 0
-        together.append(page)
-        length += own
-    if together:
-        found.append(_window(together))
-    return [part for window in found for part in _fitting(window, characters)]
+        page_length = len(_page_text(page))
+        if not groups or length + page_length > characters:
+            groups.append([])
+            length = 0
+        groups[-1].append(page)
+        length += page_length
+    return [part for group in groups for part in _split_to_fit(_window(group), characters)]
 
 
-def _fitting(window: Window, characters: int) -> list[Window]:
+def _split_to_fit(window: Window, characters: int) -> list[Window]:
     if len(window.text) <= max(characters, 2 * LEAST_CHARACTERS):
         return [window]
-    return [part for half in window.halves() for part in _fitting(half, characters)]
-
-
-def _cut(text: str) -> int:
-    """The index about its middle at which to split a text: between lines, else words, else anywhere."""
-    middle, reach = len(text) // 2, len(text) // 4
-    for mark in ("\n", " "):
-        before, after = text.rfind(mark, middle - reach, middle), text.find(mark, middle, middle + reach)
-        if before >= 0 or after >= 0:
-            return (before if before >= 0 else after) + 1
-    return middle
+    return [part for half in window.halves() for part in _split_to_fit(half, characters)]
 
 
 def _window(pages: Sequence[Page]) -> Window:
-    return Window(tuple(pages), "\n".join(f"[page {page.number}]\n{_text(page)}" for page in pages))
+    texts = (f"[page {page.number}]\n{_page_text(page)}" for page in pages)
+    return Window(tuple(pages), "\n".join(texts))
 
 
-def _text(page: Page) -> str:
+def _page_text(page: Page) -> str:
     return _WIDE.sub("   ", page.text)
 
 
-def fenced(text: str) -> str:
-    """The text between marks that it cannot know, so that nothing in it can end it."""
+def fence(text: str) -> str:
+    """The text between random marks, so that nothing in it can end the fence."""
     mark = f"document-{secrets.token_hex(6)}"
     return f"<{mark}>\n{_FENCE.sub('', text)}\n</{mark}>"
 
 
-async def pictured(
+async def draw_poor_pages(
     document: Document, pages: Sequence[Page], pictures: Pictures | None, *, original: Original | None
 ) -> list[BinaryContent]:
-    """Pictures of the pages whose text cannot be relied on."""
-    poor = [page.number for page in pages if page.source == "none" or page.quality < POOR]
+    """Pictures of the pages that were not read or read badly, for a model that sees."""
     if pictures is None or original is None:
         return []
+    poor = [page.number for page in pages if page.source == "none" or page.quality < POOR]
     drawn = [await pictures.picture(original, document, number) for number in poor[:MOST_PICTURES]]
     return [BinaryContent(picture, media_type="image/jpeg") for picture in drawn if picture is not None]

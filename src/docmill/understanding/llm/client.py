@@ -1,0 +1,166 @@
+"""A client of a language model, whose answer must be JSON of a given schema."""
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, cast
+
+from pydantic_ai import BinaryContent, ModelSettings
+from pydantic_ai.direct import model_request
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.tools import ToolDefinition
+
+from docmill.errors import (
+    AiContentBlockedError,
+    BadModelOutputError,
+    NetworkError,
+    ServerError,
+    TransientError,
+)
+from docmill.llm.answers import Price, translated, usage_of
+from docmill.resilience.spending import Meter
+from docmill.resilience.time_limits import Guard, Slots
+
+TOOL = "answer"
+OTHERWISE = "enter the fields by hand, or choose another model"
+BAD_JSON = "That was no JSON object of the schema. Answer again, with the JSON object and nothing else."
+MAX_TOKENS = 8192
+TRIES = 2
+"""How often a model is asked whose answer has another form."""
+PAUSES_S = (0.5, 2.0)
+"""Before each repeated call of a provider that is busy or fails; then the document waits in the queue."""
+LONGEST_PAUSE_S = 10.0
+"""If the provider asks for a longer pause, the document waits in the queue."""
+
+Answer = Mapping[str, Any]
+Pause = Callable[[float], Awaitable[None]]
+
+
+class Prompt(NamedTuple):
+    """A question to a model. schema: of the JSON object that it must answer with."""
+
+    instructions: str
+    content: Sequence[str | BinaryContent]
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelClient:
+    """A model, and the limits for calling it.
+
+    guard: around every call, see `breaker.guarded`. sees: whether it may be shown pictures.
+    output: how its answer is bound to the schema; most servers of one's own know `native` best. price: None
+    for the usual one. limit_s: of one call.
+    """
+
+    model: Model
+    guard: Guard
+    slots: Slots
+    output: Literal["native", "tool", "prompted"] = "native"
+    sees: bool = False
+    price: Price | None = None
+    limit_s: float = 90
+    pause: Pause = field(default=asyncio.sleep)
+
+    @property
+    def name(self) -> str:
+        """The provider's name of the model."""
+        return self.model.model_name
+
+    async def ask(self, prompt: Prompt, meter: Meter) -> Answer:
+        """The model's answer. Its cost is counted even if it cannot be used.
+
+        Raises BadModelOutputError if its second answer has a wrong form, too, and what `translated` raises.
+        """
+        parts: list[UserPromptPart | ToolReturnPart] = [UserPromptPart(list(prompt.content))]
+        messages: list[ModelMessage] = []
+        for _ in range(TRIES):
+            messages.append(ModelRequest(parts=parts, instructions=prompt.instructions))
+            response = await self._call(messages, prompt.schema)
+            meter.add(usage_of(response, self.price))
+            if response.finish_reason == "content_filter":
+                raise AiContentBlockedError(f"the model {self.name!r} refuses the document; {OTHERWISE}")
+            call = next((part for part in response.parts if isinstance(part, ToolCallPart)), None)
+            answer = _parse_answer(response, call)
+            if answer is not None and (
+                not answer or not answer.keys().isdisjoint(prompt.schema["properties"])
+            ):
+                return answer
+            messages.append(response)
+            # Providers want the reply to a tool call as its result.
+            parts = [UserPromptPart(BAD_JSON)]
+            if call is not None:
+                result = ToolReturnPart(
+                    tool_name=call.tool_name,
+                    content=BAD_JSON,
+                    tool_call_id=call.tool_call_id,
+                    outcome="retried",
+                )
+                parts = [result]
+        raise BadModelOutputError(f"the model {self.name!r} does not answer in the form asked for")
+
+    async def _call(self, messages: Sequence[ModelMessage], schema: Mapping[str, Any]) -> ModelResponse:
+        """One answer; a provider that is busy or fails is called again after a pause."""
+        settings = ModelSettings(max_tokens=MAX_TOKENS, temperature=0, timeout=self.limit_s)
+        parameters = self._parameters(schema)
+        pauses_s = iter(PAUSES_S)
+        while True:
+            try:
+                async with self.slots.taken(), self.guard():
+                    with translated(self.name, "document", otherwise=OTHERWISE):
+                        return await model_request(
+                            self.model,
+                            messages,
+                            model_settings=settings,
+                            model_request_parameters=parameters,
+                        )
+            except TransientError as error:
+                pause_s = _pause_before_retry(error, next(pauses_s, None))
+                if pause_s is None:
+                    raise
+                await self.pause(pause_s)
+
+    def _parameters(self, schema: Mapping[str, Any]) -> ModelRequestParameters:
+        if self.output == "tool":
+            tool = ToolDefinition(
+                name=TOOL, description="Give the answer.", parameters_json_schema=dict(schema), kind="output"
+            )
+            return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
+        form = OutputObjectDefinition(json_schema=dict(schema), name=TOOL, strict=self.output == "native")
+        return ModelRequestParameters(output_mode=self.output, output_object=form)
+
+
+def _pause_before_retry(error: TransientError, usual_s: float | None) -> float | None:
+    """The pause in seconds before the same call; None if it is left to the queue. usual_s: None at the end."""
+    if usual_s is None or not error.attempted:
+        return None
+    if error.retry_after_s is not None:
+        return error.retry_after_s if error.retry_after_s <= LONGEST_PAUSE_S else None
+    return usual_s if isinstance(error, NetworkError | ServerError) else None
+
+
+def _parse_answer(response: ModelResponse, call: ToolCallPart | None) -> Answer | None:
+    """The JSON object of an answer, also one with words or a code fence around; None if there is none."""
+    text = response.text or ""
+    if call is not None:
+        text = call.args if isinstance(call.args, str) else json.dumps(call.args)
+    text = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL)
+    start, stop = text.find("{"), text.rfind("}")
+    if start < 0 or stop < start:
+        return None
+    try:
+        content = json.loads(text[start : stop + 1])
+    except (ValueError, RecursionError):
+        return None
+    return cast("Answer", content) if isinstance(content, dict) else None
