@@ -142,7 +142,7 @@ class ModelClient:
 
 
 def _pause_before_retry(error: TransientError, usual_s: float | None) -> float | None:
-    """The pause in seconds before the same call; None if it is left to the queue. usual_s: None at the end."""
+    """The pause in seconds before the same call; None for a later attempt. usual_s: None at the end."""
     if usual_s is None or not error.attempted:
         return None
     if error.retry_after_s is not None:
