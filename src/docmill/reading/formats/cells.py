@@ -1,7 +1,7 @@
 """Tables as markup describes them: row by row, with cells that reach into others' rows and columns."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,10 +20,15 @@ MAX_ROW_SPAN = 1000
 MAX_COLUMNS = 1000
 MANY_LINES = 60
 """A cell with more lines is not one of a table but a part of a page."""
+MAX_CELLS = 500_000
+"""Of one workbook: a thousand pages full of numbers."""
+MAX_PLACES = 4_000_000
+"""Rows times columns of one table. Cells scattered wider than that are not set as a table."""
+TOO_MANY = "the workbook has more than {count:,} cells, and the rest was not read; split it to have all of it"
 
 
 class TableCell(NamedTuple):
-    """A cell as it was found. row_span, column_span: how many rows and columns it says to take."""
+    """A cell as its file describes it. row_span, column_span: how many rows and columns it claims."""
 
     blocks: Sequence[Block]
     row_span: int = 1
@@ -36,7 +41,18 @@ def table(rows: Sequence[Sequence[TableCell]], header_rows: int = 0) -> list[Blo
     Pictures in its cells come after it. One that only puts things in their places, with a single column or
     with parts of a page as its cells, is dissolved into what its cells hold.
     """
-    placed = _placed(rows)
+    placed: dict[tuple[int, int], TableCell] = {}
+    taken_until: dict[int, int] = {}  # of each column, the first row that no cell above takes
+    for row, cells in enumerate(rows):
+        column = 0
+        for cell in cells:
+            while taken_until.get(column, 0) > row:
+                column += 1
+            width = max(1, min(cell.column_span, MAX_COLUMNS - column))
+            height = max(1, min(cell.row_span or len(rows), len(rows) - row, MAX_ROW_SPAN))
+            placed[row, column] = cell._replace(row_span=height, column_span=width)
+            taken_until.update(dict.fromkeys(range(column, column + width), row + height))
+            column += width
     texts = {place: plain(cell.blocks) for place, cell in placed.items()}
     filled = {place for place, text in texts.items() if text.strip()}
     columns = sorted({column for _, column in filled})
@@ -56,37 +72,12 @@ def table(rows: Sequence[Sequence[TableCell]], header_rows: int = 0) -> list[Blo
     return [TableBlock(grid, bisect_left(kept, header_rows), spans), *beside]
 
 
-def _placed(rows: Sequence[Sequence[TableCell]]) -> dict[tuple[int, int], TableCell]:
-    """Each cell at its row and column; what cells above take is left free."""
-    placed: dict[tuple[int, int], TableCell] = {}
-    taken: dict[int, int] = {}
-    for row, cells in enumerate(rows):
-        column = 0
-        for cell in cells:
-            while taken.get(column, 0) > row:
-                column += 1
-            width = max(1, min(cell.column_span, MAX_COLUMNS - column))
-            height = max(1, min(cell.row_span or len(rows), len(rows) - row, MAX_ROW_SPAN))
-            placed[row, column] = cell._replace(row_span=height, column_span=width)
-            for other in range(column, column + width):
-                taken[other] = row + height
-            column += width
-    return placed
-
-
-MAX_CELLS = 500_000
-"""Of one workbook: a thousand pages full of numbers."""
-MAX_PLACES = 4_000_000
-"""Rows times columns of one table. Cells scattered wider than that are not set as a table."""
-TOO_MANY = "the workbook has more than {count:,} cells, and the rest was not read; split it to have all of it"
-
-
 @dataclass(slots=True)
 class SheetContent:
     """Cells and pictures of a sheet.
 
     rows: row to column to text. merged: first row and column, and how many of each are taken. notes: texts
-    beside the cells. pictures: those with text, and what is said of others.
+    beside the cells. pictures: those with text, and notes on others.
     """
 
     name: str
@@ -97,7 +88,7 @@ class SheetContent:
     problem: str | None = None
 
     def put(self, row: int, column: int, text: str) -> None:
-        """Fill a cell; one without visible text is none."""
+        """Fill a cell, unless the text has nothing visible."""
         if text and not text.isspace():
             self.rows.setdefault(row, {})[column] = text
 
@@ -115,17 +106,18 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """True if more was wanted than there was."""
+        """True if more cells were wanted than there were."""
         return self._left < 0
 
 
 def blocks(sheets: Sequence[SheetContent], budget: Budget) -> Iterator[Block]:
-    """The sheets one after the other, each on pages of its own; those without content are left out."""
+    """The sheets in order, each on pages of its own; those without content are left out."""
     filled = [sheet for sheet in sheets if sheet.rows or sheet.notes or sheet.pictures or sheet.problem]
     for sheet in filled:
         if len(filled) > 1:
             yield HeadingBlock(sheet.name, 2)
-        yield from _table(sheet)
+        if sheet.rows:
+            yield from _sheet_table(sheet)
         yield from map(Paragraph, sheet.notes)
         yield from sheet.pictures
         if sheet.problem:
@@ -135,35 +127,29 @@ def blocks(sheets: Sequence[SheetContent], budget: Budget) -> Iterator[Block]:
         yield MissingBlock(TOO_MANY.format(count=budget.cells))
 
 
-def _table(sheet: SheetContent) -> Iterator[Block]:
-    if not sheet.rows:
-        return
+def _sheet_table(sheet: SheetContent) -> Iterator[Block]:
+    """The cells as a table with an empty row for each gap, or line by line if they are too scattered."""
     columns = sorted({column for row in sheet.rows.values() for column in row})
-    if len(columns) * len(sheet.rows) > MAX_PLACES:
-        for number in sorted(sheet.rows):
+    numbers = sorted(sheet.rows)
+    if len(columns) * len(numbers) > MAX_PLACES:
+        for number in numbers:
             cells = sheet.rows[number]
             yield Paragraph("   ".join(cells[column] for column in sorted(cells)), is_set=True)
         return
     rows: list[list[str]] = []
     places: dict[int, int] = {}
-    for number in sorted(sheet.rows):
+    for number in numbers:
         if number - 1 not in places and rows:
             rows.append([])
         places[number] = len(rows)
         cells = sheet.rows[number]
         rows.append([cells.get(column, "") for column in columns])
-    yield TableBlock(rows, spans=dict(_spans(sheet.merged, places, columns)))
-
-
-def _spans(
-    merged: Iterable[tuple[int, int, int, int]], places: dict[int, int], columns: Sequence[int]
-) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Merged cells among the rows and columns that are left."""
-    numbers = sorted(places)
-    for row, column, height, width in merged:
+    spans: dict[tuple[int, int], tuple[int, int]] = {}
+    for row, column, height, width in sheet.merged:
         at, stop = bisect_left(columns, column), bisect_left(columns, column + width)
         last = bisect_left(numbers, row + height) - 1
         if row in places and at < stop and columns[at] == column:
             span = (places[numbers[last]] - places[row] + 1, stop - at)
             if span != (1, 1):
-                yield (places[row], at), span
+                spans[places[row], at] = span
+    yield TableBlock(rows, spans=spans)

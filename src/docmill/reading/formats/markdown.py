@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
 
 DEEPEST = 60
-"""Lists and quotations inside each other. The parser leaves out what is deeper; such a file is text."""
+"""Lists and quotations inside each other. The parser leaves out deeper ones; such a file is read as text."""
 LONGEST = 500_000
-"""Characters beside pictures; lists take a second for every hundred thousand. A longer file is text."""
+"""Characters beside pictures; lists take a second for each 100,000. Longer files are read as text."""
 ENCLOSED = re.compile(r";base64,[\w+/=]+")
 BULLET = "• "
 LINE_BREAK = re.compile(r"<br\b", re.IGNORECASE)
@@ -32,7 +32,7 @@ INDENTATION = re.compile(r"[ \t]*")
 
 
 def read(path: Path, options: ReadingOptions) -> list[Block]:
-    """Headings, tables, fenced code, and the rest as text with its line ends; then the pictures in each."""
+    """Read headings, tables, fenced code, the rest as text with its line ends; pictures after each."""
     del options
     return blocks(encodings.decode(path.read_bytes()))
 
@@ -71,29 +71,33 @@ class _Page:
         self._indent = ""
 
     def walk(self, parent: "SyntaxTreeNode") -> None:
-        """Add what stands in an element."""
+        """Add the content of an element."""
         for node in parent.children:
-            if node.type == "paragraph":
-                self._put(node, self._indented(node, self._inline(node)))
-            elif node.type == "heading":
-                self._heading(node)
+            first, end = node.map or (0, 0)
+            lines = self._source[first:end]
+            # Several lines above a rule are no heading: they may be rows above a sum.
+            if node.type == "paragraph" or (node.type == "heading" and len(lines) > 2):  # noqa: PLR2004 - a line and its rule
+                self._put(node, self._with_indentation(node, lines))
             elif node.type == "code_block" and node.level == 0:  # it may be columns of the text
-                self._put(node, "\n".join(self._lines(node)))
-            elif node.type in ("fence", "code_block"):
-                self.end_text()
-                self.blocks.append(Paragraph(node.content.removesuffix("\n"), is_set=True))
-            elif node.type == "table":
-                self.end_text()
-                self.blocks.append(
-                    TableBlock([list(map(self._inline, row.children)) for row in _rows(node)], 1)
-                )
-            elif node.type == "html_block":
-                self.end_text()
-                self.blocks += html.blocks(node.content, album=self._album)
+                self._put(node, "\n".join(lines))
             elif node.type in ("bullet_list", "ordered_list"):
                 self._list(node)
             elif node.type == "blockquote":
                 self.walk(node)
+            elif node.type in ("heading", "fence", "code_block", "table", "html_block"):
+                self.end_text()
+                self.blocks += self._block(node)
+
+    def _block(self, node: "SyntaxTreeNode") -> list[Block]:
+        """Blocks of an element that interrupts the running text."""
+        if node.type == "heading":
+            return [HeadingBlock(self._inline(node), int(node.tag[1:]))]
+        if node.type == "table":
+            rows = [row for part in node.children for row in part.children]
+            return [TableBlock([list(map(self._inline, row.children)) for row in rows], 1)]
+        if node.type == "html_block":
+            return html.blocks(node.content, album=self._album)
+        return [Paragraph(node.content.removesuffix("\n"), is_set=True)]
 
     def end_text(self) -> None:
         """End the running text and add the pictures in it."""
@@ -113,14 +117,6 @@ class _Page:
         self._text.append(start + lines.replace("\n", f"\n{self._indent}"))
         self._mark, self._text_end = None, end
 
-    def _heading(self, node: "SyntaxTreeNode") -> None:
-        """Add a heading. Several lines above a rule are read as text: they may be rows above a sum."""
-        if len(self._lines(node)) > 2:  # noqa: PLR2004 - a line and its rule
-            self._put(node, self._indented(node, self._inline(node)))
-        else:
-            self.end_text()
-            self.blocks.append(HeadingBlock(self._inline(node), int(node.tag[1:])))
-
     def _list(self, node: "SyntaxTreeNode") -> None:
         outer = self._indent
         for item in node.children:
@@ -131,14 +127,11 @@ class _Page:
                 self._put(item, "")
             self._mark, self._indent = None, outer
 
-    def _lines(self, node: "SyntaxTreeNode") -> list[str]:
-        first, end = node.map or (0, 0)
-        return self._source[first:end]
-
-    def _indented(self, node: "SyntaxTreeNode", lines: str) -> str:
-        """Indent lines as in the file, so that columns stay aligned."""
+    def _with_indentation(self, node: "SyntaxTreeNode", written: list[str]) -> str:
+        """The text of an element, indented as in the file, so that columns stay aligned."""
+        lines = self._inline(node)
         shown = lines.split("\n")
-        written = self._lines(node)[: -1 if node.type == "heading" else None]
+        written = written[: -1 if node.type == "heading" else None]
         if node.level or len(shown) != len(written):
             return lines
         return "\n".join(
@@ -148,24 +141,17 @@ class _Page:
 
     def _inline(self, parent: "SyntaxTreeNode") -> str:
         """Text without its marks."""
-        return "".join(map(self._shown, parent.children))
-
-    def _shown(self, node: "SyntaxTreeNode") -> str:
-        if node.type in ("softbreak", "hardbreak"):
-            return "\n"
-        if node.type == "html_inline":
-            return self._tag(node.content)
-        if node.type == "image":
-            self._pictures.append(f'<img src="{entities.escape(str(node.attrs.get("src", "")))}">')
-        return self._inline(node) if node.children else node.content
-
-    def _tag(self, tag: str) -> str:
-        if PICTURE.match(tag):
-            self._pictures.append(tag)
-        if LINE_BREAK.match(tag):
-            return "\n"
-        return "" if UNSEEN_TAG.match(tag) else tag
-
-
-def _rows(table: "SyntaxTreeNode") -> "list[SyntaxTreeNode]":
-    return [row for part in table.children for row in part.children]
+        texts: list[str] = []
+        for node in parent.children:
+            if node.type in ("softbreak", "hardbreak"):
+                texts.append("\n")
+            elif node.type == "html_inline":
+                if PICTURE.match(node.content):
+                    self._pictures.append(node.content)
+                is_shown = not UNSEEN_TAG.match(node.content)
+                texts.append("\n" if LINE_BREAK.match(node.content) else node.content * is_shown)
+            else:
+                if node.type == "image":
+                    self._pictures.append(f'<img src="{entities.escape(str(node.attrs.get("src", "")))}">')
+                texts.append(self._inline(node) if node.children else node.content)
+        return "".join(texts)

@@ -8,40 +8,13 @@ from typing import Literal, NamedTuple
 
 GENERAL = "General"
 BUILT_IN = {
-    1: "0",
-    2: "0.00",
-    3: "#,##0",
-    4: "#,##0.00",
-    5: "$#,##0",
-    6: "$#,##0",
-    7: "$#,##0.00",
-    8: "$#,##0.00",
-    9: "0%",
-    10: "0.00%",
-    11: "0.00E+00",
-    14: "yyyy-mm-dd",
-    15: "d-mmm-yy",
-    16: "d-mmm",
-    17: "mmm-yy",
-    18: "h:mm AM/PM",
-    19: "h:mm:ss AM/PM",
-    20: "h:mm",
-    21: "h:mm:ss",
-    22: "yyyy-mm-dd hh:mm",
-    37: "#,##0;(#,##0)",
-    38: "#,##0;(#,##0)",
-    39: "#,##0.00;(#,##0.00)",
-    40: "#,##0.00;(#,##0.00)",
-    41: "#,##0;-#,##0",
-    42: "$#,##0;-$#,##0",
-    43: "#,##0.00;-#,##0.00",
-    44: "$#,##0.00;-$#,##0.00",
-    45: "mm:ss",
-    46: "[h]:mm:ss",
-    47: "mm:ss",
-    48: "0.0E+0",
-    49: "@",
-}
+    1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 5: "$#,##0", 6: "$#,##0", 7: "$#,##0.00", 8: "$#,##0.00",
+    9: "0%", 10: "0.00%", 11: "0.00E+00", 14: "yyyy-mm-dd", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy",
+    18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss", 22: "yyyy-mm-dd hh:mm",
+    37: "#,##0;(#,##0)", 38: "#,##0;(#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)",
+    41: "#,##0;-#,##0", 42: "$#,##0;-$#,##0", 43: "#,##0.00;-#,##0.00", 44: "$#,##0.00;-$#,##0.00",
+    45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss", 48: "0.0E+0", 49: "@",
+}  # fmt: skip
 """Formats that files name by number only. 14 and 22 follow the country of the machine: here they are ISO."""
 TOKEN = re.compile(
     r"""
@@ -82,9 +55,9 @@ class FormatSection(NamedTuple):
 
 
 def shown(number: float, code: str, *, from_1904: bool = False) -> str:
-    """The number as a cell of this format shows it, with English separators and names.
+    """Format the number as a cell of this format shows it, with English separators and names.
 
-    from_1904: whether days count from 1904 instead of 1900.
+    from_1904: days count from 1904 instead of 1900.
     """
     sections = _sections(code[:255])
     numeric = [section for section in sections if section.kind != "text"] or [FormatSection("general", ())]
@@ -100,7 +73,7 @@ def shown(number: float, code: str, *, from_1904: bool = False) -> str:
 
 
 def general(number: float) -> str:
-    """A number without a format: whole ones without decimals, others with what can be relied on."""
+    """Format a number without a format: whole ones without decimals, others with ten digits."""
     if number == int(number) and abs(number) < 1e15:  # noqa: PLR2004 - digits that a float holds
         return str(int(number))
     return f"{number:.10g}"
@@ -115,29 +88,25 @@ def _sections(code: str) -> tuple[FormatSection, ...]:
             sections.append([])
         elif kind is not None and kind != "fill":
             sections[-1].append((kind, match[kind]))
-    return tuple(FormatSection(_kind(parts), tuple(_minutes(parts))) for parts in sections)
+    return tuple(map(_section, sections))
 
 
-def _kind(parts: list[Part]) -> Literal["date", "number", "text", "general"]:
-    kinds = {kind for kind, _ in parts}
-    if kinds & {"date", "elapsed", "half"}:
-        return "date"
-    if "text" in kinds:
-        return "text"
-    return "general" if "general" in kinds else "number"
-
-
-def _minutes(parts: list[Part]) -> list[Part]:
-    """An `m` after hours or before seconds is a minute."""
-    dates = [index for index, (kind, _) in enumerate(parts) if kind in ("date", "elapsed")]
-    found = list(parts)
+def _section(tokens: list[Part]) -> FormatSection:
+    """A section of these tokens. An `m` after hours or before seconds is a minute."""
+    dates = [index for index, (kind, _) in enumerate(tokens) if kind in ("date", "elapsed")]
+    parts = list(tokens)
     for before, index, after in zip([None, *dates], dates, [*dates[1:], None], strict=False):
-        text = parts[index][1].lower()
-        follows = before is not None and parts[before][1].lower().startswith("h")
-        precedes = after is not None and parts[after][1].lower().startswith("s")
-        if parts[index][0] == "date" and text in ("m", "mm") and (follows or precedes):
-            found[index] = ("minute", text)
-    return found
+        text = tokens[index][1].lower()
+        follows = before is not None and tokens[before][1].lower().startswith("h")
+        precedes = after is not None and tokens[after][1].lower().startswith("s")
+        if tokens[index][0] == "date" and text in ("m", "mm") and (follows or precedes):
+            parts[index] = ("minute", text)
+    kinds = {kind for kind, _ in tokens}
+    if kinds & {"date", "elapsed", "half"}:
+        return FormatSection("date", tuple(parts))
+    if "text" in kinds:
+        return FormatSection("text", tuple(parts))
+    return FormatSection("general" if "general" in kinds else "number", tuple(parts))
 
 
 def _date(number: float, section: FormatSection, *, from_1904: bool) -> str:
@@ -154,41 +123,38 @@ def _date(number: float, section: FormatSection, *, from_1904: bool) -> str:
     if moment.microsecond and not any("." in text for _, text in section.parts):
         moment = (moment + timedelta(microseconds=500_000)).replace(microsecond=0)
     halves = any(kind == "half" for kind, _ in section.parts)
-    return "".join(_moment(part, moment, number, halves=halves) for part in section.parts).strip()
+    return "".join(_date_part(part, moment, number, halves=halves) for part in section.parts).strip()
 
 
-def _moment(part: Part, moment: datetime, number: float, *, halves: bool) -> str:
+def _date_part(part: Part, moment: datetime, number: float, *, halves: bool) -> str:
+    """A part of a date. halves: hours count to twelve."""
     kind, text = part
+    unit, size = text[:1].lower(), len(text)
     if kind == "half":
-        return "AM" if moment.hour < 12 else "PM"  # noqa: PLR2004 - noon
-    if kind == "elapsed":
-        unit = {"h": 3600, "m": 60, "s": 1}[text[0].lower()]
-        return str(int(round(number * 86400) // unit)).zfill(len(text))
-    if kind == "minute":
-        return str(moment.minute).zfill(len(text))
-    if kind != "date":
-        return text
-    return _date_part(text.lower(), moment, halves=halves)
+        formatted = "AM" if moment.hour < 12 else "PM"  # noqa: PLR2004 - noon
+    elif kind == "elapsed":
+        formatted = str(int(round(number * 86400) // {"h": 3600, "m": 60, "s": 1}[unit])).zfill(size)
+    elif kind == "minute":
+        formatted = str(moment.minute).zfill(size)
+    elif kind != "date":
+        formatted = text
+    elif unit == "y":
+        formatted = f"{moment.year:04}" if size > 2 else f"{moment.year % 100:02}"  # noqa: PLR2004 - yyyy
+    elif unit == "m":
+        formatted = _number_or_name(moment.month, MONTHS[moment.month - 1], size)
+    elif unit == "d":
+        formatted = _number_or_name(moment.day, DAYS[moment.weekday()], size)
+    elif unit == "h":
+        formatted = str((moment.hour % 12 or 12) if halves else moment.hour).zfill(min(size, 2))
+    else:
+        seconds, _, decimals = text.partition(".")
+        fraction = f".{moment.microsecond:06}"[: len(decimals) + 1] if decimals else ""
+        formatted = str(moment.second).zfill(min(len(seconds), 2)) + fraction
+    return formatted
 
 
-def _date_part(text: str, moment: datetime, *, halves: bool) -> str:
-    size = len(text)
-    if text[0] == "y":
-        return f"{moment.year:04}" if size > 2 else f"{moment.year % 100:02}"  # noqa: PLR2004 - yyyy
-    if text[0] == "m":
-        return _named(moment.month, MONTHS[moment.month - 1], size)
-    if text[0] == "d":
-        return _named(moment.day, DAYS[moment.weekday()], size)
-    if text[0] == "h":
-        hour = (moment.hour % 12 or 12) if halves else moment.hour
-        return str(hour).zfill(min(size, 2))
-    seconds, _, decimals = text.partition(".")
-    fraction = f".{moment.microsecond:06}"[: len(decimals) + 1] if decimals else ""
-    return str(moment.second).zfill(min(len(seconds), 2)) + fraction
-
-
-def _named(number: int, name: str, size: int) -> str:
-    """A month or a day of the week: in digits, short, whole, or a letter."""
+def _number_or_name(number: int, name: str, size: int) -> str:
+    """A month or a day of the week: in digits, short, whole, or as a letter."""
     if size <= 2:  # noqa: PLR2004 - m, mm
         return str(number).zfill(size)
     if size == MONTH_LETTER:
@@ -197,34 +163,29 @@ def _named(number: int, name: str, size: int) -> str:
 
 
 def _number(number: float, section: FormatSection) -> str:
-    digits = [text for kind, text in section.parts if kind == "digit"]
-    if not digits:
-        return "".join(_affix(part) for part in section.parts).strip()
-    if any(kind == "exponent" for kind, _ in section.parts):
-        decimals = len(digits[0].partition(".")[2])
-        return f"{number:.{min(decimals, MOST_DECIMALS)}E}"
-    if any(part == ("literal", "/") for part in section.parts):
-        return general(number)  # a fraction
-    percents = sum(1 for kind, _ in section.parts if kind == "percent")
-    text, is_zero = _digits(number * 100.0**percents, digits[0])
+    patterns = [text for kind, text in section.parts if kind == "digit"]
+    digits, is_zero = "", True
+    if patterns:
+        if any(kind == "exponent" for kind, _ in section.parts):
+            decimals = len(patterns[0].partition(".")[2])
+            return f"{number:.{min(decimals, MOST_DECIMALS)}E}"
+        if any(part == ("literal", "/") for part in section.parts):
+            return general(number)  # a fraction
+        percents = sum(1 for kind, _ in section.parts if kind == "percent")
+        digits, is_zero = _digits(number * 100.0**percents, patterns[0])
     sign = "-" if number < 0 and not is_zero else ""
-    done: list[str] = []
-    for part in section.parts:
-        if part[0] != "digit":
-            done.append(_affix(part))
-        elif text is not None:
-            done.append(text)
-            text = None
-    return sign + "".join(done).strip()
+    texts: list[str] = []
+    for kind, text in section.parts:
+        if kind == "digit":  # all digits stand where the first of them do
+            texts.append(digits)
+            digits = ""
+        elif kind not in ("general", "text", "exponent"):
+            texts.append(text)
+    return sign + "".join(texts).strip()
 
 
-def _affix(part: Part) -> str:
-    kind, text = part
-    return "" if kind in ("digit", "general", "text", "exponent") else text
-
-
-def _digits(number: float, pattern: str) -> tuple[str | None, bool]:
-    """The digits without a sign, and whether they are all zero."""
+def _digits(number: float, pattern: str) -> tuple[str, bool]:
+    """The digits without a sign, and True if they are all zero."""
     whole, _, decimals = pattern.partition(".")
     scale = len(whole) - len(whole.rstrip(",")) + decimals.count(",")
     whole, decimals = whole.rstrip(","), decimals.rstrip(",")

@@ -12,17 +12,18 @@ from lxml.etree import _Element  # pyright: ignore[reportPrivateUsage] - the onl
 
 from docmill.errors import CorruptError, EncryptedError, TooLargeError
 from docmill.reading.files.file_types import ZIP_FAULTS
+from docmill.reading.formats.pictures import Size
 
 Element = _Element
 
 MAX_MEMBERS = 20_000
 MAX_XML_BYTES = 48 * 1024 * 1024
 MAX_TOTAL_BYTES = 192 * 1024 * 1024
-"""Of what is unpacked. Nobody types as much; a workbook beyond it takes longer to read than one may."""
+"""Of all that is unpacked. Nobody types as much; a larger workbook takes longer to read than the limit."""
 MAX_PICTURE_BYTES = 64 * 1024 * 1024
 CHUNK_BYTES = 1 << 20
 EMU_PER_PT = 12_700
-LONGEST_LENGTH = 12
+MAX_EMU_DIGITS = 11
 
 
 class Package:
@@ -36,8 +37,8 @@ class Package:
     @classmethod
     @contextmanager
     def opened(cls, path: Path) -> Generator[Self]:
-        """The package in the file."""
-        with _translated(), zipfile.ZipFile(path) as archive:
+        """Open the package in a file."""
+        with _archive_errors(), zipfile.ZipFile(path) as archive:
             if len(archive.filelist) > MAX_MEMBERS:
                 raise TooLargeError(
                     f"the file holds {len(archive.filelist):,} parts, too many to be a document"
@@ -48,7 +49,7 @@ class Package:
         return name in self._names
 
     def names(self, beginning: str) -> list[str]:
-        """The parts whose names start so."""
+        """The names of the parts that start with `beginning`."""
         return [name for name in self._names if name.startswith(beginning)]
 
     def data(self, name: str) -> bytes:
@@ -65,17 +66,17 @@ class Package:
 
     def xml(self, name: str) -> Element:
         """The root of a part."""
-        return parsed(self.data(name))
+        return parse_xml(self.data(name))
 
     def optional(self, name: str) -> Element | None:
-        """The root of a part that may be absent or, since one can do without it, damaged."""
+        """The root of a part that a document can do without; None if it is absent or damaged."""
         try:
             return self.xml(name) if name in self else None
         except CorruptError:
             return None
 
     def elements(self, name: str, *tags: str) -> Iterator[Element]:
-        """The elements of these names in a part that may be large, each gone when the next is asked for."""
+        """Iterate over the elements with these tags in a large part; each is cleared before the next."""
         wanted = [f"{{*}}{tag}" for tag in tags]
         parser = etree.XMLPullParser(("end",), tag=wanted, resolve_entities=False, no_network=True)
         try:
@@ -83,7 +84,7 @@ class Package:
                 parser.feed(chunk)
                 for _, element in parser.read_events():
                     yield element
-                    element.clear()  # and its brothers before it, so that no document is held whole
+                    element.clear()  # and its earlier siblings, so that no document is held whole
                     parent = element.getparent()
                     while parent is not None and element.getprevious() is not None:
                         del parent[0]
@@ -92,16 +93,16 @@ class Package:
             raise CorruptError("the file is damaged: a part of it is no XML; save it again") from error
 
     def relations(self, name: str) -> dict[str, tuple[str, str]]:
-        """Of a part: relation id to the last word of the relation's type and the name of the other part."""
+        """Relations of a part: id to the last word of the relation's type and the name of the other part."""
         folder, file = posixpath.split(name)
         root = self.optional(posixpath.join(folder, "_rels", f"{file}.rels"))
-        found: dict[str, tuple[str, str]] = {}
+        relations: dict[str, tuple[str, str]] = {}
         for relation in children(root):
             target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", "")))
             if relation.get("TargetMode") != "External":
                 kind = relation.get("Type", "").rpartition("/")[2]
-                found[relation.get("Id", "")] = (kind, target.lstrip("/"))
-        return found
+                relations[relation.get("Id", "")] = (kind, target.lstrip("/"))
+        return relations
 
     def main_part(self, usual: str) -> str:
         """The part that the package starts with."""
@@ -116,7 +117,7 @@ class Package:
             raise CorruptError("the file is damaged: a part of it is missing; save it again")
         if info.flag_bits & 1:
             raise EncryptedError("the file is protected by a password; save it without one")
-        with _translated(), self._archive.open(info) as member:
+        with _archive_errors(), self._archive.open(info) as member:
             size = 0
             while chunk := member.read(CHUNK_BYTES):
                 size += len(chunk)
@@ -129,15 +130,15 @@ class Package:
 
 
 @contextmanager
-def _translated() -> Generator[None]:
+def _archive_errors() -> Generator[None]:
     try:
         yield
     except ZIP_FAULTS as error:
         raise CorruptError("the file is damaged; open it in its program and save it again") from error
 
 
-def parsed(data: bytes) -> Element:
-    """The root of an XML text. Entities stay unresolved, nothing is fetched. Raises CorruptError."""
+def parse_xml(data: bytes) -> Element:
+    """Parse an XML text. Entities stay unresolved, nothing is fetched. Raises CorruptError."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
     try:
         return etree.fromstring(data, parser)
@@ -146,7 +147,7 @@ def parsed(data: bytes) -> Element:
 
 
 def local(element: Element) -> str:
-    """The element's name without its namespace: two generations of namespaces are in use."""
+    """The element's name without its namespace, since two generations of namespaces are in use."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance] - an entity's tag is a function
 
@@ -164,22 +165,33 @@ def child(element: Element | None, *names: str) -> Element | None:
     for name in names:
         if element is None:
             return None
-        element = next((found for found in element if local(found) == name), None)
+        element = next((inner for inner in element if local(inner) == name), None)
     return element
 
 
 def children(element: Element | None, *names: str) -> list[Element]:
     """Children of the element reached by these names; none if it is missing."""
-    found = child(element, *names)
-    return [] if found is None else list(found)
+    parent = child(element, *names)
+    return [] if parent is None else list(parent)
 
 
 def value(element: Element | None, *names: str) -> str | None:
     """The attribute `val` of the element reached by these names."""
-    found = child(element, *names)
-    return attribute(found, "val") if found is not None else None
+    holder = child(element, *names)
+    return attribute(holder, "val") if holder is not None else None
 
 
-def emu(text: str | None) -> float:
-    """English metric units as points; 0 for what is no length."""
-    return int(text) / EMU_PER_PT if text and text.isdecimal() and len(text) < LONGEST_LENGTH else 0.0
+def whole_number(text: str | None, default: int, *, max_digits: int) -> int:
+    """The number in digits without a sign; the default for anything else, and for more than `max_digits`."""
+    return int(text) if text and text.isdecimal() and len(text) <= max_digits else default
+
+
+def extent_size(extent: Element | None) -> Size:
+    """Size that the attributes `cx` and `cy` state in English metric units; 0 for each that is no length."""
+    if extent is None:
+        return Size()
+    lengths = (
+        whole_number(attribute(extent, side), 0, max_digits=MAX_EMU_DIGITS) / EMU_PER_PT
+        for side in ("cx", "cy")
+    )
+    return Size(*lengths)

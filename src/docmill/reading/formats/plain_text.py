@@ -11,7 +11,7 @@ from docmill.reading.text import encodings
 
 
 def read(path: Path, options: ReadingOptions) -> list[Block]:
-    """Lines as they are; a form feed starts a new page. Nothing for a text of spaces."""
+    """Read lines as they are; a form feed starts a new page. Nothing for a text of spaces."""
     del options
     return blocks(encodings.decode(path.read_bytes()))
 
@@ -26,29 +26,29 @@ def blocks(text: str) -> list[Block]:
 MAX_CELLS = 1_000_000
 LONGEST_CELL = 1_000_000
 NAMED = re.compile(r"\Asep=(.)\n", re.IGNORECASE)
-"""How Excel is told the delimiter."""
+"""First line of a table that states its delimiter, as Excel reads it."""
 REST = "the table has more than {count:,} rows, and the rest was not read; split it to have all of it"
 
 csv.field_size_limit(LONGEST_CELL)
 
 
 def read_table(path: Path, options: ReadingOptions) -> list[Block]:
-    """One table, whose first row names the columns; plain text if it is none after all."""
+    """Read one table, whose first row names the columns; plain text if the content is no table."""
+    del options
     content = encodings.decode(path.read_bytes()).replace("\r\n", "\n").replace("\r", "\n")
     named = NAMED.match(content)
-    mark = (
-        named[1]
-        if named
-        else file_types.delimiter(content[: file_types.SAMPLE], is_whole=len(content) <= file_types.SAMPLE)
-    )
-    if mark is None:
+    if named:
+        delimiter = named[1]
+    else:
+        is_whole = len(content) <= file_types.SAMPLE
+        delimiter = file_types.delimiter(content[: file_types.SAMPLE], is_whole=is_whole)
+    if delimiter is None:
         return blocks(content)
-    del options
     lines = content[named.end() if named else 0 :].splitlines(keepends=True)
     rows: list[list[str]] = []
     left = MAX_CELLS
     try:
-        for row in csv.reader(lines, delimiter=mark):
+        for row in csv.reader(lines, delimiter=delimiter):
             left -= len(row)
             if left < 0:
                 return [TableBlock(rows, 1), MissingBlock(REST.format(count=len(rows)))]

@@ -7,39 +7,45 @@ from pathlib import Path
 from docmill.errors import CorruptError
 from docmill.reading.files.options import ReadingOptions
 from docmill.reading.formats.cells import TableCell, table
-from docmill.reading.formats.package import Element, Package, attribute, child, children, emu, local
-from docmill.reading.formats.pictures import Album, Size
+from docmill.reading.formats.package import (
+    Element,
+    Package,
+    attribute,
+    child,
+    children,
+    extent_size,
+    local,
+    whole_number,
+)
+from docmill.reading.formats.pictures import Album
 from docmill.reading.layout.typeset import Block, HeadingBlock, MissingBlock, PageBreak, Paragraph, plain
 
 TITLES = frozenset({"ctrTitle", "title"})
 SILENT = frozenset({"dt", "ftr", "hdr", "sldImg", "sldNum"})
 """Placeholders that hold no text of the slide's or the notes' own."""
 MARKS = {"br": "\n", "tab": "\t"}
+YES = ("1", "true")
+SPAN_DIGITS = 3
 DAMAGED_SLIDE = "slide {number} is damaged and was not read; open the file in PowerPoint and save it again"
 
 
 def read(path: Path, options: ReadingOptions) -> list[Block]:
-    """The slides in order, hidden ones too, each on pages of its own with its notes below."""
+    """Read the slides in order, hidden ones too, each on pages of its own with its notes below."""
     del options
     with Package.opened(path) as package:
         main = package.main_part("ppt/presentation.xml")
         relations = package.relations(main)
-        entries = children(package.xml(main), "sldIdLst")
-        names = [
-            relations.get(
-                next((str(text) for key, text in entry.attrib.items() if str(key).endswith("}id")), ""),
-                ("", ""),
-            )[1]
-            for entry in entries
-        ]
-        found: list[Block] = []
+        blocks: list[Block] = []
         album = Album()
-        for number, name in enumerate(names, 1):
-            found += [*_slide(package, name, number, album), PageBreak()]
-        return found
+        for number, entry in enumerate(children(package.xml(main), "sldIdLst"), 1):
+            ids = (str(text) for key, text in entry.attrib.items() if str(key).endswith("}id"))
+            _, name = relations.get(next(ids, ""), ("", ""))
+            blocks += [*_slide(package, name, number, album), PageBreak()]
+        return blocks
 
 
 def _slide(package: Package, name: str, number: int, album: Album) -> list[Block]:
+    """Blocks of a slide, its notes, its pictures, and those of its layout and master not shown before."""
     try:
         root = package.xml(name)
     except CorruptError:
@@ -48,92 +54,84 @@ def _slide(package: Package, name: str, number: int, album: Album) -> list[Block
     blocks = list(_shapes(children(root, "cSld", "spTree")))
     for kind, target in relations.values():
         if kind == "diagramData":
-            blocks += _diagram(package.optional(target))
+            for point in children(package.optional(target), "ptLst"):
+                blocks += _paragraphs(point, "t")
         elif kind == "notesSlide":
-            blocks += _notes(package.optional(target))
+            notes = list(_shapes(children(package.optional(target), "cSld", "spTree")))
+            blocks += [Paragraph(""), *notes] if plain(notes).strip() else []
     blocks += _pictures(package, root, relations, album)
-    return [*blocks, *_pictures_behind(package, relations, album)]
-
-
-def _pictures_behind(
-    package: Package, relations: Mapping[str, tuple[str, str]], album: Album
-) -> Iterator[Block]:
-    """Those of the slide's layout and of its master, on the first slide that shows them."""
     for behind in ("slideLayout", "slideMaster"):
-        name = next((target for kind, target in relations.values() if kind == behind), None)
+        name = next((target for kind, target in relations.values() if kind == behind), "")
         root = package.optional(name) if name else None
-        if name is None or root is None:
-            return
+        if root is None:
+            break
         relations = package.relations(name)
-        yield from _pictures(package, root, relations, album)
+        blocks += _pictures(package, root, relations, album)
+    return blocks
 
 
 def _pictures(
     package: Package, slide: Element, relations: Mapping[str, tuple[str, str]], album: Album
 ) -> Iterator[Block]:
     """The pictures on a slide, and those that fill its shapes."""
-    for found in slide.iter("{*}blip"):
-        kind, part = relations.get(attribute(found, "embed") or "", ("", ""))
-        above = list(found.iterancestors())
-        if kind == "image" and not any(local(other) == "Fallback" for other in above):
-            extents = (child(other, "spPr", "xfrm", "ext") for other in above)
-            extent = next((extent for extent in extents if extent is not None), found)
-            size = Size(*(emu(attribute(extent, side)) for side in ("cx", "cy")))
-            yield from album.blocks(partial(package.picture, part), size)
-
-
-def _notes(root: Element | None) -> list[Block]:
-    blocks = list(_shapes(children(root, "cSld", "spTree")))
-    return [Paragraph(""), *blocks] if plain(blocks).strip() else []
-
-
-def _diagram(root: Element | None) -> list[Block]:
-    points = [child(point, "t") for point in children(root, "ptLst")]
-    return [block for text in points if text is not None for block in _paragraphs(text)]
+    for blip in slide.iter("{*}blip"):
+        kind, part = relations.get(attribute(blip, "embed") or "", ("", ""))
+        above = list(blip.iterancestors())
+        if kind == "image" and not any(local(element) == "Fallback" for element in above):
+            extents = (child(element, "spPr", "xfrm", "ext") for element in above)
+            extent = next((extent for extent in extents if extent is not None), None)
+            yield from album.blocks(partial(package.picture, part), extent_size(extent))
 
 
 def _shapes(elements: list[Element]) -> Iterator[Block]:
-    """The title first: it may stand anywhere in the file."""
-    yield from _of_titles(elements)
-    for element in elements:
+    """Blocks of the shapes, the title first: it may stand anywhere in the file."""
+    placeholders = [_placeholder(element) if local(element) == "sp" else "" for element in elements]
+    for element, placeholder in zip(elements, placeholders, strict=True):
+        if placeholder in TITLES:
+            text = plain(_paragraphs(element, "txBody")).replace("\n", " ")
+            if text.strip():
+                yield HeadingBlock(text, 1)
+    for element, placeholder in zip(elements, placeholders, strict=True):
         name = local(element)
-        if name == "sp" and _placeholder(element) not in TITLES | SILENT:
-            yield from _text(element)
+        if name == "sp" and placeholder not in TITLES | SILENT:
+            paragraphs = list(_paragraphs(element, "txBody"))
+            yield from [*paragraphs, Paragraph("")] if paragraphs else []
         elif name == "graphicFrame":
-            for found in element.iter():
-                if local(found) == "tbl":
-                    rows = [
-                        [_cell(cell) for cell in row if _is_cell(cell)] for row in found if local(row) == "tr"
-                    ]
-                    properties = child(found, "tblPr")
-                    has_head = properties is not None and attribute(properties, "firstRow") in ("1", "true")
-                    yield from table(rows, int(has_head))
+            for grid in element.iter():
+                if local(grid) == "tbl":
+                    yield from _table(grid)
         elif name in ("grpSp", "AlternateContent", "Choice"):
             yield from _shapes(list(element))
 
 
-def _of_titles(elements: list[Element]) -> Iterator[Block]:
-    for element in elements:
-        if local(element) == "sp" and _placeholder(element) in TITLES:
-            text = plain(_text(element)).replace("\n", " ")
-            if text.strip():
-                yield HeadingBlock(text, 1)
-
-
 def _placeholder(shape: Element) -> str:
     """Type of the placeholder that a shape fills; empty for a shape of its own."""
-    found = child(shape, "nvSpPr", "nvPr", "ph")
-    return "" if found is None else attribute(found, "type") or "body"
+    placeholder = child(shape, "nvSpPr", "nvPr", "ph")
+    return "" if placeholder is None else attribute(placeholder, "type") or "body"
 
 
-def _text(shape: Element) -> list[Block]:
-    body = child(shape, "txBody")
-    blocks = list(_paragraphs(body)) if body is not None else []
-    return [*blocks, Paragraph("")] if blocks else []
+def _table(grid: Element) -> list[Block]:
+    rows: list[list[TableCell]] = []
+    for row in grid:
+        if local(row) != "tr":
+            continue
+        rows.append([])
+        for cell in row:
+            merged = attribute(cell, "hMerge") or attribute(cell, "vMerge")
+            if local(cell) == "tc" and merged not in YES:
+                spans = (
+                    whole_number(attribute(cell, name), 1, max_digits=SPAN_DIGITS)
+                    for name in ("rowSpan", "gridSpan")
+                )
+                rows[-1].append(TableCell(list(_paragraphs(cell, "txBody")), *spans))
+    properties = child(grid, "tblPr")
+    has_header = properties is not None and attribute(properties, "firstRow") in YES
+    return table(rows, int(has_header))
 
 
-def _paragraphs(body: Element) -> Iterator[Block]:
-    for paragraph in body:
+def _paragraphs(holder: Element, body: str) -> Iterator[Block]:
+    """The paragraphs in the child of this name."""
+    for paragraph in children(holder, body):
         if local(paragraph) == "p":
             text = "".join(_runs(paragraph))
             if text.strip():
@@ -141,27 +139,11 @@ def _paragraphs(body: Element) -> Iterator[Block]:
 
 
 def _runs(element: Element) -> Iterator[str]:
-    for found in element:
-        name = local(found)
+    for inner in element:
+        name = local(inner)
         if name == "t":
-            yield found.text or ""
+            yield inner.text or ""
         elif name in MARKS:
             yield MARKS[name]
         elif name not in ("pPr", "rPr", "endParaRPr", "Fallback"):
-            yield from _runs(found)
-
-
-def _is_cell(cell: Element) -> bool:
-    merged = attribute(cell, "hMerge") or attribute(cell, "vMerge")
-    return local(cell) == "tc" and merged not in ("1", "true")
-
-
-def _cell(cell: Element) -> TableCell:
-    body = child(cell, "txBody")
-    blocks = list(_paragraphs(body)) if body is not None else []
-    return TableCell(blocks, _span(cell, "rowSpan"), _span(cell, "gridSpan"))
-
-
-def _span(cell: Element, name: str) -> int:
-    text = attribute(cell, name) or ""
-    return int(text) if text.isdecimal() and len(text) < len("1000") else 1
+            yield from _runs(inner)

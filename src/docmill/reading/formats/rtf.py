@@ -1,9 +1,9 @@
-"""Rich Text Format (specification 1.9.1): text, tables and pictures, without objects and what is hidden."""
+"""Rich Text Format (specification 1.9.1): text, tables and pictures, without objects and hidden text."""
 
 import codecs
 import re
 from binascii import unhexlify
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -28,7 +28,7 @@ SKIPPED = frozenset(
     b" nextfile nonshppict objdata operator panose pict printim private revtbl revtim rsidtbl rxe shpinst"
     b" stylesheet subject tc themedata title txe userprops wgrffmtfilter xe xmlnstbl".split()
 )
-"""Groups without text that can be seen."""
+"""Groups without visible text."""
 SIGNS: Mapping[bytes, str] = {
     b"bullet": "•", b"cell": "", b"emdash": "—", b"emspace": " ", b"endash": "–", b"enspace": " ",
     b"ldblquote": "“", b"line": "\n", b"lquote": "‘", b"lbr": "\n", b"qmspace": " ", b"rdblquote": "”",
@@ -43,8 +43,10 @@ CHARSETS = {
     163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250",
     254: "cp437", 255: "cp850",
 }  # fmt: skip
-"""What the charsets of fonts mean; 0 is that of the document."""
+"""Codecs by the charset of a font; 0 is that of the document."""
 PAGES = {b"mac": "mac_roman", b"pc": "cp437", b"pca": "cp850"}
+CODE_PAGES = {936: "gb18030", 950: "big5hkscs", 10000: "mac_roman", 65001: "utf-8"}
+"""Codecs by number, where they are not called `cp` and the number."""
 UNICODE_LIMIT = 0x10000
 
 
@@ -60,10 +62,14 @@ class _State:
     in_picture: bool = False
     margin: str = ""
 
+    @property
+    def is_silent(self) -> bool:
+        return self.is_skipped or self.is_hidden
+
 
 @dataclass(slots=True)
 class _Story:
-    """A text being read: the body, a header, a footer. cells: of the row that is not finished."""
+    """A text being read: the body, a header, a footer. cells: of the unfinished row."""
 
     blocks: list[Block] = field(default_factory=list[Block])
     rows: list[list[str]] = field(default_factory=list[list[str]])
@@ -102,11 +108,8 @@ class _Story:
         self.blocks += self.pictures
         self.pictures = []
 
-    def end_page(self) -> None:
-        self.end()
-        self.blocks.append(PageBreak())
-
-    def end(self) -> None:
+    def end(self) -> list[Block]:
+        """End the running paragraph and table; all blocks of the story."""
         if self.cells and "".join(self.text).strip():
             self.end_cell()
         self.in_table = False
@@ -114,44 +117,43 @@ class _Story:
             self.end_paragraph()
         self.end_table()
         self.end_pictures()
+        return self.blocks
 
 
 @dataclass(slots=True)
 class _Picture:
-    """A picture being read. numbers: what its words say."""
+    """A picture being read. numbers: by the control words of its group."""
 
     numbers: dict[bytes, int] = field(default_factory=dict[bytes, int])
     content: bytearray = field(default_factory=bytearray)
     digits: bytearray = field(default_factory=bytearray)
 
-    def taken_out(self) -> bytes:
-        """The picture as a file."""
+    def to_file(self) -> bytes:
+        """The picture as a file. Raises CorruptError."""
         hexadecimal = bytes(self.digits).translate(None, b" \t")
         try:
             return bytes(self.content) or unhexlify(hexadecimal[: len(hexadecimal) // 2 * 2])
         except ValueError as error:
             raise CorruptError("a picture in the file is damaged") from error
 
-    @property
     def size(self) -> Size:
-        """As it is displayed."""
-        return Size(self._side(b"picwgoal", b"picscalex"), self._side(b"pichgoal", b"picscaley"))
-
-    def _side(self, goal: bytes, scale: bytes) -> float:
-        return self.numbers.get(goal, 0) / TWIPS_PER_PT * self.numbers.get(scale, 100) / 100
+        """Displayed size."""
+        sides = ((b"picwgoal", b"picscalex"), (b"pichgoal", b"picscaley"))
+        numbers = self.numbers
+        return Size(
+            *(numbers.get(goal, 0) / TWIPS_PER_PT * numbers.get(scale, 100) / 100 for goal, scale in sides)
+        )
 
 
 def read(path: Path, options: ReadingOptions) -> list[Block]:
-    """Headers, the text with its tables, footers."""
+    """Read headers, the text with its tables, footers."""
     del options
     return blocks(path.read_bytes())
 
 
 def blocks(data: bytes) -> list[Block]:
     """See `read`."""
-    reader = _Reader()
-    reader.read(data)
-    return reader.blocks()
+    return _Reader().blocks(data)
 
 
 class _Reader:
@@ -169,22 +171,14 @@ class _Reader:
         self._album = Album()
         self._picture = _Picture()
 
-    def blocks(self) -> list[Block]:
-        """The blocks that were read, headers first."""
-        found: list[Block] = []
-        for story in self._stories.values():
-            story.end()
-            found += story.blocks
-        return found
-
-    def read(self, data: bytes) -> None:
+    def blocks(self, data: bytes) -> list[Block]:
+        """Read a file and return its blocks, headers first."""
         at = 0
-        starred = False
+        is_starred = False
         while match := TOKEN.match(data, at):
             at = match.end()
-            kind = match.lastgroup
-            if kind == "group":
-                self._group(opens=match["group"] == b"{")
+            if match.lastgroup == "group":
+                self._open_or_close(opens=match["group"] == b"{")
             elif match["word"]:
                 number = int(match["number"]) if match["number"] else None
                 if match["word"] == b"bin":
@@ -193,114 +187,110 @@ class _Reader:
                         self._picture.content += data[at:stop]
                     at = stop
                 else:
-                    self._word(match["word"], number, starred=starred)
-            elif match["hex"]:
-                self._byte(int(match["hex"], 16))
+                    self._word(match["word"], number, is_starred=is_starred)
             elif match["text"] and self._state.in_picture:
                 self._picture.digits += match["text"]
-            elif match["text"]:
-                self._bytes(match["text"])
+            elif match["hex"] or match["text"]:
+                text = bytes([int(match["hex"], 16)]) if match["hex"] else match["text"]
+                skipped = min(self._to_skip, len(text))
+                self._to_skip -= skipped
+                self._pending += text[skipped:]
             elif match["sign"]:
-                self._sign(match["sign"])
-            starred = match["sign"] == b"*"
+                self._flush()
+                if match["sign"] in (b"\r", b"\n"):
+                    self._word(b"par", None, is_starred=False)
+                self._put(SYMBOLS.get(match["sign"], ""))
+            is_starred = match["sign"] == b"*"
         self._flush()
+        return [block for story in self._stories.values() for block in story.end()]
 
     @property
     def _state(self) -> _State:
         return self._states[-1]
 
-    @property
-    def _story(self) -> _Story:
-        return self._stories[self._state.margin]
-
-    def _change(self, **changes: object) -> None:
-        self._states[-1] = replace(self._state, **changes)  # pyright: ignore[reportArgumentType] - fields of its own
-
-    def _group(self, *, opens: bool) -> None:
+    def _open_or_close(self, *, opens: bool) -> None:
+        """Open or close a group."""
         self._flush()
         self._to_skip = 0
         if opens:
             self._states.append(self._state)
         elif len(self._states) > 1:
-            before = self._states.pop()
-            if before.in_picture and not self._state.in_picture:
-                self._end_picture()
-            if before.margin and not self._state.margin:
-                self._stories[before.margin].end()
+            closed = self._states.pop()
+            if closed.in_picture and not self._state.in_picture:
+                # Word stores each picture a second time for older readers; the album keeps one.
+                picture, self._picture = self._picture, _Picture()
+                story = self._stories[self._state.margin]
+                story.pictures += self._album.blocks(picture.to_file, picture.size())
+            if closed.margin and not self._state.margin:
+                self._stories[closed.margin].end()
 
-    def _end_picture(self) -> None:
-        """Keep the picture if it may hold text. What Word stores for older readers it holds twice."""
-        picture, self._picture = self._picture, _Picture()
-        self._story.pictures += self._album.blocks(picture.taken_out, picture.size)
-
-    def _word(self, word: bytes, number: int | None, *, starred: bool) -> None:
+    def _word(self, word: bytes, number: int | None, *, is_starred: bool) -> None:
+        """Act on a control word."""
+        self._flush()
+        state = self._state
         if word == b"u":
             self._unicode(number or 0)
-            return
-        self._flush()
-        if word in SKIPPED or (starred and word not in SHOWN_IF_STARRED):
-            in_picture = word == b"pict" and not self._is_silent
-            self._change(is_skipped=True, in_fonts=word == b"fonttbl", in_picture=in_picture)
-        elif self._state.in_picture:
+        elif word in SKIPPED or (is_starred and word not in SHOWN_IF_STARRED):
+            in_picture = word == b"pict" and not state.is_silent
+            in_fonts = word == b"fonttbl"
+            self._states[-1] = replace(state, is_skipped=True, in_fonts=in_fonts, in_picture=in_picture)
+        elif state.in_picture:
             self._picture.numbers[word] = number or 0
-        elif word in CHANGES:
-            CHANGES[word](self, number)
+        elif word == b"fcharset":
+            if number in CHARSETS:
+                self._fonts[self._font] = CHARSETS[number]
+        elif (changed := self._changed_state(word, number)) is not None:
+            self._states[-1] = changed
+        elif not state.is_silent:
+            self._text_word(word)
+
+    def _changed_state(self, word: bytes, number: int | None) -> _State | None:
+        """The state after a control word that changes it; None for other words."""
+        state = self._state
+        changed = None
+        if word == b"f":
+            self._font = number or 0
+            changed = (
+                state if state.in_fonts else replace(state, codec=self._fonts.get(self._font, self._page))
+            )
+        elif word == b"plain":
+            changed = replace(state, codec=self._page, is_hidden=False)
+        elif word in (b"v", b"deleted"):
+            changed = replace(state, is_hidden=number != 0)
+        elif word == b"shptxt":
+            changed = replace(state, is_skipped=False)
         elif word == b"uc":
-            self._change(fallback=max(0, min(number or 0, 8)))
+            changed = replace(state, fallback=max(0, min(number or 0, 8)))
         elif word in PAGES or word == b"ansicpg":
             self._page = PAGES.get(word) or _code_page(number)
-            self._change(codec=self._page)
+            changed = replace(state, codec=self._page)
         elif word[:6] in (b"header", b"footer") and len(word) <= len(b"headerf"):
-            self._change(margin=word[:6].decode())
-        elif not self._is_silent:
-            self._in_text(word)
+            changed = replace(state, margin=word[:6].decode())
+        return changed
 
-    @property
-    def _is_silent(self) -> bool:
-        return self._state.is_skipped or self._state.is_hidden
-
-    def _in_text(self, word: bytes) -> None:
-        story = self._story
+    def _text_word(self, word: bytes) -> None:
+        """Act on a control word that is part of the text."""
+        story = self._stories[self._state.margin]
         if word in (b"par", b"sect"):
             story.end_paragraph()
         elif word == b"page":
-            story.end_page()
+            story.end()
+            story.blocks.append(PageBreak())
         elif word == b"cell":
             story.end_cell()
         elif word == b"row":
             story.end_row()
-        elif word == b"intbl":
-            story.in_table = True
-        elif word == b"pard":
-            story.in_table = False
+        elif word in (b"intbl", b"pard"):
+            story.in_table = word == b"intbl"
         elif word in SIGNS:
             self._put(SIGNS[word])
 
     def _put(self, text: str) -> None:
-        if not self._is_silent:
-            self._story.text.append(text)
-
-    def _byte(self, byte: int) -> None:
-        if self._to_skip:
-            self._to_skip -= 1
-        else:
-            self._pending.append(byte)
-
-    def _bytes(self, text: bytes) -> None:
-        skipped = min(self._to_skip, len(text))
-        self._to_skip -= skipped
-        self._pending += text[skipped:]
-
-    def _sign(self, sign: bytes) -> None:
-        self._flush()
-        if sign in (b"\r", b"\n"):
-            self._word(b"par", None, starred=False)
-        elif sign in SYMBOLS:
-            self._put(SYMBOLS[sign])
+        if text and not self._state.is_silent:
+            self._stories[self._state.margin].text.append(text)
 
     def _unicode(self, number: int) -> None:
-        """A character by its number, which is signed and, beyond 65,535, comes in two halves."""
-        self._flush()
+        """Put a character by its number, which is signed and, beyond 65,535, comes in two halves."""
         code = number % UNICODE_LIMIT
         self._to_skip = self._state.fallback
         if 0xD800 <= code < 0xDC00:  # noqa: PLR2004 - the first halves
@@ -312,45 +302,15 @@ class _Reader:
         self._put(chr(code) if code > 31 else "")  # noqa: PLR2004 - controls
 
     def _flush(self) -> None:
-        """Decode the bytes collected so far: those of one character may come one by one."""
+        """Decode the bytes collected so far: those of a character may come one by one."""
         if self._pending:
             text = bytes(self._pending).decode(self._state.codec, "replace")
             self._pending.clear()
             self._put("".join(character for character in text if character >= " "))
 
-    def choose_font(self, number: int | None) -> None:
-        self._font = number or 0
-        if not self._state.in_fonts:
-            self._change(codec=self._fonts.get(self._font, self._page))
-
-    def set_charset(self, number: int | None) -> None:
-        if number in CHARSETS:
-            self._fonts[self._font] = CHARSETS[number]
-
-    def reset(self, _: int | None) -> None:
-        self._change(codec=self._page, is_hidden=False)
-
-    def hide(self, number: int | None) -> None:
-        self._change(is_hidden=number != 0)
-
-    def show(self, _: int | None) -> None:
-        self._change(is_skipped=False)
-
-
-CHANGES: Mapping[bytes, Callable[[_Reader, int | None], None]] = {
-    b"f": _Reader.choose_font,
-    b"fcharset": _Reader.set_charset,
-    b"plain": _Reader.reset,
-    b"v": _Reader.hide,
-    b"deleted": _Reader.hide,
-    b"shptxt": _Reader.show,
-}
-
 
 def _code_page(number: int | None) -> str:
-    name = {936: "gb18030", 950: "big5hkscs", 10000: "mac_roman", 65001: "utf-8"}.get(
-        number or 0, f"cp{number}"
-    )
+    name = CODE_PAGES.get(number or 0, f"cp{number}")
     try:
         codecs.lookup(name)
     except LookupError:

@@ -3,12 +3,11 @@
 import io
 import struct
 from collections import defaultdict
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import olefile
 import xlrd
@@ -23,28 +22,25 @@ from docmill.reading.files.options import ReadingOptions
 from docmill.reading.files.passwords import LOCKED
 from docmill.reading.formats import number_format
 from docmill.reading.formats.cells import Budget, SheetContent, blocks
-from docmill.reading.formats.number_format import GENERAL
+from docmill.reading.formats.number_format import BUILT_IN, GENERAL
 from docmill.reading.formats.pictures import BROKEN, Album
 from docmill.reading.layout.typeset import Block, UnreadNote
-
-CompoundFile: TypeAlias = "olefile.OleFileIO[Any]"
 
 _STREAMS = ("Workbook", "Book")
 _BOF, _EOF, _SHEET, _CONTINUE = 0x0809, 0x000A, 0x0085, 0x003C
 _GROUP, _DRAWING = 0x00EB, 0x00EC
 _BITMAPS = (0x007F, 0x00E9)
-"""A picture of old workbooks, and what lies behind the cells of a sheet."""
-_KEPT = frozenset({_GROUP, _DRAWING, *_BITMAPS})
+"""A picture of old workbooks, and the background of a sheet."""
 _RECORD = struct.Struct("<HH")
 _PART = struct.Struct("<HHL")
 _CONTAINER = 0xF
 _STORED, _OPTIONS = 0xF007, 0xF00B
 _PICTURE = 0x0104
-"""The property of a shape that says which stored picture it shows, from 1."""
+"""Property of a shape: the number of the stored picture that it shows, from 1."""
 _USES_AT, _NAME_AT, _STORED_HEAD = 24, 33, 36
 _DIB = 0xF01F
 _PACKED = {0xF01A: b"\x01\0\0\0", 0xF01B: b"\xd7\xcd\xc6\x9a", 0xF01C: b"PICT"}
-"""Drawings, which cannot be read: how such a file begins, which is all that is to be known of them."""
+"""Drawings, which cannot be read: the first bytes of such a file stand for its content."""
 _PLAIN = frozenset({0xF01D, 0xF01E, _DIB, 0xF029, 0xF02A})
 _DEEPEST = 20
 _OLD_BITMAP = 9
@@ -55,98 +51,81 @@ SheetPictures: TypeAlias = Mapping[str, list[bytes]]
 
 
 def by_sheet(path: Path) -> SheetPictures:
-    """The pictures of each sheet by its name, as files; under "" those whose sheet is not to be told.
+    """The pictures of each sheet by its name, as files; under "" those whose sheet is unknown.
 
     Raises what `olefile` and `struct` raise on what is damaged.
     """
     if not olefile.isOleFile(str(path)):  # pyright: ignore[reportUnknownMemberType] - untyped
         return {}
+    data = b""
     with path.open("rb") as file, olefile.OleFileIO(file) as compound:  # pyright: ignore[reportUnknownVariableType] - untyped
-        return _in_stream(_workbook(compound))  # pyright: ignore[reportUnknownArgumentType] - untyped
-
-
-def _workbook(compound: CompoundFile) -> bytes:
-    for name in _STREAMS:
-        if compound.exists(name):
+        name = next(filter(compound.exists, _STREAMS), None)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] - untyped
+        if name:
             with compound.openstream(name) as stream:  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
-                content: bytes = stream.read()  # pyright: ignore[reportUnknownMemberType] - untyped
-            return content
-    return b""
+                data = bytes(stream.read())  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] - untyped
+    drawings = _drawings(data)
+    stored = list(_stored(bytes(drawings.group), 0))
+    pictures: defaultdict[str, list[bytes]] = defaultdict(list)
+    shown: set[int] = set()
+    for start, shapes in drawings.shapes.items():
+        for number in _shown_numbers(bytes(shapes)):
+            if 0 < number <= len(stored):
+                shown.add(number)
+                pictures[drawings.names.get(start, "")].append(stored[number - 1][1])
+    pictures[""] += [content for at, (uses, content) in enumerate(stored, 1) if uses and at not in shown]
+    for start, bitmap in drawings.bitmaps:
+        kind, _, size = struct.unpack_from("<HHL", bitmap)
+        content = bytes(bitmap[8 : 8 + size])
+        picture = _as_file(content) if kind == _OLD_BITMAP else _PACKED[0xF01B]
+        pictures[drawings.names.get(start, "")].append(picture)
+    return pictures
 
 
 @dataclass(slots=True)
-class _Drawn:
-    """Drawing records of one stream. names: of the sheets, by where each begins."""
+class _Drawings:
+    """Drawing records of one stream. names: of the sheets, by where each begins; shapes likewise."""
 
     names: dict[int, str] = field(default_factory=dict[int, str])
     group: bytearray = field(default_factory=bytearray)
-    drawings: defaultdict[int, bytearray] = field(
+    shapes: defaultdict[int, bytearray] = field(
         default_factory=lambda: defaultdict[int, bytearray](bytearray)
     )
     bitmaps: list[tuple[int, bytearray]] = field(default_factory=list[tuple[int, bytearray]])
 
 
-def _in_stream(data: bytes) -> SheetPictures:
-    drawn = _collected(data)
-    stored = list(_stored(bytes(drawn.group), 0))
-    found: defaultdict[str, list[bytes]] = defaultdict(list)
-    shown: set[int] = set()
-    for start, drawing in drawn.drawings.items():
-        for number in _shown_numbers(bytes(drawing), 0):
-            if 0 < number <= len(stored):
-                shown.add(number)
-                found[drawn.names.get(start, "")].append(stored[number - 1][1])
-    found[""] += [content for at, (uses, content) in enumerate(stored, 1) if uses and at not in shown]
-    for start, bitmap in drawn.bitmaps:
-        kind, _, size = struct.unpack_from("<HHL", bitmap)
-        content = bytes(bitmap[8 : 8 + size])
-        found[drawn.names.get(start, "")].append(
-            _as_file(content) if kind == _OLD_BITMAP else _PACKED[0xF01B]
-        )
-    return found
-
-
-def _collected(data: bytes) -> _Drawn:
-    drawn = _Drawn()
+def _drawings(data: bytes) -> _Drawings:
+    drawings = _Drawings()
     at = depth = start = 0
-    into: bytearray | None = None
+    buffer: bytearray | None = None  # of the record that continuations belong to, if it is of a drawing
     while at + _RECORD.size <= len(data):
         kind, size = _RECORD.unpack_from(data, at)
-        content = (
-            data[at + _RECORD.size : at + _RECORD.size + size] if kind in _KEPT or into is not None else b""
-        )
+        begin, at = at, at + _RECORD.size + size
+        if kind == _CONTINUE and buffer is not None:
+            buffer += data[begin + _RECORD.size : at]
+            continue
+        buffer = None
         if kind == _BOF:
             depth += 1
-            start = at if depth == 1 else start
+            start = begin if depth == 1 else start
         elif kind == _EOF:
             depth -= 1
         elif kind == _SHEET:
-            position, name = _bound_sheet(data[at + _RECORD.size : at + _RECORD.size + size])
-            drawn.names[position] = name
-        if kind == _CONTINUE and into is not None:
-            into += content
-        else:
-            into = _place(drawn, kind, start)
-            if into is not None:
-                into += content
-        at += _RECORD.size + size
-    return drawn
-
-
-def _place(drawn: _Drawn, kind: int, start: int) -> bytearray | None:
-    """The buffer that a record's content belongs to; None if it is of no drawing."""
-    if kind == _GROUP:
-        return drawn.group
-    if kind == _DRAWING:
-        return drawn.drawings[start]
-    if kind in _BITMAPS:
-        drawn.bitmaps.append((start, bytearray()))
-        return drawn.bitmaps[-1][1]
-    return None
+            position, name = _bound_sheet(data[begin + _RECORD.size : at])
+            drawings.names[position] = name
+        elif kind == _GROUP:
+            buffer = drawings.group
+        elif kind == _DRAWING:
+            buffer = drawings.shapes[start]
+        elif kind in _BITMAPS:
+            buffer = bytearray()
+            drawings.bitmaps.append((start, buffer))
+        if buffer is not None:
+            buffer += data[begin + _RECORD.size : at]
+    return drawings
 
 
 def _bound_sheet(record: bytes) -> tuple[int, str]:
-    """Start and name of a sheet; old workbooks do not say how wide the name's letters are."""
+    """Start and name of a sheet; in old workbooks a name has no mark of its encoding."""
     (position,) = struct.unpack_from("<L", record)
     count = record[6]
     if len(record) == 7 + count:
@@ -155,7 +134,7 @@ def _bound_sheet(record: bytes) -> tuple[int, str]:
 
 
 def _parts(data: bytes, depth: int) -> Iterator[tuple[int, int, bytes]]:
-    """The records of a drawing that hold no others: instance, type, content; and stored pictures whole."""
+    """The records of a drawing that are no containers: instance, type, content."""
     at = 0
     while at + _PART.size <= len(data) and depth <= _DEEPEST:
         head, kind, size = _PART.unpack_from(data, at)
@@ -181,9 +160,9 @@ def _stored(data: bytes, depth: int) -> Iterator[tuple[int, bytes]]:
             yield 1, _as_file(blip) if kind == _DIB else blip
 
 
-def _shown_numbers(data: bytes, depth: int) -> Iterator[int]:
+def _shown_numbers(data: bytes) -> Iterator[int]:
     """The numbers of the pictures that the shapes of a sheet show."""
-    for count, kind, content in _parts(data, depth):
+    for count, kind, content in _parts(data, 0):
         if kind == _OPTIONS:
             for at in range(0, min(6 * count, len(content) - 5), 6):
                 name, number = struct.unpack_from("<HL", content, at)
@@ -192,7 +171,7 @@ def _shown_numbers(data: bytes, depth: int) -> Iterator[int]:
 
 
 def _as_file(bitmap: bytes) -> bytes:
-    """A bitmap of Windows' memory as the file that it would be."""
+    """A device-independent bitmap (DIB) as a BMP file."""
     (head,) = struct.unpack_from("<L", bitmap)
     colours, entry = 0, 4
     if head == _CORE_HEAD:
@@ -223,13 +202,13 @@ DAMAGED = (
     RecursionError,
     NotImplementedError,
 )
-"""What xlrd raises on files that are not what they should be."""
+"""Errors that xlrd raises on malformed files."""
 
 
 def read(path: Path, options: ReadingOptions) -> list[Block]:
-    """Every sheet, hidden ones too, with numbers and dates as Excel shows them."""
+    """Read every sheet, hidden ones too, with numbers and dates as Excel shows them."""
     del options
-    with _translated():
+    try:
         book = xlrd.open_workbook(
             file_contents=path.read_bytes(), formatting_info=True, ragged_rows=True, logfile=io.StringIO()
         )
@@ -238,12 +217,6 @@ def read(path: Path, options: ReadingOptions) -> list[Block]:
         if sheets:
             _add_pictures(sheets, path)
         return list(blocks(sheets, budget))
-
-
-@contextmanager
-def _translated() -> Generator[None]:
-    try:
-        yield
     except DAMAGED as error:
         if isinstance(error, XLRDError) and "encrypted" in str(error):
             raise EncryptedError(LOCKED) from error
@@ -252,24 +225,23 @@ def _translated() -> Generator[None]:
 
 def _add_pictures(sheets: list[SheetContent], path: Path) -> None:
     """Put the pictures on their sheets, those of unknown place on the last."""
-    album = Album()
     try:
-        found = by_sheet(path)
+        pictures = by_sheet(path)
     except DAMAGED:
         sheets[-1].pictures.append(UnreadNote(BROKEN))
         return
+    album = Album()
     by_name = {sheet.name: sheet for sheet in sheets}
-    for name, contents in found.items():
-        sheet = by_name.get(name, sheets[-1])
+    for name, contents in pictures.items():
         for content in contents:
-            sheet.pictures += album.blocks(partial(bytes, content))
+            by_name.get(name, sheets[-1]).pictures += album.blocks(partial(bytes, content))
 
 
 def _sheet(book: Book, worksheet: Worksheet, budget: Budget) -> SheetContent:
     sheet = SheetContent(worksheet.name)
     for row in range(worksheet.nrows):
         for column, cell in enumerate(worksheet.row(row)):
-            text = _shown(book, cell)
+            text = _cell_text(book, cell)
             if text and not budget.spend():
                 return sheet
             sheet.put(row, column, text)
@@ -279,20 +251,14 @@ def _sheet(book: Book, worksheet: Worksheet, budget: Budget) -> SheetContent:
     return sheet
 
 
-def _shown(book: Book, cell: Cell) -> str:
+def _cell_text(book: Book, cell: Cell) -> str:
     if cell.ctype in (xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE):
-        return number_format.shown(float(cell.value), _format(book, cell), from_1904=bool(book.datemode))
+        key: int = book.xf_list[cell.xf_index or 0].format_key  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
+        custom = book.format_map.get(key)
+        code = BUILT_IN.get(key) or (custom.format_str if custom else GENERAL)
+        return number_format.shown(float(cell.value), code, from_1904=bool(book.datemode))
     if cell.ctype == xlrd.XL_CELL_BOOLEAN:
         return "TRUE" if cell.value else "FALSE"
     if cell.ctype == xlrd.XL_CELL_ERROR:
         return error_text_from_code.get(int(cell.value), "")
     return str(cell.value)
-
-
-def _format(book: Book, cell: Cell) -> str:
-    look = book.xf_list[cell.xf_index or 0]
-    key: int = look.format_key  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
-    if key in number_format.BUILT_IN:
-        return number_format.BUILT_IN[key]
-    found = book.format_map.get(key)
-    return found.format_str if found else GENERAL
