@@ -1,11 +1,11 @@
 """Reading order by geometry alone: regions of a page, their rows, lines and blocks.
 
-A page is cut into regions (columns of text, a side bar, what stands above them) where a river of white parts
-two texts that have nothing to do with each other. A label and its value, or the cells of a table's row, are
-parted by a river too; they stay together: without a reason to cut, there is no cut.
+A page is cut into regions (columns of text, a side bar, a heading above them) where a river of white parts
+two unrelated texts. A label and its value, or the cells of a table's row, are parted by a river too; they
+stay together: without a reason to cut, there is no cut.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -39,7 +39,7 @@ RUNNING_LENGTH = 14
 SAME_HEIGHT = 0.2
 """Lines whose lower edges or middles differ by less, in text heights, stand side by side."""
 INDEPENDENT = 0.6
-"""Two texts are sides of which fewer of the shorter one's lines stand beside a line of the other."""
+"""Two texts are independent if fewer of the shorter one's lines stand beside a line of the other."""
 DENSE = 2.3
 """Lines of one text follow each other within that many text heights."""
 DENSE_SHARE = 0.7
@@ -54,25 +54,23 @@ LABELLED = 0.6
 LEFT_LABELS = 0.2
 """Share of lines on the left side that may end in a colon: those would lose their value."""
 WIDE_COLON = "\uff1a"
+SAME_ROW = 0.5
+"""How far apart two centres of one row may be, in heights of the lower piece."""
+SIDE_BY_SIDE = 0.3
+"""How much of the narrower of two pieces may stand over or under the other in one row."""
+ROW_WINDOW = 8
+"""How many rows back a piece may belong: pieces come sorted by height, so it is one of the last."""
+BLOCK_GAP = 0.9
+"""A vertical gap of more than this many row heights starts a new block."""
 
 
-class Traits(NamedTuple):
+class _Traits(NamedTuple):
     """Features of each piece: length, number of digits, a colon within or at its end."""
 
     lengths: NDArray[np.intp]
     digits: NDArray[np.intp]
     colon_within: NDArray[np.bool_]
     colon_last: NDArray[np.bool_]
-
-
-def piece_traits(texts: Sequence[str]) -> Traits:
-    """Of pieces with these texts."""
-    return Traits(
-        np.array([len(text) for text in texts], np.intp),
-        np.array([sum(map(str.isdigit, text)) for text in texts], np.intp),
-        np.array([":" in text or WIDE_COLON in text for text in texts], np.bool_),
-        np.array([text.endswith((":", WIDE_COLON)) for text in texts], np.bool_),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,105 +83,93 @@ class _River:
     x1: float
 
 
-def find_regions(
-    boxes: NDArray[np.float32], row_of: Indices, texts: Callable[[], Sequence[str]]
-) -> list[Indices]:
-    """Indices of the pieces of each region, in reading order.
+@dataclass
+class _PagePieces:
+    """The pieces of a page, and how to cut a part of them.
 
     boxes: shape (n, 4), any unit. row_of: the row of each piece over the page's whole width, from the top.
-    texts: gives those of the pieces; few pages need it.
+    words: of the page; starts, stops: of each piece among them.
     """
-    height = max(float(np.median(boxes[:, 3] - boxes[:, 1])), 1e-6)
-    page = _Region(boxes, row_of, texts, height)
-    found: list[Indices] = []
-    waiting = [np.arange(len(boxes))]
-    cuts = 0
-    while waiting:
-        part = waiting.pop()
-        parts = page.cut(part) if cuts < MOST_CUTS else None
-        if parts is None:
-            found.append(part)
-        else:
-            cuts += 1
-            waiting.extend(reversed(parts))
-    return found
 
+    boxes: NDArray[np.float32]
+    row_of: Indices
+    words: Sequence[str]
+    starts: Sequence[int]
+    stops: Sequence[int]
 
-class _Region:
-    """The pieces of a page, and how to cut a part of them."""
-
-    def __init__(
-        self,
-        boxes: NDArray[np.float32],
-        row_of: Indices,
-        texts: Callable[[], Sequence[str]],
-        height: float,
-    ) -> None:
-        self._boxes = boxes
-        self._row_of = row_of
-        self._texts = texts
-        self._height = height
+    def __post_init__(self) -> None:
+        self.height = max(float(np.median(self.boxes[:, 3] - self.boxes[:, 1])), 1e-6)
 
     @cached_property
-    def _known(self) -> Traits:
-        return piece_traits(self._texts())
+    def traits(self) -> _Traits:
+        """Computed when first needed, which few pages do."""
+        texts = [
+            " ".join(self.words[start:stop]) for start, stop in zip(self.starts, self.stops, strict=True)
+        ]
+        return _Traits(
+            np.array([len(text) for text in texts], np.intp),
+            np.array([sum(map(str.isdigit, text)) for text in texts], np.intp),
+            np.array([":" in text or WIDE_COLON in text for text in texts], np.bool_),
+            np.array([text.endswith((":", WIDE_COLON)) for text in texts], np.bool_),
+        )
 
     def cut(self, part: Indices) -> list[Indices] | None:
         """Cut at the longest river between two texts: above, left, right, below; None if there is none."""
-        row_of = self._row_of[part]
+        row_of = self.row_of[part]
         if len(part) < 2 * LEAST_ROWS or row_of.max() - row_of.min() < LEAST_ROWS - 1:
             return None
-        middles = (self._boxes[part, 0] + self._boxes[part, 2]) / 2
+        middles = (self.boxes[part, 0] + self.boxes[part, 2]) / 2
         for river in self._rivers(part):
             within = (row_of >= river.first) & (row_of <= river.last)
             is_left = middles < (river.x0 + river.x1) / 2
             left, right = part[within & is_left], part[within & ~is_left]
-            if self._apart(left, right, river.x1 - river.x0):
+            if self._are_independent(left, right, river.x1 - river.x0):
                 parts = [part[row_of < river.first], left, right, part[row_of > river.last]]
-                return [piece_indices for piece_indices in parts if len(piece_indices)]
+                return [indices for indices in parts if len(indices)]
         return None
 
     def _rivers(self, part: Indices) -> Iterator[_River]:
         """The part's rivers, those with most text on both sides first."""
-        boxes, row_of = self._boxes[part], self._row_of[part]
+        boxes, row_of = self.boxes[part], self.row_of[part]
         first_row = int(row_of.min())
         low, high = float(boxes[:, 0].min()), float(boxes[:, 2].max())
-        bins = min(MAX_BINS, int((high - low) / self._height * BINS_PER_HEIGHT)) + 1
+        bins = min(MAX_BINS, int((high - low) / self.height * BINS_PER_HEIGHT)) + 1
         step = max((high - low) / bins, 1e-9)
-        taken = _taken(boxes, row_of - first_row, (low, step), bins)
-        starts, stops, columns = _white_runs(taken)
-        beside = _beside(taken, starts, stops, columns)
+        # Mask of the places with text: shape (rows, bins).
+        begin = np.clip(((boxes[:, 0] - low) / step).astype(int), 0, bins - 1)
+        end = np.clip(np.ceil((boxes[:, 2] - low) / step).astype(int), begin + 1, bins)
+        edges = np.zeros((int(row_of.max()) - first_row + 1, bins + 1), np.int32)
+        np.add.at(edges, (row_of - first_row, begin), 1)
+        np.add.at(edges, (row_of - first_row, end), -1)
+        taken = edges.cumsum(axis=1)[:, :bins] > 0
+        starts, stops, columns, beside = _white_runs(taken)
         enough = np.flatnonzero(beside >= LEAST_ROWS)
         order = enough[np.argsort(-beside[enough], kind="stable")]
-        found: set[tuple[int, int]] = set()
+        seen: set[tuple[int, int]] = set()
         for index in order.tolist():
             first, stop = int(starts[index]), int(stops[index])
-            if (first, stop) in found:
+            if (first, stop) in seen:
                 continue
-            found.add((first, stop))
-            if len(found) > MOST_RIVERS:
+            seen.add((first, stop))
+            if len(seen) > MOST_RIVERS:
                 return
             # The bins around the column that are white through the same rows.
             blocked = np.flatnonzero(taken[first:stop].any(axis=0))
             at = int(np.searchsorted(blocked, int(columns[index])))
-            river = int(blocked[at - 1]) + 1, int(blocked[at])
-            if (river[1] - river[0]) * step < NARROWEST * self._height:
-                continue
-            yield self._trimmed(
-                part,
-                (first + first_row, stop - 1 + first_row),
-                (low + river[0] * step, low + river[1] * step),
-            )
+            left, right = int(blocked[at - 1]) + 1, int(blocked[at])
+            if (right - left) * step >= NARROWEST * self.height:
+                rows = first + first_row, stop - 1 + first_row
+                yield self._trimmed_river(part, rows, (low + left * step, low + right * step))
 
-    def _trimmed(self, part: Indices, rows: tuple[int, int], edges: tuple[float, float]) -> _River:
+    def _trimmed_river(self, part: Indices, rows: tuple[int, int], edges: tuple[float, float]) -> _River:
         """A river from where both sides have begun to where one ends, without a table's rows there."""
         count = rows[1] - rows[0] + 1
-        row_of = self._row_of[part] - rows[0]
+        row_of = self.row_of[part] - rows[0]
         within = (row_of >= 0) & (row_of < count)
-        is_left = self._boxes[part, 0] < (edges[0] + edges[1]) / 2
+        is_left = self.boxes[part, 0] < (edges[0] + edges[1]) / 2
         left = np.bincount(row_of[within & is_left], minlength=count)
         right = np.bincount(row_of[within & ~is_left], minlength=count)
-        short = within & (self._known.lengths[part] < RUNNING_LENGTH)
+        short = within & (self.traits.lengths[part] < RUNNING_LENGTH)
         few_short = np.bincount(row_of[short], minlength=count) < TABLE_PIECES - 1
         text = np.flatnonzero((left == 0) | (right == 0) | (left + right < TABLE_PIECES) | few_short)
         kept = np.zeros(count, np.bool_)
@@ -195,74 +181,63 @@ class _Region:
         first, last = max(on_left[0], on_right[0]), min(on_left[-1], on_right[-1])
         return _River(rows[0] + int(first), rows[0] + int(last), *edges)
 
-    def _apart(self, left: Indices, right: Indices, width: float) -> bool:
-        """True if the two sides are texts of their own."""
-        if not all(len(side) >= LEAST_ROWS and self._has_letters(side) for side in (left, right)):
-            return False
+    def _are_independent(self, left: Indices, right: Indices, width: float) -> bool:
+        """True if the two sides of a river of this width are texts of their own."""
+        traits = self.traits
+        for side in (left, right):
+            if len(side) < LEAST_ROWS or traits.digits[side].sum() > MOST_DIGITS * traits.lengths[side].sum():
+                return False
         sides = _Side(self, left), _Side(self, right)
-        if min(len(side.tops) for side in sides) < LEAST_ROWS or not all(side.reads() for side in sides):
+        if any(len(side.tops) < LEAST_ROWS or not side.is_dense for side in sides):
             return False
-        if all(side.runs() for side in sides):
+        if all(side.is_running() for side in sides):
             return True
-        if width < NARROWEST_APART * self._height:
+        if width < NARROWEST_APART * self.height:
             return False
-        plain = all(side.is_plain() for side in sides)
-        return (plain and sides[0].share_beside(sides[1]) < INDEPENDENT) or self._labelled(*sides)
-
-    def _has_letters(self, pieces: Indices) -> bool:
-        digits, length = self._known.digits[pieces].sum(), self._known.lengths[pieces].sum()
-        return bool(digits <= MOST_DIGITS * length)
-
-    def _labelled(self, left: "_Side", right: "_Side") -> bool:
-        """True if a list of fields stands to the right of text that needs no value."""
+        if all(side.is_plain for side in sides) and sides[0].share_beside(sides[1]) < INDEPENDENT:
+            return True
+        # A list of fields to the right of text that needs no value.
         return bool(
-            self._known.colon_within[right.firsts].mean() >= LABELLED
-            and self._known.colon_last[left.lasts].mean() <= LEFT_LABELS
+            traits.colon_within[sides[1].firsts].mean() >= LABELLED
+            and traits.colon_last[sides[0].lasts].mean() <= LEFT_LABELS
         )
-
-    def side(self, pieces: Indices) -> tuple[NDArray[np.float32], Indices, Indices, float]:
-        """Boxes, rows and lengths of a side's pieces, and the page's text height."""
-        return self._boxes[pieces], self._row_of[pieces], self._known.lengths[pieces], self._height
 
 
 class _Side:
-    """The rows on one side of a river."""
+    """The rows on one side of a river.
 
-    def __init__(self, region: _Region, pieces: Indices) -> None:
-        boxes, row_of, lengths, self._height = region.side(pieces)
+    is_dense: they are close enough to each other to be one text. is_plain: most rows are one piece.
+    """
+
+    def __init__(self, page: _PagePieces, pieces: Indices) -> None:
+        boxes, row_of = page.boxes[pieces], page.row_of[pieces]
         order = np.lexsort((boxes[:, 0], row_of))
         rows = row_of[order]
         starts = np.concatenate([[0], np.flatnonzero(rows[1:] != rows[:-1]) + 1])
         ends = np.append(starts[1:], len(order)) - 1
-        self._order, self._starts = order, starts
         self.firsts = pieces[order[starts]]
         self.lasts = pieces[order[ends]]
         self.tops = np.minimum.reduceat(boxes[order, 1], starts)
         self.bottoms = np.maximum.reduceat(boxes[order, 3], starts)
         self._left = np.minimum.reduceat(boxes[order, 0], starts)
         self._right = np.maximum.reduceat(boxes[order, 2], starts)
-        self._lengths = np.add.reduceat(lengths[order], starts)
+        self._lengths = np.add.reduceat(page.traits.lengths[pieces][order], starts)
         self._count = len(pieces)
+        self._height = page.height
+        near = (np.diff(self.tops) <= DENSE * page.height).tolist()
+        self.is_dense = sum(near) >= DENSE_SHARE * len(near)
+        self.is_plain = len(pieces) <= PLAIN * len(self.tops)
 
-    def runs(self) -> bool:
+    def is_running(self) -> bool:
         """True if lines of running text fill the column."""
-        if len(self.tops) < RUNNING_ROWS:
-            return False
         count = len(self.tops)
+        if count < RUNNING_ROWS:
+            return False
         if self._count > 2 * count or sorted(self._lengths.tolist())[count // 2] < RUNNING_LENGTH:
             return False
         left, right = sorted(self._left.tolist())[count // 10], sorted(self._right.tolist())[-1 - count // 10]
         filled = np.count_nonzero((self._right - self._left) >= FILLED * (right - left))
         return bool(filled >= RUNNING_SHARE * count)
-
-    def reads(self) -> bool:
-        """True if the rows are close enough to each other to be one text."""
-        near = (np.diff(self.tops) <= DENSE * self._height).tolist()
-        return sum(near) >= DENSE_SHARE * len(near)
-
-    def is_plain(self) -> bool:
-        """True if most rows are one piece."""
-        return self._count <= PLAIN * len(self.tops)
 
     def share_beside(self, other: "_Side") -> float:
         """The share of the shorter side's rows that stand at the height of a row of the other."""
@@ -272,50 +247,25 @@ class _Side:
         return float((np.minimum(low, middle).min(axis=1) < SAME_HEIGHT * self._height).mean())
 
 
-def _taken(
-    boxes: NDArray[np.float32], row_of: Indices, scale: tuple[float, float], bins: int
-) -> NDArray[np.bool_]:
-    """Mask of the places with text: shape (rows, bins)."""
-    low, step = scale
-    begin = np.clip(((boxes[:, 0] - low) / step).astype(int), 0, bins - 1)
-    end = np.clip(np.ceil((boxes[:, 2] - low) / step).astype(int), begin + 1, bins)
-    edges = np.zeros((int(row_of.max()) + 1, bins + 1), np.int32)
-    np.add.at(edges, (row_of, begin), 1)
-    np.add.at(edges, (row_of, end), -1)
-    return edges.cumsum(axis=1)[:, :bins] > 0
+def _white_runs(taken: NDArray[np.bool_]) -> tuple[Indices, Indices, Indices, Indices]:
+    """Stretches of white from top to bottom: first row, row after the last, bin, and rows with text beside.
 
-
-def _white_runs(taken: NDArray[np.bool_]) -> tuple[Indices, Indices, Indices]:
-    """First row, row after the last, and bin of every stretch of white from top to bottom."""
+    The last is the number of rows with text at the side that has fewer.
+    """
     rows, bins = taken.shape
     padded = np.ones((bins, rows + 2), np.int8)
     padded[:, 1:-1] = taken.T
     steps = np.diff(padded, axis=1)
     columns, starts = np.nonzero(steps == -1)
     _, stops = np.nonzero(steps == 1)
-    return starts, stops, columns
-
-
-def _beside(taken: NDArray[np.bool_], starts: Indices, stops: Indices, columns: Indices) -> Indices:
-    """For each stretch of white, on how many rows text stands at the side that has fewer."""
-    rows, bins = taken.shape
     left = np.zeros((rows + 1, bins), np.int32)
     right = np.zeros((rows + 1, bins), np.int32)
     left[1:] = np.logical_or.accumulate(taken, axis=1).cumsum(axis=0)
     right[1:] = np.logical_or.accumulate(taken[:, ::-1], axis=1)[:, ::-1].cumsum(axis=0)
-    return np.minimum(
+    beside = np.minimum(
         left[stops, columns] - left[starts, columns], right[stops, columns] - right[starts, columns]
-    ).astype(np.intp)
-
-
-SAME_ROW = 0.5
-"""How far apart two centres of one row may be, in heights of the lower piece."""
-SIDE_BY_SIDE = 0.3
-"""How much of the narrower of two pieces may stand over or under the other in one row."""
-ROW_WINDOW = 8
-"""How many rows back a piece may belong: pieces come sorted by height, so it is one of the last."""
-BLOCK_GAP = 0.9
-"""A vertical gap of more than this many row heights starts a new block."""
+    )
+    return starts, stops, columns, beside.astype(np.intp)
 
 
 @dataclass(slots=True)
@@ -352,32 +302,27 @@ def group_rows(boxes: NDArray[np.float32]) -> list[list[int]]:
     heights = np.maximum(boxes[:, 3] - boxes[:, 1], 1e-6)
     centres = (boxes[:, 1] + boxes[:, 3]) / 2
     order: list[int] = np.argsort(centres, kind="stable").tolist()
-    found: list[_Row] = []
+    rows: list[_Row] = []
     edges = zip(
         boxes[order, 0].tolist(), boxes[order, 2].tolist(), centres[order].tolist(), heights[order].tolist(),
         strict=True,
     )  # fmt: skip
     for piece, (x0, x1, centre, height) in zip(order, edges, strict=True):
-        row = _row_for(found, x0, x1, centre, height)
-        if row is None:
-            found.append(_Row(centre, height, [piece], [(x0, x1)]))
+        nearest, least_distance = None, SAME_ROW
+        for row in rows[-ROW_WINDOW:]:
+            distance = abs(centre - row.centre)
+            if distance >= least_distance * height:
+                continue  # the lower of the two is not higher than the piece
+            distance /= min(height, row.height)
+            if distance < least_distance and row.takes(x0, x1):
+                nearest, least_distance = row, distance
+        if nearest is None:
+            rows.append(_Row(centre, height, [piece], [(x0, x1)]))
         else:
-            row.add(piece, (x0, x1), centre, height)
-    found.sort(key=lambda row: row.centre)
+            nearest.add(piece, (x0, x1), centre, height)
+    rows.sort(key=lambda row: row.centre)
     lefts: list[float] = boxes[:, 0].tolist()
-    return [sorted(row.members, key=lefts.__getitem__) for row in found]
-
-
-def _row_for(found: list[_Row], x0: float, x1: float, centre: float, height: float) -> _Row | None:
-    best, best_distance = None, SAME_ROW
-    for row in found[-ROW_WINDOW:]:
-        distance = abs(centre - row.centre)
-        if distance >= best_distance * height:
-            continue  # the lower of the two is not higher than the piece
-        distance /= min(height, row.height)
-        if distance < best_distance and row.takes(x0, x1):
-            best, best_distance = row, distance
-    return best
+    return [sorted(row.members, key=lefts.__getitem__) for row in rows]
 
 
 def arrange_words(
@@ -401,8 +346,8 @@ def arrange_words(
     order: list[int] = []
     lines: list[int] = []
     blocks: list[int] = []
-    for region in _read_in_turn(pieces, starts, stops, texts):
-        line_blocks = _blocks(region, pieces) + (blocks[-1] + 1 if blocks else 0)
+    for region in _regions(pieces, starts, stops, texts):
+        line_blocks = _block_numbers(region, pieces) + (blocks[-1] + 1 if blocks else 0)
         for members, block in zip(region, line_blocks.tolist(), strict=True):
             before = len(order)
             for piece in members:
@@ -419,30 +364,37 @@ def arrange_words(
     )
 
 
-def _read_in_turn(
-    pieces: NDArray[np.float32], starts: Sequence[int], stops: Sequence[int], texts: Sequence[str]
+def _regions(
+    pieces: NDArray[np.float32], starts: Sequence[int], stops: Sequence[int], words: Sequence[str]
 ) -> list[list[list[int]]]:
-    """The rows of each region of the page."""
-    found = group_rows(pieces)
-    if len(found) < LEAST_ROWS:
-        return [found]
+    """The rows of each region of the page, in reading order."""
+    rows = group_rows(pieces)
+    if len(rows) < LEAST_ROWS:
+        return [rows]
     row_of = np.empty(len(pieces), np.intp)
-    for row, members in enumerate(found):
+    for row, members in enumerate(rows):
         row_of[members] = row
+    page = _PagePieces(pieces, row_of, words, starts, stops)
+    regions: list[Indices] = []
+    waiting = [np.arange(len(pieces))]
+    cuts = 0
+    while waiting:
+        part = waiting.pop()
+        parts = page.cut(part) if cuts < MOST_CUTS else None
+        if parts is None:
+            regions.append(part)
+        else:
+            cuts += 1
+            waiting.extend(reversed(parts))
+    if len(regions) == 1:
+        return [rows]
+    return [[part[row].tolist() for row in group_rows(pieces[part])] for part in regions]
 
-    def piece_texts() -> list[str]:
-        return [" ".join(texts[start:stop]) for start, stop in zip(starts, stops, strict=True)]
 
-    parts = find_regions(pieces, row_of, piece_texts)
-    if len(parts) == 1:
-        return [found]
-    return [[part[row].tolist() for row in group_rows(pieces[part])] for part in parts]
-
-
-def _blocks(found: list[list[int]], pieces: NDArray[np.float32]) -> NDArray[np.int32]:
+def _block_numbers(rows: list[list[int]], pieces: NDArray[np.float32]) -> NDArray[np.int32]:
     """The block of each row: rows follow each other closely in one block."""
-    ordered = pieces[[piece for members in found for piece in members]]
-    starts = np.cumsum([0, *(len(members) for members in found[:-1])])
+    ordered = pieces[[piece for members in rows for piece in members]]
+    starts = np.cumsum([0, *(len(members) for members in rows[:-1])])
     tops, bottoms = np.minimum.reduceat(ordered[:, 1], starts), np.maximum.reduceat(ordered[:, 3], starts)
     gaps = tops[1:] - np.maximum.accumulate(bottoms)[:-1]
     height = float(np.median(bottoms - tops))

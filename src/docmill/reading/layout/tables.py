@@ -7,7 +7,7 @@ no table, so that a table needs three columns, one of them of numbers, over at l
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -21,9 +21,9 @@ COLUMN_GAP = 1.1
 """Of the text height, a wider gap parts two cells."""
 LEAST_ROWS = 2
 CORE = 3
-"""Cells of a row by which a table is recognised."""
+"""Cells that a row needs so that a table is recognised by it."""
 FARTHEST = 7
-"""Text heights between two such rows of one table, and no farther."""
+"""Text heights between two such rows of a table, at most."""
 WRAPPED = 1.0
 """Of the text height: how far below its row's last line a wrapped line begins, at most."""
 HALF_LINE = 0.3
@@ -37,7 +37,7 @@ AMOUNTS = 0.75
 FILLED = 0.5
 """Share of rows that have a cell in a column, for three columns at least."""
 FORM = 0.25
-"""Share of cells that end in a colon from which on rows are a list of fields."""
+"""From this share of cells that end in a colon on, rows are a list of fields."""
 MOST_ASIDE = 2
 """Lines in a row that do not keep the columns inside a table, such as the remark on an item."""
 _NUMBER = re.compile(
@@ -101,48 +101,34 @@ class _Columns:
         """The columns that `piece` stands in."""
         return range(bisect_right(self.rights, piece.x0), bisect_left(self.lefts, piece.x1))
 
-    def hold(self, piece: _Piece, slack: float) -> bool:
-        """True if a piece stands in one column, within `slack`."""
-        hits = self.hits(piece)
-        if len(hits) != 1:
-            return False
-        return self.lefts[hits[0]] - slack <= piece.x0 and piece.x1 <= self.rights[hits[0]] + slack
-
-    def nearest(self, piece: _Piece) -> int:
-        """The column beside which `piece` stands."""
-        return min(
-            range(len(self)),
-            key=lambda index: max(self.lefts[index] - piece.x1, piece.x0 - self.rights[index]),
-        )
-
-    def joined(self, line: _Line, number: int) -> "_Columns | None":
-        """With a line's cells, each in a column of its own; None if they do not fit."""
+    def with_line(self, line: _Line, number: int) -> "_Columns | None":
+        """Columns widened by a line's cells, each in a column of its own; None if they do not fit."""
         columns = _Columns(self.lefts.copy(), self.rights.copy(), self.users.copy())
-        known = 0
+        in_columns = 0  # cells that stand in columns of lines before
         for piece in line.pieces:
-            users = columns.widened(piece, 1 << number)
+            users = columns.widen(piece, 1 << number)
             if not users:
                 return None
-            known += users != 1 << number
+            in_columns += users != 1 << number
         enough = CORE - 1 if line.is_core else min(1, number)
-        return columns if not number or known >= enough else None
+        return columns if not number or in_columns >= enough else None
 
-    def widened(self, piece: _Piece, users: int) -> int:
+    def widen(self, piece: _Piece, users: int) -> int:
         """Widen a column by a piece and return its users; 0 if two cells of a line would share it.
 
-        Two of this line or of one before; what stood in several columns makes one of them.
+        Two of this line or of an earlier one; a piece that stands in several columns makes them one.
         """
-        first, stop = bisect_right(self.rights, piece.x0), bisect_left(self.lefts, piece.x1)
+        hits = self.hits(piece)
         x0, x1 = piece.x0, piece.x1
-        if first < stop:
-            x0, x1 = min(x0, self.lefts[first]), max(x1, self.rights[stop - 1])
-            for others in self.users[first:stop]:
+        if hits:
+            x0, x1 = min(x0, self.lefts[hits[0]]), max(x1, self.rights[hits[-1]])
+            for others in self.users[hits.start : hits.stop]:
                 if users & others:
                     return 0
                 users |= others
-        self.lefts[first:stop] = [x0]
-        self.rights[first:stop] = [x1]
-        self.users[first:stop] = [users]
+        self.lefts[hits.start : hits.stop] = [x0]
+        self.rights[hits.start : hits.stop] = [x1]
+        self.users[hits.start : hits.stop] = [users]
         return users
 
 
@@ -157,33 +143,18 @@ def add_tables(page: Page, rulings: Callable[[], tuple[RulingLines, RulingLines]
     lines = _lines(page.words, *size)
     if sum(line.is_core for line in lines) < LEAST_ROWS:
         return page
-    drawn = ruled_tables.find_ruled_tables(page.words, *rulings(), size) if rulings else []
-    kept = [
-        line
-        for line in lines
-        if not any(
-            table.box.y0 * page.height_pt < (line.top + line.bottom) / 2 < table.box.y1 * page.height_pt
-            for table in drawn
-        )
-    ]
-    found = sorted([*drawn, *_unruled(page.words, kept)], key=lambda table: table.box.y0)
-    return replace(page, tables=tuple(found)) if found else page
-
-
-def _unruled(words: Words, lines: Sequence[_Line]) -> Iterator[Table]:
-    """Find tables among lines by the columns they share."""
-    if not lines:
-        return
-    text_height = float(np.median([line.bottom - line.top for line in lines]))
+    tables = ruled_tables.find_ruled_tables(page.words, *rulings(), size) if rulings else []
+    ruled = [(table.box.y0 * page.height_pt, table.box.y1 * page.height_pt) for table in tables]
+    lines = [line for line in lines if not any(y0 < (line.top + line.bottom) / 2 < y1 for y0, y1 in ruled)]
+    text_height = float(np.median([line.bottom - line.top for line in lines])) if lines else 0.0
     at = 0
     while at < len(lines):
-        stop, columns = _grown(lines, at, text_height)
-        table = _table(words, lines[at:stop], columns, text_height) if columns else None
+        stop, columns = _grow_table(lines, at, text_height)
+        table = _table(page.words, lines[at:stop], columns, text_height) if columns else None
         if table is not None:
-            yield table
-            at = stop
-        else:
-            at += 1
+            tables.append(table)
+        at = at + 1 if table is None else stop
+    return replace(page, tables=tuple(sorted(tables, key=lambda table: table.box.y0))) if tables else page
 
 
 def _lines(words: Words, width: float, height: float) -> list[_Line]:
@@ -210,22 +181,29 @@ def _lines(words: Words, width: float, height: float) -> list[_Line]:
     ]
 
 
-def _grown(lines: Sequence[_Line], start: int, text_height: float) -> tuple[int, _Columns | None]:
+def _grow_table(lines: Sequence[_Line], start: int, text_height: float) -> tuple[int, _Columns | None]:
     """Extend a table from line `start` while its columns are kept; the end of its lines, and the columns."""
     if not lines[start].is_core:
         return start, None
-    columns = _Columns().joined(lines[start], 0)
+    columns = _Columns().with_line(lines[start], 0)
     stop, aside, bottom, has_items = start + 1, 0, lines[start].bottom, not lines[start].is_heading
     for index in range(start + 1, len(lines)):
         line = lines[index]
         if columns is None or not -text_height < line.top - bottom < FARTHEST * text_height:
             break
         if len(line.pieces) > 1:
-            fitting = columns.joined(line, index - start)
+            extended = columns.with_line(line, index - start)
         else:
-            fitting = columns if columns.hold(line.pieces[0], text_height) else None
-        if fitting is not None:
-            columns, aside, bottom, stop = fitting, 0, line.bottom, index + 1
+            piece = line.pieces[0]
+            hits = columns.hits(piece)
+            is_within = (
+                len(hits) == 1
+                and columns.lefts[hits[0]] - text_height <= piece.x0
+                and piece.x1 <= columns.rights[hits[0]] + text_height
+            )
+            extended = columns if is_within else None
+        if extended is not None:
+            columns, aside, bottom, stop = extended, 0, line.bottom, index + 1
             has_items |= line.is_core and not line.is_heading
         elif aside == MOST_ASIDE or (line.is_core and line.is_heading and has_items):
             break
@@ -235,8 +213,14 @@ def _grown(lines: Sequence[_Line], start: int, text_height: float) -> tuple[int,
 
 
 def _table(words: Words, lines: Sequence[_Line], columns: _Columns, text_height: float) -> Table | None:
-    """The lines as a table, if they are one."""
-    if not _has_cells(lines, columns):
+    """The lines as a table, if they are one: enough cells, a column of numbers, no list of fields."""
+    core = [line for line in lines if line.is_core]
+    pieces = [piece for line in core for piece in line.pieces]
+    if (
+        len(core) < (2 if lines[0].is_heading else CORE)
+        or sum(users.bit_count() >= FILLED * len(core) for users in columns.users) < CORE
+        or sum(piece.text.endswith(":") for piece in pieces) > FORM * len(pieces)
+    ):
         return None
     # Columns of numbers, by their cells but for the heading.
     counts, numbers = [0] * len(columns), [0] * len(columns)
@@ -247,38 +231,16 @@ def _table(words: Words, lines: Sequence[_Line], columns: _Columns, text_height:
                     counts[hit] += 1
                     numbers[hit] += piece.numeric
     numeric = {index for index, count in enumerate(counts) if count and numbers[index] >= NUMERIC * count}
-    if not numeric or not (lines[0].is_heading or _has_amounts(lines, columns, numeric)):
-        return None
-    rows = _rows(lines, columns, numeric, text_height)
+    if not lines[0].is_heading:  # then a column needs amounts of money
+        amounts = Counter(hit for piece in pieces if piece.has_amount for hit in columns.hits(piece))
+        if max((amounts[hit] for hit in numeric), default=0) < AMOUNTS * len(core):
+            return None
+    rows = _rows(lines, columns, numeric, text_height) if numeric else []
     if len(rows) < LEAST_ROWS:
         return None
     boxes: list[list[float]] = words.boxes.tolist()
     cells = [cell for number, row in enumerate(rows) for cell in _cells(boxes, row, number, columns)]
     return Table(_around([cell.box for cell in cells]), len(rows), len(columns), tuple(cells))
-
-
-def _has_cells(lines: Sequence[_Line], columns: _Columns) -> bool:
-    """True if enough rows fill enough columns, and the rows are no list of fields."""
-    core = [line for line in lines if line.is_core]
-    if len(core) < (2 if lines[0].is_heading else CORE):
-        return False
-    full = sum(users.bit_count() >= FILLED * len(core) for users in columns.users)
-    pieces = [piece for line in core for piece in line.pieces]
-    return full >= CORE and sum(piece.text.endswith(":") for piece in pieces) <= FORM * len(pieces)
-
-
-def _has_amounts(lines: Sequence[_Line], columns: _Columns, numeric: set[int]) -> bool:
-    """True if one column has an amount of money in most rows."""
-    core = [line for line in lines if line.is_core]
-    counts = Counter(
-        hit
-        for line in core
-        for piece in line.pieces
-        if piece.has_amount
-        for hit in columns.hits(piece)
-        if hit in numeric
-    )
-    return max(counts.values(), default=0) >= AMOUNTS * len(core)
 
 
 def _rows(
@@ -287,37 +249,24 @@ def _rows(
     """The lines by rows: a wrapped line belongs to the row above, a second line of headings to the first."""
     rows: list[list[_Line]] = []
     for line in lines:
-        if rows and _continues(line, rows, columns, numeric, text_height):
+        gap = (line.top - rows[-1][-1].bottom) / text_height if rows else np.inf
+        continues = gap < -HALF_LINE
+        if not continues and gap < WRAPPED:
+            continues = len(rows) == 1 and line.is_heading and all(above.is_heading for above in rows[0])
+            if not continues and not line.is_core:
+                hits = [hit for piece in line.pieces if piece.numeric for hit in columns.hits(piece)]
+                continues = numeric.isdisjoint(hits)
+        if continues:
             rows[-1].append(line)
         else:
             rows.append([line])
-    while rows and not rows[-1][0].is_core and not _has_both(rows[-1][0], columns, numeric):
+    first_text = next((index for index in range(len(columns)) if index not in numeric), None)
+    while rows and not rows[-1][0].is_core:
+        hits = [hit for piece in rows[-1][0].pieces for hit in columns.hits(piece)]
+        if first_text in hits and not numeric.isdisjoint(hits):
+            break  # an item with a text and a number, not a sum
         rows.pop()
     return rows
-
-
-def _continues(
-    line: _Line, rows: Sequence[list[_Line]], columns: _Columns, numeric: set[int], text_height: float
-) -> bool:
-    """True if a line continues the row above."""
-    gap = (line.top - rows[-1][-1].bottom) / text_height
-    if gap < -HALF_LINE:
-        return True
-    near = gap < WRAPPED
-    if len(rows) == 1 and all(above.is_heading for above in rows[0]) and line.is_heading:
-        return near
-    return (
-        near
-        and not line.is_core
-        and not any(piece.numeric and not numeric.isdisjoint(columns.hits(piece)) for piece in line.pieces)
-    )
-
-
-def _has_both(line: _Line, columns: _Columns, numeric: set[int]) -> bool:
-    """True for a short line with a text in a text column and a number: an item, not a sum."""
-    hits = [hit for piece in line.pieces for hit in columns.hits(piece)]
-    texts = [index for index in range(len(columns)) if index not in numeric]
-    return not numeric.isdisjoint(hits) and bool(texts) and texts[0] in hits
 
 
 def _cells(
@@ -331,7 +280,14 @@ def _cells(
     spans: dict[int, int] = {}
     pieces = [(piece, columns.hits(piece)) for line in row for piece in line.pieces]
     for piece, hits in sorted(pieces, key=lambda pair: (len(pair[1]), pair[0].words.start)):
-        column = hits[0] if hits else columns.nearest(piece)
+        if hits:
+            column = hits[0]
+        else:  # the nearest
+            gaps = [
+                max(left - piece.x1, piece.x0 - right)
+                for left, right in zip(columns.lefts, columns.rights, strict=True)
+            ]
+            column = gaps.index(min(gaps))
         content.setdefault(column, []).extend(piece.words)
         if content.keys().isdisjoint(hits[1:]):
             spans[column] = max(spans.get(column, 1), len(hits))

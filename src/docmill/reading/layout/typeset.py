@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import NamedTuple
 
 from docmill.model.document import Page
@@ -27,7 +28,7 @@ WISHED_CELL = 40
 LONGEST_WORD = 60
 """A word is broken in a cell only beyond this."""
 TABLE_INSIDE = " " * COLUMN_GAP
-"""What parts the columns of a table that stands in a cell of another."""
+"""Gap between the columns of a table that stands in a cell of another."""
 NUMBER = re.compile(r"[^\w\s]{0,3}[A-Z]{0,3}\s?[-+(]?\d[\d.,'\s]*\)?[-%]?\s?[^\w\s]{0,3}[A-Z]{0,3}")
 
 
@@ -69,7 +70,7 @@ class PageBreak:
 
 @dataclass(frozen=True, slots=True)
 class MissingBlock:
-    """Something that could not be read. problem: what, and what to do about it."""
+    """Content that could not be read. problem: the reason, and a remedy."""
 
     problem: str
 
@@ -85,14 +86,14 @@ class FigureBlock:
 
 @dataclass(frozen=True, slots=True)
 class UnreadNote:
-    """Something beside the text that could not be read. problem: what its page says of it."""
+    """Note on a picture beside the text that could not be read. problem: for its page."""
 
     problem: str
 
 
 Block = HeadingBlock | Paragraph | TableBlock | PageBreak | MissingBlock | FigureBlock | UnreadNote
 Widths = tuple[list[int], list[int]]
-"""Of each column of a table the widest line and what shall not be broken, in characters."""
+"""Widths of each column of a table in characters: the widest line, and the widest part not to be broken."""
 
 
 class Typeset(NamedTuple):
@@ -108,16 +109,18 @@ def typeset(blocks: Iterable[Block], *, max_pages: int | None = None) -> list[Pa
 
 
 def set_on_pages(blocks: Iterable[Block], *, max_pages: int | None = None) -> Typeset:
-    """Pages of A4, wider where a table or set text needs it; at least one.
+    """Set blocks on pages of A4, wider where a table or set text needs it; at least one page.
 
-    Of more than `max_pages` the first are kept, and one more says that there is a rest.
+    Of more than `max_pages` the first are kept, and one more states that there is a rest.
     """
     typesetter = Typesetter(max_pages)
-    for section in _sections(blocks):
+    for is_break, section in groupby(blocks, lambda block: isinstance(block, PageBreak)):
+        if is_break:
+            continue
         measured = [
             (block, _column_widths(block) if isinstance(block, TableBlock) else None) for block in section
         ]
-        typesetter.start(_sheet(measured))
+        typesetter.start(_page_width(measured))
         for block, widths in measured:
             if typesetter.is_full:
                 break
@@ -126,34 +129,20 @@ def set_on_pages(blocks: Iterable[Block], *, max_pages: int | None = None) -> Ty
     return Typeset(pages, typesetter.figures)
 
 
-def _sections(blocks: Iterable[Block]) -> Iterator[list[Block]]:
-    section: list[Block] = []
-    for block in blocks:
-        if not isinstance(block, PageBreak):
-            section.append(block)
-        elif section:
-            yield section
-            section = []
-    if section:
-        yield section
-
-
-def _sheet(section: Sequence[tuple[Block, Widths | None]]) -> int:
+def _page_width(section: Sequence[tuple[Block, Widths | None]]) -> int:
     """Width of the section's pages, in characters."""
-    needed = max((_needed(block, widths) for block, widths in section), default=0)
+    needed = 0
+    for block, widths in section:
+        if isinstance(block, Paragraph) and block.is_set:
+            lengths = sorted(map(len, block.text.splitlines()))
+            usual = lengths[int(len(lengths) * 0.95)] if lengths else 0
+            if usual <= LANDSCAPE:  # longer lines are paragraphs, to be wrapped
+                needed = max(needed, usual)
+        elif widths is not None:
+            needed = max(needed, sum(_wishes(*widths)) + COLUMN_GAP * (len(widths[0]) - 1))
     if needed <= PORTRAIT:
         return PORTRAIT
     return LANDSCAPE if needed <= LANDSCAPE else min(needed, WIDEST)
-
-
-def _needed(block: Block, widths: Widths | None) -> int:
-    if isinstance(block, Paragraph) and block.is_set:
-        lengths = sorted(map(len, block.text.splitlines()))
-        usual = lengths[int(len(lengths) * 0.95)] if lengths else 0
-        return usual if usual <= LANDSCAPE else 0  # longer lines are paragraphs, to be wrapped
-    if widths is not None:
-        return sum(_wishes(*widths)) + COLUMN_GAP * (len(widths[0]) - 1)
-    return 0
 
 
 def _wishes(natural: Sequence[int], least: Sequence[int]) -> list[int]:
@@ -162,7 +151,7 @@ def _wishes(natural: Sequence[int], least: Sequence[int]) -> list[int]:
 
 def _set(typesetter: Typesetter, block: Block, widths: Widths | None) -> None:
     if isinstance(block, UnreadNote):
-        typesetter.remark(block.problem)
+        typesetter.add_problem(block.problem)
         return
     if isinstance(block, Paragraph):
         lines = _set_text(typesetter, block.text, is_set=block.is_set)
@@ -171,9 +160,8 @@ def _set(typesetter: Typesetter, block: Block, widths: Widths | None) -> None:
         return
     typesetter.gap()
     if isinstance(block, HeadingBlock):
-        _set_text(
-            typesetter, block.text, scale=HEADING_SCALES[min(max(block.level, 1), len(HEADING_SCALES)) - 1]
-        )
+        level = min(max(block.level, 1), len(HEADING_SCALES))
+        _set_text(typesetter, block.text, scale=HEADING_SCALES[level - 1])
     elif isinstance(block, TableBlock) and widths is not None:
         natural, least = widths
         for first, last in _bands(_wishes(natural, least), typesetter.columns):
@@ -182,7 +170,7 @@ def _set(typesetter: Typesetter, block: Block, widths: Widths | None) -> None:
             _set_band(typesetter, block, first, fitted)
             typesetter.gap()
     elif isinstance(block, MissingBlock):
-        typesetter.lack(block.problem)
+        typesetter.put_unread_page(block.problem)
     elif isinstance(block, FigureBlock):
         typesetter.put_figure(block.content, block.width_pt, block.height_pt)
     typesetter.gap()
@@ -203,7 +191,7 @@ def _column_widths(grid: TableBlock) -> Widths:
     """Of each column the widest line and the widest word."""
     count = max(map(len, grid.rows), default=0)
     natural, least = [1] * count, [1] * count
-    running_on: list[tuple[int, int, str]] = []
+    overflowing: list[tuple[int, int, str]] = []
     for index, row in enumerate(grid.rows):
         for column, text in enumerate(row):
             if text_width(text) <= least[column]:
@@ -213,11 +201,11 @@ def _column_widths(grid: TableBlock) -> Widths:
             if stop == column + 1 and line > WISHED_CELL // 2:
                 stop = _reach(row, column)
             if stop > column + 1:
-                running_on.append((column, min(stop, count), text))
+                overflowing.append((column, min(stop, count), text))
             else:
                 natural[column] = max(natural[column], line)
                 least[column] = max(least[column], word)
-    for first, stop, text in running_on:
+    for first, stop, text in overflowing:
         line, word = _extent(text)
         for widths, wish in ((natural, min(line, WISHED_CELL)), (least, word)):
             taken = sum(widths[first:stop]) + COLUMN_GAP * (stop - first - 1)
@@ -226,17 +214,18 @@ def _column_widths(grid: TableBlock) -> Widths:
 
 
 def _extent(text: str) -> tuple[int, int]:
-    """The widest line of a text, and what shall not be broken: its widest word, or line with columns."""
+    """The widest line of a text, and its widest unbreakable part: a word, or a line with columns."""
     if text.isascii() and "\n" not in text and TABLE_INSIDE not in text:  # most cells
         return len(text), min(max(map(len, text.split()), default=1), LONGEST_WORD)
     lines = text.splitlines()
-    line = max(map(text_width, lines), default=1)
+    widest = max(map(text_width, lines), default=1)
     word = max(map(text_width, text.split()), default=1)
-    columns = max((text_width(found) for found in lines if TABLE_INSIDE in found.strip()), default=0)
-    return line, max(min(word, LONGEST_WORD), min(columns, PORTRAIT))
+    columns = max((text_width(line) for line in lines if TABLE_INSIDE in line.strip()), default=0)
+    return widest, max(min(word, LONGEST_WORD), min(columns, PORTRAIT))
 
 
 def _bands(wishes: Sequence[int], columns: int) -> Iterator[tuple[int, int]]:
+    """First column and the one after the last of each part of a table that fits on a page."""
     first = used = 0
     for column, wish in enumerate(wishes):
         if column > first and used + wish > columns:
@@ -248,23 +237,31 @@ def _bands(wishes: Sequence[int], columns: int) -> Iterator[tuple[int, int]]:
 
 
 def _set_band(typesetter: Typesetter, grid: TableBlock, first: int, widths: Sequence[int]) -> None:
-    starts = [sum(widths[:at]) + COLUMN_GAP * at for at in range(len(widths))]
-    rights = _right_aligned(grid, first, len(widths))
+    count = len(widths)
+    starts = [sum(widths[:at]) + COLUMN_GAP * at for at in range(count)]
+    right_aligned = _right_aligned(grid, first, count)
     for index, row in enumerate(grid.rows):
         if typesetter.is_full:
             return
-        part = row[first : first + len(widths)]
+        part = row[first : first + count]
         cells: list[SetCell] = []
         for at, text in enumerate(part):
-            if text:
-                spans = grid.spans.get((index, first + at), (1, 1))
-                stop = min(max(at + spans[1], _reach(part, at)), len(widths))
-                left, right = starts[at], starts[stop - 1] + widths[stop - 1]
-                lines = list(_cell_lines(text, left, right, to_right=at in rights))
-                last = min(at + spans[1], len(widths)) - 1
-                cells.append(SetCell(at, *spans, left, starts[last] + widths[last], lines))
-        typesetter.put_row(cells, len(widths))
-    typesetter.end_table(len(widths))
+            if not text:
+                continue
+            spans = grid.spans.get((index, first + at), (1, 1))
+            stop = min(max(at + spans[1], _reach(part, at)), count)
+            left = starts[at]
+            room = starts[stop - 1] + widths[stop - 1] - left
+            lines: list[list[WordInLine]] = []
+            for line in text.splitlines():
+                for words in wrap_line(line, room, is_set=True):
+                    is_shifted = at in right_aligned and bool(words)
+                    shift = left + (room - words[-1].column - words[-1].width if is_shifted else 0)
+                    lines.append([WordInLine(column + shift, width, word) for column, width, word in words])
+            last = min(at + spans[1], count) - 1
+            cells.append(SetCell(at, *spans, left, starts[last] + widths[last], lines))
+        typesetter.put_row(cells, count)
+    typesetter.end_table(count)
 
 
 def _reach(row: Sequence[str], at: int) -> int:
@@ -272,49 +269,39 @@ def _reach(row: Sequence[str], at: int) -> int:
     return next((other for other in range(at + 1, len(row)) if row[other]), len(row))
 
 
-def _cell_lines(text: str, left: int, right: int, *, to_right: bool) -> Iterator[list[WordInLine]]:
-    room = right - left
-    for line in text.splitlines():
-        for words in wrap_line(line, room, is_set=True):
-            shift = left + (room - words[-1].column - words[-1].width if to_right and words else 0)
-            yield [WordInLine(column + shift, width, word) for column, width, word in words]
-
-
 def _right_aligned(grid: TableBlock, first: int, count: int) -> set[int]:
     """Columns that hold mostly numbers below their heads."""
     sample = grid.rows[grid.header_rows : grid.header_rows + 200]
-    found: set[int] = set()
+    columns: set[int] = set()
     for at in range(count):
-        texts = [row[first + at].strip() for row in sample if len(row) > first + at]
-        texts = [text for text in texts if text]
+        cells = [row[first + at].strip() for row in sample if len(row) > first + at]
+        texts = [text for text in cells if text]
         numbers = sum(1 for text in texts if NUMBER.fullmatch(text))
         if texts and numbers > len(texts) / 2:
-            found.add(at)
-    return found
+            columns.add(at)
+    return columns
 
 
 def beside_text(blocks: Iterable[Block]) -> list[Block]:
-    """The blocks that `plain` leaves out and callers must keep: pictures, and remarks on unread ones."""
+    """The blocks that `plain` leaves out and callers must keep: pictures, and notes on unread ones."""
     return [block for block in blocks if isinstance(block, FigureBlock | UnreadNote)]
 
 
 def plain(blocks: Iterable[Block]) -> str:
     """Blocks as text, for where only text can stand: a table's columns are kept apart by spaces."""
-    return "\n".join(_plain_lines(blocks)).strip("\n")
-
-
-def _plain_lines(blocks: Iterable[Block]) -> Iterator[str]:
+    texts: list[str] = []
     for block in blocks:
         if isinstance(block, HeadingBlock | Paragraph):
-            yield block.text
+            texts.append(block.text)
         elif isinstance(block, TableBlock):
             widths, _ = _column_widths(block)
             for row in block.rows:
-                lines = [text.splitlines() for text in row]
-                for at in range(max(map(len, lines), default=0)):
+                cells = [text.splitlines() for text in row]
+                for at in range(max(map(len, cells), default=0)):
                     line = ""
-                    for column, text in enumerate(lines):
+                    for column, lines in enumerate(cells):
                         start = sum(widths[:column]) + COLUMN_GAP * column
-                        if at < len(text):
-                            line += " " * max(COLUMN_GAP * bool(line), start - text_width(line)) + text[at]
-                    yield line
+                        if at < len(lines):
+                            line += " " * max(COLUMN_GAP * bool(line), start - text_width(line)) + lines[at]
+                    texts.append(line)
+    return "\n".join(texts).strip("\n")

@@ -13,7 +13,7 @@ from docmill.model.document import Box, Cell, Page, Table, Words
 
 WORD = re.compile(r"\S+")
 WIDE = frozenset("WF")
-"""East Asian widths that take two characters' room (Unicode, UAX 11)."""
+"""East Asian widths of two characters (Unicode, UAX 11)."""
 NO_WIDTH = frozenset(("Mn", "Me", "Cf"))
 COLUMN_GAP = 3
 """Characters between the columns of a table."""
@@ -40,7 +40,7 @@ def _character_width(character: str) -> int:
 
 
 def wrap_line(line: str, columns: int, *, is_set: bool = False) -> list[list[WordInLine]]:
-    """The words of one line of text, in as many lines of `columns` as they need; at least one.
+    """Wrap a line of text into as many lines of `columns` as its words need; at least one.
 
     is_set: gaps between words stay as wide as they are.
     """
@@ -64,7 +64,7 @@ def wrap_line(line: str, columns: int, *, is_set: bool = False) -> list[list[Wor
 
 
 def _pieces(word: str, columns: int) -> Iterator[tuple[str, int]]:
-    """The word, broken where it is wider than a line."""
+    """The word, broken where it is wider than a line; with widths."""
     size = text_width(word)
     if size <= columns:
         yield word, size
@@ -80,7 +80,7 @@ def _pieces(word: str, columns: int) -> Iterator[tuple[str, int]]:
 
 
 def fit_columns(natural: Sequence[int], least: Sequence[int], available: int) -> list[int]:
-    """Widths of columns that together take no more than `available` where `least` allows it.
+    """Widths of columns that together take at most `available` characters where `least` allows it.
 
     The widest columns give way first.
     """
@@ -89,14 +89,14 @@ def fit_columns(natural: Sequence[int], least: Sequence[int], available: int) ->
     low, high = 1, max(natural)
     while low < high:  # the highest ceiling under which all fit
         middle = (low + high + 1) // 2
-        if sum(_under(middle, natural, least)) <= available:
+        if sum(_capped(middle, natural, least)) <= available:
             low = middle
         else:
             high = middle - 1
-    return _under(low, natural, least)
+    return _capped(low, natural, least)
 
 
-def _under(ceiling: int, natural: Sequence[int], least: Sequence[int]) -> list[int]:
+def _capped(ceiling: int, natural: Sequence[int], least: Sequence[int]) -> list[int]:
     return [max(min(wish, ceiling), floor) for wish, floor in zip(natural, least, strict=True)]
 
 
@@ -104,7 +104,7 @@ A4_PT = (595.0, 842.0)
 A4_RATIO = 842 / 595
 MARGIN_PT = 48.0
 CELL_PT = 5.4
-"""The width of a character, as of 9 points in a typewriter's face."""
+"""The width of a character, as of 9 points in a monospaced typeface."""
 LINE_PT = 13.0
 TEXT_PT = 10.0
 """The height of a word's box within its line."""
@@ -172,9 +172,6 @@ class _Sheet:
     def has_room(self, height_pt: float) -> bool:
         return self.y_pt + height_pt <= self.height_pt - MARGIN_PT
 
-    def room_lines(self) -> int:
-        return max(1, int((self.height_pt - MARGIN_PT - self.y_pt) / LINE_PT))
-
     def add(self, words: Sequence[WordInLine], scale: float) -> None:
         top = self.y_pt + (LINE_PT - TEXT_PT) / 2 * scale
         y0, y1 = top / self.height_pt, (top + TEXT_PT * scale) / self.height_pt
@@ -189,32 +186,19 @@ class _Sheet:
         self.y_pt += LINE_PT * scale
         self.bottom_pt = self.y_pt
 
-    def gap(self, height_pt: float) -> None:
-        """Leave room, and start a new block; what was left before counts."""
-        after = self.bottom_pt + height_pt
-        self.y_pt = max(self.y_pt, after) if height_pt < LINE_PT else self.y_pt + height_pt
-        self.block = self.blocks[-1] + 1 if self.blocks else 0
-
-    def add_figure(self, content: bytes, width_pt: float, height_pt: float) -> None:
-        x0, y0 = MARGIN_PT / self.width_pt, self.y_pt / self.height_pt
-        box = Box(x0, y0, x0 + width_pt / self.width_pt, y0 + height_pt / self.height_pt)
-        self.figures.append((box, content))
-        self.y_pt += height_pt
-        self.bottom_pt = self.y_pt
-
     def add_row(self, cells: Sequence[SetCell], first: int, stop: int) -> None:
         """Lines `first` to `stop` (exclusive) of the cells side by side, and a row of the table."""
         y0_pt = self.y_pt
         indices: list[list[int]] = [[] for _ in cells]
         for at in range(first, stop):
             words: list[WordInLine] = []
-            for cell, owned in zip(cells, indices, strict=True):
-                found = cell.lines[at] if at < len(cell.lines) else ()
+            for cell, cell_indices in zip(cells, indices, strict=True):
+                line = cell.lines[at] if at < len(cell.lines) else ()
                 start = len(self.texts) + len(words)
-                owned.extend(range(start, start + len(found)))
-                words += found
+                cell_indices.extend(range(start, start + len(line)))
+                words += line
             self.add(words, 1.0)
-        filled = [(cell, tuple(owned)) for cell, owned in zip(cells, indices, strict=True) if owned]
+        filled = [(cell, tuple(members)) for cell, members in zip(cells, indices, strict=True) if members]
         self.rows.append(_Row(y0_pt, self.y_pt, filled))
 
     def close_table(self, column_count: int) -> None:
@@ -223,25 +207,17 @@ class _Sheet:
         columns = {cell.column for row in rows for cell, _ in row.cells}
         if len(rows) < LEAST or len(columns) < LEAST:
             return
-        cells = tuple(
-            Cell(
-                at,
-                cell.column,
-                min(cell.row_span, len(rows) - at),
-                cell.column_span,
-                self._cell_box(cell, rows[at : at + cell.row_span]),
-                words,
-            )
-            for at, row in enumerate(rows)
-            for cell, words in row.cells
-        )
+        cells: list[Cell] = []
+        for at, row in enumerate(rows):
+            for cell, words in row.cells:
+                row_span = min(cell.row_span, len(rows) - at)
+                x0, x1 = ((MARGIN_PT + edge * CELL_PT) / self.width_pt for edge in (cell.left, cell.right))
+                y0, y1 = row.y0_pt / self.height_pt, rows[at + row_span - 1].y1_pt / self.height_pt
+                box = Box(x0, y0, min(x1, 1.0), y1)
+                cells.append(Cell(at, cell.column, row_span, cell.column_span, box, words))
         boxes = np.array([cell.box for cell in cells])
         around = Box(*boxes[:, :2].min(axis=0).tolist(), *boxes[:, 2:].max(axis=0).tolist())
-        self.tables.append(Table(around, len(rows), column_count, cells))
-
-    def _cell_box(self, cell: SetCell, rows: Sequence[_Row]) -> Box:
-        x0, x1 = ((MARGIN_PT + edge * CELL_PT) / self.width_pt for edge in (cell.left, cell.right))
-        return Box(x0, rows[0].y0_pt / self.height_pt, min(x1, 1.0), rows[-1].y1_pt / self.height_pt)
+        self.tables.append(Table(around, len(rows), column_count, tuple(cells)))
 
     def page(self, number: int) -> Page:
         words = Words(
@@ -251,14 +227,14 @@ class _Sheet:
             lines=np.array(self.lines, np.int32),
             blocks=np.array(self.blocks, np.int32),
         )
-        says_nothing = bool(self.problems) and not self.is_used
+        is_unread = bool(self.problems) and not self.is_used
         return Page(
             number,
             self.width_pt,
             self.height_pt,
             words,
-            source="none" if says_nothing else "text",
-            quality=0.0 if says_nothing else 1.0,
+            source="none" if is_unread else "text",
+            quality=0.0 if is_unread else 1.0,
             problem="; ".join(self.problems) or None,
             tables=tuple(self.tables),
         )
@@ -279,13 +255,13 @@ class Typesetter:
         self._sheet = self._blank()
 
     def start(self, columns: int) -> None:
-        """The next line starts a page that is `columns` characters wide."""
+        """Start a page that is `columns` characters wide."""
         self._turn()
         self.columns = columns
         self._sheet = self._blank()
 
     def put(self, words: Sequence[WordInLine], *, scale: float = 1.0) -> None:
-        """One line; one without words leaves room."""
+        """Put a line; one without words leaves room."""
         if not words:
             self.gap(LINE_PT * scale)
             return
@@ -295,23 +271,28 @@ class Typesetter:
             self._sheet.add(words, scale)
 
     def put_figure(self, content: bytes, width_pt: float, height_pt: float) -> None:
-        """A picture in a place of its own, no larger than a page."""
+        """Put a picture in a place of its own, no larger than a page."""
         sheet = self._sheet
         room = sheet.width_pt - 2 * MARGIN_PT, sheet.height_pt - 2 * MARGIN_PT
         scale = min(1.0, room[0] / max(width_pt, 1.0), room[1] / max(height_pt, 1.0))
         width_pt, height_pt = width_pt * scale, height_pt * scale
         if not sheet.has_room(height_pt - ROUNDING_PT):
             self._turn()
+            sheet = self._sheet
         if not self.is_full:
-            self._sheet.add_figure(content, width_pt, height_pt)
+            x0, y0 = MARGIN_PT / sheet.width_pt, sheet.y_pt / sheet.height_pt
+            box = Box(x0, y0, x0 + width_pt / sheet.width_pt, y0 + height_pt / sheet.height_pt)
+            sheet.figures.append((box, content))
+            sheet.y_pt += height_pt
+            sheet.bottom_pt = sheet.y_pt
 
-    def remark(self, problem: str) -> None:
-        """Let the page say, once, what is missing on it."""
+    def add_problem(self, problem: str) -> None:
+        """State on the page, once, what is missing on it."""
         if problem not in self._sheet.problems:
             self._sheet.problems.append(problem)
 
     def put_row(self, cells: Sequence[SetCell], column_count: int) -> None:
-        """A row of a table, on one page if it fits on any. One without words ends the table."""
+        """Put a row of a table, on one page if it fits on any. One without words ends the table."""
         height = max((len(cell.lines) for cell in cells), default=0)
         if not height:
             self.end_table(column_count)
@@ -322,33 +303,37 @@ class Typesetter:
             self._turn()
         done = 0
         while done < height and not self.is_full:
-            room = self._sheet.room_lines()
-            self._sheet.add_row(cells, done, min(done + room, height))
+            sheet = self._sheet
+            room = max(1, int((sheet.height_pt - MARGIN_PT - sheet.y_pt) / LINE_PT))
+            sheet.add_row(cells, done, min(done + room, height))
             done += room
             if done < height:
                 self.end_table(column_count)
                 self._turn()
 
     def end_table(self, column_count: int) -> None:
-        """The next row starts another table."""
+        """End the table: the next row starts another."""
         self._sheet.close_table(column_count)
 
     def gap(self, height_pt: float = GAP_PT) -> None:
-        """Leave room between blocks, but none above the first."""
-        if self._sheet.is_used:
-            self._sheet.gap(height_pt)
+        """Leave room between blocks, but none above the first; room that was left before counts."""
+        sheet = self._sheet
+        if sheet.is_used:
+            after = sheet.bottom_pt + height_pt
+            sheet.y_pt = max(sheet.y_pt, after) if height_pt < LINE_PT else sheet.y_pt + height_pt
+            sheet.block = sheet.blocks[-1] + 1 if sheet.blocks else 0
 
-    def lack(self, problem: str) -> None:
-        """A page that says what is not on any."""
+    def put_unread_page(self, problem: str) -> None:
+        """Put a page that states what could not be read."""
         self._turn()
         if not self.is_full:
-            self._pages.append(self._broken(problem))
+            self._pages.append(self._unread_page(problem))
 
     def finish(self) -> list[Page]:
         """The pages; one without words if nothing was put."""
         self._turn()
         if self.is_full:
-            return [*self._pages, self._broken(REST.format(count=len(self._pages)))]
+            return [*self._pages, self._unread_page(REST.format(count=len(self._pages)))]
         return self._pages or [self._blank().page(1)]
 
     def _turn(self) -> None:
@@ -362,7 +347,7 @@ class Typesetter:
                 self.figures += [SetFigure(number, box, content) for box, content in self._sheet.figures]
         self._sheet = self._blank()
 
-    def _broken(self, problem: str) -> Page:
+    def _unread_page(self, problem: str) -> Page:
         page = self._blank().page(len(self._pages) + 1)
         return replace(page, source="none", quality=0.0, problem=problem)
 
