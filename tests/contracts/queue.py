@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from docmill.service.protocol.ports import Message, Queue
+from docmill.service.ports import Message, Queue
 
 VISIBILITY_S = 300.0
 MAX_RECEIVES = 3

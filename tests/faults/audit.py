@@ -10,7 +10,7 @@ from uuid import UUID
 import psycopg
 from psycopg import sql
 
-from docmill.service.protocol.ports import Depth, Queue
+from docmill.service.ports import Depth, Queue
 from docmill.service.storage.blobs import Blobs
 
 

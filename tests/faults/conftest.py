@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from docmill.service.app import Service
-from docmill.service.aws.sqs_channel import LONGEST_VISIBILITY_S
+from docmill.service.aws.sqs import LONGEST_VISIBILITY_S
 from docmill.service.config.settings import Settings
 from docmill.service.intake import orphaned_files
 from docmill.service.intake.accept import Accepted

@@ -193,7 +193,7 @@ def mother(requests: socket.socket) -> tuple[dict[str, Any], int] | None:
 
 
 if __name__ == "__main__":
-    import_module("docmill.service.aws_resources")  # once, and not after every fork
+    import_module("docmill.service.aws.resources")  # once, and not after every fork
     given = mother(socket.socket(fileno=int(sys.argv[1])))
     if given is not None:
         main(*given)

@@ -10,7 +10,7 @@ from docmill.service.app import Service
 from docmill.service.aws.client import Session, new_session
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import Accepted
-from docmill.service.review.corrections import CorrectionMaker
+from docmill.service.ports import CorrectionMaker
 from docmill.service.worker import run_worker
 from support.aws_emulators import Emulator
 from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload

@@ -11,9 +11,9 @@ import pytest
 from docmill.errors import DocmillError, MisconfiguredError, NetworkError, ServerError, UnauthorizedError
 from docmill.service.app import Service, open_service
 from docmill.service.aws.client import Operations, Session, opened
-from docmill.service.aws.provision import queue_pair
+from docmill.service.aws.resources import queue_pair
 from docmill.service.config.settings import Aws, Buckets, Queues, Settings
-from docmill.service.protocol.ports import Message
+from docmill.service.ports import Message
 from docmill.service.store import dead_letters
 from docmill.service.sweeper import Sweeper
 from support.aws_emulators import Emulator
@@ -190,7 +190,7 @@ async def test_an_endpoint_where_nobody_answers_is_a_network_error(settings: Set
 async def test_without_the_extra_it_says_what_to_install(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("docmill.service.aws_resources", "docmill.service.aws.client"):
+    for name in ("docmill.service.aws.resources", "docmill.service.aws.client"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "aiobotocore.config", None)
 

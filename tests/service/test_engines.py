@@ -8,7 +8,7 @@ from docmill.errors import MisconfiguredError
 from docmill.reading.engines.engine import LocalReader
 from docmill.reading.engines.remote import RemoteReader
 from docmill.service.config.settings import DocumentAi, Llm, Ocr, Settings
-from docmill.service.engines import page_readers, reading_options
+from docmill.service.steps import page_readers, reading_options
 from docmill.workers.pool import Pool
 
 GOOGLE = DocumentAi(project="mill", processor="4711", endpoint="http://127.0.0.1:9", concurrency=3)

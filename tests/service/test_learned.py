@@ -13,7 +13,7 @@ from docmill.service.app import Service
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.config.settings import Settings
 from docmill.service.config.user_schemas import OwnField, OwnSchema
-from docmill.service.learned import LearnedModels
+from docmill.service.steps import LearnedModels
 from docmill.understanding.corrections.fit import fit_model, make_example
 from docmill.understanding.pooled import PooledCorrectionMaker
 from docmill.understanding.user_schemas.learned import SchemaModel, dumps

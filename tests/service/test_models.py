@@ -23,8 +23,7 @@ from docmill.schemas.types import Invoice
 from docmill.service.config.fingerprint import pipeline_fingerprint
 from docmill.service.config.settings import ChosenModel, Limits, Llm, Settings
 from docmill.service.config.settings import UnderstandingSettings as Chosen
-from docmill.service.models import models_of
-from docmill.service.steps import open_steps
+from docmill.service.steps import models_of, open_steps
 from docmill.testing.understanding import FakeGate, FakeUnderstander
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.llm.classifier import LlmClassifier
@@ -167,7 +166,7 @@ async def test_settings_without_models_ask_nobody(tmp_path: Path) -> None:
 
 
 async def test_a_worker_needs_nothing_of_the_command_line() -> None:
-    code = "import sys, docmill.service.worker_process; print('docmill.cli' in sys.modules)"
+    code = "import sys, docmill.service.worker; print('docmill.cli' in sys.modules)"
 
     told = await asyncio.to_thread(
         subprocess.run, [sys.executable, "-c", code], capture_output=True, check=True

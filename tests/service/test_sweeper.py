@@ -15,9 +15,9 @@ from docmill.resilience.concurrency import end
 from docmill.service.app import Service
 from docmill.service.intake.accept import Accepted
 from docmill.service.observe.metrics import Metrics
+from docmill.service.ports import Message
 from docmill.service.processing.work_folders import note_begun
 from docmill.service.protocol.pause import Cause
-from docmill.service.protocol.ports import Message
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.store import claims, pauses, sweeps
 from docmill.service.store.claims import Claim

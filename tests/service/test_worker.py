@@ -16,8 +16,8 @@ from docmill.errors import (
 from docmill.model.result import Classification, Failure
 from docmill.ports import Original
 from docmill.service.app import Service
+from docmill.service.ports import Message
 from docmill.service.protocol.pause import paused_part
-from docmill.service.protocol.ports import Message
 from docmill.service.worker import run_worker
 from docmill.testing.queue import MemoryQueue
 from docmill.workers.fair_semaphore import FairSemaphore

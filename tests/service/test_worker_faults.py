@@ -11,7 +11,7 @@ from docmill.resilience.concurrency import BrokenWorkerError
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import Accepted
-from docmill.service.protocol.ports import Message
+from docmill.service.ports import Message
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.store import claims
 from docmill.service.store.claims import Claim

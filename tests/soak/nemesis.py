@@ -10,7 +10,7 @@ from functools import partial
 from random import Random
 
 from docmill.errors import DocmillError
-from docmill.service.protocol.ports import Queue
+from docmill.service.ports import Queue
 from faults.proxy import Loss, PostgresProxy
 from faults.server import KillableServer
 from soak.uploads import UploadProcess

@@ -21,7 +21,7 @@ class PooledUnlocker:
         self._options = options or ReadingOptions()
 
     async def unlock(self, original: Path, password: str) -> bytes | None:
-        """See `docmill.service.intake.passwords.Unlocker.unlock`."""
+        """See `docmill.service.ports.Unlocker.unlock`."""
         limit_s = self._options.unlock_limit_s
         return await self._pool.run(tasks.unlock, original, password, limit_s=limit_s)
 

@@ -15,9 +15,9 @@ from docmill.service.config.settings import Settings
 from docmill.service.dead_letters import DeadLetters
 from docmill.service.events.outbox import Outbox
 from docmill.service.events.wakeups import EventFeed, Wakeups
-from docmill.service.intake.accept import Intake, Sender
+from docmill.service.intake.accept import Intake
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer
-from docmill.service.protocol.ports import Queue
+from docmill.service.ports import Queue, Sender
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.review.reviews import Reviews
 from docmill.service.storage.blobs import Blobs
@@ -113,7 +113,7 @@ async def _open_resources(
         yield _Resources(queue, queue, Blobs.in_folder(settings.folder / "blobs"))
         return
     try:
-        from docmill.service.aws_resources import open_aws_resources  # noqa: PLC0415  an extra that most do without
+        from docmill.service.aws.resources import open_aws_resources  # noqa: PLC0415  an extra that most do without
     except ModuleNotFoundError as error:
         raise MisconfiguredError(
             f"aws.enabled needs {error.name!r}; run: pip install 'docmill[aws]'"

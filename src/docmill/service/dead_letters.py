@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from docmill.service.events.wakeups import EventFeed
-from docmill.service.intake.accept import Sender
+from docmill.service.ports import Sender
 from docmill.service.store import dead_letters
 from docmill.service.store.database import Database
 

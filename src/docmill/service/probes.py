@@ -13,7 +13,7 @@ from docmill.errors import DocmillError
 from docmill.service.app import INGESTION_QUEUE, Service
 from docmill.service.observe.health import LIMIT_S, Health, HealthReport
 from docmill.service.observe.metrics import Metrics
-from docmill.service.protocol.ports import Depth
+from docmill.service.ports import Depth
 from docmill.service.store import outbox
 from docmill.service.store.database import Database
 from docmill.service.store.outbox import Backlog

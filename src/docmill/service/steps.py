@@ -1,18 +1,243 @@
-"""The steps of a process whose settings are given."""
+"""The steps of a process whose settings are given: engines, language models and learned models."""
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from docmill.errors import MisconfiguredError
 from docmill.model.result import Schema
 from docmill.pipeline import Steps, TimeLimits
+from docmill.reading.convert import DEFAULT_ENGINE
+from docmill.reading.engines.engine import LocalReader, PageReader
+from docmill.reading.engines.remote import RemoteCaller, RemoteReader, TranscribingReader
 from docmill.reading.files.options import ReadingOptions
-from docmill.service.config.settings import Settings
-from docmill.service.engines import page_readers, reading_options
-from docmill.service.learned import LearnedModels
-from docmill.service.models import models_of
-from docmill.service.observe.tracing import NO_TRACER, Tracer
-from docmill.wiring import steps_for
+from docmill.resilience.breaker import Breaker
+from docmill.resilience.time_limits import Guard, Slots
+from docmill.service.config.fingerprint import stamp
+from docmill.service.config.settings import ChosenModel, Settings
+from docmill.service.observe.tracing import NO_TRACER, Tracer, asking, traced_calls
+from docmill.service.protocol.pause import guarded_part, paused_part
+from docmill.understanding.user_schemas.learned import model_in
+from docmill.wiring import LanguageModels, steps_for
 from docmill.workers.pool import Pool
+
+
+def reading_options(settings: Settings) -> ReadingOptions:
+    """What the settings say of reading."""
+    return ReadingOptions(
+        max_pages=settings.limits.pages,
+        max_dimension_px=settings.image.max_dimension_px,
+        quality_threshold=settings.ocr.quality_threshold,
+        languages=settings.ocr.languages,
+        split=settings.reading.split == "auto",
+        separator=settings.reading.separator,
+        max_parts=settings.limits.parts,
+        max_part_bytes=settings.limits.file_bytes,
+        max_unpacked_bytes=settings.limits.unpacked_bytes,
+    )
+
+
+@asynccontextmanager
+async def page_readers(
+    settings: Settings, pool: Pool, options: ReadingOptions, tracer: Tracer = NO_TRACER
+) -> AsyncGenerator[list[PageReader]]:
+    """The engines in the order in which they are asked; connections are closed at the end of the block.
+
+    Raises MisconfiguredError for one whose library is not installed.
+    """
+    async with AsyncExitStack() as stack:
+        yield [
+            _reader(name, settings, pool, options, stack=stack, tracer=tracer)
+            for name in settings.ocr.engines
+        ]
+
+
+def _reader(
+    name: str,
+    settings: Settings,
+    pool: Pool,
+    options: ReadingOptions,
+    *,
+    stack: AsyncExitStack,
+    tracer: Tracer,
+) -> PageReader:
+    match name:
+        case "documentai":
+            return _documentai(settings, pool, options, stack=stack, tracer=tracer)
+        case "vision":
+            return _vision(settings, pool, options, tracer)
+        case _:
+            return LocalReader(name, pool, options, partial(paused_part, name))
+
+
+def _documentai(
+    settings: Settings, pool: Pool, options: ReadingOptions, *, stack: AsyncExitStack, tracer: Tracer
+) -> PageReader:
+    # Here, since it takes a second and 40 MB, which only who wants it should spend.
+    with _installed("documentai", extra="documentai"):
+        from docmill.reading.engines.document_ai import DocumentAiEngine, Processor  # noqa: PLC0415
+
+    chosen = settings.documentai
+    processor = Processor(
+        project=chosen.project or "",
+        location=chosen.location,
+        processor=chosen.processor or "",
+        version=chosen.version,
+        endpoint=chosen.endpoint,
+    )
+    engine = DocumentAiEngine(
+        processor,
+        credentials_file=chosen.credentials_file,
+        adc=chosen.adc,
+        limit_s=settings.limits.ai_s,
+    )
+    stack.push_async_callback(engine.close)
+    guard = traced_calls(tracer, _guard("documentai", settings), "process documentai")
+    caller = RemoteCaller(pool, options, guard, Slots(chosen.concurrency))
+    return RemoteReader("documentai", engine, caller)
+
+
+def _vision(settings: Settings, pool: Pool, options: ReadingOptions, tracer: Tracer) -> PageReader:
+    # Here, since it takes seconds and 100 MB, which only who wants it should spend.
+    with _installed("vision", extra="llm"):
+        from docmill.llm.providers import model_of  # noqa: PLC0415
+        from docmill.reading.engines.vision import VisionModel  # noqa: PLC0415
+    llm = settings.llm
+    key = llm.api_key.get_secret_value() if llm.api_key else None
+    model = model_of(llm.provider, llm.model or "", base_url=llm.base_url, api_key=key)
+    guard = traced_calls(
+        tracer, _guard("vision", settings), f"chat {llm.model}", asking(llm.provider, llm.model or "")
+    )
+    return TranscribingReader(
+        "vision",
+        VisionModel(model, limit_s=settings.limits.ai_s),
+        LocalReader(DEFAULT_ENGINE, pool, options),
+        caller=RemoteCaller(pool, options, guard, Slots(llm.concurrency)),
+        budget=llm.budget_usd,
+    )
+
+
+def _guard(provider: str, settings: Settings) -> Guard:
+    """A breaker of the provider's own, and the time limit of every call."""
+    return partial(guarded_part, Breaker(provider), limit_s=settings.limits.ai_s)
+
+
+@contextmanager
+def _installed(name: str, *, extra: str) -> Generator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise MisconfiguredError(
+            f"ocr.engines names {name!r}, which is not installed; run: pip install 'docmill[{extra}]'"
+        ) from error
+
+
+if TYPE_CHECKING:
+    from docmill.understanding.llm.client import ModelClient
+
+
+def models_of(settings: Settings, tracer: Tracer = NO_TRACER) -> LanguageModels:
+    """The models that the settings name; none if they name none.
+
+    Raises MisconfiguredError if a model is named and the library is not installed.
+    """
+    chosen = settings.understanding
+    clients = {
+        name: _client(name, model, settings, tracer)
+        for name, model in (("small", chosen.small), ("large", chosen.large))
+        if model is not None
+    }
+    return LanguageModels(
+        for_fields={f"{name} model": client for name, client in clients.items()},
+        for_types=None if chosen.classify == "rules" else clients[chosen.classify],
+        budget=settings.llm.budget_usd,
+        limit_s=settings.limits.ai_all_s,
+    )
+
+
+def _client(name: str, chosen: ChosenModel, settings: Settings, tracer: Tracer) -> "ModelClient":
+    """The client of one model, with a breaker and slots of its own."""
+    # Imported here, since it takes seconds and 100 MB.
+    try:
+        from docmill.llm.answers import Price  # noqa: PLC0415
+        from docmill.llm.providers import model_of  # noqa: PLC0415
+        from docmill.understanding.llm.client import ModelClient  # noqa: PLC0415
+    except ImportError as error:
+        raise MisconfiguredError(
+            f"understanding.{name} names a model, whose library is not installed; "
+            "run: pip install 'docmill[llm]'"
+        ) from error
+    whole = chosen.within(settings.llm)
+    provider, limit_s = whole.provider or "openai", settings.limits.ai_s
+    price = None
+    if chosen.input_usd is not None:
+        price = Price(chosen.input_usd, chosen.output_usd or Decimal(0))
+    return ModelClient(
+        model_of(
+            provider,
+            whole.model,
+            base_url=whole.base_url,
+            api_key=whole.api_key.get_secret_value() if whole.api_key else None,
+        ),
+        traced_calls(
+            tracer,
+            partial(guarded_part, Breaker(f"{name} model"), limit_s=limit_s),
+            f"chat {whole.model}",
+            asking(provider, whole.model),
+        ),
+        Slots(settings.llm.concurrency),
+        output="tool" if provider == "anthropic" else "native",
+        sees=chosen.sees,
+        price=price,
+        limit_s=limit_s,
+    )
+
+
+log = logging.getLogger(__name__)
+
+
+class LearnedModels(Mapping[str, str]):
+    """The models by the names of schemas. A file that changed is read again when its model is asked for next.
+
+    It looks at the disk. Raises MisconfiguredError when made if a file holds no model; of one that holds none
+    later, the last model stays in use.
+    """
+
+    def __init__(self, places: Mapping[str, Path]) -> None:
+        files = {path: _File(path) for path in {*places.values()}}
+        self._files = {name: files[path] for name, path in places.items()}
+
+    def __getitem__(self, name: str) -> str:
+        return self._files[name].text()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
+class _File:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamp = stamp(path)
+        self._text = model_in(path)
+
+    def text(self) -> str:
+        found = stamp(self._path)
+        if found != self._stamp:
+            self._stamp = found
+            try:
+                self._text = model_in(self._path)
+            except MisconfiguredError as error:
+                log.warning("a new model cannot be read; the last stays", extra={"code": error.code})
+            else:
+                log.info("a new model is in use")
+        return self._text
 
 
 @asynccontextmanager

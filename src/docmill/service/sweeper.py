@@ -12,8 +12,8 @@ from docmill.resilience.concurrency import keep_doing
 from docmill.service.app import Service
 from docmill.service.intake.orphaned_files import remove_orphaned_files
 from docmill.service.observe.metrics import Metrics
+from docmill.service.ports import DeadMessage
 from docmill.service.processing.work_folders import begun_work, dead_workers, forget_worker
-from docmill.service.protocol.ports import DeadMessage
 from docmill.service.store import claims, pauses, sweeps
 from docmill.service.store.database import Conn
 from docmill.service.store.sweeps import IngestionId, by_tenant

@@ -1,4 +1,4 @@
-"""Taking ingestions from the queue and seeing each through, whatever happens to it or to us."""
+"""The worker: takes ingestions from the queue and sees each through, whatever happens to it or to us."""
 
 import asyncio
 import gc
@@ -6,8 +6,10 @@ import logging
 import os
 import socket
 import time
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from typing import Protocol
 
 from structlog.contextvars import bound_contextvars
 
@@ -15,17 +17,21 @@ from docmill.errors import DocmillError
 from docmill.pipeline import Steps
 from docmill.resilience.concurrency import end
 from docmill.service.app import Service
+from docmill.service.config.settings import Settings
 from docmill.service.observe.metrics import Metrics
+from docmill.service.ports import CorrectionMaker, Message
 from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.processing.job import LETTING_GO_S, Attempt, Jobs
 from docmill.service.processing.pause_records import PauseRecords
 from docmill.service.processing.process import DocumentProcessor, TagsInUse
 from docmill.service.processing.work_folders import worker_folder
 from docmill.service.protocol.pause import Pauses
-from docmill.service.protocol.ports import Message
-from docmill.service.review.corrections import CorrectionFinder, CorrectionMaker
+from docmill.service.review.corrections import CorrectionFinder
+from docmill.service.steps import LearnedModels, open_steps, reading_options
 from docmill.service.store.database import new_id
 from docmill.service.sweeper import WORK_FOLDER, sweep_for_ever
+from docmill.understanding.pooled import PooledCorrectionMaker
+from docmill.workers.pool import Pool
 
 log = logging.getLogger(__name__)
 
@@ -226,3 +232,38 @@ async def _first_of(task: asyncio.Task[None], event: asyncio.Event) -> None:
         await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         waiting.cancel()
+
+
+class Work(Protocol):
+    """See `run_worker`."""
+
+    async def __call__(self, stop: asyncio.Event, abort: asyncio.Event | None = None) -> None: ...  # noqa: D102
+
+
+@asynccontextmanager
+async def ready_worker(service: Service, metrics: Metrics | None = None) -> AsyncGenerator[Work]:
+    """A worker to be run until `stop` is set, with a pool and connections that end with the block.
+
+    Raises MisconfiguredError if the settings name what is not installed.
+    """
+    settings = service.settings
+    async with Pool(pool_workers(settings)) as pool:
+        if metrics is not None:
+            metrics.watch_pool("reading", pool)
+        learned = LearnedModels(settings.own.models())
+        reading = replace(reading_options(settings), keep_preprocessed=True)
+        async with open_steps(
+            settings, pool, reading=reading, learned=learned, tracer=service.tracer
+        ) as steps:
+            corrections = PooledCorrectionMaker(pool, learned)
+
+            async def work(stop: asyncio.Event, abort: asyncio.Event | None = None) -> None:
+                await run_worker(service, steps, stop, abort, metrics, corrections=corrections)
+
+            yield work
+
+
+def pool_workers(settings: Settings) -> int:
+    """All cores but the reserved ones; at least half of them, and one."""
+    cores = os.cpu_count() or 1
+    return max(1, cores // 2, cores - settings.worker.reserved_cores)

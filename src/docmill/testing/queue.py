@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from uuid import uuid4
 
-from docmill.service.protocol.ports import DeadMessage, Depth, Message
+from docmill.service.ports import DeadMessage, Depth, Message
 from docmill.service.store.database import new_id
 
 

@@ -11,8 +11,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
-from docmill.service.intake.passwords import NoUnlocker, Unlocker
+from docmill.service.intake.accept import NoUnlocker
 from docmill.service.observe.tracing import Tracer
+from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
 from docmill.web import problems
 from docmill.web.api import dead_letters, documents, events, files, ingestions, pauses, reviews

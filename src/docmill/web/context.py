@@ -16,17 +16,17 @@ from docmill.errors import CorruptError, EncryptedError
 from docmill.model.document import Document
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
-from docmill.service.intake.passwords import (
+from docmill.service.intake.accept import (
     NoUnlocker,
     Unlock,
-    Unlocker,
     already_readable,
     takes_password,
     unlocking,
 )
 from docmill.service.observe.metrics import Metrics
+from docmill.service.ports import Unlocker
 from docmill.service.review.reviews import DocumentReviews
-from docmill.service.storage.transcriptions import NewerTranscriptionError, load_transcription
+from docmill.service.storage.blobs import NewerTranscriptionError, load_transcription
 from docmill.service.store import documents, ingestions, parts
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow

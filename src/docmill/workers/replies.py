@@ -3,7 +3,7 @@
 import io
 import pickle
 from dataclasses import is_dataclass
-from typing import Any
+from typing import Any, cast
 
 from docmill.errors import TooLargeError
 
@@ -100,7 +100,7 @@ class _Unpickler(pickle.Unpickler):
             reply_class: object = super().find_class(module_name, global_name)
             if isinstance(reply_class, type) and reply_class.__module__ == module_name:
                 # Named tuples and dataclasses do nothing when they are made.
-                is_record = is_dataclass(reply_class) or issubclass(reply_class, tuple)
+                is_record = is_dataclass(cast("object", reply_class)) or tuple in reply_class.__mro__
                 if is_for_all or is_record:
                     return reply_class
         raise pickle.UnpicklingError(f"{module_name}.{global_name} may not stand in this reply")

@@ -14,8 +14,7 @@ from docmill.errors import (
     UnauthorizedError,
 )
 from docmill.service.aws import client
-from docmill.service.aws.client import Operations
-from docmill.service.aws.errors import AwsRefusedError, translated
+from docmill.service.aws.client import AwsRefusedError, Operations, translated
 
 
 def answered(status: int, code: str = "Any") -> exceptions.ClientError:

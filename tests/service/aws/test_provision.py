@@ -5,9 +5,8 @@ from uuid import uuid4
 import pytest
 
 from docmill.errors import MisconfiguredError
-from docmill.service.aws.client import Operations, Session, opened
-from docmill.service.aws.errors import AwsRefusedError
-from docmill.service.aws.provision import MAX_RECEIVES, bucket, queue_pair
+from docmill.service.aws.client import AwsRefusedError, Operations, Session, opened
+from docmill.service.aws.resources import MAX_RECEIVES, bucket, queue_pair
 from support.aws_emulators import Emulator
 
 

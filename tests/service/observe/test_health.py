@@ -12,7 +12,7 @@ import pytest
 
 from docmill.errors import ServerError
 from docmill.service.observe.health import Health
-from docmill.service.protocol.ports import Depth
+from docmill.service.ports import Depth
 from docmill.service.storage.blobs import Blobs
 from docmill.service.storage.postgres_server import EmbeddedPostgres
 from docmill.testing.queue import MemoryQueue

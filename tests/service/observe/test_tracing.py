@@ -30,9 +30,9 @@ from docmill.service.app import Service, open_service
 from docmill.service.config.settings import ChosenModel, Llm, Otel, Settings
 from docmill.service.config.settings import UnderstandingSettings as Chosen
 from docmill.service.intake.accept import Accepted
-from docmill.service.models import models_of
 from docmill.service.observe.otel import OtelTracer
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer, traced_calls
+from docmill.service.steps import models_of
 from docmill.service.worker import run_worker
 from docmill.testing.page_images import PaintedPages
 from docmill.testing.understanding import FakeExtractor

@@ -18,11 +18,11 @@ from docmill.model.result import Classification
 from docmill.ports import Findings, Original
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
+from docmill.service.ports import Message
 from docmill.service.processing import lease as leases
 from docmill.service.processing.claim_writer import PROGRESS_S, ClaimWriter
 from docmill.service.processing.lease import Lease
 from docmill.service.processing.process import LeaseObserver
-from docmill.service.protocol.ports import Message
 from docmill.service.store import documents
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn, Database

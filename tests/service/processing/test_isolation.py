@@ -9,7 +9,7 @@ from docmill.ports import Original
 from docmill.service.app import Service
 from docmill.service.intake.accept import Accepted
 from docmill.service.processing import job
-from docmill.service.processing.isolation import Isolation
+from docmill.service.processing.job import Isolation
 from docmill.service.worker import run_worker
 from support.scripted_steps import Observer, RunWorker, ScriptedSteps, Upload
 

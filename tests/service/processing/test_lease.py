@@ -6,10 +6,10 @@ import pytest
 from docmill.errors import DocmillError, ServerError, UnauthorizedError
 from docmill.resilience.concurrency import BrokenWorkerError
 from docmill.service.app import Service
+from docmill.service.ports import Message
 from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.processing.lease import Lease
 from docmill.service.protocol.claim_rules import ClaimLostError
-from docmill.service.protocol.ports import Message
 from docmill.service.store.claims import Claim
 from docmill.testing.queue import MemoryQueue
 from support.scripted_steps import Upload

@@ -15,7 +15,7 @@ from docmill.schemas.types import Invoice
 from docmill.service.app import Service
 from docmill.service.config.settings import ChosenModel, Llm
 from docmill.service.config.settings import UnderstandingSettings as Chosen
-from docmill.service.models import models_of
+from docmill.service.steps import models_of
 from docmill.service.store import pauses
 from docmill.service.worker import run_worker
 from support.llm_server import Reply, Server, serving, spoken

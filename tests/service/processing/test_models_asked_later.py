@@ -17,8 +17,8 @@ from docmill.service.app import Service
 from docmill.service.config.settings import ChosenModel, Llm, Settings
 from docmill.service.config.settings import UnderstandingSettings as Chosen
 from docmill.service.intake.accept import Accepted
-from docmill.service.models import models_of
 from docmill.service.review.review import FieldReview
+from docmill.service.steps import models_of
 from docmill.service.store import reviews
 from docmill.service.worker import run_worker
 from docmill.testing.page_images import PaintedPages

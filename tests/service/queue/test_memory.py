@@ -1,7 +1,7 @@
 import pytest
 
 from contracts.queue import MAX_RECEIVES, VISIBILITY_S, QueueContract
-from docmill.service.protocol.ports import Queue
+from docmill.service.ports import Queue
 from docmill.testing.queue import MemoryQueue
 
 

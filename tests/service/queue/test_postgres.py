@@ -7,7 +7,7 @@ import pytest
 from contracts.queue import MAX_RECEIVES, VISIBILITY_S, QueueContract
 from docmill.errors import ServerError
 from docmill.service.events.wakeups import Wakeups
-from docmill.service.protocol.ports import Queue
+from docmill.service.ports import Queue
 from docmill.service.queue.postgres import PostgresQueue
 from docmill.service.store.database import Conn, Database
 

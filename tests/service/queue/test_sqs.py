@@ -9,11 +9,9 @@ import pytest
 
 from contracts.queue import MAX_RECEIVES, VISIBILITY_S, QueueContract
 from docmill.errors import NetworkError
-from docmill.service.aws.client import Operations, Session, opened
-from docmill.service.aws.errors import AwsRefusedError
-from docmill.service.aws.sqs_channel import Channel
-from docmill.service.protocol.ports import Queue
-from docmill.service.queue.sqs import SqsQueue
+from docmill.service.aws.client import AwsRefusedError, Operations, Session, opened
+from docmill.service.aws.sqs import Channel, SqsQueue
+from docmill.service.ports import Queue
 from support.aws_emulators import Emulator
 
 

@@ -9,11 +9,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from docmill.errors import ServerError
-from docmill.service.aws.client import Operations
-from docmill.service.aws.errors import AwsRefusedError
-from docmill.service.aws.sqs_channel import MAX_BODY_BYTES, Channel
-from docmill.service.protocol.ports import Message
-from docmill.service.queue.sqs import SqsQueue
+from docmill.service.aws.client import AwsRefusedError, Operations
+from docmill.service.aws.sqs import MAX_BODY_BYTES, Channel, SqsQueue
+from docmill.service.ports import Message
 
 Answer = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 

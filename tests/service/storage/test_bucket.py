@@ -9,7 +9,7 @@ import pytest
 from contracts.blobs import BlobsContract
 from docmill.errors import MisconfiguredError, ServerError
 from docmill.service.aws.client import Operations, Session, StoreCredentials, opened
-from docmill.service.aws.provision import bucket
+from docmill.service.aws.resources import bucket
 from docmill.service.storage.blobs import Blobs
 from support.aws_emulators import Emulator
 

@@ -9,8 +9,7 @@ import zstandard
 from docmill.errors import CorruptError
 from docmill.model import codec
 from docmill.model.document import Document
-from docmill.service.storage.blobs import Blobs
-from docmill.service.storage.transcriptions import NewerTranscriptionError, load_transcription
+from docmill.service.storage.blobs import Blobs, NewerTranscriptionError, load_transcription
 
 PATH = "ingestions/7/transcription.json.zst"
 

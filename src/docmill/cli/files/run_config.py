@@ -80,7 +80,7 @@ def run_config(
 def _set_by(settings_file: Path | None) -> RunConfig:
     # Here, since it takes a second, and an extra that a run without settings does not need.
     from docmill.service.config.settings import Settings  # noqa: PLC0415
-    from docmill.service.engines import reading_options  # noqa: PLC0415
+    from docmill.service.steps import reading_options  # noqa: PLC0415
 
     settings = Settings.load(settings_file)
     return RunConfig(

@@ -21,9 +21,8 @@ from docmill.model.paths import leaves
 from docmill.reading.unpack import PooledUnlocker
 from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
-from docmill.service.intake.accept import Accepted
-from docmill.service.intake.passwords import already_readable, unlocking
-from docmill.service.protocol.ports import Depth
+from docmill.service.intake.accept import Accepted, already_readable, unlocking
+from docmill.service.ports import Depth
 from docmill.service.review.review import failures_in
 from docmill.service.store import documents, ingestions, parts, pauses, reviews
 from docmill.service.store.documents import DocumentRow

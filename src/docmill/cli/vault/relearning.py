@@ -14,7 +14,7 @@ from docmill.schemas.registry import REGISTRY
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.review.corrections import MOST_DOCUMENTS
-from docmill.service.storage.transcriptions import NewerTranscriptionError, load_transcription
+from docmill.service.storage.blobs import NewerTranscriptionError, load_transcription
 from docmill.service.store import reviews
 from docmill.service.store.reviews import ReviewedRow
 from docmill.understanding.corrections.counterparties import identifiers

@@ -16,7 +16,7 @@ from docmill.service.app import Service, open_service
 from docmill.service.config.settings import Settings
 from docmill.service.observe.logs import configure_logs
 from docmill.service.probes import Probes
-from docmill.service.worker_process import ready_worker
+from docmill.service.worker import ready_worker
 from docmill.web.app import create_app
 from docmill.web.probes import create_probe_app
 from docmill.web.security import check_host

@@ -7,7 +7,7 @@ from typing import Self
 
 from docmill.resilience.concurrency import end, keep_doing
 from docmill.service.events.wakeups import Wakeups
-from docmill.service.protocol.ports import Queue
+from docmill.service.ports import Queue
 from docmill.service.store import outbox
 from docmill.service.store.database import Conn, Database
 

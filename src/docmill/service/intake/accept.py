@@ -1,23 +1,29 @@
-"""Taking documents in: each content once, and nothing that was accepted is lost."""
+"""Taking documents in: each content once, and nothing that was accepted is lost.
+
+Of a file that is protected by a password, a copy without it is stored beside the original, and read instead.
+"""
 
 import asyncio
+import hashlib
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from pydantic import JsonValue
 
-from docmill.errors import CorruptError, DocmillError
+from docmill.errors import CorruptError, DocmillError, ValidationError
 from docmill.model.document import Part
 from docmill.resilience.concurrency import see_through
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.intake.orphaned_files import remove_original
-from docmill.service.intake.passwords import Unlock, already_readable, readable_key
 from docmill.service.observe.tracing import NO_TRACER, SENDING, Tracer, about
+from docmill.service.ports import Sender, Unlocker
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.storage.blobs import Blobs, StoredFile
 from docmill.service.store import dead_letters, documents, ingestions, parts
@@ -27,24 +33,55 @@ from docmill.service.store.parts import Root
 
 log = logging.getLogger(__name__)
 
+_HEAD_BYTES = 1024
+_OFFICE = b"\xd0\xcf\x11\xe0"
 _WITHDRAW_S = 5.0
 """A failed upload whose database is gone need not wait for it to tidy up."""
 
 
-class Sender(Protocol):
-    """Sends messages with the caller's transaction: all of it happens, or nothing."""
+Unlock: TypeAlias = Callable[[str], Awaitable[bytes | None]]
+"""Gives the readable copy of the stored file of this key, None if the file itself is readable."""
 
-    async def send_in(self, conn: Conn, bodies: Sequence[str], *, delay_s: float = 0) -> None:
-        """Have messages sent if the transaction commits; each falls due `delay_s` from now."""
-        ...
 
-    async def hasten_in(self, conn: Conn, body: str) -> None:
-        """Have a message that somebody received and did nothing with delivered again at once, if possible."""
-        ...
+async def already_readable(_: str) -> None:
+    """`Unlock` where no password was given."""
 
-    def announce(self) -> None:
-        """Say after the commit that there is something new."""
-        ...
+
+class NoUnlocker:
+    """`Unlocker` where none is at hand."""
+
+    async def unlock(self, original: Path, password: str) -> bytes | None:
+        """See `Unlocker.unlock`. Raises ValidationError."""
+        del original, password
+        raise ValidationError("files with a password cannot be opened here; save the file without one")
+
+
+def unlocking(blobs: Blobs, unlocker: Unlocker, password: str) -> Unlock:
+    """Open stored files with `password`, from a copy on this machine that is gone afterwards."""
+
+    async def unlock(key: str) -> bytes | None:
+        with tempfile.TemporaryDirectory(prefix="docmill-unlock-") as folder:
+            path = Path(folder) / "original"
+            await blobs.download(key, path)
+            return await unlocker.unlock(path, password)
+
+    return unlock
+
+
+def readable_key(file_path: str, copy: bytes) -> str:
+    """The key of an original's readable copy; as with originals, it ends in the hash of the content."""
+    return f"readable/{file_path.removeprefix('documents/')}/{hashlib.sha256(copy).hexdigest()}"
+
+
+async def takes_password(blobs: Blobs, file_path: str) -> bool:
+    """True for a protected file that a password can open here: a PDF or an Office file."""
+    head = b""
+    try:
+        async for chunk in blobs.stream(file_path, start=0, stop=_HEAD_BYTES):
+            head += chunk
+    except CorruptError:  # the file is gone
+        return False
+    return head.startswith(_OFFICE) or b"%PDF" in head
 
 
 @dataclass(frozen=True, slots=True)

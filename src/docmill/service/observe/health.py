@@ -9,7 +9,7 @@ from typing import Literal
 import psycopg
 
 from docmill.errors import DocmillError, ServerError
-from docmill.service.protocol.ports import Depth, Queue
+from docmill.service.ports import Depth, Queue
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store.database import translated
 

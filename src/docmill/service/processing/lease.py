@@ -10,9 +10,9 @@ from typing import TypeVar
 from docmill.errors import DocmillError
 from docmill.resilience.concurrency import BrokenWorkerError, end
 from docmill.resilience.spending import Spending
+from docmill.service.ports import Message, Queue
 from docmill.service.processing.claim_writer import ClaimWriter
 from docmill.service.protocol.claim_rules import ClaimLostError
-from docmill.service.protocol.ports import Message, Queue
 from docmill.service.store.claims import Claim
 from docmill.service.store.result_columns import StoredFindings, StoredResult
 

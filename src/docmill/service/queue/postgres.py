@@ -9,7 +9,7 @@ from psycopg.rows import class_row
 
 from docmill.errors import DocmillError
 from docmill.service.events.wakeups import Wakeups
-from docmill.service.protocol.ports import DeadMessage, Depth, Message
+from docmill.service.ports import DeadMessage, Depth, Message
 from docmill.service.store.database import Conn, Database, new_id
 
 _NO_ID = UUID(int=0)

@@ -6,14 +6,20 @@ document that is read. Nothing crosses tenants: each has an index of its own, fi
 
 import asyncio
 import hashlib
+import json
 import logging
+import sys
 import time
-from collections import OrderedDict
-from collections.abc import Sequence
+import zlib
+from collections import OrderedDict, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Protocol
+from typing import NamedTuple
 from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
 
 from docmill.errors import CorruptError, DocmillError
 from docmill.model.corrections import (
@@ -27,14 +33,118 @@ from docmill.model.document import Box, Document
 from docmill.model.paths import value_at
 from docmill.model.result import Schema
 from docmill.schemas.user_schemas import portable
-from docmill.service.review.correction_index import CorrectionIndex, IndexedCorrection
+from docmill.service.ports import CorrectionMaker
 from docmill.service.storage.blobs import Blobs
 from docmill.service.store import reviewed_documents as store
 from docmill.service.store import reviews
 from docmill.service.store.database import Database
-from docmill.service.store.reviewed_documents import NewCorrection, Version
+from docmill.service.store.reviewed_documents import NewCorrection, StoredCorrection, Version
 from docmill.service.store.reviews import ReviewedRow
+from docmill.understanding.corrections.counterparties import identifiers
 from docmill.understanding.corrections.fit import learnable_paths
+from docmill.understanding.user_schemas.features import signature
+from docmill.understanding.user_schemas.learned import SAME_LAYOUT
+
+OF_COUNTERPARTY = 12
+OF_LAYOUT = 6
+"""Corrections that a document is given, the latest of those that bear on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedCorrection:
+    """A correction with its keys. content: as JSON, which takes less memory; words: hashed."""
+
+    document_id: UUID
+    number: int
+    content: bytes
+    identifiers: tuple[str, ...]
+    words: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, stored: StoredCorrection) -> "IndexedCorrection":
+        """From a row of the database."""
+        content = json.loads(stored.content)
+        interned = tuple(sys.intern(identifier) for identifier in content["marks"])
+        words = _hash(content["words"])
+        return cls(stored.document_id, stored.number, stored.content.encode(), interned, words)
+
+    def load(self) -> Correction:
+        """The correction itself."""
+        return Correction.of_content(json.loads(self.content))
+
+
+class Matches(NamedTuple):
+    """Corrections that bear on a document, the latest first. of_layout: those of its own layout."""
+
+    every: Sequence[IndexedCorrection] = ()
+    of_layout: Sequence[IndexedCorrection] = ()
+
+
+class CorrectionIndex:
+    """Corrections, the latest review first. It does not change, so that threads may read it."""
+
+    def __init__(self, corrections: Sequence[IndexedCorrection] = ()) -> None:
+        self._corrections = corrections
+        self._by_identifier: dict[str, list[int]] = defaultdict(list)
+        for index, one in enumerate(corrections):
+            for identifier in one.identifiers:
+                self._by_identifier[identifier].append(index)
+        sizes = [len(one.words) for one in corrections]
+        words = np.concatenate([np.zeros(0, np.uint32), *(one.words for one in corrections)])
+        by_word = np.argsort(words, kind="stable")
+        self._words = words[by_word]
+        self._owners = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[by_word]
+        self._sizes = np.array(sizes, np.float64)
+
+    def __len__(self) -> int:
+        return len(self._corrections)
+
+    def missing(self, numbers: Collection[int]) -> list[int]:
+        """Those of the numbers whose corrections are not here."""
+        here = {one.number for one in self._corrections}
+        return [number for number in numbers if number not in here]
+
+    def updated(self, reviews: Mapping[int, int], new: Iterable[IndexedCorrection]) -> "CorrectionIndex":
+        """The index of these corrections and no others. reviews: the latest one, by their numbers."""
+        held = {one.number: one for one in (*self._corrections, *new)}
+        order = sorted(held.keys() & reviews.keys(), key=lambda number: -reviews[number])
+        return CorrectionIndex([held[number] for number in order])
+
+    def find(self, document: Document, document_id: UUID) -> Matches:
+        """The latest corrections of the same counterparty and of the same layout, but the document's own."""
+        every, own = self._corrections, document_id
+        of_layout = [index for index in self._of_layout(document) if every[index].document_id != own]
+        of_party = [index for index in self._of_counterparty(document) if every[index].document_id != own]
+        del of_layout[OF_LAYOUT:], of_party[OF_COUNTERPARTY:]
+        return Matches(
+            [every[index] for index in sorted({*of_layout, *of_party})], [every[index] for index in of_layout]
+        )
+
+    def _of_counterparty(self, document: Document) -> list[int]:
+        """The corrections with any of the document's identifiers; those that few share count most."""
+        score: dict[int, float] = defaultdict(float)
+        for identifier in sorted(identifiers(document)):
+            owners = self._by_identifier.get(identifier, ())
+            for index in owners:
+                score[index] += 1 / len(owners)
+        return sorted(score, key=lambda index: (-round(score[index], 6), index))
+
+    def _of_layout(self, document: Document) -> list[int]:
+        """The corrections of the same layout, the latest first."""
+        words = _hash(signature(document))
+        starts, stops = (np.searchsorted(self._words, words, side=side) for side in ("left", "right"))
+        hits = [self._owners[start:stop] for start, stop in zip(starts, stops, strict=True) if stop > start]
+        if not hits:
+            return []
+        shared = np.bincount(np.concatenate(hits), minlength=len(self))
+        likeness = shared / np.sqrt(np.maximum(1, self._sizes * len(words)))
+        alike: list[int] = np.flatnonzero(likeness >= SAME_LAYOUT).tolist()
+        return alike
+
+
+def _hash(words: Iterable[str]) -> NDArray[np.uint32]:
+    return np.unique(np.array([zlib.crc32(word.encode()) for word in words], np.uint32))
+
 
 log = logging.getLogger(__name__)
 
@@ -51,18 +161,6 @@ _LAYOUTS = 500
 
 
 _Alike = Sequence[tuple[IndexedCorrection, Correction]]
-
-
-class CorrectionMaker(Protocol):
-    """Makes corrections of documents; it takes the CPU."""
-
-    async def correction(self, transcription: bytes, schema: Schema, reviewed: ReviewedValues) -> Correction:
-        """The correction of a reviewed document. May raise any DocmillError."""
-        ...
-
-    async def layout(self, schema: Schema, documents: Sequence[tuple[bytes, Correction]]) -> LayoutWeights:
-        """The places of values in one layout. documents: transcriptions and corrections, latest first."""
-        ...
 
 
 @dataclass(slots=True)

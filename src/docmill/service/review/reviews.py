@@ -14,8 +14,7 @@ from docmill.resilience.concurrency import off_loop
 from docmill.schemas.registry import REGISTRY
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.review.review import FieldReview, ReviewSession, evidence_of, failures_in
-from docmill.service.storage.blobs import Blobs
-from docmill.service.storage.transcriptions import load_transcription
+from docmill.service.storage.blobs import Blobs, load_transcription
 from docmill.service.store import documents, reviewed_documents, reviews
 from docmill.service.store.database import DEFAULT_USER_ID, Conn, Database
 from docmill.service.store.reviews import CurrentReview, ReviewableResult, ReviewRow, ReviewToStore

@@ -17,6 +17,9 @@ from obstore import exceptions
 from obstore.store import LocalStore, MemoryStore, S3Store
 
 from docmill.errors import CorruptError, MisconfiguredError, ServerError, TooLargeError
+from docmill.model import codec
+from docmill.model.document import Document
+from docmill.resilience.concurrency import STORED_BYTES, off_loop
 
 if TYPE_CHECKING:
     # exist for type checkers only
@@ -299,3 +302,24 @@ def _no_store() -> Generator[None]:
         yield
     except FileNotFoundError as error:
         raise MisconfiguredError(_ABSENT) from error
+
+
+class NewerTranscriptionError(ServerError):
+    """A newer release of docmill wrote the transcription."""
+
+
+async def load_transcription(blobs: Blobs, path: str) -> Document:
+    """The document whose text is stored at `path`.
+
+    Raises CorruptError if the file is gone or cannot be read, NewerTranscriptionError, and what `Blobs.get`
+    raises.
+    """
+    data = await blobs.get(path)
+    try:
+        return await off_loop(codec.loads, data, size=len(data) / STORED_BYTES)
+    except codec.NewerFormatError as error:
+        raise NewerTranscriptionError(
+            "the document was read by a newer release of docmill; update this one, then try again"
+        ) from error
+    except ValueError as error:
+        raise CorruptError(f"the stored transcription {path!r} cannot be read") from error

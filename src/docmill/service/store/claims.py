@@ -13,9 +13,8 @@ from docmill.model.document import Usage
 from docmill.resilience.spending import NOTHING
 from docmill.service.protocol.claim_rules import Obstacle
 from docmill.service.store import dead_letters, result_columns
-from docmill.service.store.database import Conn
+from docmill.service.store.database import Conn, dumped, storable
 from docmill.service.store.result_columns import StoredResult
-from docmill.service.store.storable import dumped, storable
 
 
 @dataclass(frozen=True, slots=True)

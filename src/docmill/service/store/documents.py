@@ -7,8 +7,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from docmill.service.store.database import Conn, new_id
-from docmill.service.store.storable import storable
+from docmill.service.store.database import Conn, new_id, storable
 
 STATES = ("processing", "stale", "needs_classification", "needs_review", "failed", "ready")
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from docmill.service.store import result_columns
 from docmill.service.store.claims import Claim, key_of, lock_documents
-from docmill.service.store.database import Conn
+from docmill.service.store.database import Conn, dumped
 from docmill.service.store.result_columns import StoredFindings
-from docmill.service.store.storable import dumped
 
 
 async def store(conn: Conn, entries: Sequence[tuple[Claim, StoredFindings]]) -> None:

@@ -8,8 +8,7 @@ from psycopg.rows import class_row
 
 from docmill.model.document import Part
 from docmill.service.store.claims import Claim
-from docmill.service.store.database import Conn
-from docmill.service.store.storable import storable
+from docmill.service.store.database import Conn, storable
 
 
 @dataclass(frozen=True, slots=True)

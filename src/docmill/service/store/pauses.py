@@ -7,8 +7,7 @@ from datetime import datetime
 from psycopg.rows import class_row
 
 from docmill.service.protocol.pause import Cause
-from docmill.service.store.database import Conn
-from docmill.service.store.storable import storable
+from docmill.service.store.database import Conn, storable
 
 
 @dataclass(frozen=True)

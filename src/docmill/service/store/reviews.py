@@ -10,8 +10,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 from pydantic import JsonValue
 
-from docmill.service.store.database import Conn, new_id
-from docmill.service.store.storable import storable_values
+from docmill.service.store.database import Conn, new_id, storable_values
 
 Action = Literal["confirm", "correct", "clear", "undo"]
 

@@ -1,8 +1,14 @@
-"""The port of the service to its queue."""
+"""Ports of the service: the queue, and the adapters that intake and reviews are given."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from docmill.model.corrections import Correction, LayoutWeights, ReviewedValues
+    from docmill.model.result import Schema
+    from docmill.service.store.database import Conn
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +103,47 @@ class Queue(Protocol):
 
     async def purge(self, ids: Sequence[str]) -> int:
         """Forget dead messages; how many there were."""
+        ...
+
+
+class Sender(Protocol):
+    """Sends messages with the caller's transaction: all of it happens, or nothing."""
+
+    async def send_in(self, conn: "Conn", bodies: Sequence[str], *, delay_s: float = 0) -> None:
+        """Have messages sent if the transaction commits; each falls due `delay_s` from now."""
+        ...
+
+    async def hasten_in(self, conn: "Conn", body: str) -> None:
+        """Have a message that somebody received and did nothing with delivered again at once, if possible."""
+        ...
+
+    def announce(self) -> None:
+        """Say after the commit that there is something new."""
+        ...
+
+
+class Unlocker(Protocol):
+    """Takes the protection off files."""
+
+    async def unlock(self, original: Path, password: str) -> bytes | None:
+        """The file without its password; None for one that needs none, or that no password would open.
+
+        Raises EncryptedError if the password is wrong, CorruptError, TimeLimitError or CrashedError.
+        """
+        ...
+
+
+class CorrectionMaker(Protocol):
+    """Makes corrections of documents; it takes the CPU."""
+
+    async def correction(
+        self, transcription: bytes, schema: "Schema", reviewed: "ReviewedValues"
+    ) -> "Correction":
+        """The correction of a reviewed document. May raise any DocmillError."""
+        ...
+
+    async def layout(
+        self, schema: "Schema", documents: "Sequence[tuple[bytes, Correction]]"
+    ) -> "LayoutWeights":
+        """The places of values in one layout. documents: transcriptions and corrections, latest first."""
         ...

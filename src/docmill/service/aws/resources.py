@@ -1,13 +1,17 @@
-"""The queues and the bucket that must be there: found, or made if that is asked for."""
+"""Queue and files of a service in AWS: opened, or made if that is asked for."""
 
 import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 from docmill.errors import MisconfiguredError
-from docmill.service.aws.client import Operations
-from docmill.service.aws.errors import AwsRefusedError
+from docmill.service.aws.client import AwsRefusedError, Operations, StoreCredentials, new_session, opened
+from docmill.service.aws.sqs import Channel, SqsQueue
+from docmill.service.config.settings import Settings
+from docmill.service.storage.blobs import Blobs
 
 MAX_RECEIVES = 1000
 """The most that SQS allows. Attempts are counted on the ingestion; this is a net below."""
@@ -103,3 +107,36 @@ async def bucket(s3: Operations, name: str, *, region: str, create: bool) -> Non
         Bucket=name,
         LifecycleConfiguration={"Rules": [_ABANDONED_UPLOADS]},
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AwsResources:
+    """The queue and the file store in AWS."""
+
+    queue: SqsQueue
+    blobs: Blobs
+
+
+@asynccontextmanager
+async def open_aws_resources(settings: Settings) -> AsyncGenerator[AwsResources]:
+    """Queue and files, for the length of the block.
+
+    Raises UnauthorizedError, or MisconfiguredError if one is missing and not to be made; both say what to do.
+    NetworkError or ServerError if AWS cannot be reached.
+    """
+    aws, storage = settings.aws, settings.buckets.storage
+    session = new_session()
+    async with opened(session, "s3", region=aws.region, endpoint=aws.endpoint) as s3:
+        await bucket(s3, storage, region=aws.region, create=aws.create)
+    async with opened(session, "sqs", region=aws.region, endpoint=aws.endpoint) as sqs:
+        pair = await queue_pair(sqs, settings.queues.ingestion, create=aws.create)
+        queue = SqsQueue(
+            Channel(sqs, pair.url),
+            Channel(sqs, pair.dead_url),
+            visibility_s=settings.worker.lease_s,
+            max_receives=pair.max_receives,
+        )
+        blobs = Blobs.in_bucket(
+            storage, region=aws.region, endpoint=aws.endpoint, credentials=StoreCredentials()
+        )
+        yield AwsResources(queue, blobs)
