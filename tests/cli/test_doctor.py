@@ -119,7 +119,7 @@ def test_a_database_that_was_left_running_is_told_and_stopped(
         code = doctor(None)
 
         assert code == 0
-        assert "left running by a process that was killed; stopped now" in capsys.readouterr().out
+        assert "was left running by a process that was killed; stopped now" in capsys.readouterr().out
         assert not (postgres / "data" / "postmaster.pid").exists()
 
 
@@ -159,7 +159,7 @@ def test_it_tells_which_protections_are_missing(
     async def in_a_poor_container() -> list[str]:
         return ["limits"]
 
-    monkeypatch.setattr(doctor_module, "_protections_of_a_child", in_a_poor_container)
+    monkeypatch.setattr(doctor_module, "_child_protections", in_a_poor_container)
 
     assert doctor(None) == 0
 
@@ -174,7 +174,7 @@ def test_processes_that_cannot_be_started_are_a_fault(
     async def without_processes() -> list[str]:
         raise CrashedError("the process reading this file died")
 
-    monkeypatch.setattr(doctor_module, "_protections_of_a_child", without_processes)
+    monkeypatch.setattr(doctor_module, "_child_protections", without_processes)
 
     assert doctor(None) == 1
     assert "reading processes: cannot be started" in capsys.readouterr().out

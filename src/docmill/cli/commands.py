@@ -1,16 +1,36 @@
-"""The commands and their options. What each does stands in a module of its own, loaded when it is called."""
+"""The commands and their options. The module that does the work is loaded when its command is called."""
 
 import errno
 import sys
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.cli.console import FAILED, USAGE, Aws, DataFolder, SettingsFile, give_up_stdout, stderr
+from docmill.cli.console import (
+    FAILED,
+    USAGE,
+    AskPassword,
+    Aws,
+    DataFolder,
+    Folder,
+    Jobs,
+    Json,
+    LabelsFile,
+    ModelFile,
+    Passwords,
+    SettingsFile,
+    WebPort,
+    exit_after,
+    give_up_stdout,
+    stderr,
+)
 from docmill.cli.vault import dead_letter_commands
 from docmill.errors import DocmillError
+
+if TYPE_CHECKING:
+    from docmill.model.result import Schema
 
 app = typer.Typer(
     name="docmill",
@@ -20,15 +40,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="markdown",  # the other one keeps the line ends of docstrings, and eats [names]
 )
-
-
 app.add_typer(dead_letter_commands.app)
 
 
 def main() -> None:
-    """The program. Our own errors become one sentence and an exit code."""
+    """Run the program; our own errors become one sentence and an exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # names of files need not be text, nor terminals know ours
+        if isinstance(stream, TextIOWrapper):  # file names need not be text, nor terminals know our encoding
             stream.reconfigure(errors="backslashreplace")
     try:
         app()
@@ -36,12 +54,8 @@ def main() -> None:
         stderr.print(f"docmill: {error.message}", style="red", markup=False)
         sys.exit(USAGE)
     except OSError as error:
-        if error.filename is not None or error.errno not in {
-            errno.ENOSPC,
-            errno.EDQUOT,
-            errno.EFBIG,
-            errno.EIO,
-        }:
+        disk_errors = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+        if error.filename is not None or error.errno not in disk_errors:
             raise
         give_up_stdout()
         stderr.print(f"docmill: cannot print: {error.strerror}", style="red", markup=False)
@@ -53,7 +67,7 @@ def main() -> None:
         sys.exit(USAGE)
 
 
-def _tell_version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so
+def _print_version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so
     if wanted:
         from importlib.metadata import version
 
@@ -65,22 +79,11 @@ def _tell_version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so
 def docmill(
     *,
     version: Annotated[
-        bool,
-        typer.Option("--version", help="Say which docmill this is.", callback=_tell_version, is_eager=True),
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Documents in, trusted typed data out."""
     del version
-
-
-Passwords = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Tried on protected files; repeatable. Others see command lines: better the variable"
-        " DOCUMENT_PASSWORD, one password a line.",
-    ),
-]
-AskPassword = Annotated[bool, typer.Option("--ask-password", help="Ask for a password, unseen.")]
 
 
 def _passwords(given: list[str] | None, *, ask: bool) -> tuple[str, ...]:
@@ -90,40 +93,38 @@ def _passwords(given: list[str] | None, *, ask: bool) -> tuple[str, ...]:
     return (*asked, *(given or passwords()))
 
 
-SchemaPlace = Annotated[
-    str,
-    typer.Option(
-        "--schema",
-        metavar="FILE",
-        help="What to read: order.json, order.toml, models.py:Order, or a schema of the settings by name.",
-    ),
-]
-ModelFile = Annotated[
-    Path | None, typer.Option("--model", help="What `docmill learn` wrote.", dir_okay=False, exists=True)
-]
-LabelsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--labels", help="TOML or JSON: words beside each field's value.", dir_okay=False, exists=True
-    ),
-]
+def _load_schema(
+    name: str | None, model: Path | None, labels: Path | None, config: Path | None
+) -> tuple["Schema | None", str | None]:
+    """Load the schema and the text of its model."""
+    from docmill.cli.files.extract import schema_called
+    from docmill.understanding.user_schemas.learned import model_in
+
+    if name is None:
+        if model or labels:
+            raise typer.BadParameter("--model and --labels need a --schema")
+        return None, None
+    return schema_called(name, labels, config), None if model is None else model_in(model)
 
 
 @app.command()
 def run(
-    folder: Annotated[Path, typer.Argument(help="A folder, read with its subfolders, or one file.")],
+    folder: Folder,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="JSON Lines file; an earlier run goes on from it.")
+        Path,
+        typer.Option("--out", "-o", help="JSON Lines file for the records; if it exists, the run goes on."),
     ],
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes that read.", show_default="all cores")
-    ] = None,
+    jobs: Jobs = None,
     config: SettingsFile = None,
     *,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over: drop what FILE holds.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start over and delete the records in FILE.")
+    ] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try failed documents again.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be processed.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the summary.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List what would be read; write nothing.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the summary.")] = False,
     max_mb: Annotated[
         int | None, typer.Option(min=1, help="Refuse larger files.", show_default="limits.file_mb, or 50")
     ] = None,
@@ -132,30 +133,27 @@ def run(
         typer.Option(min=1, help="Seconds per document.", show_default="limits.document_s, or 600"),
     ] = None,
     schema: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Read every document by it; see `docmill extract`.")
+        str | None,
+        typer.Option(metavar="FILE", help="Schema for every document; see `docmill extract`."),
     ] = None,
     model: ModelFile = None,
     labels: LabelsFile = None,
     password: Passwords = None,
     ask_password: AskPassword = False,
 ) -> None:
-    """Read every document of a folder and write what was found, one JSON line each.
+    """Read every document of a folder and write the results, one JSON line each.
 
     Engines, languages, splitting and limits come from docmill.toml and DOCMILL_… variables, as for the vault;
     options win over both. With nothing set, no document leaves this machine. An engine or model that works
     elsewhere is sent pages or text: where the docmill.toml of the current folder names one, the run says so
-    first, and --config with another file, even an empty one, keeps documents here. --dry-run tells what an
-    earlier run into the same file has done.
+    first, and --config with another file, even an empty one, keeps documents here.
 
     Exit code: 0 every document was processed, 1 some failed (their record says why), 2 something must
     be changed first, 130 interrupted (after both, run it again to go on).
     """
-    from docmill.cli.files.extract import schema_called
     from docmill.cli.files.run import RunOptions, run_folder
-    from docmill.understanding.user_schemas.learned import model_in
 
-    if schema is None and (model or labels):
-        raise typer.BadParameter("--model and --labels belong to a --schema")
+    loaded_schema, loaded_model = _load_schema(schema, model, labels, config)
     options = RunOptions(
         folder=folder,
         out=out,
@@ -168,67 +166,67 @@ def run(
         time_limit_s=time_limit,
         config=config,
         passwords=_passwords(password, ask=ask_password),
-        schema=None if schema is None else schema_called(schema, labels, config),
-        model=None if model is None else model_in(model),
+        schema=loaded_schema,
+        model=loaded_model,
     )
     raise typer.Exit(run_folder(options))
 
 
 @app.command("eval")
 def evaluate(
-    folder: Annotated[Path, typer.Argument(help="A folder, read with its subfolders, or one file.")],
+    folder: Folder,
     truth: Annotated[
-        Path, typer.Option(help="What is true: JSON Lines, JSON or CSV by file, or a folder of NAME.json.")
+        Path,
+        typer.Option(help="True values: JSON Lines, JSON or CSV by file, or a folder of NAME.json."),
     ],
     schema: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Read all by it, or by the type of this name.", show_default="by their types"
+            metavar="FILE",
+            help="Schema for every document, or the name of a document type.",
+            show_default="by document type",
         ),
     ] = None,
     model: ModelFile = None,
     labels: LabelsFile = None,
     records: Annotated[
         Path | None,
-        typer.Option(help="Records of `docmill run`; what they lack is read and added.", dir_okay=False),
+        typer.Option(
+            help="Records of `docmill run`; documents without one are read and added.", dir_okay=False
+        ),
     ] = None,
     baseline: Annotated[
         Path | None, typer.Option(help="An earlier report to compare with.", dir_okay=False)
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Where the report goes, as JSON.", dir_okay=False)
+        Path | None, typer.Option("--out", "-o", help="File for the report, as JSON.", dir_okay=False)
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(help="Where a page with every error and its picture goes.", dir_okay=False)
+        Path | None, typer.Option(help="File for a page with every error and its picture.", dir_okay=False)
     ] = None,
     max_regression: Annotated[
         float, typer.Option(min=0, max=100, help="Points that F1 may fall below the baseline.")
     ] = 0.5,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes that read.", show_default="all cores")
-    ] = None,
+    jobs: Jobs = None,
     config: SettingsFile = None,
     *,
     month_first: Annotated[
         bool, typer.Option("--month-first", help="The truth means March 4th by 03/04/2026.")
     ] = False,
 ) -> None:
-    """Say how much of a folder is read right, by what is true of it.
+    """Measure how much of a folder is read right, against its true values.
 
     Exit code: 0 measured, 1 worse than the baseline by more than is allowed and than chance explains,
     2 nothing was measured, 130 interrupted (with --records, run it again to go on).
     """
     from docmill.cli.files.eval import EvalOptions, evaluate
-    from docmill.cli.files.extract import schema_called
-    from docmill.understanding.user_schemas.learned import model_in
 
-    if schema is None and (model or labels):
-        raise typer.BadParameter("--model and --labels belong to a --schema")
-    question = EvalOptions(
+    loaded_schema, loaded_model = _load_schema(schema, model, labels, config)
+    options = EvalOptions(
         folder=folder,
         truth=truth,
-        schema=None if schema is None else schema_called(schema, labels, config),
-        model=None if model is None else model_in(model),
+        schema=loaded_schema,
+        model=loaded_model,
         records=records,
         baseline=baseline,
         out=out,
@@ -238,13 +236,20 @@ def evaluate(
         config=config,
         month_first=month_first,
     )
-    raise typer.Exit(evaluate(question))
+    raise typer.Exit(evaluate(options))
 
 
 @app.command()
 def extract(
     file: Annotated[Path, typer.Argument(help="The file to read.")],
-    schema: SchemaPlace,
+    schema: Annotated[
+        str,
+        typer.Option(
+            "--schema",
+            metavar="FILE",
+            help="Schema: order.json, order.toml, models.py:Order, or the name of one in the settings.",
+        ),
+    ],
     model: ModelFile = None,
     labels: LabelsFile = None,
     config: SettingsFile = None,
@@ -252,10 +257,10 @@ def extract(
     password: Passwords = None,
     ask_password: AskPassword = False,
 ) -> None:
-    """Read one file by a schema of your own and print what it says as JSON, each value with its place.
+    """Read one file by a schema of your own and print its values as JSON, each with its place.
 
     The name of a type that docmill knows (invoice, receipt, …) is a schema, too, and that of a table
-    [schemas.NAME] of the settings. A Python file is run.
+    [schemas.NAME] of the settings. A Python file is executed.
     """
     from docmill.cli.files.extract import extract_file
 
@@ -271,24 +276,22 @@ def learn(
         Path | None, typer.Argument(help="Documents whose values are known.", exists=True)
     ] = None,
     schema: Annotated[
-        str | None, typer.Option(metavar="FILE", help="How they are read; see `docmill extract`.")
+        str | None, typer.Option(metavar="FILE", help="Schema of the documents; see `docmill extract`.")
     ] = None,
     truth: Annotated[
         Path | None,
         typer.Option(help='JSON {"file.pdf": {"field": value}}, CSV with a column "file", or JSON Lines.'),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Where the model goes.", dir_okay=False)
+        Path | None, typer.Option("--out", "-o", help="File for the model.", dir_okay=False)
     ] = None,
     labels: LabelsFile = None,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes that read.", show_default="all cores")
-    ] = None,
+    jobs: Jobs = None,
     reviewed: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Learn from the vault's reviewed documents, how [schemas.NAME] of the settings is read.",
+            help="Learn from the vault's reviewed documents, for [schemas.NAME] of the settings.",
         ),
     ] = None,
     config: SettingsFile = None,
@@ -296,11 +299,11 @@ def learn(
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and compare; write nothing.")] = False,
 ) -> None:
-    """Learn from documents with known values how a schema of your own is read.
+    """Train a model for a schema of your own on documents with known values.
 
-    FOLDER with --schema, --truth and --out, or --reviewed. Says how many known values are read right before
-    and after, each in documents held out; the model is only written if it reads them better, and the old one
-    stays otherwise. Exit code: 0 written, 1 not better or nothing read, 2 nothing was done.
+    Give FOLDER with --schema, --truth and --out, or --reviewed. Prints how many known values are read right
+    before and after, each in documents held out. The model is only written if it reads them better, and the
+    old one stays otherwise. Exit code: 0 written, 1 not better or nothing read, 2 nothing was done.
     """
     if reviewed is not None:
         from docmill.cli.vault.relearning import RelearnOptions, relearn
@@ -320,46 +323,34 @@ def learn(
 
 @app.command()
 def up(
-    config: SettingsFile = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
-    port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Where the vault listens on this machine.")
-    ] = None,
-    *,
-    aws: Aws = False,
+    config: SettingsFile = None, data_dir: DataFolder = None, port: WebPort = None, *, aws: Aws = False
 ) -> None:
     """Start the vault: web pages, API and worker, until Ctrl-C."""
     from docmill.cli.vault.contents import load_settings
     from docmill.cli.vault.serving import up
 
-    raise typer.Exit(up(load_settings(config, data_dir, port, aws=aws)))
+    exit_after(up(load_settings(config, data_dir, port, aws=aws)))
 
 
 @app.command()
 def web(
-    config: SettingsFile = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
-    port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Where the vault listens on this machine.")
-    ] = None,
-    *,
-    aws: Aws = False,
+    config: SettingsFile = None, data_dir: DataFolder = None, port: WebPort = None, *, aws: Aws = False
 ) -> None:
     """Start web pages and API without a worker, until Ctrl-C. Any number may run on one database."""
     from docmill.cli.vault.contents import load_settings
     from docmill.cli.vault.serving import web
 
-    raise typer.Exit(web(load_settings(config, data_dir, port, aws=aws)))
+    exit_after(web(load_settings(config, data_dir, port, aws=aws)))
 
 
 @app.command()
 def worker(
     config: SettingsFile = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
+    data_dir: DataFolder = None,
     port: Annotated[
         int | None,
         typer.Option(
-            min=0, max=65535, help="Where it answers /healthz, /readyz, /metrics.", show_default="nowhere"
+            min=0, max=65535, help="Port of /healthz, /readyz and /metrics.", show_default="no port"
         ),
     ] = None,
     *,
@@ -369,7 +360,7 @@ def worker(
     from docmill.cli.vault.contents import load_settings
     from docmill.cli.vault.serving import worker
 
-    raise typer.Exit(worker(load_settings(config, data_dir, worker_port=port, aws=aws)))
+    exit_after(worker(load_settings(config, data_dir, worker_port=port, aws=aws)))
 
 
 @app.command()
@@ -377,29 +368,29 @@ def demo(
     *,
     serve: Annotated[
         bool | None,
-        typer.Option("--serve/--no-serve", help="Keep the vault open.", show_default="in a terminal"),
+        typer.Option("--serve/--no-serve", help="Keep the vault running.", show_default="in a terminal"),
     ] = None,
     data_dir: Annotated[
-        Path | None, typer.Option(help="Where the demo is kept.", show_default="a folder of its own")
+        Path | None, typer.Option(help="Folder of the demo.", show_default="a folder of its own")
     ] = None,
 ) -> None:
-    """Put sample documents through docmill and print what was read."""
+    """Put sample documents through docmill and compare what was read with the truth."""
     from docmill.cli.vault.demo import demo
 
-    raise typer.Exit(demo(data_dir, serve=sys.stdout.isatty() if serve is None else serve))
+    exit_after(demo(data_dir, serve=sys.stdout.isatty() if serve is None else serve))
 
 
 @app.command()
 def add(
     files: Annotated[list[Path], typer.Argument(help="Files to put into the vault.", metavar="FILE…")],
     config: SettingsFile = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
+    data_dir: DataFolder = None,
     *,
     force: Annotated[bool, typer.Option("--force", help="Process again what is already there.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until each is processed.")] = False,
     password: Annotated[
         str | None,
-        typer.Option(help="What opens protected files; better the variable DOCUMENT_PASSWORD."),
+        typer.Option(help="Password for protected files; the variable DOCUMENT_PASSWORD is safer."),
     ] = None,
     ask_password: AskPassword = False,
 ) -> None:
@@ -408,7 +399,7 @@ def add(
 
     given = _passwords([password] if password else None, ask=ask_password)
     settings = load_settings(config, data_dir)
-    raise typer.Exit(add(settings, files, force=force, wait=wait, password=given[0] if given else ""))
+    exit_after(add(settings, files, force=force, wait=wait, password=given[0] if given else ""))
 
 
 @app.command()
@@ -417,30 +408,27 @@ def show(
         str, typer.Argument(help="The beginning of its file name, or the beginning or end of its id.")
     ],
     config: SettingsFile = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
+    data_dir: DataFolder = None,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show what the vault knows about a document."""
     from docmill.cli.vault.contents import load_settings, show
 
-    raise typer.Exit(show(load_settings(config, data_dir), document, as_json=as_json))
+    exit_after(show(load_settings(config, data_dir), document, as_json=as_json))
 
 
 @app.command()
-def status(
-    config: SettingsFile = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.")] = None,
-) -> None:
+def status(config: SettingsFile = None, data_dir: DataFolder = None) -> None:
     """Show how many documents there are in which state, and what waits."""
     from docmill.cli.vault.contents import load_settings, status
 
-    raise typer.Exit(status(load_settings(config, data_dir)))
+    exit_after(status(load_settings(config, data_dir)))
 
 
 @app.command()
 def doctor(config: SettingsFile = None) -> None:
-    """Say what this machine lacks and how to get it. Exit code 1 if something needed is missing."""
+    """Check what this machine lacks, and say how to get it. Exit code 1 if something needed is missing."""
     from docmill.cli.doctor import doctor
 
     raise typer.Exit(doctor(config))

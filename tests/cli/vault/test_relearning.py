@@ -128,13 +128,13 @@ def test_the_model_is_replaced_if_it_reads_more_and_stays_otherwise(config: Path
 
     assert (again.exit_code, model.read_text()) == (1, content)
     assert "by the model in use:" in again.stdout
-    assert "the old one stays" in again.stdout
+    assert "the model in use stays" in again.stdout
 
 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("invoice", "it needs no training"),
+        ("invoice", "without training"),
         ("poem", "the settings have no schemas.poem"),
         ("unused", "schemas.unused.types is empty"),
         ("nowhere", "schemas.nowhere.model is not set"),

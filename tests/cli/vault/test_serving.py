@@ -8,7 +8,7 @@ import socket
 import httpx
 import pytest
 
-from docmill.cli.vault.serving import run_web_alone, run_worker_alone
+from docmill.cli.vault.serving import running_vault
 from docmill.errors import MisconfiguredError
 from docmill.service.config.settings import Settings, Web
 
@@ -28,11 +28,9 @@ async def status_then_stop(address: str, path: str) -> int:
 
 
 async def test_a_web_server_alone_takes_files_in_and_does_not_work_on_them(settings: Settings) -> None:
-    ready = asyncio.Future[str]()
-    running = asyncio.create_task(run_web_alone(with_ports(settings), ready.set_result))
-
-    status = await status_then_stop(await asyncio.wait_for(ready, 20), "readyz")
-    await asyncio.wait_for(running, 20)
+    async with running_vault(with_ports(settings), worker=False) as vault:
+        status = await status_then_stop(vault.address, "readyz")
+        await asyncio.wait_for(vault.stop.wait(), 20)
 
     assert status == 200
     assert not (settings.folder / "work").exists()
@@ -40,26 +38,19 @@ async def test_a_web_server_alone_takes_files_in_and_does_not_work_on_them(setti
 
 
 async def test_a_worker_alone_is_watched_on_its_port(settings: Settings) -> None:
-    ready = asyncio.Future[str | None]()
-    running = asyncio.create_task(run_worker_alone(with_ports(settings, worker=0), ready.set_result))
-
-    address = await asyncio.wait_for(ready, 20)
-    assert address is not None
-    status = await status_then_stop(address, "metrics")
-    await asyncio.wait_for(running, 20)
+    async with running_vault(with_ports(settings, worker=0), web=False) as vault:
+        status = await status_then_stop(vault.address, "metrics")
+        await asyncio.wait_for(vault.stop.wait(), 20)
 
     assert status == 200
 
 
 async def test_a_worker_without_a_port_listens_nowhere(settings: Settings) -> None:
-    ready = asyncio.Future[str | None]()
-    running = asyncio.create_task(run_worker_alone(with_ports(settings), ready.set_result))
+    async with running_vault(with_ports(settings), web=False) as vault:
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.wait_for(vault.stop.wait(), 20)
 
-    address = await asyncio.wait_for(ready, 20)
-    os.kill(os.getpid(), signal.SIGINT)
-    await asyncio.wait_for(running, 20)
-
-    assert address is None
+    assert not vault.address
 
 
 async def test_a_port_that_is_taken_is_named_by_its_setting(settings: Settings) -> None:
@@ -67,13 +58,16 @@ async def test_a_port_that_is_taken_is_named_by_its_setting(settings: Settings) 
         port = taken.getsockname()[1]
 
         with pytest.raises(MisconfiguredError, match=r"web\.port"):
-            await run_web_alone(with_ports(settings, web=port), print)
+            async with running_vault(with_ports(settings, web=port), worker=False):
+                pass
         with pytest.raises(MisconfiguredError, match=r"worker\.port"):
-            await run_worker_alone(with_ports(settings, worker=port), print)
+            async with running_vault(with_ports(settings, worker=port), web=False):
+                pass
 
 
 async def test_a_web_server_does_not_open_itself_to_other_machines(settings: Settings) -> None:
     open_to_all = settings.model_copy(update={"web": Web(host="0.0.0.0")})  # noqa: S104  the address under test
 
     with pytest.raises(MisconfiguredError, match="sign"):
-        await run_web_alone(open_to_all, print)
+        async with running_vault(open_to_all, worker=False):
+            pass

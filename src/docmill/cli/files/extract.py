@@ -1,12 +1,10 @@
-"""`docmill extract`: one file by one schema, as JSON; and the schema that an option names."""
+"""`docmill extract`: reads one file by one schema, and loads the schema that an option names."""
 
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel
-
-from docmill.api import Extracted, extract
+from docmill.api import extract
 from docmill.cli.console import stdout
 from docmill.errors import MisconfiguredError
 from docmill.model.result import Schema
@@ -21,26 +19,25 @@ if TYPE_CHECKING:
 
 def extract_file(
     file: Path,
-    schema: str,
+    name: str,
     *,
     model: Path | None,
     labels: Path | None,
     config: Path | None,
     passwords: tuple[str, ...],
 ) -> int:
-    """Read the file and print what it says; the exit code."""
-    wanted = schema_called(schema, labels, config)
-    extracted = extract(file, wanted, model=model or model_of(schema, config), passwords=passwords)
-    stdout.print(json.dumps(_content(extracted), indent=2, ensure_ascii=False), markup=False)
-    return 0
-
-
-def _content(extracted: Extracted[BaseModel]) -> dict[str, object]:
-    return {
+    """Read the file by the schema of this name or file, and print its values; the exit code."""
+    schema, settings_schemas = schema_called(name, labels, config), _settings_schemas(config)
+    if model is None and settings_schemas is not None and name in settings_schemas.named:
+        model = settings_schemas.models().get(name)
+    extracted = extract(file, schema, model=model, passwords=passwords)
+    content = {
         "data": extracted.data.model_dump(mode="json"),
         "evidence": {path: proof.model_dump(mode="json") for path, proof in extracted.evidence.items()},
         "verdict": {"passed": extracted.verdict.passed, **extracted.verdict.model_dump(mode="json")},
     }
+    stdout.print(json.dumps(content, indent=2, ensure_ascii=False), markup=False)
+    return 0
 
 
 def schema_called(name: str, labels: Path | None = None, config: Path | None = None) -> Schema:
@@ -48,23 +45,17 @@ def schema_called(name: str, labels: Path | None = None, config: Path | None = N
 
     labels: a file with words beside each field's value. Raises MisconfiguredError.
     """
-    own = _own(config)
-    named = {**(own.named if own else {}), **REGISTRY}
-    known = named.get(name)
-    if known is None and not (Path(name).suffix or Path(name).exists()):
+    settings_schemas = _settings_schemas(config)
+    named = {**(settings_schemas.named if settings_schemas else {}), **REGISTRY}
+    schema = named.get(name)
+    if schema is None and not (Path(name).suffix or Path(name).exists()):
         raise MisconfiguredError(f"there is no schema {name!r}, and no such file{nearest(name, named)}")
-    if known is None:
+    if schema is None:
         return schema_in(name, labels)
-    return schema_of(known, labels=labels_in(labels)) if labels else known
+    return schema_of(schema, labels=labels_in(labels)) if labels else schema
 
 
-def model_of(name: str, config: Path | None = None) -> Path | None:
-    """Return the trained model of the settings' schema of this name. Raises MisconfiguredError."""
-    own = _own(config)
-    return own.models().get(name) if own is not None and name in own.named else None
-
-
-def _own(config: Path | None) -> "OwnSchemas | None":
+def _settings_schemas(config: Path | None) -> "OwnSchemas | None":
     if not are_given(config):
         return None
     from docmill.service.config.settings import Settings  # noqa: PLC0415  only the service's extra brings it

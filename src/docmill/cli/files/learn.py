@@ -1,4 +1,4 @@
-"""`docmill learn`: a model of a user's own schema from documents whose values are known."""
+"""`docmill learn`: trains a model of a user's own schema on documents whose values are known."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,12 @@ from docmill.evaluation.truth import known_fields, read_truths
 from docmill.model.result import Schema
 from docmill.ports import Ref
 from docmill.reading.convert import LocalConverter
-from docmill.understanding.corrections.evaluate import HeldOutFigures, held_out_figures
+from docmill.understanding.corrections.evaluate import held_out_figures
 from docmill.understanding.corrections.fit import LEAST_DOCUMENTS, fit_model, make_example, values_by_path
 from docmill.understanding.user_schemas.learned import Example, dumps
 from docmill.wiring import READING, reading_pool
 
-Truth = Mapping[str, Mapping[str, object]]
+KnownValues = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +39,35 @@ class LearnOptions:
 
 
 def learn(options: LearnOptions) -> int:
-    """Read, learn, compare and write; the exit code."""
+    """Read the documents, train, compare and write the model; the exit code."""
     schema = schema_called(options.schema, options.labels, options.config)
-    truth = truth_in(options.truth, schema)
+    truths = read_truths(options.truth)
+    known_fields(truths, {schema.name: schema})  # refuses fields that the schema lacks
+    values = {truth.source: values_by_path(truth.data) for truth in truths}
     lister = FolderLister(options.folder)
-    refs = [ref for ref in lister.list() if _known(ref, truth) is not None]
+    documents: list[tuple[Ref, KnownValues]] = []
+    for ref in lister.list():
+        path = Path(ref.key)
+        if name := next((name for name in (ref.key, path.name, path.stem) if name in values), None):
+            documents.append((ref, values[name]))
     warn_about_links(lister)
-    if not refs:
+    if not documents:
         raise MisconfiguredError(f"{str(options.truth)!r} names no file of {str(options.folder)!r}")
-    examples = asyncio.run(_examples(options, schema, refs, truth))
+    examples = asyncio.run(_read_examples(options, schema, documents))
     if not examples:
         stderr.print("no document could be read; nothing was written")
         return FAILED
     figures = held_out_figures(examples)
-    _tell(figures, len(examples))
-    if not _is_promoted(figures, len(examples)):
-        stdout.print(
-            "what was learned reads these documents no better than nothing learned; nothing was written"
-        )
+    stdout.print(
+        f"{counted(figures.values, 'known value')} of {counted(len(examples), 'document')}; read right"
+    )
+    stdout.print(f"  with nothing learned: {figures.untaught}")
+    stdout.print(f"  after learning from documents of other layouts: {figures.unseen}")
+    stdout.print(f"  after learning from all other documents: {figures.corrected}")
+    # Very few documents cannot show that the model is better: then it must not be worse.
+    is_enough = len(examples) >= LEAST_DOCUMENTS
+    if not (figures.is_better if is_enough else figures.corrected >= figures.untaught):
+        stdout.print("the trained model reads these documents no better than none; nothing was written")
         return FAILED
     if options.dry_run:
         stdout.print("a dry run: nothing was written")
@@ -66,49 +77,23 @@ def learn(options: LearnOptions) -> int:
     return 0
 
 
-def truth_in(path: Path, schema: Schema) -> Truth:
-    """The known values by file, in any form that `docmill eval` takes. Raises MisconfiguredError."""
-    truths = read_truths(path)
-    known_fields(truths, {schema.name: schema})
-    return {truth.source: values_by_path(truth.data) for truth in truths}
-
-
-def _known(ref: Ref, truth: Truth) -> Mapping[str, object] | None:
-    path = Path(ref.key)
-    return next((truth[name] for name in (ref.key, path.name, path.stem) if name in truth), None)
-
-
-async def _examples(
-    options: LearnOptions, schema: Schema, refs: Sequence[Ref], truth: Truth
+async def _read_examples(
+    options: LearnOptions, schema: Schema, documents: Sequence[tuple[Ref, KnownValues]]
 ) -> list[Example]:
+    """Read the documents that can be read, and pair their text with the known values."""
     reader = FolderReader(options.folder)
     examples: list[Example] = []
     columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=stderr, disable=not stderr.is_terminal, transient=True) as bar:
-        task = bar.add_task("reading", total=len(refs))
+        task = bar.add_task("reading", total=len(documents))
         async with reading_pool(options.jobs) as pool:
             converter = LocalConverter(pool, READING)
-            for ref in refs:
+            for ref, values in documents:
                 try:
                     document = await converter.convert(await reader.read(ref))
                 except DocmillError as error:
                     stdout.print(f"{MARKS['failed']} {shown(ref.key)}: {error.message}")
                 else:
-                    examples.append(make_example(document, schema, _known(ref, truth) or {}))
+                    examples.append(make_example(document, schema, values))
                 bar.advance(task)
     return examples
-
-
-def _tell(figures: HeldOutFigures, documents: int) -> None:
-    values = counted(figures.values, "known value")
-    stdout.print(f"{values} of {counted(documents, 'document')}; read right")
-    stdout.print(f"  with nothing learned: {figures.untaught}")
-    stdout.print(f"  by what documents of other layouts teach: {figures.unseen}")
-    stdout.print(f"  by what all other documents teach: {figures.corrected}")
-
-
-def _is_promoted(figures: HeldOutFigures, documents: int) -> bool:
-    """Better; of very few documents, which cannot show that, not worse."""
-    if documents < LEAST_DOCUMENTS:
-        return figures.corrected >= figures.untaught
-    return figures.is_better

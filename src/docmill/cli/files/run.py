@@ -1,4 +1,4 @@
-"""`docmill run`: a folder in, one JSON line per document out."""
+"""`docmill run`: reads a folder, and writes one JSON line for each document."""
 
 import asyncio
 import logging
@@ -41,8 +41,10 @@ from docmill.wiring import reading_pool
 _AHEAD = 2
 """Documents in flight per reading process, so that none waits for the next."""
 
+_RETRY_HINT = "{} failed in an earlier run; --retry-failed tries them again"
 _REMEDIES = {"encrypted": ": where a password is missing, --retry-failed --ask-password asks for it"}
-"""What another run can do about an error, by its code."""
+"""Hints for another run, by error code."""
+_READING = "reading"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +70,14 @@ class RunOptions:
 
 
 def run_folder(options: RunOptions) -> int:
-    """Run and print; the exit code."""
+    """Read the folder and print the result; the exit code."""
     out = options.out.resolve()
     lister = FolderLister(options.folder)
     refs = [ref for ref in lister.list() if (options.folder / ref.key).resolve() != out]
     if not refs:
         stderr.print(f"there is no document in {options.folder}", markup=False)
     if lister.passed_by:
-        files = "file" if lister.passed_by == 1 else "files"
-        stderr.print(f"skipped: {lister.passed_by} {files} that programs leave behind")
+        stderr.print(f"skipped: {counted(lister.passed_by, 'file')} that programs leave behind")
     warn_about_links(lister)
     config = run_config(
         options.config,
@@ -86,73 +87,71 @@ def run_folder(options: RunOptions) -> int:
     )
     warn_about_remote_services(config.settings, options.config)
     if options.dry_run:
-        _tell_plan(options, refs, config)
+        asyncio.run(_print_plan(options, refs, config))
         return 0
     warnings = logging.StreamHandler()
     warnings.setFormatter(PlacesFormatter())
     logging.basicConfig(level="WARNING", handlers=[warnings])
     records = RecordFile(options.out)
-    known = records.open(keep=lambda record: _keep(record, options))
+    known = records.open(keep=lambda record: _is_kept(record, options))
     if records.torn:
-        torn = counted(records.torn, "record")
         stderr.print(
-            f"{options.out} has {torn} that an earlier run did not finish: taken out and read again",
+            f"{options.out} has {counted(records.torn, 'record')} that an earlier run did not finish:"
+            " removed and read again",
             markup=False,
         )
     try:
-        with progress(len(refs), quiet=options.quiet) as told:
-            report = asyncio.run(read_all(options, config, refs, records, known=known, told=told))
+        with progress(len(refs), quiet=options.quiet) as shown_progress:
+            report = asyncio.run(
+                read_all(options, config, refs, records, known=known, progress=shown_progress)
+            )
     except KeyboardInterrupt:
         stderr.print(f"interrupted; what was done is in {options.out}: run it again to go on", markup=False)
         return INTERRUPTED
     finally:
         records.close()
-    failed = report.by_status["failed"] or any(record.status == "failed" for record in known.values())
+    failed_before = sum(record.status == "failed" for record in known.values())
     try:
-        _summarise(report)
-        _tell_failed(known)
+        _print_summary(report)
+        if failed_before:
+            stdout.print(_RETRY_HINT.format(failed_before))
         stdout.print(f"records: {options.out}", markup=False)
     except OSError as error:
-        told.stop_printing(error)
-    return FAILED if failed or told.is_cut_off else 0
+        shown_progress.stop_printing(error)
+    return FAILED if report.by_status["failed"] or failed_before or shown_progress.is_cut_off else 0
 
 
 def warn_about_links(lister: FolderLister) -> None:
-    """Name the links whose files are not read, after they were listed."""
+    """Print the links that the lister did not follow."""
     for link in lister.not_followed:
         stderr.print(
-            f"not followed, since it leads out of the folder or nowhere: {shown(link)}", markup=False
+            f"not read, since this link leads out of the folder or nowhere: {shown(link)}", markup=False
         )
 
 
-def _tell_plan(options: RunOptions, refs: Sequence[Ref], config: RunConfig) -> None:
-    """Print what a run would do, after what an earlier one has done."""
-    known = RecordFile(options.out).known(keep=lambda record: _keep(record, options))
+async def _print_plan(options: RunOptions, refs: Sequence[Ref], config: RunConfig) -> None:
+    """Print the documents that a run would read, and how many an earlier run has read as they are now."""
+    known = RecordFile(options.out).known(keep=lambda record: _is_kept(record, options))
     reader = FolderReader(options.folder, max_bytes=config.max_bytes)
-    waiting = [ref for ref in refs if not asyncio.run(_is_done(ref, reader, known))]
-    for ref in waiting:
-        stdout.print(shown(ref.key), markup=False)
-    done = len(refs) - len(waiting)
-    stdout.print(
-        f"{counted(len(refs), 'document')}: {done} done before, {len(waiting)} to do; nothing was written"
-    )
-    _tell_failed(known)
+    done = 0
+    for ref in refs:
+        try:
+            is_done = (
+                ref.key in known and (await reader.read(ref)).content_hash == known[ref.key].content_hash
+            )
+        except DocmillError:  # the run will report it
+            is_done = False
+        done += is_done
+        if not is_done:
+            stdout.print(shown(ref.key), markup=False)
+    documents, to_do = counted(len(refs), "document"), len(refs) - done
+    stdout.print(f"{documents}: {done} done before, {to_do} to do; nothing was written")
+    if failed := sum(record.status == "failed" for record in known.values()):
+        stdout.print(_RETRY_HINT.format(failed))
 
 
-async def _is_done(ref: Ref, reader: FolderReader, known: Mapping[str, EarlierRecord]) -> bool:
-    """Return whether an earlier run has a record of this document as it is now."""
-    if ref.key not in known:
-        return False
-    try:
-        return (await reader.read(ref)).content_hash == known[ref.key].content_hash
-    except DocmillError:  # a run will say so
-        return False
-
-
-def _keep(record: Record, options: RunOptions) -> bool:
-    if options.fresh:
-        return False
-    return not (options.retry_failed and record["status"] == "failed")
+def _is_kept(record: Record, options: RunOptions) -> bool:
+    return not options.fresh and not (options.retry_failed and record["status"] == "failed")
 
 
 async def read_all(
@@ -162,9 +161,9 @@ async def read_all(
     records: RecordFile,
     *,
     known: Mapping[str, EarlierRecord],
-    told: "RunProgress",
+    progress: "RunProgress",
 ) -> Report:
-    """Every document to its record."""
+    """Read every document and write its record."""
     async with (
         reading_pool(options.jobs) as pool,
         config.steps(pool, schema=options.schema, model=options.model) as steps,
@@ -174,20 +173,17 @@ async def read_all(
             FolderReader(options.folder, max_bytes=config.max_bytes),
             records,
             policy=Policy(concurrency=pool.workers * _AHEAD, parts=config.parts),
-            on_done=told.on_done,
-            on_found=told.on_found,
-            on_delay=told.on_delay,
-            on_waiting=told.on_waiting,
+            on_done=progress.on_done,
+            on_found=progress.on_found,
+            on_delay=progress.on_delay,
+            on_waiting=progress.on_waiting,
         )
         return await runner.run(refs, known=known)
 
 
-_READING = "reading"
-
-
 @dataclass
 class RunProgress:
-    """Shows how far a run is."""
+    """Progress of a run: a bar, and a line for each document."""
 
     bar: Progress
     task: TaskID
@@ -199,8 +195,8 @@ class RunProgress:
         """See `Runner`."""
         self.bar.advance(self.task)
         if not self.quiet:
-            named = "" if done.ref.key.endswith(done.title) else f"  {escape(shown(done.title))}"
-            self._print(f"{MARKS[done.status]} {escape(shown(done.ref.key))}{named}")
+            title = "" if done.ref.key.endswith(done.title) else f"  {escape(shown(done.title))}"
+            self._print(f"{MARKS[done.status]} {escape(shown(done.ref.key))}{title}")
             for part in done.left_out:
                 self._print(f"  {MARKS['not_read']} {escape(shown(part))}")
 
@@ -210,7 +206,7 @@ class RunProgress:
         self.bar.update(self.task, total=self.total)
 
     def on_delay(self, delay: Delay) -> None:
-        """See `Runner`. That nobody was asked, because a provider is left alone, only the bar says."""
+        """See `Runner`. Attempts that a paused provider held back are only counted in the bar."""
         if not self.quiet and delay.error.attempted:
             reason = escape(shown(delay.error.message))
             self._print(
@@ -223,7 +219,7 @@ class RunProgress:
         self.bar.update(self.task, description=f"{_READING}{waiting}")
 
     def stop_printing(self, error: OSError) -> None:
-        """Standard output takes no more: the records matter, and the lines beside them do not."""
+        """Go on without standard output, which takes no more: only the records matter."""
         self.is_cut_off = self.quiet = True
         give_up_stdout()
         stderr.print(f"docmill: cannot print: {error.strerror}; the records are still written", markup=False)
@@ -237,7 +233,7 @@ class RunProgress:
 
 @contextmanager
 def progress(total: int, *, quiet: bool) -> Generator[RunProgress]:
-    """A bar on standard error where that is a terminal; a line per document on standard output."""
+    """Show a bar on standard error if it is a terminal, and a line for each document on standard output."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -249,19 +245,12 @@ def progress(total: int, *, quiet: bool) -> Generator[RunProgress]:
         yield RunProgress(bar, bar.add_task(_READING, total=total), total, quiet)
 
 
-def _summarise(report: Report) -> None:
+def _print_summary(report: Report) -> None:
     counts = ", ".join(
         f"{count} {status.replace('_', ' ')}" for status, count in sorted(report.by_status.items())
     )
     pace = f", {60 * report.total / report.seconds:.0f} a minute" if report.seconds else ""
-    what = f"{counted(report.total, 'document')} ({counted(report.pages, 'page')})"
-    stdout.print(f"{what} in {report.seconds:.1f} s{pace}: {counts or 'none'}")
+    documents = f"{counted(report.total, 'document')} ({counted(report.pages, 'page')})"
+    stdout.print(f"{documents} in {report.seconds:.1f} s{pace}: {counts or 'none'}")
     for code, count in report.by_error.most_common():
         stdout.print(f"  {count} x {code}{_REMEDIES.get(code, '')}", markup=False)
-
-
-def _tell_failed(known: Mapping[str, EarlierRecord]) -> None:
-    """Say how many failed before and are not tried again."""
-    failed = sum(record.status == "failed" for record in known.values())
-    if failed:
-        stdout.print(f"{failed} failed in an earlier run; --retry-failed tries them again")

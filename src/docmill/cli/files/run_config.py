@@ -1,12 +1,12 @@
-"""Configuration of a run: the settings of the vault where there are any, with the command line on top."""
+"""Configuration of a run: the settings of the vault if there are any, overridden by the command line."""
 
 import tomllib
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from docmill.batch.folder import DEFAULT_MAX_BYTES
@@ -20,7 +20,7 @@ from docmill.wiring import LIMITS, READING, steps_for
 from docmill.workers.pool import Pool
 
 if TYPE_CHECKING:
-    from docmill.service.config.settings import Settings
+    from docmill.service.config.settings import ChosenModel, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class RunConfig:
     async def steps(
         self, pool: Pool, *, schema: Schema | None = None, model: str | None = None
     ) -> AsyncGenerator[Steps]:
-        """The steps of the run. schema: the one to read every document by. model: what was learned of it.
+        """The steps of the run. schema: for every document. model: its trained model, as text.
 
         Raises MisconfiguredError if the settings name what is not installed.
         """
@@ -64,72 +64,63 @@ def run_config(
     passwords: tuple[str, ...],
 ) -> RunConfig:
     """Build it from settings file and environment, then the arguments. Raises MisconfiguredError."""
-    config = _set_by(settings_file) if are_given(settings_file) else RunConfig()
+    config = RunConfig()
+    if are_given(settings_file):
+        # Here, since it takes a second, and an extra that a run without settings does not need.
+        from docmill.service.config.settings import Settings  # noqa: PLC0415
+        from docmill.service.steps import reading_options  # noqa: PLC0415
+
+        settings = Settings.load(settings_file)
+        config = RunConfig(
+            reading_options(settings),
+            settings.limits.times,
+            settings.limits.parts_of_upload,
+            settings.limits.file_bytes,
+            settings,
+            {name: model_in(path) for name, path in settings.own.models().items()},
+        )
     limits = config.limits
     if time_limit_s is not None:
         limits = replace(limits, document_s=time_limit_s, page_s=0)
     max_bytes = max_bytes or config.max_bytes
-    return replace(
-        config,
-        reading=replace(config.reading, passwords=passwords, max_part_bytes=max_bytes),
-        limits=limits,
-        max_bytes=max_bytes,
-    )
-
-
-def _set_by(settings_file: Path | None) -> RunConfig:
-    # Here, since it takes a second, and an extra that a run without settings does not need.
-    from docmill.service.config.settings import Settings  # noqa: PLC0415
-    from docmill.service.steps import reading_options  # noqa: PLC0415
-
-    settings = Settings.load(settings_file)
-    return RunConfig(
-        reading_options(settings),
-        settings.limits.times,
-        settings.limits.parts_of_upload,
-        settings.limits.file_bytes,
-        settings,
-        {name: model_in(path) for name, path in settings.own.models().items()},
-    )
-
-
-_HINT = "to keep them here, name another settings file with --config (an empty one will do)"
+    reading = replace(config.reading, passwords=passwords, max_part_bytes=max_bytes)
+    return replace(config, reading=reading, limits=limits, max_bytes=max_bytes)
 
 
 def warn_about_remote_services(settings: "Settings | None", config: Path | None) -> None:
     """Warn, before anything is read, that pages or their text will be sent to another machine.
 
-    Who named the file, or set a variable, knows; a file that lies in the current folder may be anybody's.
+    Only of services that the settings file of the current folder names, and no variable: that file may be
+    anybody's. Somebody who gives --config or sets a variable knows what it says.
     """
     if settings is None or config is not None or not DEFAULT_FILE.is_file():
         return
-    told = list(_leaving(settings, tomllib.loads(DEFAULT_FILE.read_text(encoding="utf-8"))))
-    if told:
+    in_file = tomllib.loads(DEFAULT_FILE.read_text(encoding="utf-8"))
+    services: list[str] = []
+    if list(settings.ocr.engines) == in_file.get("ocr", {}).get("engines"):
+        if "documentai" in settings.ocr.engines and _is_remote(settings.documentai.endpoint):
+            services.append("the engine documentai (pages go to Google)")
+        if "vision" in settings.ocr.engines and _is_remote(settings.llm.base_url):
+            address = settings.llm.base_url or settings.llm.provider
+            services.append(f"the engine vision (pages go to {address})")
+    for name in ("small", "large"):
+        chosen: ChosenModel | None = getattr(settings.understanding, name)
+        if chosen is not None and name in in_file.get("understanding", {}):
+            model = chosen.within(settings.llm)
+            if _is_remote(model.base_url):
+                content = "text and pages go" if model.sees else "text goes"
+                address = model.base_url or model.provider
+                services.append(f"the {name} model {model.model} ({content} to {address})")
+    if services:
         stderr.print(
-            f"documents leave this machine: {DEFAULT_FILE.absolute()} names {' and '.join(told)}; {_HINT}",
+            f"documents leave this machine: {DEFAULT_FILE.absolute()} names {' and '.join(services)}; to keep"
+            " them here, name another settings file with --config (an empty one will do)",
             markup=False,
             soft_wrap=True,
         )
 
 
-def _leaving(settings: "Settings", said: Mapping[str, Any]) -> Iterator[str]:
-    """List the remote services that the file names, without those that a variable names."""
-    if list(settings.ocr.engines) == said.get("ocr", {}).get("engines"):
-        if "documentai" in settings.ocr.engines and _is_away(settings.documentai.endpoint):
-            yield "the engine documentai (pages go to Google)"
-        if "vision" in settings.ocr.engines and _is_away(settings.llm.base_url):
-            yield f"the engine vision (pages go to {settings.llm.base_url or settings.llm.provider})"
-    for name in ("small", "large"):
-        model = getattr(settings.understanding, name)
-        if model is None or name not in said.get("understanding", {}):
-            continue
-        whole = model.within(settings.llm)
-        if _is_away(whole.base_url):
-            what = "text and pages go" if whole.sees else "text goes"
-            yield f"the {name} model {whole.model} ({what} to {whole.base_url or whole.provider})"
-
-
-def _is_away(address: str | None) -> bool:
+def _is_remote(address: str | None) -> bool:
     """Return whether the address is on another machine. None: the provider's own."""
     host = urlsplit(address).hostname if address else None
     if host is None:

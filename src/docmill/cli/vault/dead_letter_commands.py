@@ -5,17 +5,17 @@ from uuid import UUID
 
 import typer
 
-from docmill.cli.console import DataFolder, Json, SettingsFile
+from docmill.cli.console import DataFolder, Json, SettingsFile, exit_after
 
 app = typer.Typer(
     name="dead",
-    help="Documents that failed for good: list them, have them tried again, or forget them.",
+    help="Documents that failed for good: list them, have them tried again, or delete their entries.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
 
-def _known_code(code: str | None) -> str | None:
+def _check_code(code: str | None) -> str | None:
     from docmill.errors import codes
 
     if code is not None and code not in codes():
@@ -24,13 +24,13 @@ def _known_code(code: str | None) -> str | None:
 
 
 ErrorCode = Annotated[
-    str | None, typer.Option("--code", help="Only those with this error code.", callback=_known_code)
+    str | None, typer.Option("--code", help="Only those with this error code.", callback=_check_code)
 ]
 LetterIds = Annotated[
     list[UUID] | None, typer.Argument(help="Ids, as `docmill dead list` shows them.", metavar="ID")
 ]
-EveryLetter = Annotated[bool, typer.Option("--all", help="Every one of them.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say which would be meant.")]
+AllLetters = Annotated[bool, typer.Option("--all", help="All of them.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="List those selected; change nothing.")]
 
 
 @app.command("list")
@@ -47,9 +47,8 @@ def list_dead(
     from docmill.cli.vault.contents import load_settings
     from docmill.cli.vault.dead_letters import list_letters
 
-    raise typer.Exit(
-        list_letters(load_settings(config, data_dir), code=code, step=step, limit=limit, as_json=as_json)
-    )
+    settings = load_settings(config, data_dir)
+    exit_after(list_letters(settings, code=code, step=step, limit=limit, as_json=as_json))
 
 
 @app.command("redrive")
@@ -59,16 +58,16 @@ def redrive_dead(
     data_dir: DataFolder = None,
     code: ErrorCode = None,
     *,
-    every: EveryLetter = False,
+    every: AllLetters = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
     """Have documents tried again from their first attempt. Exit code 1 if an ID is not there."""
     from docmill.cli.vault.contents import load_settings
-    from docmill.cli.vault.dead_letters import chosen, redrive
+    from docmill.cli.vault.dead_letters import build_selection, redrive
 
-    selection = chosen(ids, code=code, every=every)
-    raise typer.Exit(redrive(load_settings(config, data_dir), selection, dry_run=dry_run, as_json=as_json))
+    selection = build_selection(ids, code=code, every=every)
+    exit_after(redrive(load_settings(config, data_dir), selection, dry_run=dry_run, as_json=as_json))
 
 
 @app.command("purge")
@@ -78,15 +77,15 @@ def purge_dead(
     data_dir: DataFolder = None,
     code: ErrorCode = None,
     *,
-    every: EveryLetter = False,
+    every: AllLetters = False,
     dry_run: DryRun = False,
     as_json: Json = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Forget dead letters; their documents stay, as failed. Asks first. Exit code 1 if an ID is not there."""
+    """Delete dead letters; their documents stay, as failed. Asks first. Exit code 1 if an ID is not there."""
     from docmill.cli.vault.contents import load_settings
-    from docmill.cli.vault.dead_letters import chosen, purge
+    from docmill.cli.vault.dead_letters import build_selection, purge
 
-    selection = chosen(ids, code=code, every=every)
+    selection = build_selection(ids, code=code, every=every)
     settings = load_settings(config, data_dir)
-    raise typer.Exit(purge(settings, selection, dry_run=dry_run, as_json=as_json, yes=yes))
+    exit_after(purge(settings, selection, dry_run=dry_run, as_json=as_json, yes=yes))

@@ -1,7 +1,7 @@
-"""`docmill learn --reviewed`: a model of a user's own schema from what people said in the vault."""
+"""`docmill learn --reviewed`: trains the model of a user's own schema on the vault's reviewed documents."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,15 +11,12 @@ from docmill.errors import CorruptError, MisconfiguredError
 from docmill.model.paths import value_at
 from docmill.model.result import Schema
 from docmill.schemas.registry import REGISTRY
-from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.review.corrections import MOST_DOCUMENTS
 from docmill.service.storage.blobs import NewerTranscriptionError, load_transcription
 from docmill.service.store import reviews
-from docmill.service.store.reviews import ReviewedRow
 from docmill.understanding.corrections.counterparties import identifiers
 from docmill.understanding.corrections.evaluate import (
-    Comparison,
     ReviewedExample,
     compare_models,
     retrain,
@@ -40,39 +37,50 @@ class RelearnOptions:
 
 
 def relearn(options: RelearnOptions) -> int:
-    """Read what people said, learn, compare and replace; the exit code."""
+    """Train on the reviewed documents, compare with the model in use, and replace it; the exit code."""
     settings = load_settings(options.config, options.data_dir)
-    schema, types = _asked_for(options.schema, settings)
+    schema, types = _schema_and_types(options.schema, settings)
     place = options.out or settings.own.models().get(options.schema)
     if place is None:
         raise MisconfiguredError(
             f"schemas.{options.schema}.model is not set; set it, or say with --out where the model goes"
         )
-    before = _in_use(place, schema)
-    examples = asyncio.run(_examples(settings, schema, types))
+    current = SchemaModel(schema.name)
+    if place.exists():
+        try:
+            current = loads(place.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise MisconfiguredError(f"cannot read the model {str(place)!r}") from error
+    examples = asyncio.run(_load_examples(settings, schema, types))
     if not examples:
         stdout.print(f"nobody has reviewed a document of {', '.join(types)} yet; nothing was written")
         return FAILED
-    comparison = compare_models(before, examples)
-    _tell(comparison, has_before=bool(before.examples))
+    comparison = compare_models(current, examples)
+    values = counted(comparison.values, "known value")
+    stdout.print(f"{values} of {counted(comparison.documents, 'reviewed document')},")
+    stdout.print(f"each of {comparison.groups} counterparties and layouts left out in turn; read right")
+    stdout.print(f"  with nothing learned: {comparison.untaught}")
+    if current.examples:
+        stdout.print(f"  by the model in use: {comparison.before}")
+    stdout.print(f"  by the new model: {comparison.after}")
     if not comparison.is_better:
-        kept = "the old one stays" if before.examples else "none is written"
-        stdout.print(f"the new model is no better: {kept}")
+        result = "the model in use stays" if current.examples else "none is written"
+        stdout.print(f"the new model is no better: {result}")
         return FAILED
     if options.dry_run:
         stdout.print("a dry run: nothing was written")
         return 0
-    put(place, dumps(retrain(before, examples)))
+    put(place, dumps(retrain(current, examples)))
     stdout.print(f"model: {place}", markup=False)
     return 0
 
 
-def _asked_for(name: str, settings: Settings) -> tuple[Schema, tuple[str, ...]]:
-    """The schema, and the types of documents that are read by it."""
+def _schema_and_types(name: str, settings: Settings) -> tuple[Schema, tuple[str, ...]]:
+    """Return a schema of the settings, and the types of documents that are read by it."""
     if name in REGISTRY:
         raise MisconfiguredError(
-            f"{name!r} is a type that docmill knows: what people correct there is heard at once; it needs"
-            " no training, and --reviewed is for a schema of the settings, [schemas.NAME]"
+            f"{name!r} is a type that docmill knows: corrections of it are used at once, without training;"
+            " --reviewed is for a schema of the settings, [schemas.NAME]"
         )
     schema = settings.own.named.get(name)
     if schema is None:
@@ -83,45 +91,23 @@ def _asked_for(name: str, settings: Settings) -> tuple[Schema, tuple[str, ...]]:
     return schema, types
 
 
-def _in_use(place: Path, schema: Schema) -> SchemaModel:
-    if not place.exists():
-        return SchemaModel(schema.name)
-    try:
-        return loads(place.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise MisconfiguredError(f"cannot read the model {str(place)!r}") from error
-
-
-async def _examples(settings: Settings, schema: Schema, types: Sequence[str]) -> list[ReviewedExample]:
+async def _load_examples(settings: Settings, schema: Schema, types: Sequence[str]) -> list[ReviewedExample]:
+    """Load the reviewed documents whose text can still be read, the oldest first, type by type."""
     examples: list[ReviewedExample] = []
     async with existing_service(settings) as service:
-        for kind in types:
+        for document_type in types:
             async with service.database.tenant(service.default_tenant_id) as conn:
-                rows = await reviews.reviewed(conn, kind, limit=MOST_DOCUMENTS)
+                rows = await reviews.reviewed(conn, document_type, limit=MOST_DOCUMENTS)
             for row in reversed(rows):
-                example = await _example(service, row, schema)
-                if example is not None:
-                    examples.append(example)
+                try:
+                    document = await load_transcription(service.blobs, row.transcription_file_path)
+                except (CorruptError, NewerTranscriptionError):
+                    continue
+                values: dict[str, object] = {
+                    path: value_at(row.data, path) for path in row.paths if "[" not in path
+                }
+                if row.is_settled:  # nothing is left to review, so the values that nobody reviewed are right
+                    values = {**values_by_path(row.data), **values}
+                example = make_example(document, schema, values)
+                examples.append(ReviewedExample(example, identifiers(document)))
     return examples
-
-
-async def _example(service: Service, row: ReviewedRow, schema: Schema) -> ReviewedExample | None:
-    """The document with what is known of it; None if its text is gone or cannot be read."""
-    try:
-        document = await load_transcription(service.blobs, row.transcription_file_path)
-    except (CorruptError, NewerTranscriptionError):
-        return None
-    reviewed: Mapping[str, object] = {path: value_at(row.data, path) for path in row.paths if "[" not in path}
-    # Where nothing is left to look at, the values that nobody reviewed have passed, too.
-    values = {**values_by_path(row.data), **reviewed} if row.is_settled else reviewed
-    return ReviewedExample(make_example(document, schema, values), identifiers(document))
-
-
-def _tell(comparison: Comparison, *, has_before: bool) -> None:
-    values = counted(comparison.values, "known value")
-    stdout.print(f"{values} of {counted(comparison.documents, 'reviewed document')},")
-    stdout.print(f"each of {comparison.groups} counterparties and layouts left out in turn; read right")
-    stdout.print(f"  with nothing learned: {comparison.untaught}")
-    if has_before:
-        stdout.print(f"  by the model in use: {comparison.before}")
-    stdout.print(f"  by the new model: {comparison.after}")

@@ -1,8 +1,8 @@
 """Processes that serve: web server, worker, or both in one event loop, reading in a pool beside it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -30,7 +30,7 @@ _LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class RunningVault:
-    """A running vault with its address."""
+    """A running vault. address: of its pages, or of its probes; empty for a worker without `worker.port`."""
 
     address: str
     service: Service
@@ -62,50 +62,33 @@ class _Process:
 
 
 @asynccontextmanager
-async def running_vault(settings: Settings) -> AsyncGenerator[RunningVault]:
-    """Web server and worker, ending with the block; SIGTERM and SIGINT set `stop`, a second one drops work.
+async def running_vault(
+    settings: Settings, *, web: bool = True, worker: bool = True
+) -> AsyncGenerator[RunningVault]:
+    """Web server and worker, or one of them, which end with the block.
 
-    Raises SetupError if it cannot start, or if a web server runs on this data folder already.
+    SIGTERM and SIGINT set `stop`; a second signal gives up the documents in work. Any number of web servers
+    or of workers may run on one database, each in a process of its own. Raises SetupError if it cannot start,
+    or if a web server and a worker are to start on a data folder that has a web server already.
     """
-    check_host(settings.web.host)
-    if running := await asyncio.to_thread(address_of, settings.folder):
+    if web:
+        check_host(settings.web.host)
+    if web and worker and (running := await asyncio.to_thread(address_of, settings.folder)):
         raise MisconfiguredError(
             f"a vault on {str(settings.folder)!r} runs already, at {running}; give another --data-dir"
         )
-    async with _process(settings) as process, _web(process) as address, _worker(process):
-        yield RunningVault(address, process.service, process.stop)
-        process.stop.set()
-
-
-async def run_web_alone(settings: Settings, on_ready: Callable[[str], None]) -> None:
-    """A web server until a signal; any number may run on one database.
-
-    on_ready: called with the address. Raises SetupError if it cannot start.
-    """
-    check_host(settings.web.host)
-    async with _process(settings) as process, _web(process) as address:
-        on_ready(address)
-        await process.stop.wait()
-
-
-async def run_worker_alone(settings: Settings, on_ready: Callable[[str | None], None]) -> None:
-    """A worker until a signal; any number may run on one database.
-
-    on_ready: called with the address of its probes, which answer until the last document is done; None
-    without `worker.port`. Raises SetupError if it cannot start.
-    """
-    async with _process(settings) as process, _probes(process) as address, _worker(process):
-        on_ready(address)
-        await process.stop.wait()
-
-
-@asynccontextmanager
-async def _process(settings: Settings) -> AsyncGenerator[_Process]:
-    with stop_signals() as (stop, abort):
-        async with open_service(settings) as service:
-            probes = Probes.of(service, stop)
-            async with probes.metrics.watching_the_loop():
-                yield _Process(settings, service, probes, stop, abort)
+    async with AsyncExitStack() as stack:
+        stop, abort = stack.enter_context(stop_signals())
+        service = await stack.enter_async_context(open_service(settings))
+        probes = Probes.of(service, stop)
+        await stack.enter_async_context(probes.metrics.watching_the_loop())
+        process = _Process(settings, service, probes, stop, abort)
+        address = await stack.enter_async_context(_web(process) if web else _probes(process))
+        if worker:
+            work = await stack.enter_async_context(ready_worker(service, probes.metrics))
+            await stack.enter_async_context(_alongside(work(stop, abort)))
+        yield RunningVault(address, service, stop)
+        stop.set()
 
 
 @asynccontextmanager
@@ -129,21 +112,11 @@ async def _web(process: _Process) -> AsyncGenerator[str]:
 
 
 @asynccontextmanager
-async def _worker(process: _Process) -> AsyncGenerator[None]:
-    """A worker during the block, which must not end before `stop`."""
-    async with (
-        ready_worker(process.service, process.probes.metrics) as work,
-        _alongside(work(process.stop, process.abort)),
-    ):
-        yield
-
-
-@asynccontextmanager
-async def _probes(process: _Process) -> AsyncGenerator[str | None]:
-    """The routes that a worker is watched by, during the block; their address."""
+async def _probes(process: _Process) -> AsyncGenerator[str]:
+    """The health and metrics routes of a worker during the block; their address, empty without a port."""
     port = process.settings.worker.port
     if port is None:
-        yield None
+        yield ""
         return
     listener = listen(_LOOPBACK, port, setting="worker.port")
     over, ready = asyncio.Event(), asyncio.get_running_loop().create_future()
@@ -154,7 +127,7 @@ async def _probes(process: _Process) -> AsyncGenerator[str | None]:
 
 @asynccontextmanager
 async def _alongside(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
-    """`work` during the block, whose end waits for it; an error of either ends both."""
+    """Run `work` during the block, whose end waits for it; an error of either ends both."""
     try:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(work)
@@ -163,47 +136,40 @@ async def _alongside(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
         raise first_of(errors) from errors
 
 
-def up(settings: Settings) -> int:
-    """Run the vault until it is told to stop; the exit code."""
+async def up(settings: Settings) -> int:
+    """Run web server and worker until told to stop; the exit code."""
     _configure_logs(settings)
-    asyncio.run(_up(settings))
+    if stderr.is_terminal:  # making the database takes a while, and silence looks like a failure
+        stderr.print("starting; the first start creates the database, which can take half a minute")
+    async with running_vault(settings) as vault:
+        stdout.print(f"docmill is at {vault.address}", markup=False)
+        stdout.print("It listens on this machine only, since it has no sign-in yet. Ctrl-C stops it.")
+        await vault.stop.wait()
+        stdout.print(
+            "stopping when the documents in work are done (press Ctrl-C again to leave them for later)"
+        )
     return 0
 
 
-def web(settings: Settings) -> int:
+async def web(settings: Settings) -> int:
     """Run pages and API until told to stop; the exit code."""
     _configure_logs(settings)
-
-    def on_ready(address: str) -> None:
-        stdout.print(f"docmill is at {address}", markup=False)
-
-    asyncio.run(run_web_alone(settings, on_ready))
+    async with running_vault(settings, worker=False) as vault:
+        stdout.print(f"docmill is at {vault.address}", markup=False)
+        await vault.stop.wait()
     return 0
 
 
-def worker(settings: Settings) -> int:
+async def worker(settings: Settings) -> int:
     """Run a worker until told to stop; the exit code."""
     _configure_logs(settings)
-
-    def on_ready(address: str | None) -> None:
-        stdout.print(f"the worker takes documents{f', and is watched at {address}' if address else ''}")
-
-    asyncio.run(run_worker_alone(settings, on_ready))
+    async with running_vault(settings, web=False) as vault:
+        probes = f"; health and metrics are at {vault.address}" if vault.address else ""
+        stdout.print(f"the worker takes documents{probes}", markup=False)
+        await vault.stop.wait()
     return 0
 
 
 def _configure_logs(settings: Settings) -> None:
-    usual = "WARNING" if stderr.is_terminal else "INFO"
-    configure_logs(level=settings.logs.level.upper() if settings.logs.level else usual)
-
-
-async def _up(settings: Settings) -> None:
-    if stderr.is_terminal:  # making the database takes a while, and silence looks like a failure
-        stderr.print("starting; the first time makes the database, which can take half a minute")
-    async with running_vault(settings) as vault:
-        stdout.print(f"docmill is at {vault.address}", markup=False)
-        stdout.print(
-            "It listens on this machine only, because signing in does not exist yet. Ctrl-C stops it."
-        )
-        await vault.stop.wait()
-        stdout.print("stopping: finishing the documents in work (Ctrl-C again to leave them for later)")
+    default = "WARNING" if stderr.is_terminal else "INFO"
+    configure_logs(level=settings.logs.level.upper() if settings.logs.level else default)
