@@ -25,8 +25,8 @@ from docmill.understanding.corrections.counterparties import (
 )
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import evidence_of
-from docmill.understanding.locate.occurrences import Occurrence, SearchedPages
-from docmill.understanding.locate.texts import ALIKE, find_text
+from docmill.understanding.locate.searched_pages import Occurrence, SearchedPages
+from docmill.understanding.locate.values import MISREAD_LETTERS, find_text
 from docmill.understanding.user_schemas.extractor import findings, meanings_of, written
 from docmill.understanding.user_schemas.features import signature
 from docmill.understanding.user_schemas.learned import SAME_LAYOUT, SchemaModel, layout_likeness
@@ -170,7 +170,7 @@ def _confirmed_value(
     """The confirmed value, placed where the same or a misreading of it was read, else where it is printed."""
     proof = read.evidence.get(path)
     is_receipt = DEFINITIONS[known_type(read.document_type)].is_till_paper
-    recognised = {sheet.page.number for sheet in pages.recognised}
+    recognised = {sheet.page.number for sheet in pages.sheets if sheet.page.source == "ocr"}
     if proof is not None:
         if proof.match in ("computed", "embedded"):
             return None
@@ -225,7 +225,9 @@ def _reason(source: str) -> str:
 
 def _places(pages: SearchedPages, value: str) -> Iterator[Occurrence]:
     """The places where the value is printed, the best first."""
-    return (place for place in find_text(pages, value) if place.trust >= ALIKE and not place.is_plain)
+    return (
+        place for place in find_text(pages, value) if place.trust >= MISREAD_LETTERS and not place.is_plain
+    )
 
 
 def _printed_value(value: str, place: Occurrence, source: str) -> ValueWithEvidence:

@@ -7,11 +7,11 @@ from docmill.model.document import Box
 from docmill.model.paths import without_indices
 from docmill.model.result import Schema
 from docmill.schemas.document_types import known_type
+from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.meaning import built_in_meaning
-from docmill.understanding.locate.occurrences import Occurrence
+from docmill.understanding.locate.searched_pages import Occurrence
 from docmill.understanding.page.context import FARTHER, WORD_GAP, Clues, texts_above, texts_left
-from docmill.understanding.page.labels import LABELS
-from docmill.understanding.text.folding import tokens
+from docmill.understanding.text.folding import token_texts
 
 GIVEN = 4.0
 """The score of a label that the user gave."""
@@ -27,10 +27,11 @@ _NUMBER = re.compile(r"\d[\d.,/:\-]*\d\S*")
 
 
 class LabelScorer:
-    """Scores places by what the texts around them say for the fields of a schema."""
+    """Scores places by the labels around them for the fields of a schema."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, candidates: Candidates) -> None:
         self._schema = schema
+        self._candidates = candidates
         self._contexts: dict[int, list[tuple[str, float]]] = {}
 
     def score(self, path: str, place: Occurrence) -> float:
@@ -38,31 +39,27 @@ class LabelScorer:
         contexts = self._contexts.get(id(place))
         if contexts is None:
             contexts = self._contexts[id(place)] = list(_texts_around(place))
-        phrases = [_words(label) for label in self._schema.labels.get(without_indices(path), ())]
+        phrases = [token_texts(label) for label in self._schema.labels.get(without_indices(path), ())]
         leaf = re.sub(r"\[\d+\]$", "", path).rpartition(".")[2]
         names = [word for word in re.sub(r"(?<=[a-z])(?=[A-Z])", "_", leaf).casefold().split("_") if word]
-        by_name = max((_name_score(phrases, names, text) * weight for text, weight in contexts), default=0.0)
-        return by_name + self._vocabulary_score(path, contexts)
-
-    def _vocabulary_score(self, path: str, contexts: Sequence[tuple[str, float]]) -> float:
+        score = max((_name_score(phrases, names, text) * weight for text, weight in contexts), default=0.0)
         meaning = built_in_meaning(path, known_type(self._schema.name))
         if not meaning.labels:
-            return 0.0
+            return score
         clues: Clues = {}
         for text, weight in contexts:
-            for label in LABELS.find(text):
-                gap = len(text[label.stop :].split())
-                strength = weight * label.quality * WORD_GAP**gap
+            for label in self._candidates.labels_of(text):
+                strength = weight * label.quality * WORD_GAP ** len(text[label.stop :].split())
                 for concept in label.meanings:
                     clues[concept] = max(clues.get(concept, 0.0), strength)
-        return meaning.score(clues)
+        return score + meaning.score(clues)
 
 
 def _texts_around(place: Occurrence) -> Iterator[tuple[str, float]]:
     """The texts before the place on its line, left of it and above it, with how much each counts."""
     span = place.spans[0]
     before = span.segment.text[: span.start]
-    # What stands before another number is the label of that.
+    # The text before another number is the label of that.
     before = before[max((match.end() for match in _NUMBER.finditer(before)), default=0) :]
     has_label = bool(before.strip())
     if has_label:
@@ -78,21 +75,21 @@ def _texts_around(place: Occurrence) -> Iterator[tuple[str, float]]:
 
 def _name_score(phrases: Sequence[Sequence[str]], names: Sequence[str], text: str) -> float:
     """The score of a text that holds one of the phrases, or words of the field's name."""
-    words = _words(text)
+    words = token_texts(text)
     for phrase in phrases:
         count = len(phrase)
         if count and any(words[at : at + count] == phrase for at in range(len(words) - count + 1)):
             return GIVEN
     telling = [name for name in names if name not in _GENERAL_WORDS] or names
-    share = sum(any(_is_same_word(name, word) for word in words) for name in telling) / max(1, len(telling))
-    return NAMED * share**2
-
-
-def _words(text: str) -> list[str]:
-    return [token.text for token in tokens(text)]
-
-
-def _is_same_word(name: str, word: str) -> bool:
-    """True if two words are the same, or one is the other cut short."""
-    short, long = sorted((name, word), key=len)
-    return short == long or (len(short) >= _SHORTEST_BEGINNING and long.startswith(short))
+    hits = sum(
+        any(
+            name == word
+            or (
+                min(len(name), len(word)) >= _SHORTEST_BEGINNING
+                and (name.startswith(word) or word.startswith(name))
+            )
+            for word in words
+        )
+        for name in telling
+    )
+    return NAMED * (hits / max(1, len(telling))) ** 2

@@ -1,27 +1,26 @@
 """Rows of lists on a page: each item is placed on the row on which most of its values stand together."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from docmill.understanding.locate.labels import LabelScorer
-from docmill.understanding.locate.occurrences import Occurrence
+from docmill.understanding.locate.searched_pages import Occurrence
 
 SAME_ROW = 0.7
 """Text heights by which the middles of two values on one row may differ."""
 FARTHEST = 6.0
 """Text heights from its row at which a value of an item still belongs to it."""
 PLAIN = 0.25
-"""What a short value says about the row it stands on, against a telling one."""
+"""The weight of a short value in the choice of a row, against a telling one."""
 _COLUMN = 3.0
-"""What it counts to stand in the column of the field's other values."""
+"""The score for standing in the column of the field's other values."""
 _LABEL = 0.2
 
-Numbers: TypeAlias = NDArray[np.float64]
 Item = Mapping[str, Sequence[Occurrence]]
 """The places of each value of an item, by the value's path."""
 
@@ -33,6 +32,10 @@ class _Row(NamedTuple):
     middle: float
     height: float
 
+    @classmethod
+    def of(cls, place: Occurrence) -> Self:
+        return cls(place.sheet.page_index, place.middle, max(place.segment.height, place.sheet.text_height))
+
     def holds(self, place: Occurrence) -> bool:
         is_near = abs(place.middle - self.middle) <= SAME_ROW * self.height
         return is_near and place.sheet.page_index == self.page_index
@@ -40,12 +43,10 @@ class _Row(NamedTuple):
 
 def place_items(items: Sequence[Item], labels: LabelScorer) -> dict[str, Occurrence]:
     """For each path a place on its item's row, or between the rows of the items before and after."""
-    rows, row_of = _rows(items)
-    row_of_item = _align([_row_scores(item, row_of, len(rows)) for item in items], rows)
+    row_of_item = _align(items)
     options: list[dict[str, list[Occurrence]]] = []
     columns: dict[str, list[float]] = defaultdict(list)
-    for index, item in enumerate(items):
-        row = row_of_item[index]
+    for index, (item, row) in enumerate(zip(items, row_of_item, strict=True)):
         if row is None:
             continue
         before = next((other for other in reversed(row_of_item[:index]) if other is not None), None)
@@ -55,50 +56,40 @@ def place_items(items: Sequence[Item], labels: LabelScorer) -> dict[str, Occurre
         for path, near in places.items():
             if len(near) == 1:
                 columns[_leaf(path)].append(near[0].centre)
+    centres = {leaf: median(column) for leaf, column in columns.items()}
     result: dict[str, Occurrence] = {}
     for places in options:
-        result.update(_assign(places, columns, labels))
+        result.update(_assign(places, centres, labels))
     return result
 
 
-def _rows(items: Sequence[Item]) -> tuple[list[_Row], dict[int, int]]:
-    """The rows on which any value of any item stands, and the row of each place, by its id."""
-    places = {id(place): place for item in items for among in item.values() for place in among}
+def _align(items: Sequence[Item]) -> list[_Row | None]:
+    """One row for each item, the items from top to bottom; those that fit in no such order have none."""
+    every = {id(place): place for item in items for among in item.values() for place in among}
     rows: list[_Row] = []
     row_of: dict[int, int] = {}
-    for place in sorted(places.values(), key=lambda place: (place.sheet.page_index, place.middle)):
+    for place in sorted(every.values(), key=lambda place: (place.sheet.page_index, place.middle)):
         if not rows or not rows[-1].holds(place):
-            height = max(place.segment.height, place.sheet.text_height)
-            rows.append(_Row(place.sheet.page_index, place.middle, height))
+            rows.append(_Row.of(place))
         row_of[id(place)] = len(rows) - 1
-    return rows, row_of
-
-
-def _row_scores(item: Item, row_of: Mapping[int, int], count: int) -> Numbers:
-    """The number of the item's values on each row, short ones counting less."""
-    total = np.zeros(count)
-    for among in item.values():
-        scores = np.zeros(count)
-        for place in among:
-            row = row_of[id(place)]
-            scores[row] = max(scores[row], PLAIN if place.is_plain else place.trust)
-        total += scores
-    return total
-
-
-def _align(scores: Sequence[Numbers], rows: Sequence[_Row]) -> list[_Row | None]:
-    """One row for each item, the items from top to bottom; those that fit in no such order have none."""
+    scores = np.zeros((len(items), len(rows)))  # the number of the item's values on each row
+    for index, item in enumerate(items):
+        for among in item.values():
+            of_value = np.zeros(len(rows))
+            for place in among:
+                row = row_of[id(place)]
+                of_value[row] = max(of_value[row], PLAIN if place.is_plain else place.trust)
+            scores[index] += of_value
     bests = [np.zeros(len(rows) + 1)]
     for of_item in scores:
         with_it = np.where(of_item > 0, of_item + bests[-1][:-1], 0.0)
         bests.append(np.maximum(bests[-1], np.concatenate([[0.0], np.maximum.accumulate(with_it)])))
-    chosen: list[_Row | None] = [None] * len(scores)
+    chosen: list[_Row | None] = [None] * len(items)
     top = len(rows)
-    for index in range(len(scores) - 1, -1, -1):
-        before, after = bests[index], bests[index + 1]
-        if after[top] > before[top]:
+    for index in range(len(items) - 1, -1, -1):
+        if bests[index + 1][top] > bests[index][top]:
             of_item = scores[index][:top]
-            top = int(np.argmax(np.where(of_item > 0, of_item + before[:top], 0.0)))
+            top = int(np.argmax(np.where(of_item > 0, of_item + bests[index][:top], 0.0)))
             chosen[index] = rows[top]
     return chosen
 
@@ -108,46 +99,41 @@ def _near_row(item: Item, row: _Row, before: _Row | None, after: _Row | None) ->
 
     before, after: the rows of the items before and after it.
     """
-
-    def is_between(place: Occurrence) -> bool:
-        page_index, middle = place.sheet.page_index, place.middle
-        return (
-            page_index == row.page_index
-            and abs(middle - row.middle) <= FARTHEST * row.height
-            and (before is None or before.page_index != page_index or middle > before.middle)
-            and (after is None or after.page_index != page_index or middle < after.middle)
-        )
-
+    low = before.middle if before is not None and before.page_index == row.page_index else -math.inf
+    high = after.middle if after is not None and after.page_index == row.page_index else math.inf
     places: dict[str, list[Occurrence]] = {}
     lines: list[_Row] = []
     for path, among in item.items():
         places[path] = [place for place in among if row.holds(place)]
         if not places[path]:
-            telling = [place for place in among if not place.is_plain and is_between(place)]
+            telling = [
+                place
+                for place in among
+                if not place.is_plain
+                and place.sheet.page_index == row.page_index
+                and abs(place.middle - row.middle) <= FARTHEST * row.height
+                and low < place.middle < high
+            ]
             places[path] = sorted(telling, key=lambda place: abs(place.middle - row.middle))[:1]
-            for place in places[path]:
-                height = max(place.segment.height, place.sheet.text_height)
-                lines.append(_Row(place.sheet.page_index, place.middle, height))
+            lines.extend(_Row.of(place) for place in places[path])
     for path, among in item.items():
         places[path] = places[path] or [place for place in among if any(line.holds(place) for line in lines)]
     return places
 
 
 def _assign(
-    places: Mapping[str, list[Occurrence]], columns: Mapping[str, list[float]], labels: LabelScorer
+    places: Mapping[str, list[Occurrence]], centres: Mapping[str, float], labels: LabelScorer
 ) -> dict[str, Occurrence]:
-    """One place for each value of a row, each place for one value as far as there are enough."""
+    """One place for each value of a row, each place for one value as far as there are enough.
 
-    def fit(path: str, place: Occurrence) -> float:
-        known = columns.get(_leaf(path))
-        column = _COLUMN * max(0.0, 1 - 20 * abs(place.centre - median(known))) if known else 0.0
-        return column + _LABEL * labels.score(path, place) + place.trust
-
-    scored = [
-        (fit(path, place), -order, path, place)
-        for order, (path, among) in enumerate(places.items())
-        for place in among
-    ]
+    centres: of the columns, by the name of the field.
+    """
+    scored: list[tuple[float, int, str, Occurrence]] = []
+    for order, (path, among) in enumerate(places.items()):
+        centre = centres.get(_leaf(path), math.inf)
+        for place in among:
+            column = _COLUMN * max(0.0, 1 - 20 * abs(place.centre - centre))
+            scored.append((column + _LABEL * labels.score(path, place) + place.trust, -order, path, place))
     result: dict[str, Occurrence] = {}
     used: set[tuple[int, int]] = set()
     for _, _, path, place in sorted(scored, key=lambda entry: entry[:2], reverse=True):
