@@ -13,8 +13,9 @@ from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings, cleaned
 from docmill.understanding.page.labels import BOOKINGS, LABELS
 from docmill.understanding.page.layout import Span
+from docmill.understanding.tables.find import find_tables
 from docmill.understanding.tables.grid import Grid, Row
-from docmill.understanding.tables.items import grids, read_figure
+from docmill.understanding.tables.numbers import read_figure
 from docmill.understanding.tables.printed_lines import Word, flowing, joined, spans
 from docmill.understanding.text.codes import find_ibans
 from docmill.understanding.text.dates import find_dates
@@ -87,8 +88,8 @@ def bookings(candidates: Candidates, known: Findings) -> dict[str, Finding]:
 
 def _tables(candidates: Candidates) -> list[Grid]:
     """Tables with a date and an amount."""
-    tables = grids(candidates)
-    return [grid for grid in tables if grid.says(Column.DATE) or grid.says(Column.VALUE_DATE)]
+    tables = find_tables(candidates)
+    return [grid for grid in tables if grid.has_column(Column.DATE) or grid.has_column(Column.VALUE_DATE)]
 
 
 def _is_balance(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Tables by their headings: where the columns part, which lines are rows, and where a table ends."""
+"""Tables below their headings: where the columns part, which lines are rows, and where a table ends."""
 
 import re
 from bisect import bisect_right
@@ -8,14 +8,14 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from docmill.understanding.page.labels import CARRIED, LABELS
-from docmill.understanding.page.layout import Segment
 from docmill.understanding.tables.headings import Heading, HeadingRow, heading_row
 from docmill.understanding.tables.printed_lines import PrintedLine, Word, joined
 from docmill.understanding.vocabulary import Column, Concept
 
+Cells = list[list[Word]]
+"""The words of a row by columns."""
 IsNumber = Callable[[Sequence[Word]], bool]
 
 _BINS = 1000
@@ -69,18 +69,22 @@ _TEXTS = (Column.DESCRIPTION, Column.COUNTERPARTY, Column.ARTICLE, Column.REFERE
 
 @dataclass(slots=True)
 class Row:
-    """A row by columns. figures: those with a number. first: those that have one on its first line.
+    """A row of a table. figures: the columns with a number. first: those that have one on its first line.
 
     above, below: lines of text around its numbers.
     """
 
-    cells: list[list[Word]]
+    cells: Cells
     first: frozenset[int]
     figures: set[int]
-    top: float
-    bottom: float
-    above: list[list[Word]] = field(default_factory=list[list[Word]])
-    below: list[list[Word]] = field(default_factory=list[list[Word]])
+    top: float = 0.0
+    bottom: float = 0.0
+    above: Cells = field(default_factory=list[list[Word]])
+    below: Cells = field(default_factory=list[list[Word]])
+
+    def text_lines(self, column: int) -> Cells:
+        """The lines of the row's text, of which one is in this column."""
+        return [line for line in (*self.above, self.cells[column], *self.below) if line]
 
 
 @dataclass(slots=True)
@@ -92,105 +96,22 @@ class Grid:
     segments: frozenset[int] = frozenset()
     rows: list[Row] = field(default_factory=list[Row])
 
-    def says(self, column: Column) -> bool:
-        """Whether a heading can mean this."""
+    def has_column(self, column: Column) -> bool:
+        """True if a heading can mean this."""
         return any(column in heading.meanings for heading in self.headings)
 
 
-class GridReader:
-    """Reads the tables of pages one after the other; a table may go on over pages."""
+class Columns:
+    """The columns of a table and what the cells of a row are by them.
 
-    def __init__(self, is_number: IsNumber) -> None:
-        self.grids: list[Grid] = []
-        self._is_number = is_number
-        self._columns: _Columns | None = None
-        self._last: HeadingRow | None = None
+    text: the column of the items' names. anchors: the columns one of which has a number in every row.
+    """
 
-    def read(self, lines: Sequence[PrintedLine]) -> bool:
-        """Whether the page has rows of a table; they are in `grids`."""
-        heads = {at: row for at in range(len(lines)) if (row := heading_row(lines, at)) is not None}
-        found, at = self._continued(lines[: min(heads, default=len(lines))]), 0
-        while (first := min((head for head in heads if head >= at), default=None)) is not None:
-            row = heads[first]
-            stop = min((head for head in heads if head >= row.stop), default=len(lines))
-            body = _body(lines, row.stop, stop)
-            self._table(row, body)
-            found |= bool(self.grids[-1].rows)
-            at = row.stop + len(body)
-        return found
-
-    def _continued(self, lines: Sequence[PrintedLine]) -> bool:
-        """Rows at the head of a page on which the table before goes on without headings."""
-        columns = self._columns
-        if self._last is not None:
-            self._table(self._last, _body(lines, 0, len(lines)))
-            return bool(self.grids[-1].rows)
-        if columns is None or not self.grids[-1].rows:
-            return False
-        known = [row.figures for row in self.grids[-1].rows]
-        least, most = set[int].intersection(*known), set[int].union(*known)
-        rows = [row for row in _rows(columns, _body(lines, 0, len(lines))) if least <= row.figures <= most]
-        self.grids[-1].rows += rows
-        return bool(rows)
-
-    def _table(self, row: HeadingRow, body: Sequence[PrintedLine]) -> None:
-        """Take the rows below these headings; the same headings as before go on with their table.
-
-        Headings at the very end of a page are those of the rows on the next.
-        """
-        self._last = None if body else row
-        meanings = [heading.meanings for heading in row.headings]
-        columns = _Columns(row, body, self._is_number)
-        known = self.grids[-1] if self.grids else None
-        if known is None or meanings != [heading.meanings for heading in known.headings]:
-            known = Grid(row.headings, columns.text)
-            self.grids.append(known)
-        known.segments |= row.segments
-        self._columns = columns
-        known.rows += _rows(columns, body)
-
-
-def _body(lines: Sequence[PrintedLine], start: int, stop: int) -> list[PrintedLine]:
-    """The lines from `start` to `stop` (exclusive) or a large gap."""
-    body: list[PrintedLine] = []
-    for at in range(start, stop):
-        line, before = lines[at], lines[max(0, at - 1)]
-        if line.top - before.bottom > _GAP * (line.bottom - line.top):
-            break
-        body.append(line)
-    return body
-
-
-class _Columns:
-    """Where a table's columns part, and what a line is by them."""
-
-    def __init__(self, row: HeadingRow, body: Sequence[PrintedLine], is_number: IsNumber) -> None:
-        self._headings = row.headings
-        self._is_number = is_number
-        filled = [line for line in body if any(map(str.isdecimal, line.text)) and len(line.segments) > 1]
-        filled = filled[: next((at for at, line in enumerate(filled) if is_sum(line)), len(filled)) or None]
-        self._parts = _partings(row.headings, filled)
+    def __init__(self, headings: tuple[Heading, ...], is_number: IsNumber) -> None:
+        self.headings = headings
         self.text: int | None = None
-        cells = [self.cells(line) for line in filled]
-        self.text = self._chosen_text(cells)
-        self.anchors = self._chosen_anchors([self.cells(line) for line in body])
-
-    def cells(self, line: PrintedLine) -> list[list[Word]]:
-        """A line's words by columns; a text that goes on beyond its column stays whole."""
-        cells: list[list[Word]] = [[] for _ in self._headings]
-        for segment, words in line.by_segment:
-            of_text = self.text if self._is_text(segment) else None
-            for index, word in enumerate(words):
-                whole = of_text is not None and _stays_whole(words[:index])
-                cells[of_text if whole and of_text is not None else self._at(word.middle)].append(word)
-        return cells
-
-    def _at(self, x: float) -> int:
-        return bisect_right(self._parts, x)
-
-    def _is_text(self, segment: Segment) -> bool:
-        """Whether a segment begins in the column of names."""
-        return self.text is not None and self._at(segment.box.x0) == self.text
+        self.anchors = frozenset[int]()
+        self._is_number = is_number
 
     def figures(self, cells: Sequence[Sequence[Word]]) -> set[int]:
         """The columns of numbers in which a row has one."""
@@ -199,69 +120,170 @@ class _Columns:
             for index, cell in enumerate(cells)
             if cell
             and index != self.text
-            and not _FIGURES.isdisjoint(self._headings[index].meanings)
+            and not _FIGURES.isdisjoint(self.headings[index].meanings)
             and self._is_number(cell)
         }
+
+    def is_named(self, cells: Sequence[Sequence[Word]]) -> bool:
+        """True if a row has letters in the column of names."""
+        return self.text is not None and any(map(str.isalpha, joined(cells[self.text])))
+
+    def is_item(self, cells: Sequence[Sequence[Word]], figures: set[int]) -> bool:
+        """True if a row has a name and the numbers of an item, or a date, which sums have not."""
+        return (self.is_named(cells) and len(figures) >= _ITEM_FIGURES) or any(
+            Column.DATE in heading.meanings and any(map(str.isdecimal, joined(cell)))
+            for cell, heading in zip(cells, self.headings, strict=True)
+        )
+
+    def is_carried(self, text: str, figures: set[int]) -> bool:
+        """True if a line brings a sum from one page to the next."""
+        return not figures - self.anchors and _is_mostly(
+            text, [(label.start, label.stop) for label in CARRIED.find(text)]
+        )
+
+    def choose_text(self, rows: Sequence[Cells]) -> None:
+        """Take the column with a heading for names; else that with most letters and no known heading."""
+        letters = [
+            sum(sum(map(str.isalpha, joined(row[index]))) for row in rows)
+            for index in range(len(self.headings))
+        ]
+        for column in _TEXTS:
+            named = [index for index, heading in enumerate(self.headings) if column in heading.meanings]
+            if named:
+                self.text = max(named, key=lambda index: letters[index])
+                return
+        unknown = [index for index, heading in enumerate(self.headings) if not heading.meanings]
+        best = max(unknown, key=lambda index: letters[index], default=None)
+        self.text = best if best is not None and letters[best] else None
+
+    def choose_anchors(self, rows: Sequence[Cells]) -> None:
+        """Take the columns of amounts, else those of other numbers."""
+        filled = [self.figures(row) for row in rows]
+        amounts = {
+            index for index, heading in enumerate(self.headings) if not _AMOUNTS.isdisjoint(heading.meanings)
+        }
+        alone = {index for index in amounts if Column.UNIT_PRICE not in self.headings[index].meanings}
+        options = (columns for columns in (alone, amounts) if any(columns & row for row in filled))
+        self.anchors = frozenset(next(options, set[int]().union(*filled)))
+
+
+class PrintedColumns(Columns):
+    """The columns of a table of printed lines, which part where the fewest words stand."""
+
+    def __init__(self, row: HeadingRow, body: Sequence[PrintedLine], is_number: IsNumber) -> None:
+        super().__init__(row.headings, is_number)
+        filled = [line for line in body if any(map(str.isdecimal, line.text)) and len(line.segments) > 1]
+        filled = filled[: next((at for at, line in enumerate(filled) if is_sum(line)), len(filled)) or None]
+        self._parts = _partings(row.headings, filled)
+        self.choose_text([self.cells(line) for line in filled])
+        self.choose_anchors([self.cells(line) for line in body])
+
+    def cells(self, line: PrintedLine) -> Cells:
+        """A line's words by columns; a text that goes on beyond its column stays whole after a colon."""
+        cells: Cells = [[] for _ in self.headings]
+        for segment, words in line.by_segment:
+            is_text = self.text is not None and bisect_right(self._parts, segment.box.x0) == self.text
+            for index, word in enumerate(words):
+                is_whole = is_text and index > 0 and words[index - 1].text.endswith(":")
+                column = self.text if is_whole and self.text is not None else None
+                cells[bisect_right(self._parts, word.middle) if column is None else column].append(word)
+        return cells
 
     def text_of(self, line: PrintedLine) -> list[Word]:
         """The words of a line that go on with the text of an item: those in its column, and no remark."""
         if self.text is None:
             return []
         left, right = self._edges(self.text)
-        own = [word for word in line.words if left <= word.middle < right]
+        words = [word for word in line.words if left <= word.middle < right]
         for segment in line.segments:
-            wide = segment.box.x1 > right + 0.02
-            if wide and any(word.segment is segment for word in own):
+            is_wide = segment.box.x1 > right + 0.02
+            if is_wide and any(word.segment is segment for word in words):
                 return []
-        return [] if _REMARK.match(joined(own)) else own
+        return [] if _REMARK.match(joined(words)) else words
 
-    def within(self, line: PrintedLine) -> bool:
-        """Whether a line stands in the columns of the table, and not only left of its names."""
+    def is_within(self, line: PrintedLine) -> bool:
+        """True if a line stands in the columns of the table, and not only left of its names."""
         return self.text is None or any(word.middle >= self._edges(self.text)[0] for word in line.words)
-
-    def is_item(self, cells: Sequence[Sequence[Word]], figures: set[int]) -> bool:
-        """Whether a row has a name and the numbers of an item, or a date, which sums have not."""
-        named = self.text is not None and _has_letters(cells[self.text])
-        dated = any(
-            Column.DATE in heading.meanings and any(map(str.isdecimal, joined(cell)))
-            for cell, heading in zip(cells, self._headings, strict=True)
-        )
-        return dated or (named and len(figures) >= _ITEM_FIGURES)
 
     def _edges(self, index: int) -> tuple[float, float]:
         edges = [float("-inf"), *self._parts, float("inf")]
         return edges[index], edges[index + 1]
 
-    def _chosen_anchors(self, cells: Sequence[list[list[Word]]]) -> set[int]:
-        """The columns one of which has a number in every row: of amounts, else of other numbers."""
-        filled = [self.figures(row) for row in cells]
-        amounts = {
-            index for index, heading in enumerate(self._headings) if not _AMOUNTS.isdisjoint(heading.meanings)
-        }
-        alone = {index for index in amounts if Column.UNIT_PRICE not in self._headings[index].meanings}
-        for columns in (alone, amounts):
-            if any(columns & row for row in filled):
-                return columns
-        return set[int]().union(*filled)
+    def begins_row(self, line: PrintedLine, cells: Cells, figures: set[int]) -> bool:
+        """True if a line has numbers of a row and something else."""
+        if len(line.segments) == 1 and len(cells) > 2 and figures:  # noqa: PLR2004 - a name and an amount stand apart
+            return len(figures) > 1
+        return (
+            bool(figures) and sum(map(bool, cells)) > 1 and (len(figures) > 1 or bool(figures & self.anchors))
+        )
 
-    def _chosen_text(self, cells: Sequence[list[list[Word]]]) -> int | None:
-        """The column said to hold the names; else the one with most letters that is not said to be other."""
-        letters = [
-            sum(sum(map(str.isalpha, joined(row[index]))) for row in cells)
-            for index in range(len(self._headings))
-        ]
-        for kind in _TEXTS:
-            own = [index for index, heading in enumerate(self._headings) if kind in heading.meanings]
-            if own:
-                return max(own, key=lambda index: letters[index])
-        unknown = [index for index, heading in enumerate(self._headings) if not heading.meanings]
-        best = max(unknown, key=lambda index: letters[index], default=None)
-        return best if best is not None and letters[best] else None
+    def is_same_row(self, row: Row, line: PrintedLine, cells: Cells, figures: set[int]) -> bool:
+        """True if a line has the numbers that the row above lacks: cells of one row at different heights."""
+        is_near = line.top - row.bottom < _ONE_ROW * line.height
+        is_missing = not row.figures & self.anchors or not figures & self.anchors
+        return is_near and not row.figures & figures and (is_missing or not self.is_named(cells))
 
 
-def _stays_whole(before: Sequence[Word]) -> bool:
-    """Whether what follows belongs to the text before: that ends in a colon."""
-    return bool(before) and before[-1].text.endswith(":")
+class GridReader:
+    """Reads the tables of pages one after the other by their headings; a table may go on over pages."""
+
+    def __init__(self, is_number: IsNumber) -> None:
+        self.grids: list[Grid] = []
+        self._is_number = is_number
+        self._columns: PrintedColumns | None = None
+        self._last: HeadingRow | None = None
+
+    def read(self, lines: Sequence[PrintedLine]) -> bool:
+        """True if the page has rows of a table; they are in `grids`."""
+        heads = {at: row for at in range(len(lines)) if (row := heading_row(lines, at)) is not None}
+        has_rows, at = self._continue(lines[: min(heads, default=len(lines))]), 0
+        while (first := min((head for head in heads if head >= at), default=None)) is not None:
+            row = heads[first]
+            stop = min((head for head in heads if head >= row.stop), default=len(lines))
+            body = _body(lines[row.stop - 1 : stop], first=1)
+            self._add_table(row, body)
+            has_rows |= bool(self.grids[-1].rows)
+            at = row.stop + len(body)
+        return has_rows
+
+    def _continue(self, lines: Sequence[PrintedLine]) -> bool:
+        """Take the rows at the head of a page on which the table before goes on without headings."""
+        columns, body = self._columns, _body(lines)
+        if self._last is not None:
+            self._add_table(self._last, body)
+            return bool(self.grids[-1].rows)
+        if columns is None or not self.grids[-1].rows:
+            return False
+        known = [row.figures for row in self.grids[-1].rows]
+        least, most = set[int].intersection(*known), set[int].union(*known)
+        rows = [row for row in _rows(columns, body) if least <= row.figures <= most]
+        self.grids[-1].rows += rows
+        return bool(rows)
+
+    def _add_table(self, row: HeadingRow, body: Sequence[PrintedLine]) -> None:
+        """Take the rows below these headings; the same headings as before go on with their table.
+
+        Headings at the very end of a page are those of the rows on the next.
+        """
+        self._last = None if body else row
+        columns = self._columns = PrintedColumns(row, body, self._is_number)
+        grid = self.grids[-1] if self.grids else None
+        meanings = [heading.meanings for heading in row.headings]
+        if grid is None or meanings != [heading.meanings for heading in grid.headings]:
+            grid = Grid(row.headings, columns.text)
+            self.grids.append(grid)
+        grid.segments |= row.segments
+        grid.rows += _rows(columns, body)
+
+
+def _body(lines: Sequence[PrintedLine], first: int = 0) -> list[PrintedLine]:
+    """The lines from the `first` to a large gap."""
+    gaps = (
+        at
+        for at in range(first, len(lines))
+        if lines[at].top - lines[max(0, at - 1)].bottom > _GAP * lines[at].height
+    )
+    return list(lines[first : next(gaps, len(lines))])
 
 
 def _partings(headings: Sequence[Heading], lines: Sequence[PrintedLine]) -> list[float]:
@@ -272,21 +294,22 @@ def _partings(headings: Sequence[Heading], lines: Sequence[PrintedLine]) -> list
         *((heading.x0, heading.x1, _HEADING_WEIGHT) for heading in headings),
     ):
         taken[max(0, int(x0 * _BINS)) : max(0, int(x1 * _BINS)) + 1] += weight
-    return [_parting(taken, one.middle, other.middle) for one, other in pairwise(headings)]
+    partings: list[float] = []
+    for left, right in pairwise(headings):
+        first = int(left.middle * _BINS)
+        part = taken[first : max(first + 1, int(right.middle * _BINS))]
+        if not len(part):
+            partings.append((left.middle + right.middle) / 2)
+            continue
+        free = np.diff(np.concatenate(([False], part == part.min(), [False])).astype(np.int8))
+        edges = np.flatnonzero(free)
+        starts, stops = edges[::2], edges[1::2]
+        widest = int(np.argmax(stops - starts))
+        partings.append((first + (starts[widest] + stops[widest]) / 2) / _BINS)
+    return partings
 
 
-def _parting(taken: NDArray[np.int32], left: float, right: float) -> float:
-    first, last = int(left * _BINS), max(int(left * _BINS) + 1, int(right * _BINS))
-    part = taken[first:last]
-    if not len(part):
-        return (left + right) / 2
-    free = np.flatnonzero(np.diff(np.concatenate(([False], part == part.min(), [False])).astype(np.int8)))
-    starts, stops = free[::2], free[1::2]
-    widest = int(np.argmax(stops - starts))
-    return (first + (starts[widest] + stops[widest]) / 2) / _BINS
-
-
-def _rows(columns: _Columns, body: Sequence[PrintedLine]) -> list[Row]:
+def _rows(columns: PrintedColumns, body: Sequence[PrintedLine]) -> list[Row]:
     """The rows of a table's lines, each with the text around it; sums are none, and end it."""
     rows: list[Row] = []
     between: list[PrintedLine] = []
@@ -294,122 +317,80 @@ def _rows(columns: _Columns, body: Sequence[PrintedLine]) -> list[Row]:
     for line in body:
         cells = columns.cells(line)
         figures = columns.figures(cells)
-        if _is_carried(line, figures, columns):
+        if columns.is_carried(line.text, figures):
             between = []
         elif is_sum(line) and not columns.is_item(cells, figures):
-            _shared(columns, rows, between, None)
+            _add_texts(columns, rows, between, None)
             between, strays = [], _MOST_STRAYS
-        elif figures and rows and not between and _is_same_row(rows[-1], line, cells, figures, columns):
-            _merge(rows[-1], line, cells, figures)
-        elif _begins(line, cells, figures, columns):
-            if strays >= _MOST_STRAYS and not _is_alike(rows, figures):
+        elif figures and rows and not between and columns.is_same_row(rows[-1], line, cells, figures):
+            row = rows[-1]
+            row.figures |= figures
+            row.bottom = max(row.bottom, line.bottom)
+            for index, words in enumerate(cells):
+                if index in figures or not any(map(str.isdecimal, joined(words))) or not row.cells[index]:
+                    row.cells[index].extend(words)
+        elif columns.begins_row(line, cells, figures):
+            if strays >= _MOST_STRAYS and not is_alike(rows, figures):
                 break
             strays = 0
             row = Row(cells, frozenset(figures), figures, line.top, line.bottom)
-            _shared(columns, rows, between, row)
+            _add_texts(columns, rows, between, row)
             rows.append(row)
             between = []
         else:
             strays += not columns.text_of(line)
             between.append(line)
-    _shared(columns, rows, between, None)
+    _add_texts(columns, rows, between, None)
     return [row for row in rows if row.figures & columns.anchors]
 
 
-def _is_alike(rows: Sequence["Row"], figures: set[int]) -> bool:
-    """Whether a row has a number in each column in which every row before has one."""
+def is_alike(rows: Sequence[Row], figures: set[int]) -> bool:
+    """True if a row has a number in each column in which every row before has one."""
     return not rows or frozenset[int].intersection(*(row.first for row in rows)) <= figures
 
 
-def _begins(line: PrintedLine, cells: Sequence[Sequence[Word]], figures: set[int], columns: _Columns) -> bool:
-    """Whether a line has numbers of a row and something else."""
-    if len(line.segments) == 1 and len(cells) > 2 and figures:  # noqa: PLR2004 - a name and an amount stand apart
-        return len(figures) > 1
-    return (
-        bool(figures) and sum(map(bool, cells)) > 1 and (len(figures) > 1 or bool(figures & columns.anchors))
-    )
-
-
-def _is_same_row(
-    row: "Row", line: PrintedLine, cells: Sequence[Sequence[Word]], figures: set[int], columns: _Columns
-) -> bool:
-    """Whether a line has the numbers that the row above lacks: cells of one row at different heights."""
-    near = line.top - row.bottom < _ONE_ROW * (line.bottom - line.top)
-    named = columns.text is not None and _has_letters(cells[columns.text])
-    missing = not row.figures & columns.anchors or not figures & columns.anchors
-    return near and not row.figures & figures and (missing or not named)
-
-
-def _merge(row: "Row", line: PrintedLine, cells: Sequence[list[Word]], figures: set[int]) -> None:
-    row.figures |= figures
-    row.bottom = max(row.bottom, line.bottom)
-    for index, words in enumerate(cells):
-        if index in figures or not row.cells[index] or not any(map(str.isdecimal, joined(words))):
-            row.cells[index].extend(words)
-
-
-def _is_carried(line: PrintedLine, figures: set[int], columns: _Columns) -> bool:
-    """Whether a line brings a sum from one page to the next."""
-    if figures - columns.anchors:
-        return False
-    text = " ".join(segment.text for segment in line.segments)
-    return _said(text, [(label.start, label.stop) for label in CARRIED.find(text)])
-
-
-def _said(text: str, parts: Sequence[tuple[int, int]]) -> bool:
-    """Whether parts of a text take most of its letters."""
-    letters = sum(map(str.isalpha, text))
-    taken = sum(sum(map(str.isalpha, text[start:stop])) for start, stop in parts)
-    return bool(parts) and taken >= _SUM_LETTERS * letters
-
-
-def _shared(
-    columns: _Columns, rows: Sequence["Row"], between: Sequence[PrintedLine], row: "Row | None"
+def _add_texts(
+    columns: PrintedColumns, rows: Sequence[Row], between: Sequence[PrintedLine], row: Row | None
 ) -> None:
     """Give the lines between two rows to the one above, or to that below if it has no name of its own."""
-    own = columns.text
-    if row is not None and own is not None and not _has_letters(row.cells[own]):
-        _lead(columns, between, row)
+    if row is not None and columns.text is not None and not columns.is_named(row.cells):
+        top = row.top
+        for line in reversed(between):
+            words = columns.text_of(line)
+            if not words or top - line.bottom > _WRAPPED * line.height:
+                return
+            row.above.insert(0, words)
+            top = line.top
     elif rows:
-        _follow(columns, between, rows[-1])
-
-
-def _follow(columns: _Columns, lines: Sequence[PrintedLine], row: "Row") -> None:
-    bottom = row.bottom
-    for line in lines[:_MOST_TEXT]:
-        words = columns.text_of(line)
-        if line.top - bottom > _WRAPPED * (line.bottom - line.top) or (not words and columns.within(line)):
-            break
-        if not words:
-            continue  # beside the table
-        row.below.append(words)
-        bottom = line.bottom
-
-
-def _lead(columns: _Columns, lines: Sequence[PrintedLine], row: "Row") -> None:
-    top = row.top
-    for line in reversed(lines):
-        words = columns.text_of(line)
-        if not words or top - line.bottom > _WRAPPED * (line.bottom - line.top):
-            break
-        row.above.insert(0, words)
-        top = line.top
-
-
-def _has_letters(words: Sequence[Word]) -> bool:
-    return any(map(str.isalpha, joined(words)))
+        bottom = rows[-1].bottom
+        for line in between[:_MOST_TEXT]:
+            words = columns.text_of(line)
+            is_far = line.top - bottom > _WRAPPED * line.height
+            if is_far or (not words and columns.is_within(line)):
+                return
+            if words:  # others stand beside the table
+                rows[-1].below.append(words)
+                bottom = line.bottom
 
 
 def is_sum(line: PrintedLine) -> bool:
-    """Whether a line says a sum: a text in it begins with such a word and says little else."""
-    return any(_says_sum(segment.text) for segment in line.segments)
+    """True if a text in the line begins with the word for a sum and has little else."""
+    return any(names_sum(segment.text) for segment in line.segments)
 
 
 @lru_cache(maxsize=4096)
-def _says_sum(text: str) -> bool:
+def names_sum(text: str) -> bool:
+    """True if a text begins with the word for a sum and has little else."""
     labels = [label for label in LABELS.find(text) if label.quality == 1 or any(map(str.isdecimal, text))]
     if not labels or _SUMS.isdisjoint(labels[0].meanings):
         return False
     if any(map(str.isalnum, text[: labels[0].start])):
         return False
-    return _said(text, [(label.start, label.stop) for label in labels])
+    return _is_mostly(text, [(label.start, label.stop) for label in labels])
+
+
+def _is_mostly(text: str, parts: Sequence[tuple[int, int]]) -> bool:
+    """True if parts of a text take most of its letters."""
+    letters = sum(map(str.isalpha, text))
+    taken = sum(sum(map(str.isalpha, text[start:stop])) for start, stop in parts)
+    return bool(parts) and taken >= _SUM_LETTERS * letters

@@ -1,4 +1,4 @@
-"""Rows of headings: which columns a table has, by the words of all our languages."""
+"""Rows of headings, found by the words of all languages for what columns hold."""
 
 import re
 from collections.abc import Sequence
@@ -52,11 +52,12 @@ _ASIDE = re.compile(r"^[\W\d]*(?:\(.*\)|in|eur|euro|usd|chf|gbp|rm|kg|st|std|h)?
 
 
 class Heading(NamedTuple):
-    """What stands over a column. meanings: none if its words are not known."""
+    """The heading of a column. meanings: none if its words are not known."""
 
     x0: float
     x1: float
     meanings: Meanings
+    text: str
 
     @property
     def middle(self) -> float:
@@ -73,14 +74,14 @@ class HeadingRow:
     segments: frozenset[int]
 
     @property
-    def known(self) -> int:
-        """How many are known."""
+    def known_count(self) -> int:
+        """The number of headings whose meaning is known."""
         return sum(bool(heading.meanings) for heading in self.headings)
 
 
 @dataclass(slots=True)
 class _Stack:
-    """What stands over one column, line by line."""
+    """The words over one column, line by line."""
 
     lines: list[list[Word]]
 
@@ -95,65 +96,67 @@ class _Stack:
     @property
     def text(self) -> str:
         text = ""
-        for line in self.lines:
-            own = " ".join(word.text for word in line)
-            broken = text.endswith(BREAKS) and own[:1].islower()
-            text = text[:-1] + own if broken else f"{text} {own}"
+        for words in self.lines:
+            line = joined(words)
+            is_broken = text.endswith(BREAKS) and line[:1].islower()
+            text = text[:-1] + line if is_broken else f"{text} {line}"
         return text.strip()
+
+    def is_over(self, words: Sequence[Word]) -> bool:
+        return min(self.x1, words[-1].x1) - max(self.x0, words[0].x0) > 0
 
 
 @lru_cache(maxsize=4096)
-def _known(text: str) -> tuple[Label[Column], ...]:
+def _column_labels(text: str) -> tuple[Label[Column], ...]:
     return tuple(COLUMNS.find(text))
 
 
+def _covered(text: str) -> float:
+    """The share of a text's letters that known words for columns take."""
+    letters = sum(map(str.isalpha, text))
+    taken = sum(sum(map(str.isalpha, text[label.start : label.stop])) for label in _column_labels(text))
+    return taken / letters if letters else 1.0
+
+
 def heading_row(lines: Sequence[PrintedLine], at: int) -> HeadingRow | None:
-    """The headings that begin with line `at`, over up to three lines; None if that is no row of headings."""
-    if _is_text(lines[at]):
-        return None
-    stacks = [_Stack([words]) for words in _pieces(lines[at])]
+    """The row of headings that begins with line `at` and has up to five lines; None if there is none."""
+    first = lines[at]
+    digits = sum(any(map(str.isdecimal, word.text)) for word in first.words)
+    if digits > _DIGITS * len(first.words) or len(first.words) > _LONGEST * len(first.segments):
+        return None  # numbers or prose
+    stacks = [_Stack([words]) for words in _pieces(first)]
     best = _row(stacks, at + 1)
-    if best is None and not (_is_short(lines[at]) and _mostly_known(stacks)):
+    if best is None and not (_is_short(first) and all(_covered(stack.text) >= _COVERED for stack in stacks)):
         return None
     for index in range(at + 1, min(len(lines), at + _MOST_LINES)):
         before, line = lines[index - 1], lines[index]
-        if line.top - before.bottom > _NEAR * (before.bottom - before.top) or not _is_short(line):
+        if line.top - before.bottom > _NEAR * before.height or not _is_short(line):
             break
-        longer = _stacked(stacks, line)
+        pieces = _pieces(line)
+        longer = _stacked(stacks, pieces)
         row = _row(longer, index + 1)
-        if row is not None and (best is None or row.known > best.known or _goes_on(stacks, line)):
+        if row is not None and (
+            best is None
+            or row.known_count > best.known_count
+            or all(_continues_heading(stacks, words) for words in pieces)
+        ):
             best = row
         stacks = longer
     return best
 
 
-def _is_text(line: PrintedLine) -> bool:
-    """Whether a line can be no heading: too many of its words are numbers, or it runs on as prose does."""
-    digits = sum(any(map(str.isdecimal, word.text)) for word in line.words)
-    return digits > _DIGITS * len(line.words) or len(line.words) > _LONGEST * len(line.segments)
-
-
-def _mostly_known(stacks: Sequence[_Stack]) -> bool:
-    """Whether each piece is a heading's beginning."""
-    return all(_covered(stack.text, _known(stack.text)) >= _COVERED for stack in stacks)
-
-
 def is_heading(line: PrintedLine) -> bool:
-    """Whether a line says nothing but what columns hold."""
+    """True if a line has nothing but words for columns."""
     pieces = [joined(words) for words in _pieces(line)]
-    known = [_known(piece) for piece in pieces]
     return (
         _is_short(line)
-        and any(known)
-        and all(
-            _ASIDE.match(piece) or _covered(piece, labels) > _COVERED
-            for piece, labels in zip(pieces, known, strict=True)
-        )
+        and any(map(_column_labels, pieces))
+        and all(_ASIDE.match(piece) or _covered(piece) > _COVERED for piece in pieces)
     )
 
 
 def _is_short(line: PrintedLine) -> bool:
-    """Whether a line has no numbers, and no more than a few words in a place."""
+    """True if a line has no numbers, and no more than a few words in a place."""
     if any(map(str.isdecimal, line.text)):
         return False
     return all(len(segment.text.split()) <= _MOST_WORDS for segment in line.segments)
@@ -161,71 +164,58 @@ def _is_short(line: PrintedLine) -> bool:
 
 def _pieces(line: PrintedLine) -> list[list[Word]]:
     """A line's segments, cut where headings stand close."""
-    found: list[list[Word]] = []
+    pieces: list[list[Word]] = []
     for segment, words in line.by_segment:
-        starts = [label.start for label in _known(segment.text)][1:]
+        starts = [label.start for label in _column_labels(segment.text)][1:]
         cuts = [0, *(index for index, word in enumerate(words) if word.start in starts), len(words)]
-        found += [list(words[start:stop]) for start, stop in pairwise(cuts) if start < stop]
-    return found
+        pieces += [list(words[start:stop]) for start, stop in pairwise(cuts) if start < stop]
+    return pieces
 
 
-def _goes_on(stacks: Sequence[_Stack], line: PrintedLine) -> bool:
-    """Whether a line belongs to the headings above: every piece is known, or says no more than a unit."""
-    for words in _pieces(line):
-        own = [stack for stack in stacks if _over(stack, words)]
-        longer = _Stack([*own[0].lines, words] if len(own) == 1 else [words]).text
-        if not _ASIDE.match(joined(words)) and _covered(longer, _known(longer)) < _COVERED:
-            return False
-    return True
+def _continues_heading(stacks: Sequence[_Stack], words: Sequence[Word]) -> bool:
+    """True if words go on with the heading above them, or are a unit."""
+    above = [stack for stack in stacks if stack.is_over(words)]
+    longer = _Stack([*above[0].lines, list(words)] if len(above) == 1 else [list(words)]).text
+    return bool(_ASIDE.match(joined(words))) or _covered(longer) >= _COVERED
 
 
-def _over(stack: _Stack, words: Sequence[Word]) -> bool:
-    return min(stack.x1, words[-1].x1) - max(stack.x0, words[0].x0) > 0
-
-
-def _stacked(stacks: Sequence[_Stack], line: PrintedLine) -> list[_Stack]:
-    found = [_Stack(list(stack.lines)) for stack in stacks]
-    for words in _pieces(line):
-        own = [stack for stack in found if _over(stack, words)]
-        if len(own) == 1:
-            own[0].lines.append(words)
+def _stacked(stacks: Sequence[_Stack], pieces: Sequence[list[Word]]) -> list[_Stack]:
+    longer = [_Stack(list(stack.lines)) for stack in stacks]
+    for words in pieces:
+        above = [stack for stack in longer if stack.is_over(words)]
+        if len(above) == 1:
+            above[0].lines.append(words)
         else:
-            found.append(_Stack([words]))
-    return sorted(found, key=lambda stack: stack.x0)
+            longer.append(_Stack([words]))
+    return sorted(longer, key=lambda stack: stack.x0)
 
 
 def _row(stacks: Sequence[_Stack], stop: int) -> HeadingRow | None:
-    texts = [stack.text for stack in stacks]
-    labels = [_known(text) for text in texts]
+    headings = sorted(
+        (heading_of(stack.text, stack.x0, stack.x1) for stack in stacks), key=lambda heading: heading.x0
+    )
+    if not are_headings(headings):
+        return None
+    segments = frozenset(word.segment.index for stack in stacks for line in stack.lines for word in line)
+    return HeadingRow(tuple(headings), stop, segments)
+
+
+def heading_of(text: str, x0: float, x1: float) -> Heading:
+    """A heading with the meanings of its longest known words."""
+    labels = _column_labels(text)
+    meanings = max(labels, key=lambda label: label.stop - label.start).meanings if labels else ()
+    return Heading(x0, x1, frozenset(meanings), text)
+
+
+def are_headings(headings: Sequence[Heading]) -> bool:
+    """True if most words are known, one heading is of numbers, and another of items or bookings."""
+    texts = [heading.text for heading in headings]
     words = " ".join(texts).split()
     digits = sum(any(map(str.isdecimal, word)) for word in words)
-    letters = sum(sum(map(str.isalpha, text)) for text in texts)
-    covered = sum(
-        _covered(text, found) * sum(map(str.isalpha, text)) for text, found in zip(texts, labels, strict=True)
-    )
-    if digits > _DIGITS * len(words) or covered < _COVERED * letters:
-        return None
-    headings = [_heading(stack, found) for stack, found in zip(stacks, labels, strict=True)]
-    headings.sort(key=lambda heading: heading.x0)
-    segments = frozenset(word.segment.index for stack in stacks for line in stack.lines for word in line)
-    return HeadingRow(tuple(headings), stop, segments) if _is_table(headings) else None
-
-
-def _covered(text: str, labels: Sequence[Label[Column]]) -> float:
-    """The share of a text's letters that the labels take."""
-    letters = sum(map(str.isalpha, text))
-    taken = sum(sum(map(str.isalpha, text[label.start : label.stop])) for label in labels)
-    return taken / letters if letters else 1.0
-
-
-def _heading(stack: _Stack, labels: Sequence[Label[Column]]) -> Heading:
-    """A stack by its longest known word."""
-    meanings = max(labels, key=lambda label: label.stop - label.start).meanings if labels else ()
-    return Heading(stack.x0, stack.x1, frozenset(meanings))
-
-
-def _is_table(headings: Sequence[Heading]) -> bool:
-    """Whether one heading is of numbers, and another tells of an item or a booking."""
+    letters = [sum(map(str.isalpha, text)) for text in texts]
+    covered = sum(_covered(text) * count for text, count in zip(texts, letters, strict=True))
+    if digits > _DIGITS * len(words) or covered < _COVERED * sum(letters):
+        return False
     figures = [heading for heading in headings if not FIGURES.isdisjoint(heading.meanings)]
     telling = [heading for heading in headings if not _TELLING.isdisjoint(heading.meanings)]
-    return any(one is not other for one in figures for other in telling)
+    return any(heading is not other for heading in figures for other in telling)

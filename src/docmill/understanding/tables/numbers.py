@@ -1,10 +1,11 @@
-"""Cells that are numbers: the value, what it may also be, and the letters beside it."""
+"""Cells that are numbers: the value, its other reading, and the letters beside it."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.tables.printed_lines import Word, joined
 from docmill.understanding.text.folding import remembered
 from docmill.understanding.text.money import Mark, currency_spans, find_amounts
@@ -22,18 +23,20 @@ class Figure:
     other: Decimal | None
     percent: bool
     rest: str
-    digits: str
     money: bool
 
     @property
-    def is_whole(self) -> bool:
-        """Without decimals, as printed."""
-        return self.digits.isdecimal()
+    def readings(self) -> tuple[Decimal, ...]:
+        """The values that it may have, the likelier first."""
+        return (self.value,) if self.other is None else (self.value, self.other)
 
 
-def figure(words: Sequence[Word], mark: Mark, *, misread: bool) -> Figure | None:
+def read_figure(candidates: Candidates, words: Sequence[Word]) -> Figure | None:
     """The number that a cell consists of, but for a currency and a unit; None if it is a text."""
-    return _figure(joined(words), mark, misread=misread)
+    if not words:
+        return None
+    page = candidates.layout.sheet(words[0].segment).page
+    return _figure(joined(words), candidates.conventions.mark, misread=page.source == "ocr")
 
 
 @remembered
@@ -41,23 +44,21 @@ def _figure(text: str, mark: Mark, *, misread: bool) -> Figure | None:
     text = text.replace("/", " ").replace("*", " ")
     if not any(map(str.isdecimal, text)):
         return None
-    found = find_amounts(text, misread=misread)
-    if not found:
+    amounts = find_amounts(text, misread=misread)
+    if not amounts:
         return None
-    one = found[0]
-    rest = text[: one.start] + " " + text[one.stop :]
+    amount = amounts[0]
+    rest = text[: amount.start] + " " + text[amount.stop :]
     for _, start, stop in reversed(currency_spans(rest)):
         rest = rest[:start] + rest[stop:]
     rest = " ".join(rest.split())
     if sum(map(str.isalpha, rest)) > _MOST_LETTERS or any(map(str.isdecimal, rest)):
         return None
     other: Mark = "." if mark == "," else ","
-    ambiguous = _AMBIGUOUS.fullmatch(one.digits) is not None
     return Figure(
-        one.value(mark),
-        one.value(other) if ambiguous else None,
-        one.percent,
+        amount.value(mark),
+        amount.value(other) if _AMBIGUOUS.fullmatch(amount.digits) else None,
+        amount.percent,
         rest,
-        one.digits,
-        one.currency is not None,
+        amount.currency is not None,
     )

@@ -47,11 +47,16 @@ class PrintedLine:
         """Lower edge."""
         return max(segment.box.y1 for segment in self.segments)
 
+    @property
+    def height(self) -> float:
+        """From its upper to its lower edge."""
+        return self.bottom - self.top
+
     @cached_property
     def by_segment(self) -> tuple[tuple[Segment, tuple[Word, ...]], ...]:
         """Each segment with its words."""
         words = iter(self.words)
-        return tuple((one, tuple(islice(words, len(one.offsets)))) for one in self.segments)
+        return tuple((segment, tuple(islice(words, len(segment.offsets)))) for segment in self.segments)
 
     @cached_property
     def text(self) -> str:
@@ -62,50 +67,43 @@ class PrintedLine:
 def printed_lines(sheet: Sheet) -> list[PrintedLine]:
     """The page's lines from top to bottom; texts at one height are one line, however the page was cut."""
     groups: list[list[Segment]] = []
-    for segment in sorted(sheet.segments, key=lambda one: (one.middle, one.box.x0)):
+    for segment in sorted(sheet.segments, key=lambda segment: (segment.middle, segment.box.x0)):
         for group in groups[-3:][::-1]:
-            if _beside(segment, group):
+            height = min(segment.height, group[-1].height)
+            if segment.line == group[-1].line or (
+                min(abs(segment.middle - other.middle) for other in group) < _SAME_HEIGHT * height
+                and all(segment.box.x0 >= other.box.x1 or segment.box.x1 <= other.box.x0 for other in group)
+            ):
                 group.append(segment)
                 break
         else:
             groups.append([segment])
-    return [_line(sheet, sorted(group, key=lambda one: one.box.x0)) for group in groups]
-
-
-def _beside(segment: Segment, group: Sequence[Segment]) -> bool:
-    """Whether a segment stands beside others on one line."""
-    last = group[-1]
-    if segment.line == last.line:
-        return True
-    height = min(segment.height, last.height)
-    near = min(abs(segment.middle - one.middle) for one in group) < _SAME_HEIGHT * height
-    return near and all(segment.box.x0 >= one.box.x1 or segment.box.x1 <= one.box.x0 for one in group)
-
-
-def _line(sheet: Sheet, segments: Sequence[Segment]) -> PrintedLine:
-    words = tuple(word for segment in segments for word in words_of(sheet, segment))
-    return PrintedLine(tuple(segments), words)
+    lines: list[PrintedLine] = []
+    for group in groups:
+        segments = sorted(group, key=lambda segment: segment.box.x0)
+        words = (word for segment in segments for word in words_of(sheet, segment))
+        lines.append(PrintedLine(tuple(segments), tuple(words)))
+    return lines
 
 
 def words_of(sheet: Sheet, segment: Segment) -> Iterator[Word]:
     """The words of a segment."""
     boxes: list[list[float]] = sheet.page.words.boxes[segment.start : segment.stop].tolist()
-    for (x0, _, x1, _), text, start in zip(
-        boxes, sheet.page.words.texts[segment.start : segment.stop], segment.offsets, strict=True
-    ):
+    texts = sheet.page.words.texts[segment.start : segment.stop]
+    for (x0, _, x1, _), text, start in zip(boxes, texts, segment.offsets, strict=True):
         yield Word(text, x0, x1, segment, start, start + len(text))
 
 
 def spans(words: Sequence[Word]) -> tuple[Span, ...]:
     """The words as spans, neighbours in one."""
-    found: list[Span] = []
+    merged: list[Span] = []
     for word in words:
-        last = found[-1] if found else None
+        last = merged[-1] if merged else None
         if last is not None and last.segment is word.segment and last.stop + 1 == word.start:
-            found[-1] = last._replace(stop=word.stop)
+            merged[-1] = last._replace(stop=word.stop)
         else:
-            found.append(Span(word.segment, word.start, word.stop))
-    return tuple(found)
+            merged.append(Span(word.segment, word.start, word.stop))
+    return tuple(merged)
 
 
 def joined(words: Sequence[Word]) -> str:
@@ -117,9 +115,9 @@ def flowing(lines: Sequence[Sequence[Word]]) -> str:
     """Lines of one text as one line: a word that was broken at a line's end is whole again."""
     text = ""
     for words in lines:
-        own = joined(words)
-        if text.endswith(BREAKS) and own:
-            text = text[:-1] + own if own[0].islower() else f"{text[:-1]}-{own}"
+        line = joined(words)
+        if text.endswith(BREAKS) and line:
+            text = text[:-1] + line if line[0].islower() else f"{text[:-1]}-{line}"
         else:
-            text = f"{text} {own}".strip()
+            text = f"{text} {line}".strip()
     return text

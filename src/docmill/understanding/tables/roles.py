@@ -1,6 +1,6 @@
-"""What the columns of a table hold, by the words over them, by their cells and by arithmetic."""
+"""The roles of a table's columns of numbers, by their headings, their cells and arithmetic."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import product
@@ -11,6 +11,7 @@ from docmill.understanding.tables.numbers import Figure
 from docmill.understanding.vocabulary import Column
 
 CENT = Decimal("0.01")
+_HALF = Decimal("0.5")
 _SAID = 3.0
 _ONLY = 0.5
 """More, if the heading can mean nothing else."""
@@ -59,7 +60,7 @@ def roles(grid: Grid, columns: Sequence[Cells], printed: frozenset[Decimal]) -> 
     numeric = [
         index
         for index, cells in enumerate(columns)
-        if index != grid.text and sum(cell is not None for cell in cells) >= _share(cells)
+        if index != grid.text and sum(cell is not None for cell in cells) >= max(1.0, 0.3 * len(cells))
     ]
     quantities = _options(grid, numeric, Column.QUANTITY)
     prices = _options(grid, numeric, Column.UNIT_PRICE)
@@ -69,14 +70,17 @@ def roles(grid: Grid, columns: Sequence[Cells], printed: frozenset[Decimal]) -> 
     ]
     discount = next((i for i in numeric if Column.DISCOUNT in grid.headings[i].meanings), None)
     best = Roles(None, None, None, discount, 0.0)
-    sums = {index: _sum(columns[index]) for index in numeric}
+    sums = {
+        index: sum((cell.value for cell in columns[index] if cell is not None), Decimal(0))
+        for index in numeric
+    }
     for (quantity, q_score), (price, p_score), (amount, a_score) in product(quantities, prices, amounts):
-        chosen = [one for one in (quantity, price, amount) if one is not None]
+        chosen = [index for index in (quantity, price, amount) if index is not None]
         if len(set(chosen)) < len(chosen):
             continue
         score = q_score + p_score + a_score
         if quantity is not None and price is not None and amount is not None:
-            rebate = columns[discount] if discount is not None else None
+            rebate = columns[discount] if discount is not None else [None] * len(columns[amount])
             score += _AGREES * _agreement(columns[quantity], columns[price], columns[amount], rebate)
         if amount is not None and sums[amount] in printed:
             score += _SUMS_UP
@@ -85,33 +89,21 @@ def roles(grid: Grid, columns: Sequence[Cells], printed: frozenset[Decimal]) -> 
     return best
 
 
-def _share(cells: Cells) -> float:
-    return max(1.0, 0.3 * len(cells))
-
-
-def _options(grid: Grid, numeric: Sequence[int], kind: Column) -> list[tuple[int | None, float]]:
-    """Columns that can be of a kind with what speaks for them; none at all last."""
-    found: list[tuple[int | None, float]] = []
+def _options(grid: Grid, numeric: Sequence[int], role: Column) -> list[tuple[int | None, float]]:
+    """Columns that can have a role with the score of their headings; none at all last."""
+    options: list[tuple[int | None, float]] = []
     for index in numeric:
         meanings = grid.headings[index].meanings
-        if kind in meanings:
-            score = _SAID + _ONLY * (len(meanings) == 1)
+        if role in meanings:
+            options.append((index, _SAID + _ONLY * (len(meanings) == 1)))
         elif meanings.isdisjoint(_OF_NUMBERS):
-            score = _UNSAID
-        else:
-            continue
-        found.append((index, score))
-    found.sort(key=lambda option: -option[1])
-    return [*found[:_MOST_OPTIONS], (None, 0.0)]
+            options.append((index, _UNSAID))
+    options.sort(key=lambda option: -option[1])
+    return [*options[:_MOST_OPTIONS], (None, 0.0)]
 
 
-def _sum(cells: Cells) -> Decimal:
-    return sum((cell.value for cell in cells if cell is not None), Decimal(0))
-
-
-def _agreement(quantities: Cells, prices: Cells, amounts: Cells, discounts: Cells | None) -> float:
+def _agreement(quantities: Cells, prices: Cells, amounts: Cells, rebates: Cells) -> float:
     """The share of rows in which they agree, less a part of those in which they do not."""
-    rebates = discounts if discounts is not None else [None] * len(amounts)
     rows = [
         row
         for row in list(zip(quantities, prices, amounts, rebates, strict=True))[:_MOST_COMPARED]
@@ -119,9 +111,7 @@ def _agreement(quantities: Cells, prices: Cells, amounts: Cells, discounts: Cell
     ]
     if not rows:
         return 0.0
-    right = sum(
-        agreeing(quantity, price, amount, rebate) is not None for quantity, price, amount, rebate in rows
-    )
+    right = sum(agreeing(*row) is not None for row in rows)
     return (right - _DISAGREES * (len(rows) - right)) / min(len(amounts), _MOST_COMPARED)
 
 
@@ -131,47 +121,30 @@ def agreeing(
     """The readings with which quantity times price, less discount, is the amount; None if none."""
     if quantity is None or price is None or amount is None:
         return None
-    for q, p, a in product(_readings(quantity), _readings(price), _readings(amount)):
+    reductions = [(Decimal(1), Decimal(0))]
+    if discount is not None:  # by per cent, or by an amount
+        reductions += [(1 - abs(discount.value) / 100, Decimal(0)), (Decimal(1), discount.value)]
+    for q, p, a in product(quantity.readings, price.readings, amount.readings):
         allowed = CENT / 2 * max(Decimal(1), abs(q)) + CENT
-        for factor, less in _reductions(discount):
+        for factor, less in reductions:
             if abs(abs(q * p * factor) - abs(less) - abs(a)) <= allowed:
                 return q, p, a
     return None
 
 
-def _readings(figure: Figure) -> Iterator[Decimal]:
-    yield figure.value
-    if figure.other is not None:
-        yield figure.other
-
-
-def _reductions(discount: Figure | None) -> Iterator[tuple[Decimal, Decimal]]:
-    """By how much a price may be reduced: not at all, by per cent, by an amount."""
-    yield Decimal(1), Decimal(0)
-    if discount is not None:
-        yield 1 - abs(discount.value) / 100, Decimal(0)
-        yield Decimal(1), discount.value
-
-
 def rate_column(grid: Grid, columns: Sequence[Cells], taken: Sequence[int | None]) -> int | None:
-    """The column of rates of tax: said to be, or of per cent that nothing says to be else."""
+    """The column of rates of tax: by its heading, or of per cent without a known heading."""
     for index, cells in enumerate(columns):
         meanings = grid.headings[index].meanings
-        known = [cell for cell in cells if cell is not None]
-        if index in taken or not known or index == grid.text:
+        numbers = [cell for cell in cells if cell is not None]
+        if index in taken or not numbers or index == grid.text:
             continue
-        rates = all(0 <= cell.value <= _HIGHEST_RATE for cell in known)
-        percent = all(cell.percent for cell in known)
-        rates &= not any(cell.money for cell in known)
-        if rates and (Column.TAX_RATE in meanings or (percent and not meanings)):
-            if Column.TAX_AMOUNT in meanings and not percent and not _few(known):
-                continue
+        is_percent = all(cell.percent for cell in numbers)
+        may_be_rates = all(0 <= cell.value <= _HIGHEST_RATE and not cell.money for cell in numbers)
+        # Amounts of tax are neither whole nor halves, as rates are.
+        is_tax_amount = Column.TAX_AMOUNT in meanings and any(cell.value % _HALF for cell in numbers)
+        if not may_be_rates or (is_tax_amount and not is_percent):
+            continue
+        if Column.TAX_RATE in meanings or (is_percent and not meanings):
             return index
     return None
-
-
-def _few(cells: Sequence[Figure]) -> bool:
-    """Whether values repeat or are whole, as rates do."""
-    return all(
-        cell.value == cell.value.to_integral_value() or cell.value % Decimal("0.5") == 0 for cell in cells
-    )
