@@ -9,8 +9,8 @@ from docmill.model.result import Classification, Extraction, Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.sections.splitting import sections
 from docmill.understanding.corrections.apply import apply_corrections
-from docmill.understanding.einvoice import extractor as einvoice
-from docmill.understanding.einvoice.reading import Carried, carried
+from docmill.understanding.einvoice.extractor import classify_einvoice, extract_einvoice
+from docmill.understanding.einvoice.reading import EmbeddedInvoice, find_einvoice
 from docmill.understanding.multi_document_check import check_for_several
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.understanding.types.classifier import classify
@@ -41,9 +41,9 @@ def understand(
     document: Document, wanted: Callable[[str], Wanted] = built_in, tags_in_use: Sequence[str] = ()
 ) -> Offline:
     """What a document is and what it says. wanted: what to read from documents of a type."""
-    data = carried(document)
+    data = find_einvoice(document)
     classification = (
-        einvoice.classification(document, data.invoice, tags_in_use)
+        classify_einvoice(document, data.invoice, tags_in_use)
         if data.invoice
         else classify(document, tags_in_use)
     )
@@ -52,12 +52,14 @@ def understand(
 
 def extract(document: Document, schema: Schema, learned: SchemaModel | None = None) -> Extraction:
     """The fields of the schema, whatever the document is."""
-    return _extract(document, schema, learned, carried(document))
+    return _extract(document, schema, learned, find_einvoice(document))
 
 
-def _extract(document: Document, schema: Schema, learned: SchemaModel | None, data: Carried) -> Extraction:
+def _extract(
+    document: Document, schema: Schema, learned: SchemaModel | None, data: EmbeddedInvoice
+) -> Extraction:
     if _is_said_by(data, schema) and data.invoice is not None:
-        found = einvoice.extraction(document, data.invoice)
+        found = extract_einvoice(document, data.invoice)
     else:
         found = read_pages(document, schema, learned)
     if data.failures:
@@ -75,12 +77,12 @@ def read_pages(document: Document, schema: Schema, learned: SchemaModel | None =
 
 def correct(document: Document, schema: Schema, read: Extraction, corrections: Corrections) -> Extraction:
     """What was read, put right as people did before on documents like it; what an XML says stays."""
-    if not document.pages or (document.embedded and _is_said_by(carried(document), schema)):
+    if not document.pages or (document.embedded and _is_said_by(find_einvoice(document), schema)):
         return read
     found = apply_corrections(document, schema, read, corrections)
     return found if read.evidence else check_for_several(document, found, sections)
 
 
-def _is_said_by(data: Carried, schema: Schema) -> bool:
+def _is_said_by(data: EmbeddedInvoice, schema: Schema) -> bool:
     """Whether the XML of the document has the fields of the schema."""
     return data.invoice is not None and schema.fields is type(data.invoice.data)

@@ -1,6 +1,14 @@
-"""Table of terms of UN/CEFACT's Cross Industry Invoice: D16B, and ZUGFeRD 1 with its older names."""
+"""Syntax bindings of UN/CEFACT: the Cross Industry Invoice (D16B, and ZUGFeRD 1) and Order (Order-X)."""
 
-from docmill.understanding.einvoice.terms import Group, Section, Table, Term, amount, day, text
+from docmill.understanding.einvoice.terms import (
+    BusinessGroup,
+    BusinessTerm,
+    Section,
+    SyntaxBinding,
+    amount,
+    day,
+    text,
+)
 
 _CONTEXT = "ExchangedDocumentContext|SpecifiedExchangedDocumentContext"
 _DOCUMENT = "ExchangedDocument|HeaderExchangedDocument"
@@ -21,12 +29,12 @@ _VAT = "[TypeCode=VAT]"
 _ID = "IssuerAssignedID|ID"
 
 
-def _dated(number: str, path: str) -> Term:
-    """A date, within the type of its format or, in drafts of ZUGFeRD 1, without."""
+def _dated(number: str, path: str) -> BusinessTerm:
+    """A date, which drafts of ZUGFeRD 1 write without the element for its format."""
     return day(number, f"{path}/DateTimeString|DateString", path)
 
 
-SELLER = (
+_SELLER = (
     text("BT-27", "Name"),
     text("BT-29", "ID", "GlobalID"),
     text("BT-30", "SpecifiedLegalOrganization/ID"),
@@ -40,7 +48,7 @@ SELLER = (
     text("BT-39", "PostalTradeAddress/CountrySubDivisionName"),
     text("BT-40", "PostalTradeAddress/CountryID"),
 )
-BUYER = (
+_BUYER = (
     text("BT-44", "Name"),
     text("BT-46", "ID", "GlobalID"),
     text("BT-48", "SpecifiedTaxRegistration/ID[@schemeID=VA]"),
@@ -53,7 +61,7 @@ BUYER = (
     text("BT-55", "PostalTradeAddress/CountryID"),
 )
 
-LINE = (
+_LINE = (
     text("BT-126", "AssociatedDocumentLineDocument/LineID"),
     text("line role", "AssociatedDocumentLineDocument/LineStatusReasonCode"),
     amount("BT-129", f"{_LINE_DELIVERY}/BilledQuantity"),
@@ -68,57 +76,62 @@ LINE = (
     _dated("BT-134", f"{_LINE_SETTLEMENT}/BillingSpecifiedPeriod/StartDateTime"),
     _dated("BT-135", f"{_LINE_SETTLEMENT}/BillingSpecifiedPeriod/EndDateTime"),
 )
-_CHARGED = "SpecifiedTradeAllowanceCharge[ChargeIndicator/Indicator={}]"
-_ALLOWANCE, _CHARGE = _CHARGED.format("false"), _CHARGED.format("true")
+_CHARGES = "SpecifiedTradeAllowanceCharge[ChargeIndicator/Indicator={}]"
+_ALLOWANCE, _CHARGE = _CHARGES.format("false"), _CHARGES.format("true")
 
 
-def charged(path: str, number: str, terms: tuple[str, str, str]) -> Group:
+def _charge_group(path: str, number: str, terms: tuple[str, str, str]) -> BusinessGroup:
     """Allowances or charges of the document: amount, VAT category and rate."""
-    worth, category, rate = terms
-    return Group(
+    charged, category, rate = terms
+    return BusinessGroup(
         number,
         path,
         (
-            amount(worth, "ActualAmount"),
+            amount(charged, "ActualAmount"),
             text(category, "CategoryTradeTax/CategoryCode"),
             amount(rate, f"CategoryTradeTax/{_RATE}"),
         ),
     )
 
 
-def totals(sums: str) -> tuple[Term, ...]:
-    """The totals that invoices and orders have alike. sums: where they stand."""
-    return (
-        amount("BT-106", f"{sums}/LineTotalAmount"),
-        amount("BT-107", f"{sums}/AllowanceTotalAmount"),
-        amount("BT-108", f"{sums}/ChargeTotalAmount"),
-        amount("BT-109", f"{sums}/TaxBasisTotalAmount"),
-        amount(
-            "BT-110", f"{sums}/TaxTotalAmount[@currencyID={{BT-5}}]", f"{sums}/TaxTotalAmount[!@currencyID]"
-        ),
-        amount("BT-112", f"{sums}/GrandTotalAmount"),
-    )
+_HEADER = (
+    text("BT-24", f"{_CONTEXT}/GuidelineSpecifiedDocumentContextParameter/ID"),
+    text("BT-1", f"{_DOCUMENT}/ID"),
+    _dated("BT-2", f"{_DOCUMENT}/IssueDateTime"),
+    text("BT-3", f"{_DOCUMENT}/TypeCode"),
+    text("BT-5", f"{_SETTLEMENT}/InvoiceCurrencyCode|OrderCurrencyCode"),
+    text("BT-12", f"{_AGREEMENT}/ContractReferencedDocument/{_ID}"),
+    text("BT-13", f"{_AGREEMENT}/BuyerOrderReferencedDocument/{_ID}"),
+    text("BT-20", f"{_SETTLEMENT}/SpecifiedTradePaymentTerms/Description"),
+    text("BT-81", f"{_MEANS}/TypeCode"),
+    amount("BT-106", f"{_SUMS}/LineTotalAmount"),
+    amount("BT-107", f"{_SUMS}/AllowanceTotalAmount"),
+    amount("BT-108", f"{_SUMS}/ChargeTotalAmount"),
+    amount("BT-109", f"{_SUMS}/TaxBasisTotalAmount"),
+    amount(
+        "BT-110", f"{_SUMS}/TaxTotalAmount[@currencyID={{BT-5}}]", f"{_SUMS}/TaxTotalAmount[!@currencyID]"
+    ),
+    amount("BT-112", f"{_SUMS}/GrandTotalAmount"),
+)
+_PARTIES = (
+    Section((f"{_AGREEMENT}/SellerTradeParty",), _SELLER),
+    Section((f"{_AGREEMENT}/BuyerTradeParty",), _BUYER),
+)
+_DOCUMENT_CHARGES = (
+    _charge_group(f"{_SETTLEMENT}/{_ALLOWANCE}", "BG-20", ("BT-92", "BT-95", "BT-96")),
+    _charge_group(f"{_SETTLEMENT}/{_CHARGE}", "BG-21", ("BT-99", "BT-102", "BT-103")),
+)
+_LINES = f"{_DEAL}/IncludedSupplyChainTradeLineItem"
 
-
-INVOICE = Table(
+INVOICE = SyntaxBinding(
     terms=(
-        text(
-            "BT-24",
-            f"{_CONTEXT}/GuidelineSpecifiedDocumentContextParameter/ID",
-        ),
-        text("BT-1", f"{_DOCUMENT}/ID"),
-        _dated("BT-2", f"{_DOCUMENT}/IssueDateTime"),
-        text("BT-3", f"{_DOCUMENT}/TypeCode"),
-        text("BT-5", f"{_SETTLEMENT}/InvoiceCurrencyCode"),
+        *_HEADER,
         _dated("BT-9", f"{_SETTLEMENT}/SpecifiedTradePaymentTerms/DueDateDateTime"),
-        text("BT-12", f"{_AGREEMENT}/ContractReferencedDocument/{_ID}"),
-        text("BT-13", f"{_AGREEMENT}/BuyerOrderReferencedDocument/{_ID}"),
         text(
             "BT-16",
             f"{_DELIVERY}/DespatchAdviceReferencedDocument/{_ID}",
             f"{_DELIVERY}/DeliveryNoteReferencedDocument/{_ID}",
         ),
-        text("BT-20", f"{_SETTLEMENT}/SpecifiedTradePaymentTerms/Description"),
         _dated("BT-72", f"{_DELIVERY}/ActualDeliverySupplyChainEvent/OccurrenceDateTime"),
         text("BT-80", f"{_DELIVERY}/ShipToTradeParty/PostalTradeAddress/CountryID"),
         _dated("BT-73", f"{_SETTLEMENT}/BillingSpecifiedPeriod/StartDateTime"),
@@ -127,23 +140,17 @@ INVOICE = Table(
             "BT-63",
             f"{_AGREEMENT}/SellerTaxRepresentativeTradeParty/SpecifiedTaxRegistration/ID[@schemeID=VA]",
         ),
-        text("BT-81", f"{_MEANS}/TypeCode"),
         text("BT-84", f"{_MEANS}/PayeePartyCreditorFinancialAccount/IBANID"),
         text("account", f"{_MEANS}/PayeePartyCreditorFinancialAccount/ProprietaryID"),
         text("BT-86", f"{_MEANS}/PayeeSpecifiedCreditorFinancialInstitution/BICID"),
-        *totals(_SUMS),
         amount("BT-113", f"{_SUMS}/TotalPrepaidAmount"),
         amount("BT-114", f"{_SUMS}/RoundingAmount"),
         amount("BT-115", f"{_SUMS}/DuePayableAmount"),
     ),
-    sections=(
-        Section((f"{_AGREEMENT}/SellerTradeParty",), SELLER),
-        Section((f"{_AGREEMENT}/BuyerTradeParty",), BUYER),
-    ),
+    sections=_PARTIES,
     groups=(
-        charged(f"{_SETTLEMENT}/{_ALLOWANCE}", "BG-20", ("BT-92", "BT-95", "BT-96")),
-        charged(f"{_SETTLEMENT}/{_CHARGE}", "BG-21", ("BT-99", "BT-102", "BT-103")),
-        Group(
+        *_DOCUMENT_CHARGES,
+        BusinessGroup(
             "logistics",
             f"{_SETTLEMENT}/SpecifiedLogisticsServiceCharge",
             (
@@ -152,7 +159,7 @@ INVOICE = Table(
                 amount("BT-103", f"AppliedTradeTax/{_RATE}"),
             ),
         ),
-        Group(
+        BusinessGroup(
             "BG-23",
             f"{_SETTLEMENT}/ApplicableTradeTax",
             (
@@ -164,15 +171,43 @@ INVOICE = Table(
                 text("BT-121", "ExemptionReasonCode"),
             ),
         ),
-        Group(
+        BusinessGroup(
             "BG-25",
-            f"{_DEAL}/IncludedSupplyChainTradeLineItem",
-            LINE,
+            _LINES,
+            _LINE,
             (
-                Group("BG-27", f"{_LINE_SETTLEMENT}/{_ALLOWANCE}", (amount("BT-136", "ActualAmount"),)),
-                Group("BG-28", f"{_LINE_SETTLEMENT}/{_CHARGE}", (amount("BT-141", "ActualAmount"),)),
+                BusinessGroup(
+                    "BG-27", f"{_LINE_SETTLEMENT}/{_ALLOWANCE}", (amount("BT-136", "ActualAmount"),)
+                ),
+                BusinessGroup("BG-28", f"{_LINE_SETTLEMENT}/{_CHARGE}", (amount("BT-141", "ActualAmount"),)),
             ),
         ),
     ),
 )
 """An invoice or a credit note."""
+
+_REQUESTED_DELIVERY = f"{_DELIVERY}/RequestedDeliverySupplyChainEvent"
+_AGREED, _REQUESTED = f"{_LINE_DELIVERY}/AgreedQuantity", f"{_LINE_DELIVERY}/RequestedQuantity"
+
+ORDER = SyntaxBinding(
+    terms=(
+        *_HEADER,
+        _dated("BT-72", f"{_REQUESTED_DELIVERY}/OccurrenceDateTime"),
+        _dated("BT-73", f"{_REQUESTED_DELIVERY}/OccurrenceSpecifiedPeriod/StartDateTime"),
+        _dated("BT-74", f"{_REQUESTED_DELIVERY}/OccurrenceSpecifiedPeriod/EndDateTime"),
+    ),
+    sections=_PARTIES,
+    groups=(
+        *_DOCUMENT_CHARGES,
+        BusinessGroup(
+            "BG-25",
+            _LINES,
+            (
+                *(term for term in _LINE if term.number not in {"BT-129", "BT-130"}),
+                amount("BT-129", _AGREED, _REQUESTED),
+                text("BT-130", f"{_AGREED}/@unitCode", f"{_REQUESTED}/@unitCode"),
+            ),
+        ),
+    ),
+)
+"""An order, a change of one, or the answer to one. What is agreed comes before what was asked for."""

@@ -9,17 +9,15 @@ from babel.numbers import list_currencies
 
 from docmill.schemas.einvoice_kinds import EInvoiceKind
 
-
-def _codes(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-INVOICE_TYPES = _codes(
-    "71 80 81 82 83 84 102 130 202 203 204 211 218 219 261 262 295 296 308 325 326 331 380 381 382 383 384"
-    " 385 386 387 388 389 390 393 394 395 396 420 456 457 458 471 472 473 500 501 502 503 527 532 553"
-    " 575 623 633 751 780 817 870 875 876 877 935"
-)
-"""UNTDID 1001, of those what EN 16931 takes for invoices and credit notes."""
+# fmt: off
+INVOICE_TYPES = frozenset(map(str, (
+    71, 80, 81, 82, 83, 84, 102, 130, 202, 203, 204, 211, 218, 219, 261, 262, 295, 296, 308, 325, 326,
+    331, 380, 381, 382, 383, 384, 385, 386, 387, 388, 389, 390, 393, 394, 395, 396, 420, 456, 457, 458,
+    471, 472, 473, 500, 501, 502, 503, 527, 532, 553, 575, 623, 633, 751, 780, 817, 870, 875, 876, 877,
+    935,
+)))
+# fmt: on
+"""UNTDID 1001: those that EN 16931 allows for invoices and credit notes."""
 ORDER_TYPES = frozenset({"220", "221", "226", "227", "230", "231"})
 """UNTDID 1001: orders, changes of orders and answers to them."""
 PAYMENT_MEANS = frozenset([*map(str, (*range(1, 71), *range(74, 79), *range(91, 99))), "ZZZ"])
@@ -45,19 +43,19 @@ CATEGORIES: Mapping[str, str] = {
     "M": "AG",
     "B": "B",
 }
-"""VAT category (UNTDID 5305) to the part of a rule's name that stands for it."""
+"""The part of a rule's name for each VAT category (UNTDID 5305)."""
 UNTAXED = frozenset({"Z", "E", "AE", "K", "G", "O"})
 """Categories in which no VAT is charged."""
 REASONED = frozenset({"E", "AE", "K", "G", "O"})
-"""Those that must say why."""
+"""Categories that need a reason why no VAT is charged."""
 
 
 Level = Literal["minimum", "without_lines", "en16931", "zugferd1", "order", "other"]
-"""Which rules hold: EN 16931's, those of its parts, of ZUGFeRD 1, of orders; or none that we know."""
+"""The set of rules that applies: EN 16931's, those of its parts, of ZUGFeRD 1, of orders; or none."""
 
 
 class Profile(NamedTuple):
-    """name: as a person calls it."""
+    """A standard or a part of one. name: for people."""
 
     name: str
     level: Level
@@ -95,14 +93,14 @@ _UBL = Profile("UBL", "other")
 
 
 def profile(identifier: str | None, kind: EInvoiceKind) -> Profile | None:
-    """The profile of this name; None if there is no such profile for XML of this kind."""
+    """The profile with this identifier (BT-24); None if there is none for XML of this kind."""
     if kind.syntax == "ubl":
-        known: Mapping[str, Profile] = _EN16931 if kind.message == "billing" else {}
+        profiles: Mapping[str, Profile] = _EN16931 if kind.message == "billing" else {}
     elif kind.syntax == "cio":
-        known = _ORDERS
+        profiles = _ORDERS
     else:
-        known = {**_CII, **_EN16931} if kind.name == "UN/CEFACT CII" else _ZUGFERD_1
-    for pattern, found in known.items():
+        profiles = {**_CII, **_EN16931} if kind.name == "UN/CEFACT CII" else _ZUGFERD_1
+    for pattern, candidate in profiles.items():
         if re.fullmatch(pattern, identifier or ""):
-            return found
+            return candidate
     return _UBL if kind.syntax == "ubl" else None

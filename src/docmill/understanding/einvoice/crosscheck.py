@@ -1,4 +1,4 @@
-"""Comparison of an XML with the pages: where they differ, someone may want to be paid twice."""
+"""Comparison of the XML of an e-invoice with its pages, which must show the same values."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -14,89 +14,22 @@ from docmill.understanding.text.codes import Code, find_ibans, find_vat_ids
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import Mark, find_amounts
 
+CHECK = "xml_mismatch"
 MAX_PAGES = 40
-"""Header fields and totals do not stand behind so many."""
-
-
+"""Header fields and totals are on the first pages."""
+LEAST_SURE = 0.5
+"""Probability from which a value that the rules read on the pages counts against the XML."""
+LEAST_SURE_OF_NAMES = 0.7
 _IBAN_FORM = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2} ?[A-Z0-9]{3,4}(?: ?[A-Z0-9]{1,4}){0,5}\b")
 """The shortest have 15 characters."""
 _VAT_FORM = re.compile(r"\b(?:ATU|BE|DE|DK|EL|ES|FI|FR|IE|IT|LU|NL|PL|PT|SE) ?\d(?:[ .]?\d){7,10}\b")
+_WORD = re.compile(r"[^\W\d_]{3,}")
 _MARKS: tuple[Mark, ...] = (".", ",")
-_Find = Callable[[str], Iterator[Code]]
-
-
-class Printed:
-    """The values printed on a document. Amounts are without their sign: credit notes print either."""
-
-    def __init__(self, document: Document) -> None:
-        self._pages = [page for page in document.pages[:MAX_PAGES] if page.words.texts]
-        self.is_recognised = any(page.source == "ocr" for page in self._pages)
-
-    @cached_property
-    def amounts(self) -> set[Decimal]:
-        """Each number both ways, the decimal mark being a point or a comma."""
-        return {
-            abs(written.value(mark))
-            for text, is_recognised in self._stretches
-            for written in find_amounts(text, misread=is_recognised)
-            for mark in _MARKS
-        }
-
-    @cached_property
-    def dates(self) -> set[date]:
-        """Each date both ways, the day or the month being first."""
-        written = [one for text, _ in self._stretches for one in find_dates(text)]
-        read = (one.value(day_first=day_first) for one in written for day_first in (True, False))
-        return {value for value in read if value is not None}
-
-    @cached_property
-    def ibans(self) -> list[str]:
-        """Those whose checksum holds, then, but on scans, what only has their form."""
-        return self._codes(find_ibans, _IBAN_FORM)
-
-    @cached_property
-    def vat_ids(self) -> list[str]:
-        """As `ibans`; of other countries than the European Union's those with a checksum only."""
-        return self._codes(find_vat_ids, _VAT_FORM)
-
-    def holds(self, value: str) -> bool:
-        """Tell whether it stands anywhere, be it within longer words or over the end of a line."""
-        wanted = letters_and_digits(value)
-        return any(wanted in text for text in self._texts)
-
-    @property
-    def words(self) -> Iterator[str]:
-        """All of them."""
-        return (text for page in self._pages for text in page.words.texts)
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        return [letters_and_digits("".join(page.words.texts)) for page in self._pages]
-
-    @cached_property
-    def _stretches(self) -> list[tuple[str, bool]]:
-        """The text of each, and whether it was recognised."""
-        return [
-            (" ".join(page.words.texts[one.start : one.stop]), page.source == "ocr")
-            for page in self._pages
-            for one in text_runs(page)
-        ]
-
-    def _codes(self, find: _Find, form: re.Pattern[str]) -> list[str]:
-        texts = [text for text, _ in self._stretches]
-        valid = [code.value for text in texts for code in find(text) if code.valid]
-        formed = [] if self.is_recognised else [match[0] for text in texts for match in form.finditer(text)]
-        return [*valid, *(re.sub(r"\s", "", code) for code in formed)]
-
-
-CHECK = "xml_mismatch"
-LEAST_SURE = 0.5
-"""So much the rules must believe in what they read on the page before it speaks against the XML."""
-LEAST_SURE_OF_NAMES = 0.7
 _SHORTEST_ALIKE = 5
+"""Length from which numbers that differ in one character are no coincidence."""
 _DATES = ("issue_date", "due_date", "delivery_date")
-_BORNE_BY_ALL = "issue_date"
 _AMOUNTS = ("gross_total", "net_total", "tax_total", "amount_due")
+_MOSTLY_EQUAL = {"gross_total": "amount_due", "amount_due": "gross_total"}
 _NAMES: Mapping[str, str] = {
     "number": "number",
     "issue_date": "date of issue",
@@ -110,122 +43,158 @@ _NAMES: Mapping[str, str] = {
     "seller.vat_id": "seller's VAT identifier",
     "payment.iban": "IBAN",
 }
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_Values = Mapping[str, object]
+_Findings = Mapping[str, Finding]
 
 
-def mismatches(
-    values: Mapping[str, object], shown: Mapping[str, Finding], printed: Printed
-) -> tuple[Failure, ...]:
-    """Values of the XML that the pages show nowhere, where they show another one.
+class PrintedValues:
+    """The values printed on a document. Amounts are without their sign: credit notes print either."""
 
-    values: the XML's, by path. shown: what the rules read on the pages. What the pages do not show at
-    all is no mismatch, but for what every bill shows: its date, its total and what is due.
+    def __init__(self, document: Document) -> None:
+        pages = [page for page in document.pages[:MAX_PAGES] if page.words.texts]
+        self.is_recognised = any(page.source == "ocr" for page in pages)
+        self.words = [text for page in pages for text in page.words.texts]
+        self._pages = pages
+
+    @cached_property
+    def amounts(self) -> set[Decimal]:
+        """All numbers, with a point and with a comma as the decimal mark."""
+        return {
+            abs(written.value(mark))
+            for text, is_recognised in self._runs
+            for written in find_amounts(text, misread=is_recognised)
+            for mark in _MARKS
+        }
+
+    @cached_property
+    def dates(self) -> set[date]:
+        """All dates, with the day and with the month first."""
+        dates = [written for text, _ in self._runs for written in find_dates(text)]
+        days = (written.value(day_first=day_first) for written in dates for day_first in (True, False))
+        return {day for day in days if day is not None}
+
+    def codes(self, find: Callable[[str], Iterator[Code]], form: re.Pattern[str]) -> list[str]:
+        """The codes with a valid checksum, then, but on scans, all texts of the form of one."""
+        texts = [text for text, _ in self._runs]
+        codes = [code.value for text in texts for code in find(text) if code.valid]
+        if not self.is_recognised:
+            codes += [re.sub(r"\s", "", match[0]) for text in texts for match in form.finditer(text)]
+        return codes
+
+    def contains(self, value: str) -> bool:
+        """Return whether the value is printed, also within longer words or across lines."""
+        letters = letters_and_digits(value)
+        return any(letters in text for text in self._page_letters)
+
+    @cached_property
+    def _page_letters(self) -> list[str]:
+        return [letters_and_digits("".join(page.words.texts)) for page in self._pages]
+
+    @cached_property
+    def _runs(self) -> list[tuple[str, bool]]:
+        """The text of each run of words, and whether it was recognised."""
+        return [
+            (" ".join(page.words.texts[run.start : run.stop]), page.source == "ocr")
+            for page in self._pages
+            for run in text_runs(page)
+        ]
+
+
+def check_pages(values: _Values, findings: _Findings, printed: PrintedValues) -> tuple[Failure, ...]:
+    """Failures of values of the XML that are not printed, where another value is.
+
+    values: the XML's, by path. findings: of the rules on the pages. A value that is not printed at all is no
+    failure, except for those that every invoice shows: its date, its total and the amount due.
     """
-    return tuple(
-        failure
-        for check in (_dates, _amounts, _number, _accounts, _seller)
-        for failure in check(values, shown, printed)
+    return (
+        *_check_dates(values, findings, printed),
+        *_check_amounts(values, findings, printed),
+        *_check_number(values, findings, printed),
+        *_check_parties(values, findings, printed),
     )
 
 
-_Values = Mapping[str, object]
-_Shown = Mapping[str, Finding]
-
-
-def _dates(values: _Values, shown: _Shown, printed: Printed) -> Iterator[Failure]:
-    """Another date of the XML may be what the rules read, but in place of the one that all bills bear."""
-    known = {value for value in values.values() if isinstance(value, date)}
+def _check_dates(values: _Values, findings: _Findings, printed: PrintedValues) -> Iterator[Failure]:
+    """Failures of dates. The rules may have read another date of the XML, but not for the date of issue."""
+    dates = {value for value in values.values() if isinstance(value, date)}
     for path in _DATES:
-        value, rival = values.get(path), _rival(shown, path)
+        value, other = values.get(path), _likely_value(findings, path)
         if not isinstance(value, date) or value in printed.dates:
             continue
-        is_sure = rival is not None and (path == _BORNE_BY_ALL or rival.value not in known)
-        if rival is not None and is_sure:
-            yield _mismatch(path, value, rival.value)
-        elif path == _BORNE_BY_ALL and printed.dates and not printed.is_recognised:
-            yield _not_shown(path, value)
+        if other is not None and (path == "issue_date" or other not in dates):
+            yield _mismatch(path, value, other)
+        elif path == "issue_date" and printed.dates and not printed.is_recognised:
+            yield _mismatch(path, value, None)
 
 
-def _amounts(values: _Values, shown: _Shown, printed: Printed) -> Iterator[Failure]:
+def _check_amounts(values: _Values, findings: _Findings, printed: PrintedValues) -> Iterator[Failure]:
+    """Failures of totals. The rules may have read another one, but total and amount due are mostly equal."""
     for path in _AMOUNTS:
-        value, rival = values.get(path), _rival(shown, path)
+        value, other = values.get(path), _likely_value(findings, path)
         if not isinstance(value, Decimal) or abs(value) in printed.amounts or not printed.amounts:
             continue
-        others = (values.get(other) for other in _AMOUNTS if other not in (path, _twin(path)))
-        known = {abs(other) for other in others if isinstance(other, Decimal)}
-        is_told = path == "amount_due" and value == values.get("gross_total")
-        if rival is not None and isinstance(rival.value, Decimal) and abs(rival.value) not in known:
-            yield _mismatch(path, value, rival.value)
-        elif path in ("gross_total", "amount_due") and value and not is_told and not printed.is_recognised:
-            yield _not_shown(path, value)
+        others = [values.get(name) for name in _AMOUNTS if name not in (path, _MOSTLY_EQUAL.get(path))]
+        amounts = {abs(amount) for amount in others if isinstance(amount, Decimal)}
+        is_reported = path == "amount_due" and value == values.get("gross_total")
+        if isinstance(other, Decimal) and abs(other) not in amounts:
+            yield _mismatch(path, value, other)
+        elif path in _MOSTLY_EQUAL and value and not is_reported and not printed.is_recognised:
+            yield _mismatch(path, value, None)
 
 
-def _twin(path: str) -> str:
-    """Total and amount due are mostly the same: if one is changed, the other does not excuse it."""
-    return {"gross_total": "amount_due", "amount_due": "gross_total"}.get(path, path)
-
-
-def _number(values: _Values, shown: _Shown, printed: Printed) -> Iterator[Failure]:
-    """A part of the number between marks may be all that is printed; other numbers of the XML may be read."""
-    value, rival = values.get("number"), _rival(shown, "number")
-    if not isinstance(value, str) or printed.holds(value):
+def _check_number(values: _Values, findings: _Findings, printed: PrintedValues) -> Iterator[Failure]:
+    """A failure of the number, of which also a part may be printed; the rules may have read another text."""
+    value, other = values.get("number"), _likely_value(findings, "number")
+    if not isinstance(value, str) or printed.contains(value):
         return
-    excused = {letters_and_digits(str(one)) for path, one in values.items() if path != "number"}
-    if rival is not None:
-        if letters_and_digits(str(rival.value)) not in excused.union(re.split(r"[\W_]+", value.casefold())):
-            yield _mismatch("number", value, rival.value)
-    elif not printed.is_recognised:
-        alike = (word for word in printed.words if _differ_by_one(letters_and_digits(word), value))
-        near = next((word for word in alike if letters_and_digits(word) not in excused), None)
-        if near is not None:
-            yield _mismatch("number", value, near)
-
-
-def _differ_by_one(word: str, value: str) -> bool:
-    """Tell whether they are equal but for one character, and long enough for that to be no chance."""
-    wanted = letters_and_digits(value)
-    if len(word) != len(wanted) or len(wanted) < _SHORTEST_ALIKE:
-        return False
-    return sum(one != other for one, other in zip(word, wanted, strict=True)) == 1
-
-
-def _accounts(values: _Values, shown: _Shown, printed: Printed) -> Iterator[Failure]:
-    """A failure for an account or VAT identifier where the pages print others, known by their form, only."""
-    del shown
-    said = {letters_and_digits(one) for one in values.values() if isinstance(one, str)}
-    for path, codes in (("payment.iban", printed.ibans), ("seller.vat_id", printed.vat_ids)):
-        value = values.get(path)
-        if not isinstance(value, str) or printed.holds(value):
+    excused = {letters_and_digits(str(text)) for path, text in values.items() if path != "number"}
+    if other is not None:
+        if letters_and_digits(str(other)) not in excused.union(re.split(r"[\W_]+", value.casefold())):
+            yield _mismatch("number", value, other)
+        return
+    letters = letters_and_digits(value)
+    if printed.is_recognised or len(letters) < _SHORTEST_ALIKE:
+        return
+    for word in printed.words:
+        read = letters_and_digits(word)
+        if len(read) != len(letters) or read in excused:
             continue
-        rival = next((code for code in codes if letters_and_digits(code) not in said), None)
-        if rival is not None:
-            yield _mismatch(path, value, rival)
+        if sum(char != wanted for char, wanted in zip(read, letters, strict=True)) == 1:
+            yield _mismatch("number", value, word)
+            return
 
 
-def _seller(values: _Values, shown: _Shown, printed: Printed) -> Iterator[Failure]:
-    """Names are written in many ways: only one of which hardly a word is shown is another."""
-    value, rival = values.get("seller.name"), shown.get("seller.name")
-    if not isinstance(value, str) or rival is None or printed.is_recognised:
-        return
-    words = _WORD.findall(value)
-    missing = [word for word in words if not printed.holds(word)]
-    least = LEAST_SURE if missing == words else LEAST_SURE_OF_NAMES
-    if words and len(missing) * 2 > len(words) and rival.probability >= least:
-        yield _mismatch("seller.name", value, rival.value)
+def _check_parties(values: _Values, findings: _Findings, printed: PrintedValues) -> Iterator[Failure]:
+    """Failures of account and VAT identifier, and of the seller's name if hardly a word of it is printed."""
+    texts = {letters_and_digits(value) for value in values.values() if isinstance(value, str)}
+    for path, find, form in (
+        ("payment.iban", find_ibans, _IBAN_FORM),
+        ("seller.vat_id", find_vat_ids, _VAT_FORM),
+    ):
+        value = values.get(path)
+        if isinstance(value, str) and not printed.contains(value):
+            codes = (code for code in printed.codes(find, form) if letters_and_digits(code) not in texts)
+            other = next(codes, None)
+            if other is not None:
+                yield _mismatch(path, value, other)
+    value, finding = values.get("seller.name"), findings.get("seller.name")
+    if isinstance(value, str) and finding is not None and not printed.is_recognised:
+        words = _WORD.findall(value)
+        missing = [word for word in words if not printed.contains(word)]
+        least = LEAST_SURE if missing == words else LEAST_SURE_OF_NAMES
+        if words and len(missing) * 2 > len(words) and finding.probability >= least:
+            yield _mismatch("seller.name", value, finding.value)
 
 
-def _rival(shown: _Shown, path: str) -> Finding | None:
-    """The finding of a path if it is printed, not computed, and likely."""
-    found = shown.get(path)
-    is_read = found is not None and bool(found.spans) and found.probability >= LEAST_SURE
-    return found if is_read else None
+def _likely_value(findings: _Findings, path: str) -> object:
+    """The value found for a path if it is likely, and printed, not computed."""
+    finding = findings.get(path)
+    is_likely = finding is not None and bool(finding.spans) and finding.probability >= LEAST_SURE
+    return finding.value if finding is not None and is_likely else None
 
 
-def _not_shown(path: str, said: object) -> Failure:
-    message = f"The embedded XML says {said} for the {_NAMES[path]}, which the page does not show."
-    return Failure(check=CHECK, message=message, fields=(path,))
-
-
-def _mismatch(path: str, said: object, shown: object) -> Failure:
-    message = f"The embedded XML says {said} for the {_NAMES[path]}, the page shows {shown}."
+def _mismatch(path: str, value: object, other: object) -> Failure:
+    """A failure of a value of the XML. other: the value that is printed; None if there is none."""
+    message = f"The embedded XML says {value} for the {_NAMES[path]}, "
+    message += "which the page does not show." if other is None else f"the page shows {other}."
     return Failure(check=CHECK, message=message, fields=(path,))

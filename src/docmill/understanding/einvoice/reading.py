@@ -1,4 +1,4 @@
-"""From the bytes of an XML to the object of a schema, and what is wrong with it."""
+"""E-invoices read from the bytes of an XML, and from the files embedded in a document."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,19 +9,23 @@ from docmill.model.document import Document, Embedded
 from docmill.model.paths import leaves
 from docmill.model.result import Failure
 from docmill.schemas.document_types import DocumentType, type_of_xml
-from docmill.schemas.einvoice_kinds import ENVELOPE, ROOTS, EInvoiceKind, Message
+from docmill.schemas.einvoice_kinds import ENVELOPE, ROOTS, EInvoiceKind, Message, Syntax
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.einvoice import cii, cio, ubl
+from docmill.understanding.einvoice import cii, ubl
 from docmill.understanding.einvoice.codelists import Profile, profile
-from docmill.understanding.einvoice.mapping import mapped
-from docmill.understanding.einvoice.rules import failures
-from docmill.understanding.einvoice.terms import Table, Terms, read
-from docmill.understanding.einvoice.tree import Element, UnreadableError, name, parsed
+from docmill.understanding.einvoice.mapping import map_terms
+from docmill.understanding.einvoice.rules import check_rules
+from docmill.understanding.einvoice.terms import SyntaxBinding, TermValues, read_terms
+from docmill.understanding.einvoice.tree import Element, UnreadableError, local_name, parse_xml
 
-_UBL: Mapping[Message, Table] = {
-    "billing": ubl.INVOICE,
-    "ordering": ubl.ORDER,
-    "despatch": ubl.DESPATCH,
+UNREADABLE = "xml_unreadable"
+CONTRADICTION = "xml_contradicts"
+_BINDINGS: Mapping[tuple[Syntax, Message], SyntaxBinding] = {
+    ("cii", "billing"): cii.INVOICE,
+    ("cio", "ordering"): cii.ORDER,
+    ("ubl", "billing"): ubl.INVOICE,
+    ("ubl", "ordering"): ubl.ORDER,
+    ("ubl", "despatch"): ubl.DESPATCH,
 }
 _NAMESPACES: Mapping[str, tuple[str, ...]] = {
     "cii": ("{urn:un:unece:uncefact:data:", "{urn:ferd:CrossIndustryDocument:"),
@@ -29,8 +33,10 @@ _NAMESPACES: Mapping[str, tuple[str, ...]] = {
     "ubl": ("{urn:oasis:names:specification:ubl:schema:xsd:",),
     "ZUGFeRD draft": ("",),
 }
-"""Of a syntax or, as drafts had none, of a kind."""
+"""Beginnings of the namespaces of a syntax or, as drafts had none, of a kind."""
 _SHOWN = 5
+"""Elements or fields that a message names."""
+_LONGEST_FILE_NAME = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,120 +46,98 @@ class EInvoice:
     kind: EInvoiceKind
     document_type: DocumentType
     profile: Profile | None
-    terms: Terms
+    terms: TermValues
     data: BaseModel
     failures: tuple[Failure, ...]
 
     @property
     def name(self) -> str:
-        """The name for people: its profile, and the syntax where that does not tell."""
+        """The name for people: its profile, and the syntax if the profile does not imply it."""
         if self.profile is None or self.profile.level == "other":
             return self.kind.name
-        known = self.profile.name
-        return known if known.startswith(("Factur-X", "ZUGFeRD", "Order-X")) else f"{known}, {self.kind.name}"
+        name = self.profile.name
+        return name if name.startswith(("Factur-X", "ZUGFeRD", "Order-X")) else f"{name}, {self.kind.name}"
 
 
 def einvoice(content: bytes) -> EInvoice:
     """The invoice, order or delivery note of an XML. Raises UnreadableError if it is none."""
-    root = _unwrapped(parsed(content))
+    root = parse_xml(content)
+    if str(root.tag) == ENVELOPE:
+        root = next((child for child in root if str(child.tag) in ROOTS), root)
     kind = ROOTS.get(str(root.tag))
     if kind is None:
         raise UnreadableError(f"{str(root.tag)[:100]!r} is no invoice, order or delivery note")
-    terms = read(root, _table(kind))
-    known = profile(terms.text("BT-24"), kind)
+    terms = read_terms(root, _BINDINGS[kind.syntax, kind.message])
+    followed = profile(terms.text("BT-24"), kind)
     document_type = type_of_xml(kind.message, kind.type_code or terms.text("BT-3"))
     return EInvoice(
         kind=kind,
         document_type=document_type,
-        profile=known,
+        profile=followed,
         terms=terms,
-        data=mapped(terms, REGISTRY[document_type].fields),
-        failures=(*_strangers(root, kind), *failures(terms, kind, known)),
+        data=map_terms(terms, REGISTRY[document_type].fields),
+        failures=(*_check_namespaces(root, kind), *check_rules(terms, kind, followed)),
     )
 
 
-def _unwrapped(root: Element) -> Element:
-    """The element inside Peppol's envelope, or the root itself."""
-    within = [child for child in root if str(child.tag) in ROOTS] if str(root.tag) == ENVELOPE else []
-    return within[0] if within else root
-
-
-def _table(kind: EInvoiceKind) -> Table:
-    if kind.syntax == "ubl":
-        return _UBL[kind.message]
-    return cio.ORDER if kind.syntax == "cio" else cii.INVOICE
-
-
-def _strangers(root: Element, kind: EInvoiceKind) -> Iterator[Failure]:
-    """Elements of namespaces that the standard does not have, whatever their name."""
-    known = _NAMESPACES.get(kind.name, _NAMESPACES[kind.syntax])
-    names: dict[str, None] = {}
-    for element in _own(root):
-        if not str(element.tag).startswith(known):
-            names[name(element)] = None
-    if names:
-        shown = ", ".join(list(names)[:_SHOWN])
+def _check_namespaces(root: Element, kind: EInvoiceKind) -> Iterator[Failure]:
+    """A failure if elements, but for extensions, are of namespaces that the standard does not have."""
+    namespaces = _NAMESPACES.get(kind.name, _NAMESPACES[kind.syntax])
+    unknown: dict[str, None] = {}
+    pending = [root]
+    while pending:
+        element = pending.pop()
+        if not str(element.tag).startswith(namespaces):
+            unknown[local_name(element)] = None
+        pending += (child for child in reversed(element) if local_name(child) != "UBLExtensions")
+    if unknown:
+        shown = ", ".join(list(unknown)[:_SHOWN])
         message = f"The XML has elements that its standard does not know: {shown}."
         yield Failure(check="xml_namespace", message=message)
 
 
-def _own(element: Element) -> Iterator[Element]:
-    """The elements but those of extensions, which may be of any kind."""
-    yield element
-    for child in element:
-        if name(child) != "UBLExtensions":
-            yield from _own(child)
-
-
-UNREADABLE = "xml_unreadable"
-CONTRADICTION = "xml_contradicts"
-_LONGEST, _NAMED = 100, 5
-"""Letters of a file's name, and fields, that are told."""
-XML = "application/xml"
-
-
 @dataclass(frozen=True, slots=True)
-class Carried:
-    """invoice: the first that can be read. failures: why those before cannot, and who says something else."""
+class EmbeddedInvoice:
+    """The first e-invoice of a document that can be read, None if there is none.
+
+    failures: of embedded files before it that cannot be read, and of those after it that contradict it.
+    """
 
     invoice: EInvoice | None
     failures: tuple[Failure, ...]
 
 
-def carried(document: Document) -> Carried:
-    """The e-invoice among the embedded files; nothing for a document that carries none."""
+def find_einvoice(document: Document) -> EmbeddedInvoice:
+    """The e-invoice among the embedded files of a document."""
     failures: list[Failure] = []
-    for index, one in enumerate(document.embedded):
+    for index, file in enumerate(document.embedded):
         try:
-            invoice = einvoice(one.content)
+            invoice = einvoice(file.content)
         except UnreadableError as error:
-            message = f"The embedded XML {one.name[:_LONGEST]!r} cannot be read: {error}."
+            message = f"The embedded XML {file.name[:_LONGEST_FILE_NAME]!r} cannot be read: {error}."
             failures.append(Failure(check=UNREADABLE, message=message))
         else:
-            others = _contradictions(one, invoice, document.embedded[index + 1 :])
-            return Carried(invoice, (*failures, *others))
-    return Carried(None, tuple(failures))
+            others = _check_contradictions(file, invoice, document.embedded[index + 1 :])
+            return EmbeddedInvoice(invoice, (*failures, *others))
+    return EmbeddedInvoice(None, tuple(failures))
 
 
-def _contradictions(first: Embedded, invoice: EInvoice, others: Sequence[Embedded]) -> Iterator[Failure]:
-    """Other e-invoices in the same document that say something else. What is none is left alone."""
-    said = dict(leaves(invoice.data))
+def _check_contradictions(
+    first: Embedded, invoice: EInvoice, others: Sequence[Embedded]
+) -> Iterator[Failure]:
+    """Failures of other e-invoices in the same document with other values. Other files are left alone."""
+    values = dict(leaves(invoice.data))
     for other in others:
         try:
-            also = dict(leaves(einvoice(other.content).data))
+            other_values = dict(leaves(einvoice(other.content).data))
         except UnreadableError:
             continue
-        paths = [path for path in {**said, **also} if said.get(path) != also.get(path)]
+        paths = [path for path in {**values, **other_values} if values.get(path) != other_values.get(path)]
         if paths:
-            names = ", ".join(path.replace("_", " ").replace(".", " ") for path in paths[:_NAMED])
+            names = ", ".join(path.replace("_", " ").replace(".", " ") for path in paths[:_SHOWN])
             yield Failure(
                 check=CONTRADICTION,
-                message=f"The e-invoices {first.name[:_LONGEST]!r} and {other.name[:_LONGEST]!r} "
-                f"do not say the same: {names}.",
-                fields=tuple(path for path in paths if path in said),
+                message=f"The e-invoices {first.name[:_LONGEST_FILE_NAME]!r} and "
+                f"{other.name[:_LONGEST_FILE_NAME]!r} do not say the same: {names}.",
+                fields=tuple(path for path in paths if path in values),
             )
-
-
-def is_bare(document: Document) -> bool:
-    """Tell whether the document is the XML itself, so that its pages show nothing else."""
-    return document.media_type == XML

@@ -1,18 +1,17 @@
-"""The business rules of EN 16931 on what we map, as failures in a person's words."""
+"""The business rules of EN 16931 on the terms that we map, as failures in plain words."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from docmill.model.result import Failure
 from docmill.schemas.einvoice_kinds import EInvoiceKind
 from docmill.understanding.einvoice import codelists
+from docmill.understanding.einvoice.amounts import check_line_amounts, check_totals, check_vat
 from docmill.understanding.einvoice.codelists import Level, Profile
-from docmill.understanding.einvoice.mapping import FIELDS, LINE_FIELDS, items
-from docmill.understanding.einvoice.sums import line_amounts, sums, vat
-from docmill.understanding.einvoice.terms import Terms
+from docmill.understanding.einvoice.mapping import FIELDS, LINE_FIELDS, item_lines
+from docmill.understanding.einvoice.terms import TermValues
 
 _PATHS = {number: path for path, number in FIELDS.items()} | {
     "BT-5": "currency",
@@ -29,6 +28,11 @@ _FULL: frozenset[Level] = frozenset({"en16931"})
 _LINED: frozenset[Level] = frozenset({"en16931", "zugferd1"})
 _STRUCTURED: frozenset[Level] = frozenset({"minimum", "without_lines", "en16931"})
 
+_DRAFT = re.compile(r":(?:compliant|conformant):")
+_PEPPOLS_RULES = frozenset({"Peppol BIS Billing 3", "XRechnung"})
+_MOST_FAILURES = 20
+"""Of one rule; more are counted."""
+
 
 class _Required(NamedTuple):
     rule: str
@@ -36,9 +40,6 @@ class _Required(NamedTuple):
     name: str
     levels: frozenset[Level]
 
-
-_DRAFTED = re.compile(r":(?:compliant|conformant):")
-_PEPPOLS_RULES = frozenset({"Peppol BIS Billing 3", "XRechnung"})
 
 _REQUIRED = (
     _Required("BR-01", "BT-24", "The standard that is followed", _ALL),
@@ -66,98 +67,82 @@ _REQUIRED_IN_LINES = (
 )
 
 
-_TOLD = 20
-"""Failures of one rule that are told one by one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """The XML that is judged."""
-
-    terms: Terms
-    kind: EInvoiceKind
-    profile: Profile | None
-
-
-def failures(terms: Terms, kind: EInvoiceKind, profile: Profile | None) -> tuple[Failure, ...]:
-    """Every rule that is broken. Of an unknown profile, what any XML of its kind must say is asked."""
+def check_rules(terms: TermValues, kind: EInvoiceKind, profile: Profile | None) -> tuple[Failure, ...]:
+    """A failure for each broken rule. Without a profile, only the rules for all XML of the kind apply."""
     level: Level = profile.level if profile else "zugferd1" if kind.message == "billing" else "order"
-    checked = Checked(terms, kind, profile)
-    checks = _CHECKS.get(level, ())
-    found = [*_malformed(checked), *(failure for check in checks for failure in check(checked, level))]
-    return (*_named(terms, profile), *_summed_up(found))
-
-
-def _summed_up(found: Iterable[Failure]) -> Iterator[Failure]:
-    """Of a rule that many lines break the first lines, and how many more there are."""
+    failures = [*_check_profile(terms, profile)]
+    broken: list[Failure] = []
+    for term in terms.all_malformed():
+        kind_of_value = "date" if term.kind == "date" else "number"
+        message = f"The XML says {term.text[:40]!r} for {term.number}, which is no {kind_of_value}."
+        broken.append(Failure(check="xml_value", message=message, fields=_field_of(term.number)))
+    if level != "other":
+        broken += _check_required(terms, level)
+        broken += _check_codes(terms, level, is_order=kind.message == "ordering")
+        broken += _check_header(terms, level)
+        broken += _check_lines(terms, level)
+        broken += check_totals(terms, level)
+        if profile is not None and profile.name in _PEPPOLS_RULES:
+            broken += check_line_amounts(terms)
+        if level in _STRICT:
+            broken += check_vat(terms, level)
     counts: Counter[str] = Counter()
     more: dict[str, list[Failure]] = {}
-    for failure in found:
+    for failure in broken:
         counts[failure.check] += 1
-        if counts[failure.check] <= _TOLD:
-            yield failure
+        if counts[failure.check] <= _MOST_FAILURES:
+            failures.append(failure)
         else:
             more.setdefault(failure.check, []).append(failure)
     for check, others in more.items():
-        fields = tuple(path for failure in others[:_TOLD] for path in failure.fields)
-        yield Failure(check=check, message=f"The same is wrong {len(others)} more times.", fields=fields)
+        fields = tuple(path for failure in others[:_MOST_FAILURES] for path in failure.fields)
+        message = f"The same is wrong {len(others)} more times."
+        failures.append(Failure(check=check, message=message, fields=fields))
+    return tuple(failures)
 
 
-def _named(terms: Terms, profile: Profile | None) -> Iterator[Failure]:
+def _field_of(number: str) -> tuple[str, ...]:
+    return (_PATHS[number],) if number in _PATHS else ()
+
+
+def _check_profile(terms: TermValues, profile: Profile | None) -> Iterator[Failure]:
     """A failure if the identifier of the standard (BT-24) is missing, unknown or that of a draft."""
-    says = terms.text("BT-24")
-    if profile is None:
+    identifier = terms.text("BT-24")
+    message = ""
+    if profile is None and identifier:
         message = (
-            f"The XML says that it follows {says[:100]!r}, which is no standard for such a document."
-            if says
-            else "The XML does not say which standard it follows."
+            f"The XML says that it follows {identifier[:100]!r}, which is no standard for such a document."
         )
-        yield Failure(check="profile", message=message)
-    elif _DRAFTED.search(says or ""):
-        message = f"The XML calls its standard {says!r}, as a draft did; its parts are to be parted by '#'."
-        yield Failure(check="profile", message=message)
-
-
-def _malformed(checked: Checked) -> Iterator[Failure]:
-    for one in checked.terms.all_malformed():
-        kind = "date" if one.kind == "date" else "number"
-        yield Failure(
-            check="xml_value",
-            message=f"The XML says {one.text[:40]!r} for {one.number}, which is no {kind}.",
-            fields=tuple(filter(None, (_PATHS.get(one.number),))),
+    elif profile is None:
+        message = "The XML does not say which standard it follows."
+    elif _DRAFT.search(identifier or ""):
+        message = (
+            f"The XML calls its standard {identifier!r}, as a draft did; its parts are to be parted by '#'."
         )
+    if message:
+        yield Failure(check="profile", message=message)
 
 
-def _missing(checked: Checked, level: Level) -> Iterator[Failure]:
+def _check_required(terms: TermValues, level: Level) -> Iterator[Failure]:
     for rule, number, name, levels in _REQUIRED:
-        if level in levels and number not in checked.terms:
-            path = _PATHS.get(number)
-            yield Failure(
-                check=rule,
-                message=f"{name} ({number}) is missing in the XML.",
-                fields=(path,) if path else (),
-            )
-
-
-def _missing_in_lines(checked: Checked, level: Level) -> Iterator[Failure]:
-    lines = items(checked.terms)
+        if level in levels and number not in terms:
+            message = f"{name} ({number}) is missing in the XML."
+            yield Failure(check=rule, message=message, fields=_field_of(number))
+    lines = item_lines(terms)
     if not lines and level in _LINED:
         yield Failure(check="BR-16", message="The XML has no lines.", fields=("lines",))
     for index, line in enumerate(lines):
         for rule, number, name, levels in _REQUIRED_IN_LINES:
             if level in levels and number not in line:
                 path = f"lines[{index}].{_LINE_PATHS[number]}" if number in _LINE_PATHS else f"lines[{index}]"
-                yield Failure(
-                    check=rule, message=f"Line {index + 1} lacks {name} ({number}).", fields=(path,)
-                )
+                message = f"Line {index + 1} lacks {name} ({number})."
+                yield Failure(check=rule, message=message, fields=(path,))
 
 
-def _codes(checked: Checked, level: Level) -> Iterator[Failure]:
-    terms = checked.terms
-    is_order = checked.kind.message == "ordering"
+def _check_codes(terms: TermValues, level: Level, *, is_order: bool) -> Iterator[Failure]:
     types = codelists.ORDER_TYPES if is_order else codelists.INVOICE_TYPES
-    for rule, number, codes, what in (
-        ("BR-CL-01", "BT-3", types, "code for a type of " + ("order" if is_order else "invoice")),
+    for rule, number, codes, name in (
+        ("BR-CL-01", "BT-3", types, f"code for a type of {'order' if is_order else 'invoice'}"),
         ("BR-CL-04", "BT-5", codelists.CURRENCIES, "currency"),
         ("BR-CL-14", "BT-40", codelists.COUNTRIES, "country"),
         ("BR-CL-14", "BT-55", codelists.COUNTRIES, "country"),
@@ -165,108 +150,55 @@ def _codes(checked: Checked, level: Level) -> Iterator[Failure]:
     ):
         code = terms.text(number)
         if code is not None and code not in codes:
-            path = _PATHS.get(number)
-            yield Failure(
-                check=rule, message=f"{code!r} ({number}) is no {what}.", fields=(path,) if path else ()
-            )
-    for index, line in enumerate(items(terms)):
+            message = f"{code!r} ({number}) is no {name}."
+            yield Failure(check=rule, message=message, fields=_field_of(number))
+    for index, line in enumerate(item_lines(terms) if level in _FULL else ()):
         unit, category = line.text("BT-130"), line.text("BT-151")
-        if unit is not None and not re.fullmatch(codelists.UNIT_CODE, unit) and level in _FULL:
-            yield Failure(
-                check="BR-CL-23",
-                message=f"{unit!r} of line {index + 1} is no unit of measure.",
-                fields=(f"lines[{index}].unit",),
-            )
-        if category is not None and category not in codelists.CATEGORIES and level in _FULL:
-            yield Failure(
-                check="BR-CL-18",
-                message=f"{category!r} of line {index + 1} is no VAT category.",
-                fields=(f"lines[{index}]",),
-            )
+        if unit is not None and not re.fullmatch(codelists.UNIT_CODE, unit):
+            message = f"{unit!r} of line {index + 1} is no unit of measure."
+            yield Failure(check="BR-CL-23", message=message, fields=(f"lines[{index}].unit",))
+        if category is not None and category not in codelists.CATEGORIES:
+            message = f"{category!r} of line {index + 1} is no VAT category."
+            yield Failure(check="BR-CL-18", message=message, fields=(f"lines[{index}]",))
 
 
-def _parties(checked: Checked, _level: Level) -> Iterator[Failure]:
-    terms = checked.terms
-    if not any(number in terms for number in ("BT-29", "BT-30", "BT-31")):
-        yield Failure(
-            check="BR-CO-26",
-            message="The seller has neither an identifier, nor a registration, nor a VAT identifier.",
-            fields=("seller.vat_id",),
-        )
-    for number in ("BT-31", "BT-48"):
+def _check_header(terms: TermValues, level: Level) -> Iterator[Failure]:
+    """Failures of the rules on parties, payment and period."""
+    if level in _STRUCTURED and not any(number in terms for number in ("BT-29", "BT-30", "BT-31")):
+        message = "The seller has neither an identifier, nor a registration, nor a VAT identifier."
+        yield Failure(check="BR-CO-26", message=message, fields=("seller.vat_id",))
+    for number in ("BT-31", "BT-48") if level in _STRUCTURED else ():
         vat_id = terms.text(number)
         if vat_id is not None and vat_id[:2] not in codelists.COUNTRIES:
-            yield Failure(
-                check="BR-CO-09",
-                message=f"The VAT identifier {vat_id!r} ({number}) does not begin with a country.",
-                fields=(_PATHS[number],),
-            )
-
-
-def _payment(checked: Checked, _level: Level) -> Iterator[Failure]:
-    terms = checked.terms
+            message = f"The VAT identifier {vat_id!r} ({number}) does not begin with a country."
+            yield Failure(check="BR-CO-09", message=message, fields=(_PATHS[number],))
+    if level not in _STRICT:
+        return
     due = terms.number("BT-115")
     if due is not None and due > 0 and "BT-9" not in terms and "BT-20" not in terms:
-        yield Failure(
-            check="BR-CO-25",
-            message="Something is due, but neither when (BT-9) nor on which terms (BT-20).",
-            fields=("due_date", "payment.terms"),
-        )
-    by_transfer = terms.text("BT-81") in codelists.CREDIT_TRANSFERS
-    if by_transfer and "BT-84" not in terms and "account" not in terms:
-        yield Failure(
-            check="BR-61",
-            message="It is to be paid by credit transfer, but to no account (BT-84).",
-            fields=("payment.iban",),
-        )
-
-
-def _periods(checked: Checked, _level: Level) -> Iterator[Failure]:
-    terms = checked.terms
+        message = "Something is due, but neither when (BT-9) nor on which terms (BT-20)."
+        yield Failure(check="BR-CO-25", message=message, fields=("due_date", "payment.terms"))
+    is_transfer = terms.text("BT-81") in codelists.CREDIT_TRANSFERS
+    if is_transfer and "BT-84" not in terms and "account" not in terms:
+        message = "It is to be paid by credit transfer, but to no account (BT-84)."
+        yield Failure(check="BR-61", message=message, fields=("payment.iban",))
     start, end = terms.date("BT-73"), terms.date("BT-74")
     if start and end and end < start:
-        yield Failure(
-            check="BR-29",
-            message=f"The period ends on {end}, before it starts on {start}.",
-            fields=("period_start", "period_end"),
-        )
-    for index, line in enumerate(items(terms)):
+        message = f"The period ends on {end}, before it starts on {start}."
+        yield Failure(check="BR-29", message=message, fields=("period_start", "period_end"))
+
+
+def _check_lines(terms: TermValues, level: Level) -> Iterator[Failure]:
+    """Failures of the rules on periods and prices of lines."""
+    lines = item_lines(terms)
+    for index, line in enumerate(lines if level in _STRICT else ()):
         start, end = line.date("BT-134"), line.date("BT-135")
         if start and end and end < start:
-            yield Failure(
-                check="BR-30",
-                message=f"The period of line {index + 1} ends on {end}, before it starts on {start}.",
-                fields=(f"lines[{index}]",),
-            )
-
-
-def _prices(checked: Checked, _level: Level) -> Iterator[Failure]:
-    for index, line in enumerate(items(checked.terms)):
+            message = f"The period of line {index + 1} ends on {end}, before it starts on {start}."
+            yield Failure(check="BR-30", message=message, fields=(f"lines[{index}]",))
+    for index, line in enumerate(lines if level in _FULL else ()):
         for rule, number, name in (("BR-27", "BT-146", "net"), ("BR-28", "BT-148", "gross")):
             price = line.number(number)
             if price is not None and price < 0:
-                yield Failure(
-                    check=rule,
-                    message=f"The {name} price of line {index + 1} ({number}) is below zero.",
-                    fields=(f"lines[{index}].unit_price",),
-                )
-
-
-def _sums(checked: Checked, level: Level) -> Iterator[Failure]:
-    yield from sums(checked.terms, level)
-    if checked.profile is not None and checked.profile.name in _PEPPOLS_RULES:
-        yield from line_amounts(checked.terms)
-
-
-def _vat(checked: Checked, level: Level) -> Iterator[Failure]:
-    yield from vat(checked.terms, level)
-
-
-_Check = Callable[[Checked, Level], Iterator[Failure]]
-_CHECKS: dict[Level, tuple[_Check, ...]] = {
-    "minimum": (_missing, _codes, _parties, _sums),
-    "without_lines": (_missing, _codes, _parties, _payment, _periods, _sums, _vat),
-    "en16931": (_missing, _missing_in_lines, _codes, _parties, _payment, _periods, _prices, _sums, _vat),
-    "zugferd1": (_missing, _missing_in_lines, _codes, _sums),
-    "order": (_codes, _sums),
-}
+                message = f"The {name} price of line {index + 1} ({number}) is below zero."
+                yield Failure(check=rule, message=message, fields=(f"lines[{index}].unit_price",))

@@ -1,13 +1,14 @@
-"""Business terms: where a syntax keeps them, and what a document says for each."""
+"""Business terms of EN 16931: their places in a syntax, and their values in a document."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from docmill.understanding.einvoice.tree import Element, found, texts
+from docmill.understanding.einvoice.tree import Element, find_elements, find_texts
 
 Kind = Literal["text", "date", "number"]
 Value = str | date | Decimal
@@ -19,58 +20,58 @@ _ISO_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T+Z-].*)?")
 _MONTH = re.compile(r"\d{6}|\d{4}-\d{2}")
 
 
-class Term(NamedTuple):
-    """number: of EN 16931, or a word of ours. paths: the first that leads to something counts."""
+class BusinessTerm(NamedTuple):
+    """number: as `BT-1` in EN 16931, or a name of ours. paths: the first that leads to a text counts."""
 
     number: str
     kind: Kind
     paths: tuple[str, ...]
 
 
-def text(number: str, *paths: str) -> Term:
-    """A term of letters."""
-    return Term(number, "text", paths)
+def text(number: str, *paths: str) -> BusinessTerm:
+    """A term that is a text."""
+    return BusinessTerm(number, "text", paths)
 
 
-def day(number: str, *paths: str) -> Term:
+def day(number: str, *paths: str) -> BusinessTerm:
     """A term that is a date."""
-    return Term(number, "date", paths)
+    return BusinessTerm(number, "date", paths)
 
 
-def amount(number: str, *paths: str) -> Term:
+def amount(number: str, *paths: str) -> BusinessTerm:
     """A term that is an exact number."""
-    return Term(number, "number", paths)
+    return BusinessTerm(number, "number", paths)
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Terms that stand together. paths: the first that leads somewhere is where all are looked for."""
+    """Terms in one element of a document. paths: the first that leads to an element counts for all."""
 
     paths: tuple[str, ...]
-    terms: tuple[Term, ...]
+    terms: tuple[BusinessTerm, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """A group of terms that may come any number of times. number: of EN 16931, as in `Term`."""
+class BusinessGroup:
+    """Terms that occur together any number of times. number: of EN 16931, such as `BG-25`."""
 
     number: str
     path: str
-    terms: tuple[Term, ...]
-    groups: tuple["Group", ...] = ()
+    terms: tuple[BusinessTerm, ...]
+    groups: tuple["BusinessGroup", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """The places of a syntax's terms. The order counts: paths may ask for terms before them."""
+class SyntaxBinding:
+    """The places of all terms in a syntax. The order counts: paths may ask for terms before them."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[BusinessTerm, ...]
     sections: tuple[Section, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[BusinessGroup, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Malformed:
+class MalformedTerm:
     """A term whose text is no date or no number."""
 
     number: str
@@ -79,18 +80,18 @@ class Malformed:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """The terms of a document: term number to value, group number to each time the group came."""
+class TermValues:
+    """The values of a document's terms, by number, and the occurrences of its groups, by number."""
 
     values: Mapping[str, Value]
-    groups: Mapping[str, Sequence["Terms"]]
-    malformed: tuple[Malformed, ...] = ()
+    groups: Mapping[str, Sequence["TermValues"]]
+    malformed: tuple[MalformedTerm, ...] = ()
 
     def __contains__(self, number: str) -> bool:
         return number in self.values
 
     def text(self, number: str) -> str | None:
-        """The value of a term of letters, if there is one."""
+        """The value of a term that is a text, if there is one."""
         value = self.values.get(number)
         return value if isinstance(value, str) else None
 
@@ -104,69 +105,54 @@ class Terms:
         value = self.values.get(number)
         return value if isinstance(value, Decimal) else None
 
-    def all(self, group: str) -> Sequence["Terms"]:
-        """Every time the group came."""
+    def all(self, group: str) -> Sequence["TermValues"]:
+        """The occurrences of a group."""
         return self.groups.get(group, ())
 
-    def all_malformed(self) -> Iterator[Malformed]:
-        """Those of the groups too."""
+    def all_malformed(self) -> Iterator[MalformedTerm]:
+        """Yield the malformed terms of the document and of its groups."""
         yield from self.malformed
-        for times in self.groups.values():
-            for one in times:
-                yield from one.all_malformed()
+        for occurrences in self.groups.values():
+            for occurrence in occurrences:
+                yield from occurrence.all_malformed()
 
 
-@dataclass
-class _Reading:
-    values: dict[str, Value] = field(default_factory=dict[str, Value])
-    malformed: list[Malformed] = field(default_factory=list[Malformed])
-
-    def add(self, element: Element, term: Term) -> None:
-        raw = next((raw for path in term.paths for raw in texts(element, path, self.values)), None)
-        if raw is None:
-            return
-        value = _value(term.kind, raw)
-        if value is not None:
-            self.values[term.number] = value
-        elif not (term.kind == "date" and _MONTH.fullmatch(raw)):  # a month is valid, and no date
-            self.malformed.append(Malformed(term.number, term.kind, raw))
-
-
-def read(root: Element, table: Table) -> Terms:
-    """The terms of a document."""
-    reading = _Reading()
-    for term in table.terms:
-        reading.add(root, term)
-    for section in table.sections:
-        places = (place for path in section.paths for place in found(root, path, reading.values))
+def read_terms(element: Element, binding: SyntaxBinding | BusinessGroup) -> TermValues:
+    """Read the terms of a document, or of one occurrence of a group."""
+    values: dict[str, Value] = {}
+    malformed: list[MalformedTerm] = []
+    for term in binding.terms:
+        _read_term(element, term, values, malformed)
+    for section in binding.sections if isinstance(binding, SyntaxBinding) else ():
+        places = (place for path in section.paths for place in find_elements(element, path, values))
         place = next(places, None)
         for term in section.terms if place is not None else ():
             assert place is not None
-            reading.add(place, term)
-    return Terms(reading.values, _groups(root, table.groups, reading.values), tuple(reading.malformed))
-
-
-def _groups(element: Element, groups: Sequence[Group], known: Mapping[str, Value]) -> dict[str, list[Terms]]:
-    return {
-        group.number: [_group(place, group) for place in found(element, group.path, known)]
-        for group in groups
+            _read_term(place, term, values, malformed)
+    groups = {
+        group.number: [read_terms(place, group) for place in find_elements(element, group.path, values)]
+        for group in binding.groups
     }
+    return TermValues(values, groups, tuple(malformed))
 
 
-def _group(element: Element, group: Group) -> Terms:
-    reading = _Reading()
-    for term in group.terms:
-        reading.add(element, term)
-    return Terms(reading.values, _groups(element, group.groups, reading.values), tuple(reading.malformed))
-
-
-def _value(kind: Kind, raw: str) -> Value | None:
-    if kind == "text":
-        return raw
-    if kind == "number":
-        return Decimal(raw) if len(raw) <= _LONGEST_NUMBER and _NUMBER.fullmatch(raw) else None
-    parts = _BASIC_DATE.fullmatch(raw) or _ISO_DATE.fullmatch(raw)
-    try:
-        return date(*map(int, parts.groups())) if parts else None
-    except ValueError:
-        return None
+def _read_term(
+    element: Element, term: BusinessTerm, values: dict[str, Value], malformed: list[MalformedTerm]
+) -> None:
+    """Add the value of a term to `values`, or to `malformed`; nothing if there is no text."""
+    raw = next((raw for path in term.paths for raw in find_texts(element, path, values)), None)
+    if raw is None:
+        return
+    value: Value | None = None
+    if term.kind == "text":
+        value = raw
+    elif term.kind == "number":
+        if len(raw) <= _LONGEST_NUMBER and _NUMBER.fullmatch(raw):
+            value = Decimal(raw)
+    elif parts := _BASIC_DATE.fullmatch(raw) or _ISO_DATE.fullmatch(raw):
+        with suppress(ValueError):
+            value = date(*map(int, parts.groups()))
+    if value is not None:
+        values[term.number] = value
+    elif term.kind != "date" or not _MONTH.fullmatch(raw):  # a month is valid, and no date
+        malformed.append(MalformedTerm(term.number, term.kind, raw))

@@ -1,8 +1,8 @@
-"""XML opened with care, and values found in it by paths of local names."""
+"""XML parsed with care, and elements and texts found in it by paths of local names."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from lxml import etree
@@ -16,11 +16,11 @@ _BOOLEANS = {"0": "false", "1": "true"}  # both forms are valid (XML Schema Part
 
 
 class UnreadableError(Exception):
-    """The text cannot be taken for XML; the message says why, in a person's words."""
+    """The content is no XML that can be read; the message gives the reason in plain words."""
 
 
 class _Condition(NamedTuple):
-    """path: from the element. value: what must stand there, if nothing must be absent."""
+    """path: from the element. value: the text that must be there, unless the path must be absent."""
 
     path: str
     value: str
@@ -32,8 +32,8 @@ class _Step(NamedTuple):
     conditions: tuple[_Condition, ...]
 
 
-def parsed(content: bytes) -> Element:
-    """The root. Raises UnreadableError for what is no XML, or more than an e-invoice may be.
+def parse_xml(content: bytes) -> Element:
+    """The root element. Raises UnreadableError for what is no XML, or more than an e-invoice may be.
 
     No entity is resolved and nothing is fetched: a document type declaration is refused altogether.
     """
@@ -49,59 +49,51 @@ def parsed(content: bytes) -> Element:
     return root
 
 
-def name(element: Element) -> str:
-    """The local name: the generations of CII differ in their namespaces, and senders in their prefixes."""
+def local_name(element: Element) -> str:
+    """The name without its namespace: the generations of CII differ in theirs, and senders in prefixes."""
     tag = element.tag
-    return _local(tag) if isinstance(tag, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance] - an entity's tag is a function
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance] - an entity's tag is a function
 
 
-@lru_cache(maxsize=1000)
-def _local(tag: str) -> str:
-    return tag.rpartition("}")[2]
+def find_elements(element: Element, path: str, terms: Mapping[str, object]) -> Iterator[Element]:
+    """Yield the elements at a path below the element, in the document's order.
 
-
-def found(element: Element, path: str, known: Mapping[str, object]) -> Iterator[Element]:
-    """The elements at `path`, in the document's order.
-
-    A step is a local name, or several parted by "|", with conditions: `[@scheme=VA]`, `[Code=380]`,
-    `[!Code]` for one that must be absent. `{BT-5}` in a condition stands for the value known of that term;
-    while there is none, any will do.
+    A step is a local name, or several separated by "|", with conditions: `[@scheme=VA]`, `[Code=380]`,
+    `[!Code]` for one that must be absent. `{BT-5}` in a condition is replaced by the value of that term; if
+    there is none, any text will do.
     """
-    yield from _below([element], _steps(path), known)
+    elements: Iterable[Element] = (element,)
+    for step in _parse_path(path):
+        elements = _find_children(elements, step, terms)
+    yield from elements
 
 
-def texts(element: Element, path: str, known: Mapping[str, object]) -> Iterator[str]:
-    """Yield the texts at `path`, which may end in an attribute, `@name`; none that is empty."""
-    *steps, last = _steps(path)
-    (attribute, *_) = last.names
-    if not attribute.startswith("@"):
-        values = ("".join(map(str, one.itertext())) for one in found(element, path, known))
+def find_texts(element: Element, path: str, terms: Mapping[str, object]) -> Iterator[str]:
+    """Yield the texts at a path, which may end in an attribute, `@name`, without empty ones."""
+    owner, _, last = path.rpartition("/")
+    if last.startswith("@"):
+        values = (str(child.get(last[1:], "")) for child in find_elements(element, owner, terms))
     else:
-        owners = _below([element], steps, known)
-        values = (str(one.get(attribute[1:], "")) for one in owners)
+        values = ("".join(map(str, child.itertext())) for child in find_elements(element, path, terms))
     yield from filter(None, (value.strip() for value in values))
 
 
-def _below(
-    elements: Sequence[Element], steps: Sequence[_Step], known: Mapping[str, object]
-) -> Iterator[Element]:
-    if not steps:
-        yield from elements
-        return
-    first, *rest = steps
-    for element in elements:
-        for child in element:
-            if name(child) in first.names and all(_holds(child, one, known) for one in first.conditions):
-                yield from _below([child], rest, known)
+def _find_children(parents: Iterable[Element], step: _Step, terms: Mapping[str, object]) -> Iterator[Element]:
+    for parent in parents:
+        for child in parent:
+            if local_name(child) in step.names and all(
+                _is_met(condition, child, terms) for condition in step.conditions
+            ):
+                yield child
 
 
-def _holds(element: Element, condition: _Condition, known: Mapping[str, object]) -> bool:
-    values = list(texts(element, condition.path, known))
+def _is_met(condition: _Condition, element: Element, terms: Mapping[str, object]) -> bool:
+    values = list(find_texts(element, condition.path, terms))
     if condition.is_absent:
         return not values
     wanted = condition.value
     if wanted.startswith("{"):
-        term = known.get(wanted[1:-1])
+        term = terms.get(wanted[1:-1])
         if term is None:
             return True
         wanted = str(term)
@@ -109,14 +101,14 @@ def _holds(element: Element, condition: _Condition, known: Mapping[str, object])
 
 
 @cache
-def _steps(path: str) -> tuple[_Step, ...]:
-    """A path taken apart; there are as many as the tables have, so all are remembered."""
+def _parse_path(path: str) -> tuple[_Step, ...]:
+    """The steps of a path; all are cached, since there are as many as the bindings have."""
     return tuple(
         _Step(
             frozenset(step["names"].split("|")),
             tuple(
-                _Condition(one["path"], one["value"] or "", bool(one["absent"]))
-                for one in _CONDITION.finditer(step["conditions"])
+                _Condition(condition["path"], condition["value"] or "", bool(condition["absent"]))
+                for condition in _CONDITION.finditer(step["conditions"])
             ),
         )
         for step in _STEP.finditer(path)

@@ -1,6 +1,14 @@
-"""Tables of terms of OASIS UBL: invoices, credit notes, orders and despatch advices."""
+"""Syntax bindings of OASIS UBL: invoices, credit notes, orders and despatch advices."""
 
-from docmill.understanding.einvoice.terms import Group, Section, Table, Term, amount, day, text
+from docmill.understanding.einvoice.terms import (
+    BusinessGroup,
+    BusinessTerm,
+    Section,
+    SyntaxBinding,
+    amount,
+    day,
+    text,
+)
 
 _MEANS = "PaymentMeans"
 _ACCOUNT = f"{_MEANS}/PayeeFinancialAccount"
@@ -12,13 +20,13 @@ _VAT_ID = (
 _ADDRESS = "Party/PostalAddress"
 
 
-def _party(prefix: tuple[str, ...]) -> tuple[Term, ...]:
-    """prefix: the terms for name, identifier, VAT id, three lines, city, code, subdivision, country."""
-    named, identified, taxed, first, second, third, city, code, subdivision, country = prefix
+def _party(numbers: tuple[str, ...]) -> tuple[BusinessTerm, ...]:
+    """numbers: of name, identifier, VAT identifier, three lines, city, post code, subdivision, country."""
+    name, identifier, vat_id, first, second, third, city, code, subdivision, country = numbers
     return (
-        text(named, "Party/PartyLegalEntity/RegistrationName", "Party/PartyName/Name"),
-        text(identified, "Party/PartyIdentification/ID[!@schemeID]", "Party/PartyIdentification/ID"),
-        text(taxed, *_VAT_ID),
+        text(name, "Party/PartyLegalEntity/RegistrationName", "Party/PartyName/Name"),
+        text(identifier, "Party/PartyIdentification/ID[!@schemeID]", "Party/PartyIdentification/ID"),
+        text(vat_id, *_VAT_ID),
         text(first, f"{_ADDRESS}/StreetName"),
         text(f"{first} house", f"{_ADDRESS}/BuildingNumber"),
         text(second, f"{_ADDRESS}/AdditionalStreetName"),
@@ -66,13 +74,13 @@ _PAYMENT = (
 )
 
 
-def _charged(number: str, indicator: str, terms: tuple[str, str, str]) -> Group:
-    worth, category, rate = terms
-    return Group(
+def _charge_group(number: str, indicator: str, terms: tuple[str, str, str]) -> BusinessGroup:
+    charged, category, rate = terms
+    return BusinessGroup(
         number,
         f"AllowanceCharge[ChargeIndicator={indicator}]",
         (
-            amount(worth, "Amount"),
+            amount(charged, "Amount"),
             text(category, "TaxCategory/ID"),
             amount(rate, "TaxCategory/Percent"),
         ),
@@ -80,16 +88,16 @@ def _charged(number: str, indicator: str, terms: tuple[str, str, str]) -> Group:
 
 
 _CHARGES = (
-    _charged("BG-20", "false", ("BT-92", "BT-95", "BT-96")),
-    _charged("BG-21", "true", ("BT-99", "BT-102", "BT-103")),
+    _charge_group("BG-20", "false", ("BT-92", "BT-95", "BT-96")),
+    _charge_group("BG-21", "true", ("BT-99", "BT-102", "BT-103")),
 )
 _LINE_CHARGES = (
-    Group("BG-27", "AllowanceCharge[ChargeIndicator=false]", (amount("BT-136", "Amount"),)),
-    Group("BG-28", "AllowanceCharge[ChargeIndicator=true]", (amount("BT-141", "Amount"),)),
+    BusinessGroup("BG-27", "AllowanceCharge[ChargeIndicator=false]", (amount("BT-136", "Amount"),)),
+    BusinessGroup("BG-28", "AllowanceCharge[ChargeIndicator=true]", (amount("BT-141", "Amount"),)),
 )
 
 
-def _line(quantity: str) -> tuple[Term, ...]:
+def _line(quantity: str) -> tuple[BusinessTerm, ...]:
     return (
         text("BT-126", "ID"),
         amount("BT-129", quantity),
@@ -106,7 +114,7 @@ def _line(quantity: str) -> tuple[Term, ...]:
     )
 
 
-INVOICE = Table(
+INVOICE = SyntaxBinding(
     terms=(
         *_IDENTITY,
         *_TOTALS,
@@ -128,7 +136,7 @@ INVOICE = Table(
     ),
     groups=(
         *_CHARGES,
-        Group(
+        BusinessGroup(
             "BG-23",
             "TaxTotal/TaxSubtotal",
             (
@@ -140,14 +148,14 @@ INVOICE = Table(
                 text("BT-121", "TaxCategory/TaxExemptionReasonCode"),
             ),
         ),
-        Group(
+        BusinessGroup(
             "BG-25", "InvoiceLine|CreditNoteLine", _line("InvoicedQuantity|CreditedQuantity"), _LINE_CHARGES
         ),
     ),
 )
-"""An invoice or a credit note; the terms of UBL 2.0 that EN 16931 keeps elsewhere are found too."""
+"""An invoice or a credit note, also of UBL 2.0, which has some terms in other places than EN 16931."""
 
-ORDER = Table(
+ORDER = SyntaxBinding(
     terms=(
         *_IDENTITY,
         *_TOTALS,
@@ -163,7 +171,7 @@ ORDER = Table(
     ),
     groups=(
         *_CHARGES,
-        Group(
+        BusinessGroup(
             "BG-25",
             "OrderLine/LineItem",
             _line("Quantity"),
@@ -173,7 +181,7 @@ ORDER = Table(
 )
 """An order, a change of one, or the answer to one."""
 
-DESPATCH = Table(
+DESPATCH = SyntaxBinding(
     terms=(
         *_IDENTITY,
         text("BT-12", "ContractDocumentReference/ID"),
@@ -184,6 +192,6 @@ DESPATCH = Table(
         Section(("SellerSupplierParty", "DespatchSupplierParty"), _SELLER),
         Section(("BuyerCustomerParty", "DeliveryCustomerParty"), _BUYER),
     ),
-    groups=(Group("BG-25", "DespatchLine", _line("DeliveredQuantity")),),
+    groups=(BusinessGroup("BG-25", "DespatchLine", _line("DeliveredQuantity")),),
 )
-"""What was sent. Its parties are those of the sale where it names them, else who sends and who gets it."""
+"""A delivery note. Its parties are those of the sale if it names them, else sender and recipient."""
