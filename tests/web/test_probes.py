@@ -20,7 +20,7 @@ from docmill.service.storage.blobs import Blobs
 from docmill.service.store import dead_letters, ingestions
 from docmill.service.store.database import DEFAULT_USER_ID, Database, new_id
 from docmill.testing.queue import MemoryQueue
-from docmill.web.probes import create_probe_app
+from docmill.web.app import create_probe_app
 
 FILE = {"file": ("bill.pdf", b"%PDF-1.7 bill")}
 

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.types import Message
 
 from docmill.errors import ValidationError
-from docmill.web.multipart import files
+from docmill.web.uploads import read_files
 
 FORM = (
     b'--b\r\nContent-Disposition: form-data; name="note"\r\n\r\nno file\r\n'
@@ -35,20 +35,20 @@ async def test_files_come_one_by_one_however_the_form_is_cut(piece: int) -> None
 
     read = [
         (part.file_name, b"".join([chunk async for chunk in part.chunks]))
-        async for part in files(request_of(chunks))
+        async for part in read_files(request_of(chunks))
     ]
 
     assert read == [("a.txt", b"first file"), ("b.txt", b"second")]
 
 
 async def test_what_is_not_read_of_a_file_is_skipped() -> None:
-    names = [part.file_name async for part in files(request_of([FORM]))]
+    names = [part.file_name async for part in read_files(request_of([FORM]))]
 
     assert names == ["a.txt", "b.txt"]
 
 
 async def test_a_form_that_is_broken_off_is_not_taken_for_whole() -> None:
-    parts = files(request_of([FORM[:-20]], broken_off=True))
+    parts = read_files(request_of([FORM[:-20]], broken_off=True))
 
     with pytest.raises(ValidationError, match="broken off"):
         _ = [chunk async for part in parts async for chunk in part.chunks]

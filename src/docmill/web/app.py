@@ -1,33 +1,40 @@
-"""The web application, put together."""
+"""The web applications: the vault's pages and API, and the probes of a worker."""
 
 import asyncio
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from fastapi.staticfiles import StaticFiles
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.datastructures import Headers
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.intake.accept import NoUnlocker
+from docmill.service.observe.health import VAULT_HEADER, HealthReport
 from docmill.service.observe.tracing import Tracer
 from docmill.service.ports import Unlocker
 from docmill.service.probes import Probes
 from docmill.web import problems
-from docmill.web.api import dead_letters, documents, events, files, ingestions, pauses, reviews
+from docmill.web.api import documents, events, files, operations, reviews
+from docmill.web.api.shapes import Health
 from docmill.web.context import Vault
 from docmill.web.page_images import PageImages, PageRenderer
 from docmill.web.pages import document as document_page
 from docmill.web.pages import documents as documents_page
 from docmill.web.pages import reviews as reviews_page
-from docmill.web.probes import ProbeRoutes
-from docmill.web.security import OnlyFromHere, SecurityHeaders, check_host
+from docmill.web.security import LocalRequestsOnly, SecurityHeaders, check_host
 from docmill.web.templating import STATIC, Templates, static_version
 
 _API = "/api/v1"
 _SMALLEST_GZIP = 500
+_UNAVAILABLE = 503
+_SERVER_ERROR = 500
+_UNTRACED = ("/healthz", "/readyz", "/metrics", "/static/", "/api/v1/events")
+"""Requested all the time, or answered for as long as a page is open."""
 
 
 def create_app(
@@ -38,11 +45,11 @@ def create_app(
     *,
     unlocker: Unlocker | None = None,
 ) -> FastAPI:
-    """The vault's web pages and API.
+    """Build the vault's web pages and API.
 
-    unlocker: opens files that are protected by a password; without one they are refused.
-    probes: what the process is watched by; the vault's own unless given. Raises MisconfiguredError if it is
-    to listen to other machines: that needs a sign-in, which does not exist yet.
+    unlocker: opens files that are protected by a password; without one they are refused. probes: health and
+    metrics of the process; made of `service` unless given. Raises MisconfiguredError if the settings let
+    other machines connect: that needs a sign-in, which does not exist yet.
     """
     check_host(settings.web.host)
     templates = Templates()
@@ -51,7 +58,7 @@ def create_app(
         summary="Documents in, trusted typed data out",
         version="1",
         openapi_url="/api/v1/openapi.json",
-        docs_url=None,  # their pages load scripts of others
+        docs_url=None,  # its page loads scripts from other sites
         redoc_url=None,
     )
     closing = asyncio.Event()
@@ -65,30 +72,71 @@ def create_app(
         closing,
         unlocker or NoUnlocker(),
     )
-    app.include_router(_api())
-    app.include_router(ProbeRoutes(probes).router())
+    api = APIRouter(prefix=_API)
+    for router in (
+        documents.router,
+        documents.ingestions_router,
+        files.router,
+        reviews.router,
+        operations.router,
+        events.router,
+    ):
+        api.include_router(router)
+    app.include_router(api)
+    app.include_router(_probe_router(probes))
     app.include_router(documents_page.router)
     app.include_router(document_page.router)
     app.include_router(reviews_page.router)
-    app.mount(f"/static/{static_version()}", _Kept(directory=STATIC))
+    app.mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC))
     problems.install(app, templates)
     app.add_middleware(_Compression, minimum_size=_SMALLEST_GZIP, compresslevel=6)
-    app.add_middleware(OnlyFromHere)
+    app.add_middleware(LocalRequestsOnly)
     app.add_middleware(SecurityHeaders)
     if service.tracer.enabled:
         app.add_middleware(RequestSpans, tracer=service.tracer, prefix=_API)
     return app
 
 
-def _api() -> APIRouter:
-    api = APIRouter(prefix=_API)
-    for module in (documents, files, ingestions, reviews, dead_letters, pauses, events):
-        api.include_router(module.router)
-    return api
+def create_probe_app(probes: Probes) -> FastAPI:
+    """Build an application of `/healthz`, `/readyz` and `/metrics` alone, for a process without pages."""
+    app = FastAPI(title="docmill", openapi_url=None, docs_url=None, redoc_url=None)
+    app.include_router(_probe_router(probes))
+    app.add_middleware(LocalRequestsOnly)
+    return app
 
 
-class _Kept(StaticFiles):
-    """Files whose address changes with their content."""
+def _probe_router(probes: Probes) -> APIRouter:
+    """Routes for an orchestrator and Prometheus: liveness, readiness, metrics."""
+    failing: dict[int | str, dict[str, Any]] = {_UNAVAILABLE: {"model": Health}}
+    router = APIRouter(tags=["health"])
+
+    def answer(report: HealthReport) -> JSONResponse:
+        content = Health(status=report.status, checks=dict(report.checks)).model_dump()
+        return JSONResponse(content, 200 if report.ok else _UNAVAILABLE, {"cache-control": "no-store"})
+
+    async def healthz() -> JSONResponse:
+        """Liveness: this process can work at all, since its database answers. A header names the vault."""
+        response = answer(await probes.health.alive())
+        if probes.vault_id is not None:
+            response.headers[VAULT_HEADER] = str(probes.vault_id)
+        return response
+
+    async def readyz() -> JSONResponse:
+        """Readiness: database, queue and file store answer, and this process is not stopping."""
+        return answer(await probes.health.ready())
+
+    async def metrics() -> Response:
+        """Metrics of this process in Prometheus' text format."""
+        return Response(await probes.scrape(), headers={"content-type": CONTENT_TYPE_LATEST})
+
+    router.add_api_route("/healthz", healthz, response_model=Health, responses=failing)
+    router.add_api_route("/readyz", readyz, response_model=Health, responses=failing)
+    router.add_api_route("/metrics", metrics, response_class=Response)
+    return router
+
+
+class _ImmutableFiles(StaticFiles):
+    """Files whose address changes with their content, so that browsers may cache them for ever."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
@@ -97,7 +145,7 @@ class _Kept(StaticFiles):
 
 
 class _Compression(GZipMiddleware):
-    """Leaves stored files as they are: they are packed, and parts of one are counted in its own bytes."""
+    """Compresses answers, but not stored files: they are compressed, and ranges count their own bytes."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].endswith(("/file", "/preprocessed.pdf")):
@@ -106,15 +154,10 @@ class _Compression(GZipMiddleware):
             await super().__call__(scope, receive, send)
 
 
-_UNTRACED = ("/healthz", "/readyz", "/metrics", "/static/", "/api/v1/events")
-"""Asked all the time, or answered for as long as somebody looks."""
-_OWN_FAULT = 500
-
-
 class RequestSpans:
-    """Middleware that makes them. A request that says of which trace it is goes on with that.
+    """Middleware that makes a span for each request, as part of the trace that the request names.
 
-    prefix: of the API's addresses, which its routes know only in part.
+    prefix: of the API's addresses, which the paths of its routes lack.
     """
 
     def __init__(self, app: ASGIApp, *, tracer: Tracer, prefix: str) -> None:
@@ -135,22 +178,20 @@ class RequestSpans:
             parent=Headers(scope=scope).get("traceparent"),
         ) as span:
 
-            async def noting(message: Message) -> None:
+            async def send_with_status(message: Message) -> None:
                 if message["type"] == "http.response.start":
                     status = int(message["status"])
                     span.describe({"http.response.status_code": status})
-                    if status >= _OWN_FAULT:
+                    if status >= _SERVER_ERROR:
                         span.fail(str(status))
                 await send(message)
 
             try:
-                await self._app(scope, receive, noting)
+                await self._app(scope, receive, send_with_status)
             finally:
-                if route := self._route(scope):
+                # The pattern of the address, known once the request was handled.
+                if route := getattr(scope.get("route"), "path", None):
+                    in_api = scope["path"].startswith(f"{self._prefix}/")
+                    if in_api and not route.startswith(self._prefix):
+                        route = f"{self._prefix}{route}"
                     span.describe({"http.route": route}, name=f"{method} {route}")
-
-    def _route(self, scope: Scope) -> str | None:
-        """The pattern of the address, known once it was handled. What stands there may be anything."""
-        route: str | None = getattr(scope.get("route"), "path", None)
-        is_part = scope["path"].startswith(f"{self._prefix}/") and not (route or "").startswith(self._prefix)
-        return f"{self._prefix}{route}" if route and is_part else route

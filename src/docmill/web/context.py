@@ -37,13 +37,13 @@ from docmill.web.templating import Templates
 
 log = logging.getLogger(__name__)
 
-_REMEMBERED = 1000
-"""Documents whose pages' rotations are kept at hand: a row of thumbnails asks for each."""
+_CACHED_DOCUMENTS = 1000
+"""Size of the cache of page rotations, in documents: a row of thumbnails asks for each page."""
 
 
 @dataclass(frozen=True)
 class Vault:
-    """The service as the web sees it. closing: set when open streams must end."""
+    """The service and what the routes need beside it. closing: set when open streams must end."""
 
     service: Service
     settings: Settings
@@ -61,20 +61,26 @@ class Vault:
 
     @asynccontextmanager
     async def connection(self) -> AsyncGenerator[Conn]:
-        """A transaction of the owner."""
+        """Open a transaction of the tenant."""
         async with self.service.database.tenant(self.tenant_id) as conn:
             yield conn
 
     async def document(self, document_id: UUID) -> DocumentRow:
-        """The document. Answers 404 if the owner has none of that id, whoever else may."""
+        """Load the document. Answers 404 if the owner has none of that id, even if another tenant has."""
         async with self.connection() as conn:
-            return found(await documents.get(conn, document_id))
+            row = await documents.get(conn, document_id)
+        if row is None:
+            raise not_found()
+        return row
 
     async def document_with_history(self, document_id: UUID) -> tuple[DocumentRow, list[IngestionRow]]:
-        """The document and its ingestions, newest first. Answers 404 as `document` does."""
+        """Load the document and its ingestions, newest first. Answers 404 as `document` does."""
         async with self.connection() as conn:
-            row = found(await documents.get(conn, document_id))
-            return row, await ingestions.of_document(conn, document_id)
+            row = await documents.get(conn, document_id)
+            history = await ingestions.of_document(conn, document_id)
+        if row is None:
+            raise not_found()
+        return row, history
 
     async def reviewed(self, document_id: UUID) -> DocumentReviews | None:
         """Return the document's result and its reviews; None if nothing has been read."""
@@ -106,14 +112,14 @@ class Vault:
         if path and path not in self._rotations:
             document = await self.transcription(history)
             if document is not None:
-                if len(self._rotations) >= _REMEMBERED:
+                if len(self._rotations) >= _CACHED_DOCUMENTS:
                     self._rotations.clear()
                 self._rotations[path] = [page.rotation for page in document.pages]
-        known = self._rotations.get(path, ())
-        return known[page_number - 1] if page_number <= len(known) else None
+        rotations = self._rotations.get(path, ())
+        return rotations[page_number - 1] if page_number <= len(rotations) else None
 
     async def reprocess(self, document_id: UUID) -> UUID:
-        """Have the document processed again; the ingestion under way. Answers 404 as `document` does."""
+        """Have the document processed again; the id of its ingestion. Answers 404 as `document` does."""
         ingestion_id = await self.service.intake.reprocess(document_id, tenant_id=self.tenant_id)
         if ingestion_id is None:
             raise not_found()
@@ -121,8 +127,8 @@ class Vault:
 
     async def asks_password(self, row: DocumentRow) -> bool:
         """Return whether a document failed because a password is missing that can be given here."""
-        wants_one = row.state == "failed" and row.error_code == EncryptedError.code
-        return wants_one and await takes_password(self.service.blobs, row.file_path)
+        is_locked = row.state == "failed" and row.error_code == EncryptedError.code
+        return is_locked and await takes_password(self.service.blobs, row.file_path)
 
     def unlocking(self, password: str) -> Unlock:
         """Return the function that opens files with this password, which may be empty."""
@@ -131,7 +137,7 @@ class Vault:
         return unlocking(self.service.blobs, self.unlocker, password)
 
     async def unlock(self, document_id: UUID, password: str) -> UUID:
-        """Have a protected document read; the ingestion under way. Answers 404 as `document` does.
+        """Have a protected document read; the id of its ingestion. Answers 404 as `document` does.
 
         Raises EncryptedError for a wrong password.
         """
@@ -157,11 +163,20 @@ def _with_transcription(history: Sequence[IngestionRow]) -> list[IngestionRow]:
     return sorted(read, key=lambda ingestion: ingestion.status != "completed")
 
 
-def found(row: DocumentRow | None) -> DocumentRow:
-    """The row; answers 404 without one."""
-    if row is None:
+def parse_id(text: str) -> UUID | None:
+    """Return the id, or None if the text is none."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def parse_document_id(text: str) -> UUID:
+    """Return the id in an address. Answers 404 if the text is none."""
+    document_id = parse_id(text)
+    if document_id is None:
         raise not_found()
-    return row
+    return document_id
 
 
 def not_found() -> HTTPException:

@@ -1,4 +1,4 @@
-"""Pictures of pages, drawn when first asked for and kept."""
+"""Pictures of pages, drawn at the first request and stored."""
 
 import asyncio
 import re
@@ -13,13 +13,13 @@ from docmill.service.storage.blobs import Blobs
 from docmill.service.store.documents import DocumentRow
 
 WIDTHS_PX = (200, 400, 1000, 2000)
-"""A stamp, a thumbnail of about 20 KB, a page that fits the window, one to zoom into.
+"""A small thumbnail, a thumbnail of about 20 KB, a page that fits the window, one to zoom into.
 
-No others, so that what is kept stays small.
+No others, so that few pictures are stored.
 """
 
 DRAWING_VERSION = 2
-"""To be raised whenever layout or drawing changes: boxes stand on pages as they are drawn today."""
+"""To be raised with every change of layout or drawing: boxes must fit the pictures."""
 
 VIEWABLE = file_types.READ
 
@@ -52,7 +52,7 @@ class PageRenderer(Protocol):
 
 
 class PageImages:
-    """Pictures of the pages of stored documents, by content, turn and way of drawing."""
+    """Pictures of the pages of stored documents, by content, rotation and `DRAWING_VERSION`."""
 
     def __init__(self, blobs: Blobs, renderer: PageRenderer) -> None:
         self._blobs = blobs
@@ -60,44 +60,41 @@ class PageImages:
         self._drawing: dict[str, asyncio.Task[bytes]] = {}
 
     async def get(self, row: DocumentRow, *, page_number: int, width_px: int, rotation: int | None) -> bytes:
-        """The page as WebP, drawn once however many ask for it. Raises what `PageRenderer.render` raises.
+        """Return the page as WebP, drawn once for all requests. Raises as `PageRenderer.render`.
 
         rotation: `Page.rotation`, so that boxes fit; None before the page has been read.
         """
         turned = "" if rotation is None else f"-{rotation}"
         name = f"{page_number}-{width_px}{turned}-v{DRAWING_VERSION}.webp"
         key = f"pages/{row.tenant_id}/{row.content_hash}/{name}"
-        kept = await self._blobs.find(key)
-        if kept is not None:
-            return kept
+        stored = await self._blobs.find(key)
+        if stored is not None:
+            return stored
         drawing = self._drawing.get(key)
         if drawing is None:
-            drawing = asyncio.create_task(self._drawn_and_kept(key, row, page_number, width_px, rotation))
+            drawing = asyncio.create_task(self._draw(key, row, page_number, width_px, rotation))
             self._drawing[key] = drawing
             drawing.add_done_callback(partial(self._forget, key))
-        return await asyncio.shield(drawing)  # one client that goes away does not take it from the others
+        return await asyncio.shield(drawing)  # a client that goes away does not end it for the others
 
     def _forget(self, key: str, drawing: asyncio.Task[bytes]) -> None:
         del self._drawing[key]
         if not drawing.cancelled():
-            drawing.exception()  # seen, even if everyone who asked has gone
+            drawing.exception()  # retrieved, even if every client has gone
 
-    async def _drawn_and_kept(
+    async def _draw(
         self, key: str, row: DocumentRow, page_number: int, width_px: int, rotation: int | None
     ) -> bytes:
-        image = await self._drawn(row, page_number, width_px, rotation)
-        await self._blobs.put_once(key, image)
-        return image
-
-    async def _drawn(self, row: DocumentRow, page_number: int, width_px: int, rotation: int | None) -> bytes:
-        """From a copy on this machine, since the renderer works in another process."""
+        """Draw the page from a copy on this machine, since the renderer is another process; store it."""
         original = await self._blobs.get(row.readable_file_path or row.file_path)
         with tempfile.TemporaryDirectory(prefix="docmill-page-") as folder:
             path = Path(folder) / "original"
             await asyncio.to_thread(path.write_bytes, original)
-            return await self._renderer.render(
+            image = await self._renderer.render(
                 path, page_number=page_number, width_px=width_px, rotation=rotation
             )
+        await self._blobs.put_once(key, image)
+        return image
 
 
 def picture_version(row: DocumentRow) -> str:
@@ -106,7 +103,7 @@ def picture_version(row: DocumentRow) -> str:
 
 
 def is_viewable(row: DocumentRow) -> bool:
-    """Return whether its pages can be drawn; judged by the file name until the content is known."""
+    """Return whether its pages can be drawn; by the file name until the media type is known."""
     if row.page_count == 0 or (row.page_count is None and row.error_code in _UNREADABLE):
         return False
     if row.media_type == _UNKNOWN:
@@ -115,7 +112,7 @@ def is_viewable(row: DocumentRow) -> bool:
 
 
 def placeholder(width_px: int) -> bytes:
-    """An empty sheet with a cross on it, as SVG: light and dark shine through."""
+    """Draw an empty sheet with a cross as SVG, transparent for light and dark themes."""
     height_px = round(width_px * _A4_RATIO)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 141"'

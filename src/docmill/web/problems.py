@@ -1,7 +1,6 @@
 """Error responses: RFC 9457 problems for programs, an HTML page for people."""
 
 import logging
-from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -35,7 +34,7 @@ _STATUS: tuple[tuple[type[DocmillError], int], ...] = (
     (SetupError, 500),
     (DocmillError, 500),
 )
-"""The first class that fits decides."""
+"""The first class that the error is an instance of decides."""
 
 _TITLES = {
     400: "This request cannot be understood",
@@ -51,29 +50,30 @@ _TITLES = {
     503: "Not available at the moment",
 }
 
+_OTHER_TITLE = "This did not work"
+_FRAMEWORK_DETAILS = {
+    404: "There is nothing at this address.",
+    405: "This address does not take such requests.",
+}
 _INTERNAL = "A fault in docmill itself; the log has the details. Nothing you sent was lost or changed."
 
 
 def status_of(error: DocmillError) -> int:
-    """The HTTP status that tells the caller what to do next."""
-    return next(status for kind, status in _STATUS if isinstance(error, kind))
+    """Return the HTTP status of an error."""
+    return next(status for error_class, status in _STATUS if isinstance(error, error_class))
 
 
-def problem(status: int, *, code: str, detail: str, **members: object) -> dict[str, Any]:
-    """An error as RFC 9457 has it, with our stable code."""
-    return {
+def problem_response(status: int, *, code: str, detail: str, **members: object) -> JSONResponse:
+    """Build an error response as RFC 9457 has it, with our stable code."""
+    content = {
         "type": "about:blank",
-        "title": _title(status),
+        "title": _TITLES.get(status, _OTHER_TITLE),
         "status": status,
         "detail": detail,
         "code": code,
         **members,
     }
-
-
-def problem_response(content: dict[str, Any]) -> JSONResponse:
-    """The answer that carries a problem."""
-    return JSONResponse(content, content["status"], media_type="application/problem+json")
+    return JSONResponse(content, status, media_type="application/problem+json")
 
 
 def install(app: FastAPI, templates: Templates) -> None:
@@ -81,9 +81,10 @@ def install(app: FastAPI, templates: Templates) -> None:
 
     def answer(request: Request, status: int, *, code: str, detail: str, **members: object) -> Response:
         if request.url.path.startswith("/api/"):
-            return problem_response(problem(status, code=code, detail=detail, **members))
+            return problem_response(status, code=code, detail=detail, **members)
+        title = _TITLES.get(status, _OTHER_TITLE)
         return templates.page(
-            request, "error.html", status_code=status, title=_title(status), detail=detail, status=status
+            request, "error.html", status_code=status, title=title, detail=detail, status=status
         )
 
     async def on_docmill_error(request: Request, error: Exception) -> Response:
@@ -91,13 +92,18 @@ def install(app: FastAPI, templates: Templates) -> None:
         status = status_of(error)
         if status >= 500:  # noqa: PLR2004  the server's own faults
             log.error("request failed", extra={"code": error.code, "path": request.url.path})
-        members = {"faults": faults_of(error)} if isinstance(error, InvalidValuesError) else {}
+        members: dict[str, object] = {}
+        if isinstance(error, InvalidValuesError):
+            members["faults"] = [{"where": path, "message": text} for path, text in error.faults.items()]
         return answer(request, status, code=error.code, detail=error.message, **members)
 
     async def on_http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        code = {404: "not_found", 405: "not_allowed"}.get(error.status_code, "bad_request")
-        response = answer(request, error.status_code, code=code, detail=_sentence(error))
+        status, detail = error.status_code, error.detail
+        if detail in {"Not Found", "Method Not Allowed"}:  # the framework's own words
+            detail = _FRAMEWORK_DETAILS[status]
+        code = {404: "not_found", 405: "not_allowed"}.get(status, "bad_request")
+        response = answer(request, status, code=code, detail=detail)
         response.headers.update(error.headers or {})
         return response
 
@@ -123,19 +129,3 @@ def install(app: FastAPI, templates: Templates) -> None:
     app.add_exception_handler(HTTPException, on_http_error)
     app.add_exception_handler(RequestValidationError, on_validation_error)
     app.add_exception_handler(Exception, on_fault)
-
-
-def faults_of(error: InvalidValuesError) -> list[dict[str, str]]:
-    """List the refused values with the reason of each."""
-    return [{"where": path, "message": message} for path, message in error.faults.items()]
-
-
-def _title(status: int) -> str:
-    return _TITLES.get(status, "This did not work")
-
-
-def _sentence(error: HTTPException) -> str:
-    """The detail that we gave, or for one that the framework gave, a sentence."""
-    plain = {404: "There is nothing at this address.", 405: "This address does not take such requests."}
-    generic = error.detail in {"Not Found", "Method Not Allowed"}
-    return plain[error.status_code] if generic else error.detail

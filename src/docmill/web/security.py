@@ -32,11 +32,11 @@ _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def check_host(host: str) -> None:
-    """Raises MisconfiguredError unless `host` is this machine."""
+    """Check that `host` is this machine. Raises MisconfiguredError."""
     if not _is_this_machine(host):
         raise MisconfiguredError(
-            f"web.host is {host!r}, but this release has no sign-in: whoever reaches the vault could read "
-            "every document. Set web.host to '127.0.0.1', and come from elsewhere through an SSH tunnel"
+            f"web.host is {host!r}, but this release has no sign-in: anybody who reaches the vault could "
+            "read every document. Set web.host to '127.0.0.1'; from elsewhere, use an SSH tunnel"
         )
 
 
@@ -59,12 +59,12 @@ class SecurityHeaders:
         await self._app(scope, receive, send_with_headers)
 
 
-class OnlyFromHere:
-    """Refuses what another site has a visitor's browser send.
+class LocalRequestsOnly:
+    """Refuses requests that another site has a visitor's browser send.
 
-    A name of another site can be made to point at this machine (DNS rebinding): the Host header tells. A form
-    of another site can be sent here: Sec-Fetch-Site or Origin tells; programs that are no browsers send
-    neither.
+    A name of another site can be made to point at this machine (DNS rebinding), which the Host header shows.
+    A form of another site can be sent here, which Sec-Fetch-Site or Origin shows; programs that are no
+    browsers send neither.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -72,21 +72,16 @@ class OnlyFromHere:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
+        app = self._app
         if scope["type"] == "http":
-            refusal = _refusal(scope["method"], Headers(scope=scope))
-            if refusal is not None:
-                await refusal(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
-
-
-def _refusal(method: str, headers: Headers) -> PlainTextResponse | None:
-    host = headers.get("host", "")
-    if not _is_this_machine(_name(host)):
-        return PlainTextResponse("This vault answers to names of this machine only.", 421)
-    if method not in _SAFE_METHODS and not _is_same_origin(headers, host):
-        return PlainTextResponse("This request comes from another site.", 403)
-    return None
+            headers = Headers(scope=scope)
+            host = headers.get("host", "")
+            name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+            if not _is_this_machine(name):
+                app = PlainTextResponse("This vault answers to names of this machine only.", 421)
+            elif scope["method"] not in _SAFE_METHODS and not _is_same_origin(headers, host):
+                app = PlainTextResponse("This request comes from another site.", 403)
+        await app(scope, receive, send)
 
 
 def _is_same_origin(headers: Headers, host: str) -> bool:
@@ -95,13 +90,6 @@ def _is_same_origin(headers: Headers, host: str) -> bool:
         return site in {"same-origin", "none"}
     origin = headers.get("origin")
     return origin is None or origin.partition("://")[2] == host
-
-
-def _name(host: str) -> str:
-    """The host without its port and brackets."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0]
 
 
 def _is_this_machine(host: str) -> bool:

@@ -13,8 +13,8 @@ from docmill.service.config.settings import Settings
 
 _BACKLOG = 128
 
-_LAST_WORDS_S = 5
-"""How long a request may go on after the end was asked for."""
+_GRACE_S = 5
+"""Time for running requests after the server was told to stop."""
 
 
 async def serve(
@@ -26,7 +26,7 @@ async def serve(
 ) -> None:
     """Serve the vault until `stop` is set; `on_ready` is called with the address once it answers.
 
-    Signals are the caller's. Open event streams end at once, other requests have some seconds to finish, or
+    The caller handles signals. Open event streams end at once; other requests have some seconds to finish, or
     none when `abort` is set. Raises MisconfiguredError if the address is taken.
     """
     closing: asyncio.Event = app.state.vault.closing
@@ -52,7 +52,7 @@ async def answer(
             access_log=False,
             lifespan="off",
             server_header=False,
-            timeout_graceful_shutdown=_LAST_WORDS_S,
+            timeout_graceful_shutdown=_GRACE_S,
         )
     )
 
@@ -68,13 +68,14 @@ async def answer(
         stopping = tasks.create_task(ending())
         serving = tasks.create_task(server.serve([listener]))
         await server.answers.wait()
-        on_ready(_address(listener))
+        host, port = listener.getsockname()[:2]
+        on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
         await serving
         stopping.cancel()
 
 
 def listen(host: str, port: int, *, setting: str) -> socket.socket:
-    """A socket that takes connections; port 0 is any free one. Raises MisconfiguredError if it is taken."""
+    """Open a socket for connections; port 0 is any free one. Raises MisconfiguredError if it is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
@@ -86,13 +87,8 @@ def listen(host: str, port: int, *, setting: str) -> socket.socket:
         ) from error
 
 
-def _address(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
-
-
 class _Server(uvicorn.Server):
-    """Leaves signals alone, and says when it answers."""
+    """A server without signal handlers, and with an event for when it answers."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

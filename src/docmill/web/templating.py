@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import cast
@@ -19,7 +20,7 @@ THEME_COOKIE = "docmill-theme"
 
 
 class Templates:
-    """Every template, read once. An unknown name in one is an error."""
+    """The templates, loaded at the start. An unknown name in one is an error."""
 
     def __init__(self) -> None:
         self._environment = Environment(
@@ -36,32 +37,25 @@ class Templates:
             moment=words.moment,
             duration=words.duration,
             size=cards.size,
-            pretty=_pretty,
+            pretty=partial(json.dumps, indent=2, ensure_ascii=False),
             sentence=words.sentence,
         )
         for name in self._environment.list_templates():
             self._environment.get_template(name)  # now, so that no request reads a file
 
     def page(self, request: Request, name: str, *, status_code: int = 200, **content: object) -> HTMLResponse:
-        """A page, in the visitor's theme, that browsers ask for anew each time."""
+        """Render a page in the visitor's theme, to be fetched anew each time."""
         theme = request.cookies.get(THEME_COOKIE, "auto")
+        address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         html = self._environment.get_template(name).render(
-            self._common, theme=theme if theme in THEMES else "auto", here=_address(request), **content
+            self._common, theme=theme if theme in THEMES else "auto", here=address, **content
         )
         return HTMLResponse(html, status_code, headers={"cache-control": "private, no-cache"})
 
 
 def static_version() -> str:
-    """Changes with every change of a style or a module, so that browsers may keep them for ever."""
+    """Return a digest of the static files, as a part of their address: they may be cached for ever."""
     digest = hashlib.sha256()
     for path in sorted(STATIC.iterdir()):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:12]
-
-
-def _address(request: Request) -> str:
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
-
-
-def _pretty(data: object) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False)

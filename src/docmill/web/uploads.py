@@ -1,19 +1,28 @@
-"""Uploads: files of a form into the vault, with the outcome of each."""
+"""Uploads: files of a multipart form into the vault, with the outcome of each.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+A file is taken in as it arrives: never whole in memory, never on disk before it reaches its place.
+"""
+
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 from uuid import UUID
 
-from starlette.requests import Request
+from python_multipart import MultipartParser
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import parse_options_header
+from starlette.requests import ClientDisconnect, Request
 
 from docmill.errors import CorruptError, DocmillError, EncryptedError, TooLargeError, ValidationError
 from docmill.web.context import Vault
-from docmill.web.multipart import files
 from docmill.web.problems import status_of
 
-_OURS_TO_TELL = (TooLargeError, CorruptError, EncryptedError)
-"""Refusals of one file; the others of the same upload go on. Whatever else fails, fails the whole request."""
+_LONGEST_HEADER = 8192
+_Event = tuple[Literal["file", "data", "end", "password"], bytes]
+
+_REFUSALS = (TooLargeError, CorruptError, EncryptedError)
+"""Errors of one file; the other files of the form are still taken in. Any other error fails the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,7 @@ class Uploaded:
 async def receive(request: Request, vault: Vault, *, force: bool = False) -> list[Uploaded]:
     """Take in every file of the form. Raises ValidationError if there is none."""
     results: list[Uploaded] = []
-    async for part in files(request):
+    async for part in read_files(request):
         try:
             accepted = await vault.service.intake.accept(
                 part.chunks,
@@ -39,7 +48,7 @@ async def receive(request: Request, vault: Vault, *, force: bool = False) -> lis
                 force=force,
                 unlock=vault.unlocking(part.password),
             )
-        except _OURS_TO_TELL as error:
+        except _REFUSALS as error:
             results.append(Uploaded(part.file_name, "refused", error=error))
         else:
             status = "accepted" if accepted.is_new else "already_here"
@@ -62,3 +71,130 @@ def upload_status(results: Sequence[Uploaded]) -> int:
     if refusal is not None:
         return status_of(refusal)
     return 201 if any(result.status == "accepted" for result in results) else 200
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """A file of a form. chunks: its bytes, to be read before the next part is asked for.
+
+    password: the form's field of that name before the file; empty without one.
+    """
+
+    file_name: str
+    chunks: AsyncIterator[bytes]
+    password: str = field(default="", repr=False)
+
+
+async def read_files(request: Request) -> AsyncGenerator[FilePart]:
+    """Read the files of a multipart form, one by one; unread rests of files and other fields are skipped.
+
+    Raises ValidationError for a body that is no such form, and for a password after the files it is for.
+    """
+    events = _parse_form(request)
+    password, has_files = "", False
+    async for kind, data in events:
+        if kind == "file":
+            content, has_files = _content(events), True
+            yield FilePart(data.decode("utf-8", "replace"), content, password)
+            async for _ in content:
+                pass
+        elif kind == "password":
+            password = data.decode("utf-8", "replace")
+            if has_files and password:
+                raise ValidationError("the password comes after the files; put its field before them")
+
+
+async def _content(events: AsyncIterator[_Event]) -> AsyncGenerator[bytes]:
+    """Read the bytes up to the end of the part."""
+    async for kind, data in events:
+        if kind == "end":
+            return
+        yield data
+
+
+async def _parse_form(request: Request) -> AsyncGenerator[_Event]:
+    media_type, options = parse_options_header(request.headers.get("content-type", ""))
+    if media_type != b"multipart/form-data" or b"boundary" not in options:
+        raise ValidationError("send the files as multipart/form-data")
+    parts = _Parts()
+    try:
+        parser = MultipartParser(options[b"boundary"], parts.callbacks)  # pyright: ignore[reportArgumentType]  its types are narrower than what it takes
+        async for chunk in request.stream():
+            parser.write(chunk)
+            while parts.events:
+                yield parts.events.popleft()
+        parser.finalize()
+    except FormParserError as error:
+        raise ValidationError("the form cannot be read; send it as multipart/form-data") from error
+    except ClientDisconnect as error:
+        raise ValidationError("the upload was broken off before its end") from error
+    if not parts.is_complete:
+        raise ValidationError("the form is incomplete; send it again")
+
+
+class _Parts:
+    """Collects what the parser reports. Only parts with a file name, and the password, give events."""
+
+    def __init__(self) -> None:
+        self.events: deque[_Event] = deque()
+        self.is_complete = False
+        self._name = b""
+        self._value = b""
+        self._disposition = b""
+        self._is_file = False
+        self._password: bytes | None = None
+        self.callbacks: dict[str, object] = {
+            "on_part_begin": self._begin,
+            "on_header_field": self._header_name,
+            "on_header_value": self._header_value,
+            "on_header_end": self._header_end,
+            "on_headers_finished": self._headers_finished,
+            "on_part_data": self._data,
+            "on_part_end": self._part_end,
+            "on_end": self._end,
+        }
+
+    def _begin(self) -> None:
+        self._name = self._value = self._disposition = b""
+        self._is_file = False
+        self._password = None
+
+    def _header_name(self, data: bytes, start: int, end: int) -> None:
+        self._name = self._limit(self._name + data[start:end])
+
+    def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value = self._limit(self._value + data[start:end])
+
+    def _limit(self, header: bytes) -> bytes:
+        if len(header) > _LONGEST_HEADER:
+            raise FormParserError("header too long")
+        return header
+
+    def _header_end(self) -> None:
+        if self._name.lower() == b"content-disposition":
+            self._disposition = self._value
+        self._name = self._value = b""
+
+    def _headers_finished(self) -> None:
+        _, options = parse_options_header(self._disposition)
+        name = options.get(b"filename")
+        self._is_file = bool(name)  # a browser sends an empty name where no file was chosen
+        if name:
+            self.events.append(("file", name))
+        elif options.get(b"name") == b"password":
+            self._password = b""
+
+    def _data(self, data: bytes, start: int, end: int) -> None:
+        if self._is_file:
+            self.events.append(("data", data[start:end]))
+        elif self._password is not None:
+            self._password = self._limit(self._password + data[start:end])
+
+    def _part_end(self) -> None:
+        if self._is_file:
+            self.events.append(("end", b""))
+        elif self._password is not None:
+            self.events.append(("password", self._password))
+
+    def _end(self) -> None:
+        self.is_complete = True

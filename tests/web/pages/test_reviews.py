@@ -136,7 +136,7 @@ async def test_everything_is_confirmed_at_once_and_taken_back_at_once(
 
     assert confirmed.headers["location"] == f"/docs/{document_id}?page=1#panel"
     assert "Every value was checked by a person" in page
-    assert "Let pass by a person: The file breaks a rule." in page
+    assert "Accepted by a person: The file breaks a rule." in page
     assert 'id="confirm-all"' not in page
     assert 'id="confirm-all"' in undone
     assert 'id="undo-last"' not in undone
@@ -176,7 +176,7 @@ async def test_what_was_read_otherwise_since_is_told(
 
     page = await _page(client, document_id)
 
-    assert "Processed again, this was read as “GBP”. What a person said stays." in page
+    assert "Processed again, this was read as “GBP”. The reviewed value stays." in page
     assert (await _data(client, document_id))["currency"] == "USD"
 
 

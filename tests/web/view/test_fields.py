@@ -5,8 +5,7 @@ from pydantic import BaseModel
 
 from docmill.model.result import Failure, Schema
 from docmill.schemas.registry import REGISTRY
-from docmill.web.view.fields import build_values_view
-from docmill.web.view.review_history import FieldReviewView
+from docmill.web.view.fields import FieldReviewView, build_values_view
 from docmill.web.view.words import FIELDS, TABLES
 
 
@@ -32,7 +31,7 @@ def test_every_field_of_every_type_has_a_name(document_type: str) -> None:
 def test_what_matters_and_is_missing_shows_as_not_found() -> None:
     shown = build_values_view("receipt", {"seller": {"name": None}}, {}, [])
 
-    assert [(field.path, field.how_sure, field.certainty) for field in shown.fields] == [
+    assert [(field.path, field.confidence_text, field.certainty) for field in shown.fields] == [
         ("seller.name", "Not found", "low"),
         ("issue_date", "Not found", "low"),
         ("gross_total", "Not found", "low"),
@@ -108,7 +107,7 @@ def test_a_value_from_an_xml_says_so_instead_of_how_sure_it_is() -> None:
 
     shown = build_values_view("invoice", {"number": "7"}, {"number": embedded}, [])
 
-    assert [field.how_sure for field in shown.fields if field.path == "number"] == ["From the XML"]
+    assert [field.confidence_text for field in shown.fields if field.path == "number"] == ["From the XML"]
 
 
 def test_a_value_that_people_confirmed_before_says_on_which_document() -> None:
@@ -130,8 +129,8 @@ def test_a_value_that_people_confirmed_before_says_on_which_document() -> None:
         {"seller.name": FieldReviewView("Confirmed", "", [])},
     )
 
-    assert [field.because for field in shown.fields if field.because] == ["as you confirmed on first.pdf"]
-    assert [field.because for field in said.fields if field.because] == []
+    assert [field.reason for field in shown.fields if field.reason] == ["as you confirmed on first.pdf"]
+    assert [field.reason for field in said.fields if field.reason] == []
 
 
 def test_the_code_of_a_means_of_payment_is_explained() -> None:

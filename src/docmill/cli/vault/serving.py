@@ -17,8 +17,7 @@ from docmill.service.config.settings import Settings
 from docmill.service.observe.logs import configure_logs
 from docmill.service.probes import Probes
 from docmill.service.worker import ready_worker
-from docmill.web.app import create_app
-from docmill.web.probes import create_probe_app
+from docmill.web.app import create_app, create_probe_app
 from docmill.web.security import check_host
 from docmill.web.server import answer, listen, serve
 from docmill.workers.pool import Pool

@@ -1,6 +1,6 @@
 """Documents: upload, list, look at, process again."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -14,6 +14,8 @@ from docmill.web.api.shapes import (
     DocumentList,
     DocumentSummary,
     Fault,
+    Ingestion,
+    IngestionList,
     PageReading,
     PageReadings,
     Password,
@@ -23,11 +25,12 @@ from docmill.web.api.shapes import (
     UploadResult,
 )
 from docmill.web.context import TheVault, preprocessed_path
-from docmill.web.problems import problem, problem_response
-from docmill.web.uploads import Uploaded, receive, refusal_of, upload_status
+from docmill.web.problems import problem_response
+from docmill.web.uploads import receive, refusal_of, upload_status
 from docmill.web.view.document import failures_of, page_count_of, result_of
 
 router = APIRouter(prefix="/documents", tags=["documents"])
+ingestions_router = APIRouter(prefix="/documents/{document_id}/ingestions", tags=["ingestions"])
 
 _FORM = {
     "requestBody": {
@@ -38,7 +41,7 @@ _FORM = {
                     "type": "object",
                     "required": ["file"],
                     "properties": {
-                        "password": {"type": "string", "description": "before the files it opens"},
+                        "password": {"type": "string", "description": "stands before the files it opens"},
                         "file": {"type": "array", "items": {"type": "string", "format": "binary"}},
                     },
                 }
@@ -53,19 +56,30 @@ _FORM = {
     status_code=201,
     response_model=UploadResult,
     openapi_extra=_FORM,
-    responses={200: {"model": UploadResult, "description": "Every file was here before"}},
+    responses={200: {"model": UploadResult, "description": "Every file was in the vault already"}},
 )
 async def upload(request: Request, vault: TheVault, *, force: bool = False) -> Response:
-    """Take in the files of a form. `force` has content that is known processed again.
+    """Take in the files of a form. `force`: process content again that is already in the vault.
 
     If every file was refused, the answer is the problem of the first, with all results in it.
     """
     results = await receive(request, vault, force=force)
-    shown = UploadResult(results=[_uploaded(result) for result in results]).model_dump(mode="json")
+    content = UploadResult(
+        results=[
+            UploadedFile(
+                file_name=result.file_name,
+                status=result.status,
+                document_id=result.document_id,
+                ingestion_id=result.ingestion_id,
+                error=Fault(code=result.error.code, message=result.error.message) if result.error else None,
+            )
+            for result in results
+        ]
+    ).model_dump(mode="json")
     status, refusal = upload_status(results), refusal_of(results)
     if refusal is not None:
-        return problem_response(problem(status, code=refusal.code, detail=refusal.message, **shown))
-    return JSONResponse(shown, status)
+        return problem_response(status, code=refusal.code, detail=refusal.message, **content)
+    return JSONResponse(content, status)
 
 
 @router.get("")
@@ -75,9 +89,11 @@ async def list_documents(
     *,
     state: State | None = None,
     document_type: DocumentType | None = None,
-    q: Annotated[str | None, Query(max_length=200, description="letters in title, file name or text")] = None,
-    parts: Annotated[bool, Query(description="also those that another one holds")] = True,
-    after: Annotated[UUID | None, Query(description="the last id of the page before")] = None,
+    q: Annotated[
+        str | None, Query(max_length=200, description="part of the title, the file name or the text")
+    ] = None,
+    parts: Annotated[bool, Query(description="also parts of other documents")] = True,
+    after: Annotated[UUID | None, Query(description="the last id of the page before this one")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> DocumentList:
     """Documents, newest first."""
@@ -100,7 +116,7 @@ async def list_documents(
 
 @router.get("/{document_id}")
 async def get_document(document_id: UUID, vault: TheVault) -> DocumentDetail:
-    """A document with its data, where each value stands, and whether it can be believed."""
+    """A document with its data, the place of each value, and the verdict of the checks."""
     row, history = await vault.document_with_history(document_id)
     links = await vault.links(document_id)
     result, reviewed = result_of(history), await vault.reviewed(document_id)
@@ -126,22 +142,18 @@ async def get_pages(document_id: UUID, vault: TheVault) -> PageReadings:
 
 @router.post("/{document_id}/reprocess", status_code=202)
 async def reprocess(document_id: UUID, vault: TheVault) -> Reprocessing:
-    """Have a document processed again. While that is under way, asking again begins nothing new."""
+    """Process a document again. A second request during that starts nothing new."""
     return Reprocessing(ingestion_id=await vault.reprocess(document_id))
 
 
 @router.post("/{document_id}/unlock", status_code=202)
 async def unlock(document_id: UUID, key: Password, vault: TheVault) -> Reprocessing:
-    """Have a document read that is protected by a password. A wrong one changes nothing; none is kept."""
+    """Process a document that needs a password, which is not stored. A wrong one changes nothing."""
     return Reprocessing(ingestion_id=await vault.unlock(document_id, key.password.get_secret_value()))
 
 
-def _uploaded(result: Uploaded) -> UploadedFile:
-    content: dict[str, Any] = {
-        "file_name": result.file_name,
-        "status": result.status,
-        "document_id": result.document_id,
-        "ingestion_id": result.ingestion_id,
-        "error": Fault(code=result.error.code, message=result.error.message) if result.error else None,
-    }
-    return UploadedFile.model_validate(content)
+@ingestions_router.get("")
+async def list_ingestions(document_id: UUID, vault: TheVault) -> IngestionList:
+    """Every request to process the document and its result, newest first."""
+    _, history = await vault.document_with_history(document_id)
+    return IngestionList(ingestions=[Ingestion.of(row) for row in history])

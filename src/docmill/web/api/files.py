@@ -1,4 +1,4 @@
-"""Originals, pictures of pages, and the pictures that pages were read in."""
+"""Routes for originals, pictures of pages, and enhanced pictures."""
 
 import re
 from collections.abc import AsyncIterator
@@ -13,14 +13,13 @@ from starlette.responses import StreamingResponse
 
 from docmill.errors import DocumentError, TransientError
 from docmill.reading.images.kept_scans import format_page_numbers
-from docmill.service.store.documents import DocumentRow
 from docmill.web.context import TheVault, Vault, preprocessed_path
 from docmill.web.page_images import WIDTHS_PX, picture_version, placeholder
 
 router = APIRouter(prefix="/documents/{document_id}", tags=["files"])
 
 INLINE = frozenset({"application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp"})
-"""Types in which nothing runs. All others are only ever offered for download."""
+"""Media types without scripts. All others are only offered for download."""
 
 _RANGE = re.compile(r"bytes=(?P<first>\d{0,18})-(?P<last>\d{0,18})")
 
@@ -35,23 +34,24 @@ async def get_file(
     disposition: Literal["attachment", "inline"] = "attachment",
     range_header: Annotated[str | None, Header(alias="range")] = None,
 ) -> Response:
-    """The original, byte by byte as it came. `inline` works for PDF and common images only."""
+    """The original, unchanged. `inline` works for PDF and common images only."""
     row = await vault.document(document_id)
+    shown_as = "inline" if disposition == "inline" and row.media_type in INLINE else "attachment"
     headers = {
-        "content-disposition": _disposition(row, disposition),
+        "content-disposition": f"{shown_as}; filename*=UTF-8''{quote(row.file_name, safe='')}",
         "etag": f'"{row.content_hash}"',
         "accept-ranges": "bytes",
         "cache-control": "private, no-cache",
     }
-    span = _span(range_header, row.byte_size)
-    start, stop = span or (0, row.byte_size)
-    if span is not None:
+    byte_range = _parse_range(range_header, row.byte_size)
+    start, stop = byte_range or (0, row.byte_size)
+    if byte_range is not None:
         headers["content-range"] = f"bytes {start}-{stop - 1}/{row.byte_size}"
     headers["content-length"] = str(stop - start)
-    status = 206 if span else 200
+    status = 206 if byte_range else 200
     if request.method == "HEAD":
         return Response(None, status, headers, row.media_type)
-    content = await _opened(vault, row.file_path, start, stop)
+    content = await _open_stream(vault, row.file_path, start, stop)
     return StreamingResponse(content, status, headers, media_type=row.media_type)
 
 
@@ -64,18 +64,18 @@ async def get_page(
     width: Annotated[int, Query(json_schema_extra={"enum": list(WIDTHS_PX)})] = 1000,
     known: Annotated[str | None, Header(alias="if-none-match")] = None,
     accept: Annotated[str, Header()] = "*/*",
-    v: Annotated[str, Query(max_length=40, description="of which processing; lets the picture be kept")] = "",
+    v: Annotated[str, Query(max_length=40, description="version of the picture; lets it be cached")] = "",
 ) -> Response:
-    """A page as a picture. Processing again may turn it; a picture asked for with `v` may be kept for ever.
+    """A page as a picture. Processing again may turn it; a picture requested with `v` may be cached for ever.
 
-    Who accepts images by name, as the `img` of a browser does, gets a placeholder for a page that cannot be
-    drawn; everyone else is told why.
+    A client that accepts images by name, as the `img` of a browser does, gets a placeholder for a page that
+    cannot be drawn; others get the error.
     """
     if width not in WIDTHS_PX:
         raise HTTPException(422, f"width is one of {', '.join(map(str, WIDTHS_PX))}")
     row, history = await vault.document_with_history(document_id)
     rotation = await vault.rotation(history, number)
-    # Reading may find that the page stands on its side.
+    # Reading may still find that the page is turned.
     is_settled = row.state != "processing" and v == picture_version(row)
     headers = {
         "cache-control": "private, max-age=31536000, immutable" if is_settled else "private, no-cache",
@@ -96,12 +96,12 @@ async def get_page(
 
 @router.get("/preprocessed.pdf", response_class=Response)
 async def get_preprocessed(document_id: UUID, vault: TheVault) -> Response:
-    """The pages that were read badly as they stand, in the pictures in which they were read in the end."""
+    """The hardly readable pages, as a PDF of the enhanced pictures in which they were read."""
     row, history = await vault.document_with_history(document_id)
     key = preprocessed_path(history)
     document = await vault.transcription(history) if key else None
     if key is None or document is None:
-        raise HTTPException(404, "No page of this document was preprocessed to be read.")
+        raise HTTPException(404, "No page of this document was preprocessed.")
     numbers = [page.number for page in document.pages if page.preprocessed]
     stem = row.file_name.rpartition(".")[0] or row.file_name
     name = f"{stem}, preprocessed {format_page_numbers(numbers)}.pdf"
@@ -111,12 +111,12 @@ async def get_preprocessed(document_id: UUID, vault: TheVault) -> Response:
         "cache-control": "private, no-cache",
         "content-length": str(size),
     }
-    content = await _opened(vault, key, 0, size)
+    content = await _open_stream(vault, key, 0, size)
     return StreamingResponse(content, headers=headers, media_type="application/pdf")
 
 
-async def _opened(vault: Vault, key: str, start: int, stop: int) -> AsyncIterator[bytes]:
-    """The bytes; the first is read before the answer begins, so that a lost file is an error and no torso."""
+async def _open_stream(vault: Vault, key: str, start: int, stop: int) -> AsyncIterator[bytes]:
+    """Stream the bytes; the first chunk is read at once, so that a lost file is answered by an error."""
     chunks = vault.service.blobs.stream(key, start=start, stop=stop)
     first = await anext(chunks)
 
@@ -128,13 +128,8 @@ async def _opened(vault: Vault, key: str, start: int, stop: int) -> AsyncIterato
     return content()
 
 
-def _disposition(row: DocumentRow, wanted: str) -> str:
-    kind = "inline" if wanted == "inline" and row.media_type in INLINE else "attachment"
-    return f"{kind}; filename*=UTF-8''{quote(row.file_name, safe='')}"
-
-
-def _span(header: str | None, byte_size: int) -> tuple[int, int] | None:
-    """The first byte and the one after the last that a Range header asks for; None for the whole file.
+def _parse_range(header: str | None, byte_size: int) -> tuple[int, int] | None:
+    """Return the first byte of a Range header and the one after its last; None for the whole file.
 
     Several ranges at once, other units and nonsense give the whole file, as RFC 9110 has it.
     """

@@ -11,8 +11,7 @@ from docmill.errors import ChangedError
 from docmill.model.document import Box
 from docmill.model.result import Evidence, Failure
 from docmill.service.review.review import FieldReview, shown
-from docmill.service.review.reviews import DocumentReviews
-from docmill.web.context import TheVault
+from docmill.web.context import TheVault, Vault
 
 router = APIRouter(prefix="/documents/{document_id}/reviews", tags=["reviews"])
 
@@ -26,8 +25,8 @@ class _Request(BaseModel):
 class NewReview(_Request):
     """A new review of one value, or of the document as a whole where `path` is empty.
 
-    value: of a correction, as in the document's data. seen: the value that the person saw; if it is another
-    one by now, nothing is kept. page, box: where the person pointed.
+    value: of a correction, as in the document's data. seen: the value that the person saw; if it has changed
+    since, nothing is stored. page, box: the place that the person marked.
     """
 
     path: Annotated[str, Field(max_length=300)]
@@ -45,7 +44,7 @@ class NewReview(_Request):
 
     @property
     def field_review(self) -> FieldReview:
-        """The same as the service takes it."""
+        """The review as the service takes it."""
         return FieldReview(
             path=self.path,
             action=self.action,
@@ -108,8 +107,8 @@ class Held(_Shape):
 class ReviewState(_Shape):
     """The state of a document's review.
 
-    ingestion_id: the result that is reviewed, null while nothing has been read. failures: what a person must
-    still look at; accepted: what a person has let pass. current: by field path. history: newest first.
+    ingestion_id: the result that is reviewed, null while nothing has been read. failures: failed checks;
+    accepted: those that a person has accepted. current: by field path. history: newest first.
     """
 
     ingestion_id: UUID | None
@@ -124,76 +123,62 @@ class ReviewState(_Shape):
 @router.get("")
 async def get_reviews(document_id: UUID, vault: TheVault) -> ReviewState:
     """Return the reviews of the document's values and the checks that still fail."""
-    return await _state(document_id, vault)
-
-
-@router.post("")
-async def add_reviews(document_id: UUID, said: NewReviews, vault: TheVault) -> ReviewState:
-    """Store a person's reviews. If a field does not take its value, none of them is stored."""
-    await vault.document(document_id)
-    _kept(
-        await vault.service.reviews.add(
-            document_id,
-            [review.field_review for review in said.reviews],
-            tenant_id=vault.tenant_id,
-            ingestion_id=said.ingestion_id,
-        )
-    )
-    return await _state(document_id, vault)
-
-
-@router.post("/confirm")
-async def confirm_all(document_id: UUID, of: OfResult, vault: TheVault) -> ReviewState:
-    """Confirm every value without a review, and accept the failed checks."""
-    await vault.document(document_id)
-    _kept(
-        await vault.service.reviews.confirm_all(
-            document_id, tenant_id=vault.tenant_id, ingestion_id=of.ingestion_id
-        )
-    )
-    return await _state(document_id, vault)
-
-
-@router.post("/undo")
-async def undo_last(document_id: UUID, of: OfResult, vault: TheVault) -> ReviewState:
-    """Undo the last reviews: all that were sent together."""
-    await vault.document(document_id)
-    _kept(
-        await vault.service.reviews.undo_last(
-            document_id, tenant_id=vault.tenant_id, ingestion_id=of.ingestion_id
-        )
-    )
-    return await _state(document_id, vault)
-
-
-def _kept(is_kept: bool) -> None:  # noqa: FBT001  the only thing there is to say
-    if not is_kept:
-        raise ChangedError("Nothing was read in this document, so there is nothing to review.")
-
-
-async def _state(document_id: UUID, vault: TheVault) -> ReviewState:
-    row = await vault.document(document_id)
-    found = await vault.service.reviews.of(document_id, tenant_id=vault.tenant_id)
-    return _shape(found, needs_human_review=row.needs_human_review)
-
-
-def _shape(found: DocumentReviews | None, *, needs_human_review: bool) -> ReviewState:
-    if found is None:
+    row, reviewed = await vault.document(document_id), await vault.reviewed(document_id)
+    if reviewed is None:
         return ReviewState(
             ingestion_id=None,
             document_type=None,
-            needs_human_review=needs_human_review,
+            needs_human_review=row.needs_human_review,
             failures=[],
             accepted=[],
             current={},
             history=[],
         )
     return ReviewState(
-        ingestion_id=found.result.ingestion_id,
-        document_type=found.result.document_type,
-        needs_human_review=needs_human_review,
-        failures=found.failures,
-        accepted=found.accepted,
-        current={path: Held.model_validate(review) for path, review in found.current.items()},
-        history=[Review.model_validate(review) for review in found.history],
+        ingestion_id=reviewed.result.ingestion_id,
+        document_type=reviewed.result.document_type,
+        needs_human_review=row.needs_human_review,
+        failures=reviewed.failures,
+        accepted=reviewed.accepted,
+        current={path: Held.model_validate(review) for path, review in reviewed.current.items()},
+        history=[Review.model_validate(review) for review in reviewed.history],
     )
+
+
+@router.post("")
+async def add_reviews(document_id: UUID, new: NewReviews, vault: TheVault) -> ReviewState:
+    """Store a person's reviews. If a field does not take its value, none of them is stored."""
+    await vault.document(document_id)
+    is_stored = await vault.service.reviews.add(
+        document_id,
+        [review.field_review for review in new.reviews],
+        tenant_id=vault.tenant_id,
+        ingestion_id=new.ingestion_id,
+    )
+    return await _state_after(document_id, vault, is_stored=is_stored)
+
+
+@router.post("/confirm")
+async def confirm_all(document_id: UUID, of: OfResult, vault: TheVault) -> ReviewState:
+    """Confirm every value without a review, and accept the failed checks."""
+    await vault.document(document_id)
+    is_stored = await vault.service.reviews.confirm_all(
+        document_id, tenant_id=vault.tenant_id, ingestion_id=of.ingestion_id
+    )
+    return await _state_after(document_id, vault, is_stored=is_stored)
+
+
+@router.post("/undo")
+async def undo_last(document_id: UUID, of: OfResult, vault: TheVault) -> ReviewState:
+    """Undo the last reviews: all that were sent together."""
+    await vault.document(document_id)
+    is_stored = await vault.service.reviews.undo_last(
+        document_id, tenant_id=vault.tenant_id, ingestion_id=of.ingestion_id
+    )
+    return await _state_after(document_id, vault, is_stored=is_stored)
+
+
+async def _state_after(document_id: UUID, vault: Vault, *, is_stored: bool) -> ReviewState:
+    if not is_stored:
+        raise ChangedError("Nothing was read in this document, so there is nothing to review.")
+    return await get_reviews(document_id, vault)

@@ -11,7 +11,6 @@ from docmill.service.store.dead_letters import DeadLetterRow
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
 from docmill.service.store.parts import Links, PartRow, WholeRow
-from docmill.service.store.pauses import PauseRow
 from docmill.service.store.result_columns import PUBLIC_COLUMNS
 
 State = Literal["processing", "stale", "needs_classification", "needs_review", "failed", "ready"]
@@ -63,7 +62,7 @@ class DocumentSummary(_Shape):
 
 
 class Part(_Shape):
-    """A part of a document. document_id: null if it could not be taken out; `problem` says why."""
+    """A part of a document. document_id: null if it could not be extracted; `problem` gives the reason."""
 
     document_id: UUID | None
     kind: Literal["attachment", "member", "section"]
@@ -98,11 +97,11 @@ class Whole(_Shape):
 
 
 class DocumentDetail(DocumentSummary):
-    """A document with what was read in it.
+    """A document with its values and parts.
 
-    evidence: field path to the place where the value stands. pages: addresses of their pictures.
-    preprocessed: address of the pictures in which badly readable pages were read. parts: what it holds;
-    part_of: what holds it.
+    evidence: the place of each value, by field path. pages: addresses of their pictures. preprocessed:
+    address of the enhanced pictures in which hardly readable pages were read. parts: the documents in it;
+    part_of: the documents that hold it.
     """
 
     data: dict[str, Any] | None
@@ -126,7 +125,7 @@ class DocumentDetail(DocumentSummary):
         is_preprocessed: bool,
         page_count: int,
     ) -> "DocumentDetail":
-        """The row with what was read in it, and what people said of that."""
+        """Build it from the row, its result with the reviews, and its parts."""
         address = f"/api/v1/documents/{row.id}"
         return cls.model_validate(
             {
@@ -149,7 +148,7 @@ class PageReading(_Shape):
     """The reading of one page. engine: the OCR engine; null for text that came with the file.
 
     quality: the share of words that are probably right. problem: why the page could not be read.
-    preprocessed: whether it was read in a picture made better first, which is kept.
+    preprocessed: true if it was read in an enhanced picture, which is stored.
     """
 
     number: int
@@ -175,7 +174,7 @@ class DocumentList(_Shape):
 
 
 class UploadedFile(_Shape):
-    """The outcome of one uploaded file. already_here: its content was known and is not stored twice."""
+    """The outcome of one uploaded file. already_here: the vault had its content, and stores it once."""
 
     file_name: str
     status: Literal["accepted", "already_here", "refused"]
@@ -204,11 +203,6 @@ class Pause(_Shape):
     code: str
     message: str
     since: datetime
-
-    @classmethod
-    def of(cls, row: PauseRow) -> Self:
-        """As it is stored."""
-        return cls.model_validate(vars(row))
 
 
 class PauseList(_Shape):
@@ -240,7 +234,7 @@ _IngestionResult = create_model("_IngestionResult", __base__=_IngestionRequest, 
 
 
 class Ingestion(_IngestionResult):
-    """One request to process a document, and what came of it. cost: in US dollars."""
+    """One request to process a document, with its result. cost: in US dollars."""
 
     evidence: dict[str, Evidence] | None
     failed_step: str | None
@@ -310,8 +304,8 @@ class DeadLetterChoice(BaseModel):
 class Redriving(_Shape):
     """The outcome of trying dead letters again.
 
-    redriven: tried again now. dropped: their document has been processed anew since. unknown: not there
-    (any more).
+    redriven: tried again now. dropped: their document has been processed again since. unknown: ids that do
+    not exist (any more).
     """
 
     redriven: int
@@ -320,7 +314,7 @@ class Redriving(_Shape):
 
 
 class Purging(_Shape):
-    """The number of dead letters that were forgotten."""
+    """The number of dead letters that were deleted."""
 
     purged: int
 

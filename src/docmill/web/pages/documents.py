@@ -1,8 +1,10 @@
 """The documents page, its cards, and the forms on it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated
+from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Request
@@ -11,18 +13,70 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from docmill.service.store import documents, events, ingestions, parts, pauses
 from docmill.service.store.database import Conn
 from docmill.service.store.documents import DocumentRow
-from docmill.web.context import TheVault, not_found
+from docmill.web.context import TheVault, parse_document_id, parse_id
 from docmill.web.page_images import is_viewable, picture_version
 from docmill.web.templating import THEME_COOKIE, THEMES
 from docmill.web.uploads import receive, upload_status
 from docmill.web.view.cards import Card, card
 from docmill.web.view.document import failures_of, result_of
-from docmill.web.view.listing import PAGE_SIZE, Filters, parsed_id
+from docmill.web.view.words import STATES, TYPES
 
 router = APIRouter(include_in_schema=False)
 
+PAGE_SIZE = 24
+_LONGEST_QUERY = 200
 _YEAR_S = 365 * 24 * 3600
 _MOST_CARDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter that is on. without: the address without it."""
+
+    name: str
+    without: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The filters in the address. Unknown values are ignored."""
+
+    query: str = ""
+    state: str = ""
+    document_type: str = ""
+    after: UUID | None = None
+
+    @classmethod
+    def of(cls, query: str, state: str, document_type: str, after: str) -> "Filters":
+        """Build the filters from the address."""
+        return cls(
+            query=query.strip()[:_LONGEST_QUERY],
+            state=state if state in STATES else "",
+            document_type=document_type if document_type in TYPES else "",
+            after=parse_id(after),
+        )
+
+    @property
+    def are_set(self) -> bool:
+        """True if any filter is on."""
+        return bool(self.query or self.state or self.document_type)
+
+    @property
+    def chips(self) -> list[Chip]:
+        """The filters that are on, each with the address without it."""
+        chips: list[Chip] = []
+        if self.query:
+            chips.append(Chip(f"“{self.query}”", replace(self, query="").link()))
+        if self.state:
+            chips.append(Chip(STATES[self.state].name, replace(self, state="").link()))
+        if self.document_type:
+            chips.append(Chip(TYPES[self.document_type], replace(self, document_type="").link()))
+        return chips
+
+    def link(self, after: UUID | None = None) -> str:
+        """The address with these filters: the first page, or the one after document `after`."""
+        query = {"q": self.query, "state": self.state, "type": self.document_type, "after": str(after or "")}
+        return "/?" + urlencode({key: value for key, value in query.items() if value})
 
 
 @router.get("/")
@@ -85,7 +139,7 @@ async def show_pauses(request: Request, vault: TheVault) -> HTMLResponse:
 
 @router.post("/upload")
 async def upload(request: Request, vault: TheVault) -> HTMLResponse:
-    """Take in the files of the form, and say what became of each."""
+    """Take in the files of the form, and list the outcome of each."""
     results = await receive(request, vault)
     return vault.templates.page(request, "uploaded.html", status_code=upload_status(results), results=results)
 
@@ -95,11 +149,8 @@ async def retry(
     document_id: str, vault: TheVault, *, to: Annotated[str, Form(alias="next")] = "/"
 ) -> RedirectResponse:
     """Have the document processed again, and go back to where the button was."""
-    known = parsed_id(document_id)
-    if known is None:
-        raise not_found()
-    await vault.reprocess(known)
-    return RedirectResponse(_own_address(to), 303)
+    await vault.reprocess(parse_document_id(document_id))
+    return RedirectResponse(_local_address(to), 303)
 
 
 @router.post("/theme")
@@ -107,7 +158,7 @@ async def set_theme(
     *, theme: Annotated[str, Form()], to: Annotated[str, Form(alias="next")] = "/"
 ) -> RedirectResponse:
     """Remember the theme, and go back."""
-    response = RedirectResponse(_own_address(to), 303)
+    response = RedirectResponse(_local_address(to), 303)
     if theme in THEMES:
         response.set_cookie(THEME_COOKIE, theme, max_age=_YEAR_S, httponly=True, samesite="lax")
     return response
@@ -116,27 +167,18 @@ async def set_theme(
 async def _cards(conn: Conn, rows: Sequence[DocumentRow]) -> list[Card]:
     now = datetime.now(UTC)
     wholes = await parts.first_wholes(conn, [row.id for row in rows])
-    return [
-        card(
-            row,
-            await _failures(conn, row),
-            picture=picture_version(row) if is_viewable(row) else None,
-            whole=wholes.get(row.id),
-            now=now,
-        )
-        for row in rows
-    ]
+    cards: list[Card] = []
+    for row in rows:
+        failures: list[str] = []
+        if row.state == "needs_review":
+            result = result_of(await ingestions.of_document(conn, row.id))
+            failures = [failure.message for failure in failures_of(row, result)]
+        picture = picture_version(row) if is_viewable(row) else None
+        cards.append(card(row, failures, picture=picture, whole=wholes.get(row.id), now=now))
+    return cards
 
 
-async def _failures(conn: Conn, row: DocumentRow) -> list[str]:
-    """The failed checks, for the documents whose card names them."""
-    if row.state != "needs_review":
-        return []
-    history = await ingestions.of_document(conn, row.id)
-    return [failure.message for failure in failures_of(row, result_of(history))]
-
-
-def _own_address(path: str) -> str:
-    """`path` if it leads nowhere else, or the start."""
+def _local_address(path: str) -> str:
+    """Return `path` if it is an address of this vault, else that of the documents page."""
     leads_away = not path.startswith("/") or path.startswith("//") or "\\" in path
     return "/" if leads_away else path

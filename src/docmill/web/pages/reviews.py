@@ -11,8 +11,8 @@ from starlette.responses import RedirectResponse, Response
 
 from docmill.errors import ChangedError
 from docmill.service.review.review import FieldReview, InvalidValuesError
-from docmill.web.context import TheVault, Vault, not_found
-from docmill.web.pages.document import Refusal, document_page, known_id
+from docmill.web.context import TheVault, Vault, not_found, parse_document_id
+from docmill.web.pages.document import RefusedReview, document_page
 from docmill.web.view.fields import element_id
 
 router = APIRouter(include_in_schema=False)
@@ -34,8 +34,8 @@ class ReviewForm(BaseModel):
 
     @property
     def field_review(self) -> FieldReview:
-        """A value as it was shown is confirmed, one that is not is corrected, an emptied one cleared."""
-        seen, value = _lines(self.seen), _lines(self.value)
+        """The review: an unchanged value is confirmed, a changed one corrected, an emptied one cleared."""
+        seen, value = self.seen.replace("\r\n", "\n"), self.value.replace("\r\n", "\n")  # as forms send it
         if self.action == "undo":
             return FieldReview(self.path, "undo", seen=seen)
         if value.strip() == seen.strip():
@@ -46,15 +46,15 @@ class ReviewForm(BaseModel):
 
 
 @router.post("/docs/{document_id}/reviews")
-async def say(
-    request: Request, document_id: str, vault: TheVault, said: Annotated[ReviewForm, Form()]
+async def add_review(
+    request: Request, document_id: str, vault: TheVault, form: Annotated[ReviewForm, Form()]
 ) -> Response:
     """Confirm, correct or clear a value, or undo its review."""
-    known = known_id(document_id)
-    keeping = vault.service.reviews.add(
-        known, [said.field_review], tenant_id=vault.tenant_id, ingestion_id=said.ingestion_id
+    key = parse_document_id(document_id)
+    storing = vault.service.reviews.add(
+        key, [form.field_review], tenant_id=vault.tenant_id, ingestion_id=form.ingestion_id
     )
-    return await _answer(request, known, vault, keeping, page=said.page, path=said.path, typed=said.value)
+    return await _answer(request, key, vault, storing, page=form.page, path=form.path, typed=form.value)
 
 
 @router.post("/docs/{document_id}/reviews/confirm")
@@ -67,9 +67,9 @@ async def confirm_all(
     page: Annotated[_Number, Form()] = "1",
 ) -> Response:
     """Confirm every value without a review."""
-    known = known_id(document_id)
-    keeping = vault.service.reviews.confirm_all(known, tenant_id=vault.tenant_id, ingestion_id=ingestion_id)
-    return await _answer(request, known, vault, keeping, page=page)
+    key = parse_document_id(document_id)
+    storing = vault.service.reviews.confirm_all(key, tenant_id=vault.tenant_id, ingestion_id=ingestion_id)
+    return await _answer(request, key, vault, storing, page=page)
 
 
 @router.post("/docs/{document_id}/reviews/undo")
@@ -82,44 +82,41 @@ async def undo_last(
     page: Annotated[_Number, Form()] = "1",
 ) -> Response:
     """Undo the last reviews."""
-    known = known_id(document_id)
-    keeping = vault.service.reviews.undo_last(known, tenant_id=vault.tenant_id, ingestion_id=ingestion_id)
-    return await _answer(request, known, vault, keeping, page=page)
+    key = parse_document_id(document_id)
+    storing = vault.service.reviews.undo_last(key, tenant_id=vault.tenant_id, ingestion_id=ingestion_id)
+    return await _answer(request, key, vault, storing, page=page)
 
 
 @router.get("/docs/{document_id}/reviews")
 @router.get("/docs/{document_id}/reviews/confirm")
 @router.get("/docs/{document_id}/reviews/undo")
 async def back(request: Request, document_id: str) -> RedirectResponse:
-    """To the document, from a page that a refusal left at the address of its form."""
-    return RedirectResponse(f"/docs/{known_id(document_id)}?{request.url.query}", 303)
-
-
-def _lines(text: str) -> str:
-    """As it was before a form sent it."""
-    return text.replace("\r\n", "\n")
+    """Go to the document: a refused form leaves the browser at these addresses."""
+    return RedirectResponse(f"/docs/{parse_document_id(document_id)}?{request.url.query}", 303)
 
 
 async def _answer(
     request: Request,
-    known: UUID,
+    document_id: UUID,
     vault: Vault,
-    keeping: Awaitable[bool],
+    storing: Awaitable[bool],
     *,
     page: str,
     path: str | None = None,
     typed: str = "",
 ) -> Response:
-    """Back to the document, at what was spoken of; or the page again, with what was typed and why not."""
+    """Store the reviews and go back to the reviewed value; if refused, show the page with what was typed."""
     try:
-        if not await keeping:
+        if not await storing:
             raise not_found()
     except InvalidValuesError as error:
-        refusal = Refusal(path or "", typed, error.message, 422)
+        refused = RefusedReview(path or "", typed, error.message, 422)
     except ChangedError as error:
-        refusal = Refusal("", "", error.message, 409)
+        refused = RefusedReview("", "", error.message, 409)
     else:
-        where = {"page": page} if path is None else {"page": page, "field": path}
-        place = "panel" if path is None else element_id(path)
-        return RedirectResponse(f"/docs/{known}?{urlencode(where)}#{place}", 303)
-    return await document_page(request, known, vault, page=page, field=path or "", refused=refusal)
+        query = {"page": page} if path is None else {"page": page, "field": path}
+        anchor = "panel" if path is None else element_id(path)
+        return RedirectResponse(f"/docs/{document_id}?{urlencode(query)}#{anchor}", 303)
+    return await document_page(
+        request, document_id, vault, page=page, field=path or "", refused_review=refused
+    )

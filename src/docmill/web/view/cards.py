@@ -28,10 +28,10 @@ class Money:
 class Card:
     """The content of a card.
 
-    reason: why a person should look, what is being done, or why a file is kept and not read. thumbnail:
-    address of a picture of page 1, None where none can be made. retry: what the button does, None without
-    one. idle_minutes: since the last progress; is_waiting: nobody works on it now; is_blank: what will stand
-    here is still being found out. whole: what holds the document, None for one that came by itself.
+    reason: why a person should look, the current step, or why a file is kept and not read. thumbnail: address
+    of a picture of page 1, None where none can be made. retry: label of the button, None without one.
+    idle_minutes: since the last progress; is_waiting: no worker has it now; is_blank: nothing is known of it
+    yet. whole: the document that holds this one, None for one that came by itself.
     """
 
     id: UUID
@@ -60,9 +60,11 @@ def card(
     """The card of a document.
 
     failures: the failed checks of its verdict, in words. picture: the version of the picture of page 1, None
-    where none can be made. whole: what holds it.
+    where none can be made. whole: the document that holds it.
     """
     progress_at = row.progress_at or row.updated_at
+    # Between two attempts a document keeps the type that the last attempt found.
+    has_result = row.is_waiting and bool(row.error_message and row.document_type)
     return Card(
         id=row.id,
         version=row.version,
@@ -76,7 +78,7 @@ def card(
         reason=_reason(row, failures),
         idle_minutes=max(0, int((now - progress_at).total_seconds() // 60)),
         is_waiting=row.is_waiting,
-        is_blank=row.state == "processing" and not _waits_with_result(row),
+        is_blank=row.state == "processing" and not has_result,
         progress_at=progress_at,
         thumbnail=(
             f"/api/v1/documents/{row.id}/pages/1.webp?width={THUMBNAIL_PX}&v={picture}" if picture else None
@@ -85,11 +87,6 @@ def card(
         retry=RETRIES.get(row.state),
         whole=whole,
     )
-
-
-def _waits_with_result(row: DocumentRow) -> bool:
-    """Return whether it waits for its next attempt, and the last one has classified it."""
-    return row.is_waiting and bool(row.error_message and row.document_type)
 
 
 def title(row: DocumentRow) -> str:
@@ -104,7 +101,7 @@ def extension(file_name: str) -> str:
 
 
 def money(data: dict[str, Any] | None) -> Money | None:
-    """The amount that matters most to the document's owner."""
+    """The first of `_AMOUNTS` that the data has, with its currency."""
     for name in _AMOUNTS:
         try:
             amount = Decimal(str((data or {}).get(name)))

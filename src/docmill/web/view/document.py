@@ -11,21 +11,29 @@ from docmill.service.review.review import failures_in
 from docmill.service.review.reviews import DocumentReviews
 from docmill.service.store.documents import DocumentRow
 from docmill.service.store.ingestions import IngestionRow
-from docmill.web.view.fields import Field, ValuesView, build_values_view, without_repeats
-from docmill.web.view.review_history import ReviewEntry, field_reviews, review_entries
+from docmill.web.view.fields import (
+    Field,
+    ReviewEntry,
+    ValuesView,
+    build_values_view,
+    field_reviews,
+    review_entries,
+    without_repeats,
+)
 
 Tab = Literal["fields", "text", "history", "json"]
 TABS: dict[Tab, str] = {"fields": "Fields", "text": "Text", "history": "History", "json": "JSON"}
-_TAB_OF: dict[str, Tab] = {name: name for name in TABS}
 
 SHEET_PX = 1000
 """Boxes are drawn in thousandths of the page's width."""
 
-_A4 = 2**0.5
+_A4_RATIO = 2**0.5
 _MARGIN_PX = 3
-_FIRST = ("xml_mismatch", "injection")
-"""Checks that tell of fraud stand above the others."""
-_OVER_WHEN_SAID = frozenset({"confidence", "evidence", "critical_missing"})
+_MOST_PAGE_DIGITS = 6
+_FRAUD_CHECKS = ("xml_mismatch", "injection")
+"""They stand above the others."""
+_UNCERTAINTY_CHECKS = frozenset({"confidence", "evidence", "critical_missing"})
+"""They are shown at their field, and end with a review of it."""
 _THUMBNAILS = 100
 """A longer document shows this many thumbnails around the page at hand."""
 
@@ -43,7 +51,7 @@ class BoxView:
 
 @dataclass(frozen=True, slots=True)
 class PageSelection:
-    """The selected page, tab and field. field: the path of the value to point at."""
+    """The selected page, tab and field. field: the path of the selected value."""
 
     page: int = 1
     tab: Tab = "fields"
@@ -58,10 +66,10 @@ class PageSelection:
 
 @dataclass(frozen=True, slots=True)
 class DocumentView:
-    """One page of a document and what was read in all of it.
+    """One page of a document and the values of all of it.
 
-    transcript: the page as it was read, None while nobody has. result: the ingestion whose result is shown.
-    reviewed: what people said of it.
+    transcript: the page as it was read, None before that. result: the ingestion whose result is shown.
+    reviewed: the result with the reviews by people.
     """
 
     row: DocumentRow
@@ -69,7 +77,7 @@ class DocumentView:
     page_count: int
     sheet_height: int
     transcript: Page | None
-    reading: ValuesView
+    values: ValuesView
     boxes: list[BoxView]
     failures: Sequence[Failure]
     result: IngestionRow | None
@@ -77,26 +85,30 @@ class DocumentView:
     history: Sequence[IngestionRow]
 
     @property
-    def found_wrong(self) -> list[tuple[Failure, Field | None]]:
-        """The failed checks and the first field of each; uncertainty is shown at the field alone."""
-        shown = {field.path: field for field in self.reading.every}
-        found = [
-            (one, next((shown[path] for path in one.fields if path in shown), None))
-            for one in without_repeats(self.failures)
+    def failed_checks(self) -> list[tuple[Failure, Field | None]]:
+        """The failed checks and the first field of each, without those shown at their field alone."""
+        fields = {field.path: field for field in self.values.every}
+        checks = [
+            (failure, next((fields[path] for path in failure.fields if path in fields), None))
+            for failure in without_repeats(self.failures)
         ]
-        return [(one, field) for one, field in found if field is None or one.check not in _OVER_WHEN_SAID]
+        return [
+            (failure, field)
+            for failure, field in checks
+            if field is None or failure.check not in _UNCERTAINTY_CHECKS
+        ]
 
     def link_to(self, field: Field) -> str:
         """The address of a field; of a cell, with its field below the table."""
-        if field in self.reading.fields:
+        if field in self.values.fields:
             return f"#{field.element_id}-value"
         return f"{self.choice.link(page=field.page or self.choice.page, field=field.path)}#{field.element_id}"
 
     @property
-    def let_pass(self) -> list[Failure]:
+    def accepted_checks(self) -> list[Failure]:
         """The failed checks that a person has accepted, without those on uncertainty, which a review ends."""
         accepted = self.reviewed.accepted if self.reviewed else []
-        return [failure for failure in accepted if failure.check not in _OVER_WHEN_SAID]
+        return [failure for failure in accepted if failure.check not in _UNCERTAINTY_CHECKS]
 
     @property
     def review_entries(self) -> list[tuple[str, ReviewEntry]]:
@@ -117,8 +129,9 @@ class DocumentView:
 
 def select_page(page: str, tab: str, field: str, *, page_count: int) -> PageSelection:
     """Return the selection that the address names, limited to pages and tabs that exist."""
-    number = int(page) if page.isdecimal() and len(page) < 7 else 1  # noqa: PLR2004  more digits than any document has pages
-    return PageSelection(max(1, min(number, page_count)), _TAB_OF.get(tab, "fields"), field)
+    number = int(page) if page.isdecimal() and len(page) <= _MOST_PAGE_DIGITS else 1
+    tabs: dict[str, Tab] = {name: name for name in TABS}
+    return PageSelection(max(1, min(number, page_count)), tabs.get(tab, "fields"), field)
 
 
 def result_of(history: Sequence[IngestionRow]) -> IngestionRow | None:
@@ -127,12 +140,12 @@ def result_of(history: Sequence[IngestionRow]) -> IngestionRow | None:
 
 
 def failures_of(row: DocumentRow, result: IngestionRow | None) -> list[Failure]:
-    """The failed checks of the document's values that nobody has let pass, the gravest first.
+    """The failed checks of the document's values that nobody has accepted, those on fraud first.
 
     result: see `result_of`.
     """
     verdict = row.verdict or (result.verdict if result else None)
-    return sorted(failures_in(verdict), key=lambda failure: failure.check not in _FIRST)
+    return sorted(failures_in(verdict), key=lambda failure: failure.check not in _FRAUD_CHECKS)
 
 
 def page_count_of(row: DocumentRow, transcription: Document | None) -> int:
@@ -147,17 +160,24 @@ def document_view(
     choice: PageSelection,
     reviewed: DocumentReviews | None = None,
 ) -> DocumentView:
-    """The page's content. reviewed: what people said."""
+    """Build the view of one page. reviewed: the result with the reviews by people."""
     result = result_of(history)
     failures = failures_of(row, result)
-    transcript = _page(transcription, choice.page)
-    height = _sheet_height(transcript)
-    evidence = reviewed.evidence if reviewed else None
-    schema = reviewed.schema if reviewed else None
+    pages = transcription.pages if transcription else ()
+    transcript = next((page for page in pages if page.number == choice.page), None)
+    ratio = _A4_RATIO
+    if transcript and transcript.width_pt > 0:
+        ratio = transcript.height_pt / transcript.width_pt
+    height = round(SHEET_PX * ratio)
     # The type is known before the values: none is missing until they have been read.
     document_type = row.document_type if row.structured_data is not None else None
-    read = build_values_view(
-        document_type, row.structured_data, evidence, failures, field_reviews(reviewed), schema
+    values = build_values_view(
+        document_type,
+        row.structured_data,
+        reviewed.evidence if reviewed else None,
+        failures,
+        field_reviews(reviewed),
+        reviewed.schema if reviewed else None,
     )
     return DocumentView(
         row=row,
@@ -165,8 +185,8 @@ def document_view(
         page_count=page_count_of(row, transcription),
         sheet_height=height,
         transcript=transcript,
-        reading=read,
-        boxes=_boxes(read.every, choice.page, height),
+        values=values,
+        boxes=_build_boxes(values.every, choice.page, height),
         failures=failures,
         result=result,
         reviewed=reviewed,
@@ -174,27 +194,13 @@ def document_view(
     )
 
 
-def _page(transcription: Document | None, number: int) -> Page | None:
-    pages = transcription.pages if transcription else ()
-    return next((page for page in pages if page.number == number), None)
-
-
-def _sheet_height(page: Page | None) -> int:
-    ratio = page.height_pt / page.width_pt if page and page.width_pt > 0 else _A4
-    return round(SHEET_PX * ratio)
-
-
-def _boxes(fields: Sequence[Field], page_number: int, height: int) -> list[BoxView]:
+def _build_boxes(fields: Sequence[Field], page_number: int, height: int) -> list[BoxView]:
     """The boxes of one page from top to bottom, each a little larger than its words."""
-    views = [_box(field, height) for field in fields if field.page == page_number]
-    return sorted(views, key=lambda view: (view.y, view.x))
-
-
-def _box(field: Field, height: int) -> BoxView:
-    evidence = field.evidence
-    assert evidence is not None, "a field with a page has evidence"
-    assert evidence.box is not None, "a field with a page has a box"
-    x0, y0, x1, y1 = evidence.box
-    left, top = round(x0 * SHEET_PX) - _MARGIN_PX, round(y0 * height) - _MARGIN_PX
-    right, bottom = round(x1 * SHEET_PX) + _MARGIN_PX, round(y1 * height) + _MARGIN_PX
-    return BoxView(field, left, top, right - left, bottom - top)
+    boxes: list[BoxView] = []
+    for field in fields:
+        if field.page == page_number and field.evidence and field.evidence.box:
+            x0, y0, x1, y1 = field.evidence.box
+            left, top = round(x0 * SHEET_PX) - _MARGIN_PX, round(y0 * height) - _MARGIN_PX
+            right, bottom = round(x1 * SHEET_PX) + _MARGIN_PX, round(y1 * height) + _MARGIN_PX
+            boxes.append(BoxView(field, left, top, right - left, bottom - top))
+    return sorted(boxes, key=lambda box: (box.y, box.x))

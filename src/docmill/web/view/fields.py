@@ -1,8 +1,9 @@
-"""View of the values: each with its confidence, its problems and its place on the page."""
+"""View of the values: each with its confidence, its problems, its place on the page and its reviews."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from math import floor
 from typing import Any, Literal
 
@@ -10,30 +11,63 @@ from docmill.model.paths import leaves
 from docmill.model.result import Evidence, Failure, MatchKind, Schema
 from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
-from docmill.web.view.review_history import FieldReviewView
+from docmill.service.review.review import shown
+from docmill.service.review.reviews import DocumentReviews
+from docmill.service.store.reviews import WHOLE, Action, ReviewRow
 from docmill.web.view.words import FIELDS, ITEM, NUMERIC_COLUMNS, PAYMENT_METHODS, TABLES, place_name
 
 SURE = 0.9
 UNSURE = 0.7
 
 Certainty = Literal["confirmed", "sure", "unsure", "low", "invalid"]
-NOTHING_SAID: Mapping[str, FieldReviewView] = {}
-_LINE = 38
-"""Letters that fit into one line of the panel."""
+_LINE_CHARACTERS = 38
+"""Characters that fit into one line of the panel."""
 
 _UNMEASURED: dict[MatchKind, str] = {"computed": "Computed", "embedded": "From the XML"}
 
-_UNSURE = "confidence"
-_SAID_BY: Mapping[str, str] = {"sum": "BR-CO-15"}
-"""A check, and the more exact one that it repeats."""
+_CONFIDENCE = "confidence"
+_REPEATED_BY: Mapping[str, str] = {"sum": "BR-CO-15"}
+"""A check, and the more exact one that reports the same fault."""
+
+_ACTIONS: dict[Action, str] = {
+    "confirm": "Confirmed",
+    "correct": "Corrected to",
+    "clear": "Cleared",
+    "undo": "Taken back to",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewEntry:
+    """One line of a value's history. value: empty where the words say it all."""
+
+    words: str
+    value: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FieldReviewView:
+    """The reviews of one value.
+
+    status: what counts now, in a word or two; empty if every review was undone. change: how that differs from
+    the value that was read. past: newest first.
+    """
+
+    status: str
+    change: str
+    past: Sequence[ReviewEntry]
+
+
+NO_REVIEWS: Mapping[str, FieldReviewView] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
     """One value as shown.
 
-    path: as in evidence. percent: how sure we are, None for a value that is missing, was computed or came in
-    an XML. problems: the failed checks that speak of it. said: what people said of it.
+    path: as in evidence. percent: the confidence, None for a value that is missing, was computed or came in
+    an XML. problems: the failed checks on it. review: its reviews by people.
     """
 
     path: str
@@ -43,7 +77,7 @@ class Field:
     percent: int | None
     evidence: Evidence | None
     problems: tuple[str, ...] = ()
-    said: FieldReviewView | None = None
+    review: FieldReviewView | None = None
 
     @property
     def element_id(self) -> str:
@@ -53,7 +87,7 @@ class Field:
     @property
     def is_long(self) -> bool:
         """True if it needs more than one line."""
-        return len(self.value) > _LINE or "\n" in self.value
+        return len(self.value) > _LINE_CHARACTERS or "\n" in self.value
 
     @property
     def is_open(self) -> bool:
@@ -61,20 +95,25 @@ class Field:
         return self.certainty not in ("confirmed", "sure")
 
     @property
+    def is_reviewed(self) -> bool:
+        """True if a person's review of it counts."""
+        return bool(self.review and self.review.status)
+
+    @property
     def page(self) -> int | None:
         """The page it stands on, None if its place is not known."""
         return self.evidence.page if self.evidence and self.evidence.box else None
 
     @property
-    def because(self) -> str:
+    def reason(self) -> str:
         """The reason for this value where the document alone does not give one; empty once it is reviewed."""
-        return self.evidence.reason if self.evidence and not (self.said and self.said.holds) else ""
+        return self.evidence.reason if self.evidence and not self.is_reviewed else ""
 
     @property
-    def how_sure(self) -> str:
+    def confidence_text(self) -> str:
         """The confidence in words."""
-        if self.said and self.said.holds:
-            return self.said.holds
+        if self.review and self.review.status:
+            return self.review.status
         if self.percent is None:
             return _UNMEASURED.get(self.evidence.match, "") if self.value and self.evidence else "Not found"
         return f"{self.percent} %"
@@ -96,10 +135,19 @@ class TableView:
     columns: list[ColumnView]
     rows: list[list[Field | None]]
 
+    @property
+    def cells(self) -> list[Field]:
+        """The cells that have a value, row by row."""
+        return [cell for row in self.rows for cell in row if cell]
+
+    def cell(self, path: str) -> Field | None:
+        """The value at this path, None if the table has none."""
+        return next((cell for cell in self.cells if cell.path == path), None)
+
 
 @dataclass(frozen=True, slots=True)
 class ValuesView:
-    """Everything that was read in a document. missing: path and name of each field without a value."""
+    """All values of a document. missing: path and name of each field without a value."""
 
     fields: list[Field]
     tables: list[TableView]
@@ -108,23 +156,17 @@ class ValuesView:
     @property
     def every(self) -> list[Field]:
         """Fields and the cells of tables."""
-        cells = (cell for table in self.tables for row in table.rows for cell in row if cell)
-        return [*self.fields, *cells]
+        return [*self.fields, *(cell for table in self.tables for cell in table.cells)]
 
     @property
     def to_check(self) -> int:
         """The number of values that a person should check."""
-        return sum(field.is_open for field in self.every)
+        return sum(value.is_open for value in self.every)
 
     @property
-    def unsaid(self) -> int:
+    def unreviewed(self) -> int:
         """The number of values without a review."""
-        return sum(field.certainty != "confirmed" for field in self.every)
-
-    def cell(self, table: TableView, path: str) -> Field | None:
-        """The value of the table at this path."""
-        cells = (cell for row in table.rows for cell in row if cell)
-        return next((cell for cell in cells if cell.path == path), None)
+        return sum(value.certainty != "confirmed" for value in self.every)
 
     @property
     def checked_percent(self) -> int:
@@ -143,105 +185,121 @@ def build_values_view(
     data: dict[str, Any] | None,
     evidence: dict[str, Any] | None,
     failures: Sequence[Failure],
-    said: Mapping[str, FieldReviewView] = NOTHING_SAID,
+    reviews: Mapping[str, FieldReviewView] = NO_REVIEWS,
     schema: Schema | None = None,
 ) -> ValuesView:
     """Build the view of the values, in the order of `FIELDS`. Of missing values, only critical ones.
 
-    schema: what was to be read; where that is not what docmill reads of this type, in its order.
+    schema: the one the document was read by; a user's own schema gives the order of the values.
     """
-    values = {path: str(value) for path, value in leaves(data or {})}
+    data = data or {}
+    values = {path: str(value) for path, value in leaves(data)}
     places = {path: Evidence.model_validate(item) for path, item in (evidence or {}).items()}
-    problems = _problems(failures)
-    critical = schema.critical if schema else _critical(document_type)
+    problems: dict[str, list[str]] = {}
+    for failure in without_repeats(failures):
+        for path in failure.fields:
+            problems.setdefault(path, []).append(failure.message)
+    built_in = REGISTRY.get(document_type or "")
+    used_schema = schema or built_in
+    critical = used_schema.critical if used_schema else ()
 
-    def field(path: str) -> Field:
-        return _field(path, values.get(path), places.get(path), tuple(problems.get(path, ())), said.get(path))
+    def build(path: str) -> Field:
+        return _build_field(
+            path, values.get(path, ""), places.get(path), tuple(problems.get(path, ())), reviews.get(path)
+        )
 
-    own = schema is not None and schema is not REGISTRY.get(document_type or "")
-    known = [leaf.path for leaf in outline(schema) if not leaf.is_listed] if schema else []
-    named = known if own else list(FIELDS)
-    wanted = {*values, *critical, *problems, *(path for path in said if not ITEM.fullmatch(path))}
-    order = dict.fromkeys([*named, *FIELDS, *(path for path in values if not ITEM.fullmatch(path))])
-    shown = [path for path in order if path in wanted]
-    tables = [_table(name, data or {}, field) for name in TABLES if (data or {}).get(name)]
-    missing = [(path, place_name(path)) for path in order if path in known and path not in wanted]
-    return ValuesView([field(path) for path in shown], tables, missing)
+    of_schema = [leaf.path for leaf in outline(schema) if not leaf.is_listed] if schema else []
+    first = of_schema if schema is not None and schema is not built_in else FIELDS
+    wanted = {*values, *critical, *problems, *(path for path in reviews if not ITEM.fullmatch(path))}
+    order = dict.fromkeys([*first, *FIELDS, *(path for path in values if not ITEM.fullmatch(path))])
+    tables: list[TableView] = []
+    for name, (heading, column_names) in TABLES.items():
+        if rows := data.get(name):
+            # Columns in which no row has a value are left out.
+            used = [column for column in column_names if any(row.get(column) is not None for row in rows)]
+            columns = [ColumnView(column_names[column], column in NUMERIC_COLUMNS) for column in used]
+            cells = [
+                [build(f"{name}[{at}].{column}") if row.get(column) is not None else None for column in used]
+                for at, row in enumerate(rows)
+            ]
+            tables.append(TableView(heading, columns, cells))
+    missing = [(path, place_name(path)) for path in order if path in of_schema and path not in wanted]
+    return ValuesView([build(path) for path in order if path in wanted], tables, missing)
 
 
-def _critical(document_type: str | None) -> tuple[str, ...]:
-    return next((schema.critical for name, schema in REGISTRY.items() if name == document_type), ())
+def _build_field(
+    path: str,
+    value: str,
+    evidence: Evidence | None,
+    problems: tuple[str, ...],
+    review: FieldReviewView | None,
+) -> Field:
+    confidence = evidence.confidence if evidence else 0.0
+    certainty: Certainty
+    if review and review.status:
+        certainty = "confirmed"
+    elif problems:
+        certainty = "invalid"
+    elif not value or confidence < UNSURE:
+        certainty = "low"
+    else:
+        certainty = "sure" if confidence >= SURE else "unsure"
+    is_unmeasured = not value or (evidence is not None and evidence.match in _UNMEASURED)
+    percent = None if is_unmeasured else floor(100 * confidence)
+    meaning = PAYMENT_METHODS.get(value) if path == "payment.method" else None
+    name = f"{place_name(path)} ({meaning})" if meaning else place_name(path)
+    return Field(path, name, value, certainty, percent, evidence, problems, review)
 
 
 def without_repeats(failures: Sequence[Failure]) -> list[Failure]:
     """Drop failed checks that repeat another: a wrong value is not reported as uncertain as well."""
     checks = {failure.check for failure in failures}
-    wrong = {path for failure in failures if failure.check != _UNSURE for path in failure.fields}
+    wrong = {path for failure in failures if failure.check != _CONFIDENCE for path in failure.fields}
     return [
         failure
         for failure in failures
-        if _SAID_BY.get(failure.check) not in checks
-        and not (failure.check == _UNSURE and wrong.issuperset(failure.fields))
+        if _REPEATED_BY.get(failure.check) not in checks
+        and not (failure.check == _CONFIDENCE and wrong.issuperset(failure.fields))
     ]
 
 
-def _problems(failures: Sequence[Failure]) -> dict[str, list[str]]:
-    problems: dict[str, list[str]] = {}
-    for failure in without_repeats(failures):
-        for path in failure.fields:
-            problems.setdefault(path, []).append(failure.message)
-    return problems
+def field_reviews(reviewed: DocumentReviews | None) -> dict[str, FieldReviewView]:
+    """The reviews by field path, of every field that has any."""
+    if reviewed is None:
+        return {}
+    past: dict[str, list[ReviewEntry]] = {}
+    for row in reviewed.history:
+        if row.path != WHOLE:
+            past.setdefault(row.path, []).append(_build_entry(row))
+    views: dict[str, FieldReviewView] = {}
+    for path, entries in past.items():
+        review = reviewed.current.get(path)
+        status = change = ""
+        if review is not None:
+            status = "Corrected" if review.action == "correct" else "Confirmed"
+            if review.value is None:
+                status = "Not on the document"
+            machine, read_now = shown(review.machine), shown(review.read_now)
+            if review.is_contradicted:
+                read = f"“{read_now}”" if read_now else "nothing"
+                change = f"Processed again, this was read as {read}. The reviewed value stays."
+            elif review.action != "confirm":
+                read = f"Read as {f'“{machine}”' if machine else 'nothing'}."
+                change = "Nothing was read here." if review.machine is None else read
+        views[path] = FieldReviewView(status, change, entries)
+    return views
 
 
-def _field(
-    path: str,
-    value: str | None,
-    evidence: Evidence | None,
-    problems: tuple[str, ...],
-    said: FieldReviewView | None,
-) -> Field:
-    confidence = evidence.confidence if evidence else 0.0
-    exact = evidence is not None and evidence.match in _UNMEASURED
-    return Field(
-        path=path,
-        name=_name(path, value),
-        value=value or "",
-        certainty=(
-            "confirmed"
-            if said and said.holds
-            else _certainty(confidence, is_missing=not value, has_problem=bool(problems))
-        ),
-        percent=None if exact or not value else floor(100 * confidence),
-        evidence=evidence,
-        problems=problems,
-        said=said,
-    )
+def review_entries(reviewed: DocumentReviews | None) -> list[tuple[str, ReviewEntry]]:
+    """All reviews of the document, newest first, each with the name of its value."""
+    return [
+        ("The document as a whole" if row.path == WHOLE else place_name(row.path), _build_entry(row))
+        for row in (reviewed.history if reviewed else ())
+    ]
 
 
-def _name(path: str, value: str | None) -> str:
-    """Return the field's name; a code for a means of payment is explained beside it."""
-    meaning = PAYMENT_METHODS.get(value or "") if path == "payment.method" else None
-    return f"{place_name(path)} ({meaning})" if meaning else place_name(path)
-
-
-def _certainty(confidence: float, *, is_missing: bool, has_problem: bool) -> Certainty:
-    if has_problem:
-        return "invalid"
-    if is_missing or confidence < UNSURE:
-        return "low"
-    return "sure" if confidence >= SURE else "unsure"
-
-
-def _table(name: str, data: dict[str, Any], field: Callable[[str], Field]) -> TableView:
-    """Columns in which no row has a value are left out."""
-    heading, names = TABLES[name]
-    rows = data[name]
-    used = [column for column in names if any(row.get(column) is not None for row in rows)]
-    return TableView(
-        name=heading,
-        columns=[ColumnView(names[column], column in NUMERIC_COLUMNS) for column in used],
-        rows=[
-            [field(f"{name}[{index}].{column}") if row.get(column) is not None else None for column in used]
-            for index, row in enumerate(rows)
-        ],
-    )
+def _build_entry(row: ReviewRow) -> ReviewEntry:
+    value = shown(row.value)
+    if row.action == "confirm":
+        return ReviewEntry("Confirmed" if value else "Confirmed as missing", value, row.at)
+    return ReviewEntry(_ACTIONS[row.action], value or ("" if row.action == "clear" else "nothing"), row.at)

@@ -52,8 +52,8 @@ STEPS = {
     "process": "Starting",
     "read": "Fetching the file",
     "transcribe": "Reading the page",
-    "unpack": "Taking out what it holds",
-    "classify": "Finding out what it is",
+    "unpack": "Taking out its parts",
+    "classify": "Finding its type",
     "extract": "Finding the values",
     "export": "Saving",
 }
@@ -150,8 +150,14 @@ TABLES = {
     ),
 }
 
+LISTED_PARTS = 15
+"""Parts that a document's page lists at once; a longer list is folded."""
+
 ITEM = re.compile(r"(?P<table>\w+)\[(?P<row>\d+)\]\.(?P<column>\w+)")
 """The path of a value in a list."""
+
+_MINUTE = 60
+_HOUR = 60 * _MINUTE
 
 NUMERIC_COLUMNS = frozenset({"quantity", "unit_price", "net_amount", "tax_rate", "amount"})
 
@@ -162,7 +168,7 @@ def type_name(document_type: str | None) -> str:
 
 
 def field_name(path: str) -> str:
-    """The field's name; for a field we have no word for, its path made readable."""
+    """Return the field's name; for a field without one, its path made readable."""
     return FIELDS.get(path, path.replace("_", " ").replace(".", " ").capitalize())
 
 
@@ -176,7 +182,7 @@ def place_name(path: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """An error's message as a sentence of its own."""
+    """Return the text with a capital and a full stop."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
@@ -193,17 +199,13 @@ def paused_name(part: str) -> str:
 
 
 def is_for_a_person(error_code: str | None) -> bool:
-    """Return whether the error can only be ended by a person who mends the installation."""
+    """Return whether the error lasts until a person repairs the installation."""
     return error_code in {UnauthorizedError.code, MisconfiguredError.code}
 
 
 def step_name(step: str | None) -> str:
     """Return the name of the current step."""
     return STEPS.get(step or "", "Waiting for its turn")
-
-
-LISTED_PARTS = 15
-"""Parts that a document's page lists at once; a longer list is folded."""
 
 
 def part_name(part: PartRow) -> str:
@@ -232,10 +234,6 @@ def pages_of(part: PartRow | WholeRow) -> str:
     if part.last_page in (None, part.first_page):
         return f", page {part.first_page}"
     return f", pages {part.first_page} to {part.last_page}"
-
-
-_MINUTE = 60
-_HOUR = 60 * _MINUTE
 
 
 def moment(when: datetime | None) -> str:
