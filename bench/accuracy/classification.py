@@ -28,7 +28,7 @@ from docmill.training.folds import folds
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
-from docmill.understanding.page.titles import spoken
+from docmill.understanding.page.titles import title_scores
 from docmill.understanding.types.classifier import SURE, rule_shares
 from docmill.understanding.types.model import FILE, shares
 from docmill.understanding.types.signs import SIGNS, signs
@@ -55,7 +55,7 @@ def case(one: Labelled) -> Case | None:
     layout = Layout(one.document)
     if not layout.segments:
         return None
-    candidates, phrases = Candidates(layout, conventions(layout)), spoken(layout)
+    candidates, phrases = Candidates(layout, conventions(layout)), title_scores(layout)
     example = LabelledDocument(signs(candidates, phrases), known_type(one.document_type), one.source)
     said = rule_shares(candidates, phrases)
     words = frozenset(_WORD.findall(" ".join(segment.text for segment in layout.segments).casefold()))

@@ -15,7 +15,7 @@ from docmill.training.scorers import boosted
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
-from docmill.understanding.page.titles import spoken
+from docmill.understanding.page.titles import title_scores
 from docmill.understanding.types.model import Kinds, shares
 from docmill.understanding.types.signs import signs
 
@@ -40,7 +40,7 @@ def prepared(document: Document, document_type: DocumentType, source: str) -> La
     layout = Layout(document)
     if not layout.segments:
         return None
-    row = signs(Candidates(layout, conventions(layout)), spoken(layout))
+    row = signs(Candidates(layout, conventions(layout)), title_scores(layout))
     return LabelledDocument(row, document_type, source)
 
 

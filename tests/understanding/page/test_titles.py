@@ -5,7 +5,7 @@ import pytest
 from docmill.model.document import Document
 from docmill.schemas.document_types import DocumentType
 from docmill.understanding.page.layout import Layout
-from docmill.understanding.page.titles import closed_up, is_title, spoken
+from docmill.understanding.page.titles import closed_up, is_title, title_scores
 from docmill.understanding.vocabulary import LANGUAGES
 
 Typeset = Callable[..., Document]
@@ -31,7 +31,7 @@ Typeset = Callable[..., Document]
 def test_a_title_speaks_for_its_type_also_set_apart_or_within_a_longer_word(
     typeset: Typeset, text: str, kind: DocumentType | None
 ) -> None:
-    said = spoken(Layout(typeset(f"{text}\n\nx")))
+    said = title_scores(Layout(typeset(f"{text}\n\nx")))
 
     assert [one for one, found in said.items() if found.heading] == ([kind] if kind else [])
 
@@ -39,15 +39,15 @@ def test_a_title_speaks_for_its_type_also_set_apart_or_within_a_longer_word(
 def test_a_phrase_counts_once_and_as_a_heading_more(typeset: Typeset) -> None:
     low = "\n" * 20 + "our invoice and your invoice"
 
-    heading = spoken(Layout(typeset(f"INVOICE{low}")))["invoice"]
-    below = spoken(Layout(typeset(f"x{low}")))["invoice"]
+    heading = title_scores(Layout(typeset(f"INVOICE{low}")))["invoice"]
+    below = title_scores(Layout(typeset(f"x{low}")))["invoice"]
 
     assert (heading.total, heading.heading, heading.phrases) == (6, 3, {"invoice"})
     assert (below.total, below.heading, below.strongest) == (3, 0, 3)
 
 
 def test_the_terms_on_the_back_say_nothing_of_other_papers(typeset: Typeset) -> None:
-    said = spoken(Layout(typeset("Order 7\fTerms and conditions: this quotation is no invoice")))
+    said = title_scores(Layout(typeset("Order 7\fTerms and conditions: this quotation is no invoice")))
 
     assert (said["other"].total, said["invoice"].total) == (0, 3)
 
@@ -82,4 +82,4 @@ def test_what_papers_are_called_is_known(text: str, *, yes: bool) -> None:
 def test_every_phrase_of_other_papers_is_found_where_it_is_read(typeset: Typeset) -> None:
     phrases = [phrase.replace("#", "No.") for language in LANGUAGES for phrase in language.others]
 
-    assert [one for one in phrases if not spoken(Layout(typeset(one)))["other"].total] == []
+    assert [one for one in phrases if not title_scores(Layout(typeset(one)))["other"].total] == []

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,19 +16,18 @@ from docmill.understanding.vocabulary import LANGUAGES
 from docmill.understanding.vocabulary.concepts import DATE_CONCEPTS, Concept
 
 WORD_GAP = 0.88
-"""What a label loses for each word between it and the value."""
+"""Factor for each word between a label and the value."""
 FARTHER = 0.85
-"""What a text on the line loses for each text between it and the value."""
+"""Factor for each text on the line between a text and the value."""
 OTHER_VALUE_BETWEEN = 0.8
-"""The same where what stands between is a value, too."""
-ABOVE = 0.9
-HEADER = 0.75
-"""What the text right above counts, and what the header of the column counts."""
+"""The same where the text between is a value, too."""
+ABOVE, HEADER = 0.9, 0.75
+"""The weight of the text right above, and of the header of the column."""
 NEAR_LINES = 2.6
-"""Text heights to what stands right above."""
+"""Text heights to the text right above."""
 
 _BESIDE_LEFT_LABEL = {"date": 0.15, "money": 0.8, "code": 0.1}
-"""What a label above counts where one on the left names the value: in tables of money both matter."""
+"""Factor for a label above where one on the left names the value: in tables of money both matter."""
 _MOST_ABOVE = 46
 _SMALLEST_CLUE = 0.05
 _SMALL_WORDS = frozenset(word for language in LANGUAGES for word in language.small)
@@ -45,7 +45,6 @@ _PAIR = re.compile(r":\s*\w")
 ValueKind = Literal["date", "money", "code"]
 Clues: TypeAlias = dict[Concept, float]
 """For each concept how strongly labels name it, in [0, 1]."""
-_Indices: TypeAlias = NDArray[np.intp]
 
 
 def texts_left(
@@ -96,7 +95,6 @@ class Contexts:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._labels: dict[int, list[Label[Concept]]] = {}
         self._labels_of_texts: dict[str, list[Label[Concept]]] = {}
         self._left: dict[tuple[int, ValueKind], Clues] = {}
         self._above: dict[tuple[int, frozenset[int]], Clues] = {}
@@ -104,10 +102,7 @@ class Contexts:
 
     def labels(self, segment: Segment) -> list[Label[Concept]]:
         """The labels in a segment."""
-        labels = self._labels.get(segment.index)
-        if labels is None:
-            labels = self._labels[segment.index] = LABELS.find(segment.text)
-        return labels
+        return self.labels_of(segment.text)
 
     def labels_of(self, text: str) -> list[Label[Concept]]:
         """The labels in a text of the document."""
@@ -120,7 +115,8 @@ class Contexts:
         """The texts around a segment."""
         if segment.index not in self._texts:
             sheet = self._layout.sheet(segment)
-            self._texts.update(zip((one.index for one in sheet.segments), _texts_around(sheet), strict=True))
+            indices = (other.index for other in sheet.segments)
+            self._texts.update(zip(indices, _texts_around(sheet), strict=True))
         return self._texts[segment.index]
 
     def clues(
@@ -152,72 +148,49 @@ class Contexts:
         return {concept: strength for concept, strength in clues.items() if strength >= _SMALLEST_CLUE}
 
     def _clues_left(self, segment: Segment, kind: ValueKind) -> Clues:
-        sheet = self._layout.sheet(segment)
+        """The concepts of the nearest text left of a segment that has labels."""
         is_value = _has_date if kind == "date" else _has_digit
-        for other, strength in texts_left(sheet, segment, is_value=is_value):
-            labels = self.labels(other)
-            if labels:
+        for other, strength in texts_left(self._layout.sheet(segment), segment, is_value=is_value):
+            if labels := self.labels(other):
                 return _clues_before(labels, other.text, at=len(other.text), factor=strength)
         return {}
 
     def _clues_above(self, segment: Segment, ignored: frozenset[int]) -> Clues:
-        """By the label right above, or the column's header: the first text above that has no value in it."""
+        """Concepts of the label right above, or of the column's header, the first text without a value."""
         sheet = self._layout.sheet(segment)
         for other, strength in texts_above(sheet, segment, segment.box, most=_MOST_ABOVE):
             if other.index in ignored:
                 break
-            if _has_digit(other):
-                continue
-            labels = self.labels(other)
-            if not labels and strength == ABOVE:
-                continue
-            return _clues_before(labels, other.text, at=len(other.text), factor=strength)
+            if not _has_digit(other) and ((labels := self.labels(other)) or strength != ABOVE):
+                return _clues_before(labels, other.text, at=len(other.text), factor=strength)
         return {}
 
 
+@dataclass(slots=True, eq=False)
 class ValueContext:
-    """The context of one value.
+    """The context of one value; it is computed when first asked for.
 
     at: where it begins. begin: labels before it are of another value. label_stop: the text before it ends
-    here. ignored: headings that name nothing, by index.
+    here, not at the value. ignored: headings that name nothing, by index.
     """
 
-    __slots__ = (
-        "_at",
-        "_begin",
-        "_clues",
-        "_contexts",
-        "_ignored",
-        "_kind",
-        "_label_stop",
-        "_segment",
-        "_texts",
-    )
-
-    def __init__(
-        self,
-        contexts: Contexts,
-        segment: Segment,
-        at: int,
-        *,
-        kind: ValueKind = "code",
-        begin: int = 0,
-        label_stop: int | None = None,
-        ignored: frozenset[int] = frozenset(),
-    ) -> None:
-        self._contexts, self._segment, self._at = contexts, segment, at
-        self._kind: ValueKind = kind
-        self._begin, self._ignored = begin, ignored
-        self._label_stop = at if label_stop is None else label_stop
-        self._clues: Clues | None = None
-        self._texts: TextsAround | None = None
+    _contexts: Contexts
+    _segment: Segment
+    _at: int
+    _: KW_ONLY
+    kind: ValueKind = "code"
+    begin: int = 0
+    label_stop: int | None = None
+    ignored: frozenset[int] = frozenset()
+    _clues: Clues | None = field(default=None, init=False)
+    _texts: TextsAround | None = field(default=None, init=False)
 
     @property
     def clues(self) -> Clues:
         """See `Contexts.clues`."""
         if self._clues is None:
             self._clues = self._contexts.clues(
-                self._segment, self._at, begin=self._begin, kind=self._kind, ignored=self._ignored
+                self._segment, self._at, begin=self.begin, kind=self.kind, ignored=self.ignored
             )
         return self._clues
 
@@ -226,8 +199,8 @@ class ValueContext:
         """The texts around the value."""
         if self._texts is None:
             self._texts = self._contexts.texts(self._segment)
-            if self._label_stop:
-                before = self._segment.text[: self._label_stop].rstrip()[-_BEFORE_CHARACTERS:]
+            if stop := self._at if self.label_stop is None else self.label_stop:
+                before = self._segment.text[:stop].rstrip()[-_BEFORE_CHARACTERS:]
                 self._texts = self._texts._replace(before=before)
         return self._texts
 
@@ -260,30 +233,33 @@ def _clues_before(
 def _texts_around(sheet: Sheet) -> Iterator[TextsAround]:
     """The texts around each segment of a page, in order."""
     segments, boxes = sheet.segments, sheet.boxes
-    headings = np.array([_is_heading(segment.text) for segment in segments], np.bool_)
+    left, right = boxes[:, 0], boxes[:, 2]
+    middles = (boxes[:, 1] + boxes[:, 3]) / 2
+    texts = [segment.text for segment in segments]
+    is_heading = np.array(
+        [
+            not _PAIR.search(text) and sum(map(str.isdecimal, text)) <= 1 and any(map(str.isalpha, text))
+            for text in texts
+        ],
+        np.bool_,
+    )
     for begin in range(0, len(segments), _ROWS_AT_ONCE):
-        part = slice(begin, begin + _ROWS_AT_ONCE)
-        columns = zip(
-            *(one.tolist() for one in _nearest_in_columns(boxes, boxes[part], headings)), strict=True
+        part = boxes[begin : begin + _ROWS_AT_ONCE]
+        overlap = np.minimum(right, part[:, 2:3]) - np.maximum(left, part[:, 0:1])
+        shares = overlap > LEAST_OVERLAP * np.minimum(right - left, (part[:, 2] - part[:, 0])[:, None])
+        above, below = shares & (middles < part[:, 1:2]), shares & (middles > part[:, 3:4])
+        nearest = (
+            _last(above),
+            _last(above & is_heading),
+            np.where(below.any(axis=1), below.argmax(axis=1), -1),
         )
-        for index, (over, head, under) in enumerate(columns, begin):
+        columns = (indices.tolist() for indices in nearest)
+        for index, (over, head, under) in enumerate(zip(*columns, strict=True), begin):
             yield _texts_of(segments, index, over, head, under)
 
 
-def _nearest_in_columns(
-    boxes: NDArray[np.float64], part: NDArray[np.float64], headings: NDArray[np.bool_]
-) -> tuple[_Indices, _Indices, _Indices]:
-    """For each of `part` the nearest above, the nearest heading above, and the nearest below; -1 for none."""
-    left, right = boxes[:, 0], boxes[:, 2]
-    middles = (boxes[:, 1] + boxes[:, 3]) / 2
-    overlap = np.minimum(right, part[:, 2:3]) - np.maximum(left, part[:, 0:1])
-    shares = overlap > LEAST_OVERLAP * np.minimum(right - left, (part[:, 2] - part[:, 0])[:, None])
-    above = shares & (middles < part[:, 1:2])
-    below = shares & (middles > part[:, 3:4])
-    return _last(above), _last(above & headings), np.where(below.any(axis=1), below.argmax(axis=1), -1)
-
-
-def _last(flags: NDArray[np.bool_]) -> _Indices:
+def _last(flags: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The index of the last True of each row; -1 for none."""
     return np.where(flags.any(axis=1), flags.shape[1] - 1 - flags[:, ::-1].argmax(axis=1), -1)
 
 
@@ -305,7 +281,3 @@ def _texts_of(segments: Sequence[Segment], index: int, over: int, head: int, und
         right=segments[last].text if last > index and segments[last].line == segment.line else "",
         below=below.text if is_near_below else "",
     )
-
-
-def _is_heading(text: str) -> bool:
-    return not _PAIR.search(text) and sum(map(str.isdecimal, text)) <= 1 and any(map(str.isalpha, text))

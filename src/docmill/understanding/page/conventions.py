@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from docmill.understanding.page.layout import Layout
-from docmill.understanding.text.dates import WrittenDate, find_dates
-from docmill.understanding.text.folding import tokens
+from docmill.understanding.text.dates import find_dates
+from docmill.understanding.text.folding import token_texts
 from docmill.understanding.text.money import (
     Mark,
     WrittenAmount,
@@ -22,19 +22,20 @@ from docmill.understanding.vocabulary import LANGUAGES
 _LEAST_LANGUAGE_SCORE = 2.5
 _LEAST_LANGUAGE_LEAD = 1.25
 _SHORTEST_TELLING_WORD = 2
+_MOST_OF_ONE_WORD = 3
 _COMMA_LANGUAGES = frozenset(language.code for language in LANGUAGES if language.decimal_comma)
 _US_ADDRESS = re.compile(r"\b[A-Z]{2}\.?,?\s+\d{5}(?:-\d{4})?\b")
 _DOLLARS = (
-    (r"\bsingapore\b", "SGD"),
-    (r"\baustralia\b|\babn\b", "AUD"),
-    (r"\bnew zealand\b", "NZD"),
-    (r"\bcanada\b|\bhst\b", "CAD"),
+    (re.compile(r"\bsingapore\b", re.IGNORECASE), "SGD"),
+    (re.compile(r"\baustralia\b|\babn\b", re.IGNORECASE), "AUD"),
+    (re.compile(r"\bnew zealand\b", re.IGNORECASE), "NZD"),
+    (re.compile(r"\bcanada\b|\bhst\b", re.IGNORECASE), "CAD"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """language: ISO 639-1 or null. currency: ISO 4217 or null. us: the document looks American."""
+    """language: ISO 639-1 or null. mark: the decimal mark. currency: ISO 4217 or null."""
 
     language: str | None
     day_first: bool
@@ -51,68 +52,53 @@ def conventions(layout: Layout) -> Conventions:
     text = "\n".join(texts)
     language = language_of(texts)
     currency = _currency(text, amounts, language)
+    day_first = sum(written.only_day_first or written.order == "day first" for written in dates)
+    month_first = sum(written.only_month_first for written in dates)
+    is_american = currency == "USD" and (_US_ADDRESS.search(text) is not None or "$" in text)
+    digits = [amount.digits for amount in amounts]
     default: Mark = "," if language in _COMMA_LANGUAGES else "."
     return Conventions(
         language=language,
-        day_first=_day_first(dates, american=_american(text, currency)),
-        mark=decimal_mark(
-            [amount.digits for amount in amounts], default=default, thousandths=in_thousandths(currency)
-        ),
+        day_first=not is_american if day_first == month_first else day_first > month_first,
+        mark=decimal_mark(digits, default=default, thousandths=in_thousandths(currency)),
         currency=currency,
     )
 
 
-def _telling_words() -> dict[str, dict[str, float]]:
-    """For each word the languages it speaks for; a word of several languages says little of each."""
+def _language_weights() -> dict[str, dict[str, float]]:
+    """For each word its languages with their weights; a word of several languages says little of each."""
     languages: dict[str, set[str]] = {}
     for language in LANGUAGES:
-        phrases = [phrase for found in language.labels.values() for phrase in found]
-        phrases += [phrase for found in language.titles.values() for phrase in found]
-        words = {token.text for phrase in phrases for token in tokens(phrase)} | set(language.common)
-        for word in words:
+        phrases = (*language.labels.values(), *language.titles.values())
+        words = {word for several in phrases for phrase in several for word in token_texts(phrase)}
+        for word in words | set(language.common):
             if len(word) >= _SHORTEST_TELLING_WORD:
                 languages.setdefault(word, set()).add(language.code)
     return {word: dict.fromkeys(codes, 1 / len(codes) ** 2) for word, codes in languages.items()}
 
 
-_TELLING = _telling_words()
+_LANGUAGE_WEIGHTS = _language_weights()
 
 
 def language_of(texts: Sequence[str]) -> str | None:
-    """The language most of the words speak for; None if few do or two languages are close."""
-    scores: Counter[str] = Counter()
-    counts = Counter(token.text for text in texts for token in tokens(text))
-    for word, count in counts.items():
-        for code, weight in _TELLING.get(word, {}).items():
-            scores[code] += weight * min(count, 3)  # type: ignore[assignment]
-    ranking = [*scores.most_common(2), ("", 0), ("", 0)]
-    (best, score), (_, second) = ranking[0], ranking[1]
-    if score < _LEAST_LANGUAGE_SCORE or score < _LEAST_LANGUAGE_LEAD * second:
-        return None
-    return best
-
-
-def _american(text: str, currency: str | None) -> bool:
-    return currency == "USD" and (_US_ADDRESS.search(text) is not None or "$" in text)
-
-
-def _day_first(dates: Sequence[WrittenDate], *, american: bool) -> bool:
-    day_first = sum(written.only_day_first or written.order == "day first" for written in dates)
-    month_first = sum(written.only_month_first for written in dates)
-    if day_first == month_first:
-        return not american
-    return day_first > month_first
+    """The language that most of the words are of; None if few are or two languages are close."""
+    scores = {"": 0.0, " ": 0.0}  # so that there are two
+    for word, count in Counter(word for text in texts for word in token_texts(text)).items():
+        for code, weight in _LANGUAGE_WEIGHTS.get(word, {}).items():
+            scores[code] = scores.get(code, 0.0) + weight * min(count, _MOST_OF_ONE_WORD)
+    (best, score), (_, second) = sorted(scores.items(), key=lambda pair: -pair[1])[:2]
+    return best if score >= max(_LEAST_LANGUAGE_SCORE, _LEAST_LANGUAGE_LEAD * second) else None
 
 
 def _currency(text: str, amounts: Sequence[WrittenAmount], language: str | None) -> str | None:
+    """The currency of most symbols and codes; that of a dollar by the country's name."""
     codes = [currency_in(amount.symbol, language) for amount in amounts if amount.symbol]
     votes: Counter[str] = Counter(code for code in codes if code)
-    dollar = sum(amount.symbol == "$" for amount in amounts)
     votes.update(find_currencies(text))
     if "US$" in text:
         votes["USD"] += 2
-    if dollar and votes.most_common(1)[0][0] == "USD":
-        for pattern, code in _DOLLARS:
-            if "USD" not in text and re.search(pattern, text, re.IGNORECASE):
-                return code
-    return votes.most_common(1)[0][0] if votes else None
+    if not votes:
+        return None
+    best = votes.most_common(1)[0][0]
+    is_bare_dollar = best == "USD" and "USD" not in text and any(amount.symbol == "$" for amount in amounts)
+    return next((code for name, code in _DOLLARS if is_bare_dollar and name.search(text)), best)

@@ -1,7 +1,7 @@
 """The pages of a document as segments: runs of words without a column gap between them."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -26,7 +26,7 @@ class Segment:
     """Words `start` to `stop` (exclusive) of a page, on one line, without a column gap.
 
     offsets: where each word starts in `text`, in which words are parted by one space.
-    line: the line's index on the page. height: of the text, in fractions of the page.
+    line: the line's index on the page.
     """
 
     index: int
@@ -41,12 +41,12 @@ class Segment:
 
     @property
     def height(self) -> float:
-        """Of the text, in fractions of the page."""
+        """The height of the text, in fractions of the page."""
         return self.box.y1 - self.box.y0
 
     @property
     def middle(self) -> float:
-        """Vertical centre."""
+        """The vertical centre."""
         return (self.box.y0 + self.box.y1) / 2
 
     def words(self, start: int, stop: int) -> tuple[int, int]:
@@ -65,7 +65,7 @@ class Span(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As read."""
+        """The text as read."""
         return self.segment.text[self.start : self.stop]
 
 
@@ -151,7 +151,9 @@ class Layout:
         self.document = document
         self.sheets: list[Sheet] = []
         count = 0
-        for index in _read_pages(len(document.pages)):
+        page_count = len(document.pages)
+        first, last = range(min(page_count, FIRST_PAGES)), range(max(0, page_count - LAST_PAGES), page_count)
+        for index in sorted({*first, *last}):
             sheet = Sheet(document.pages[index], index, count)
             count += len(sheet.segments)
             self.sheets.append(sheet)
@@ -178,10 +180,6 @@ class Layout:
             self._count += len(sheet.segments)
             self._sheet_of_page[page_index] = sheet
         return sheet
-
-
-def _read_pages(count: int) -> list[int]:
-    return sorted({*range(min(count, FIRST_PAGES)), *range(max(0, count - LAST_PAGES), count)})
 
 
 class TextRun(NamedTuple):
@@ -225,12 +223,10 @@ def _segments(page: Page, page_index: int, first_index: int) -> list[Segment]:
             stop=run.stop,
             box=Box(*low[index], *high[index]),
             text=" ".join(words.texts[run.start : run.stop]),
-            offsets=_offsets(words.texts[run.start : run.stop]),
+            offsets=tuple(
+                accumulate((len(text) + 1 for text in words.texts[run.start : run.stop - 1]), initial=0)
+            ),
             confidence=sums[index] / (run.stop - run.start),
         )
         for index, run in enumerate(runs)
     ]
-
-
-def _offsets(texts: Sequence[str]) -> tuple[int, ...]:
-    return tuple(accumulate((len(text) + 1 for text in texts[:-1]), initial=0))

@@ -1,47 +1,49 @@
 """Terms of payment as printed: `30 Tage netto`, `payable within 14 days`, `60 gg data fattura fine mese`."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from docmill.understanding.text.folding import fold
+from docmill.understanding.text.folding import alternatives, fold
 from docmill.understanding.vocabulary import LANGUAGES
 
 _LONGEST_TERM = 365
+_FIRST_WORDS = 4
+_LONG_WORD = 4
+"""Letters from which on a word means the same in whatever language the rest is."""
 
 
-def _either(words: Sequence[str]) -> str:
-    return "|".join(re.escape(word) for word in sorted(set(words), key=lambda word: (-len(word), word)))
+def _starting(stems: Iterable[str]) -> str:
+    """A regular expression for words that begin with one of the stems."""
+    return rf"(?<![^\W\d_])(?:{alternatives(stems)})"
 
 
-def _whole(phrases: Sequence[str]) -> str:
-    return rf"(?<![^\W\d_])(?:{_either(phrases)})(?![^\W\d_])"
+def _whole(phrases: Iterable[str]) -> str:
+    """A regular expression for whole phrases."""
+    return rf"{_starting(phrases)}(?![^\W\d_])"
 
 
 _TERMS = [language.terms for language in LANGUAGES]
-_DAY_WORDS = _either([word for terms in _TERMS for word in terms.days])
-_PAYMENT = re.compile(rf"(?<![^\W\d_])(?:{_either([stem for terms in _TERMS for stem in terms.payment])})")
-_OTHER = re.compile(rf"%|(?<![^\W\d_])(?:{_either([stem for terms in _TERMS for stem in terms.other])})")
 _DISCOUNTS = frozenset(stem for terms in _TERMS for stem in terms.discount)
-_FIRST_WORDS = 4
-_OTHER_STEMS = [stem for terms in _TERMS for stem in terms.other if stem not in _DISCOUNTS]
-_NO_TERMS = re.compile(rf"(?<![^\W\d_])(?:{_either(_OTHER_STEMS)})")
-_LONG_WORD = 4
-"""Letters from which on a word means the same in whatever language the rest is."""
+_OTHER_STEMS = [stem for terms in _TERMS for stem in terms.other]
+_PAYMENT = re.compile(_starting(stem for terms in _TERMS for stem in terms.payment))
+_OTHER = re.compile(rf"%|{_starting(_OTHER_STEMS)}")
+_OTHER_THAN_DISCOUNT = re.compile(_starting(stem for stem in _OTHER_STEMS if stem not in _DISCOUNTS))
 _CONDITIONAL: Mapping[str | None, re.Pattern[str]] = {
     None: re.compile(
-        _whole([word for known in LANGUAGES for word in known.payment.conditional if len(word) >= _LONG_WORD])
+        _whole(word for known in LANGUAGES for word in known.payment.conditional if len(word) >= _LONG_WORD)
     ),
     **{known.code: re.compile(_whole(known.payment.conditional)) for known in LANGUAGES},
 }
-_MONTH_END = re.compile(_whole([phrase for terms in _TERMS for phrase in terms.month_end]))
-_SETTLED = re.compile(_whole([phrase for terms in _TERMS for phrase in terms.settled]))
-_UNTIL = re.compile(_whole([phrase for terms in _TERMS for phrase in terms.until]) + r"\W*$")
-_UNTIL_ANYWHERE = re.compile(_whole([phrase for terms in _TERMS for phrase in terms.until]) + r"\W*\d")
+_MONTH_END = re.compile(_whole(phrase for terms in _TERMS for phrase in terms.month_end))
+_SETTLED = re.compile(_whole(phrase for terms in _TERMS for phrase in terms.settled))
+_UNTIL = _whole(phrase for terms in _TERMS for phrase in terms.until)
+_UNTIL_END, _UNTIL_DATE = re.compile(rf"{_UNTIL}\W*$"), re.compile(rf"{_UNTIL}\W*\d")
 _HAS_DAYS = re.compile(r"\d\)?\s?-?\s?[bcdghjktw]|\bnet", re.IGNORECASE)
-"""What is in every text that has `_DAYS`; quick, since most texts have not."""
+"""Matches in every text in which `_DAYS` does; quick, since most texts have no days."""
 _DAYS = re.compile(
-    rf"(?<![\d.,/\-])(?P<days>\d{{1,3}})\)?\s?-?\s?(?:{_DAY_WORDS})(?![^\W\d_])"
+    r"(?<![\d.,/\-])(?P<days>\d{1,3})\)?\s?-?\s?"
+    rf"(?:{alternatives(word for terms in _TERMS for word in terms.days)})(?![^\W\d_])"
     r"|(?<![^\W\d_])net\s?(?P<net>\d{1,3})(?=\W*$|[,;.)]\s)"
 )
 _CLAUSE = re.compile(r"[,;]\s|\.\s|\s(?:oder|or|ou|od|of|bzw)\.?\s")
@@ -85,13 +87,13 @@ def find_terms(text: str) -> Iterator[Term]:
 
 
 def speaks_of_payment(text: str) -> bool:
-    """Whether it speaks of payment and not of discounts or arrears."""
+    """True if a text has words of payment and none of discounts or arrears."""
     folded = fold(text)
     return _PAYMENT.search(folded) is not None and _OTHER.search(folded) is None
 
 
 def begins_with_payment(text: str) -> bool:
-    """Whether one of its first words speaks of payment or is a number of days."""
+    """True if one of the first words is of payment or a number of days."""
     folded = fold(text)
     days = _DAYS.search(folded)
     if days is not None and len(folded[: days.start()].split()) <= 1:
@@ -100,32 +102,28 @@ def begins_with_payment(text: str) -> bool:
 
 
 def is_conditional(text: str, language: str | None) -> bool:
-    """Whether a sentence says what may be or is not. language: short words count only in theirs."""
-    words = fold(text)
-    return any(
-        pattern.search(words) is not None
-        for code, pattern in _CONDITIONAL.items()
-        if code in (language, None)
-    )
+    """True if a sentence is about possibilities or a negation. language: its short words count only in it."""
+    folded = fold(text)
+    return any(_CONDITIONAL[code].search(folded) for code in {language, None} if code in _CONDITIONAL)
 
 
 def speaks_of_other_terms(text: str) -> bool:
-    """Whether it speaks of arrears, delivery, returns or other terms than those of payment and discount."""
-    return _NO_TERMS.search(fold(text)) is not None
+    """True for words of arrears, delivery, returns or other terms than those of payment and discount."""
+    return _OTHER_THAN_DISCOUNT.search(fold(text)) is not None
 
 
 def names_last_day(text: str) -> bool:
-    """Whether the text has words such as `payable until`, whatever date follows."""
+    """True if the text has words such as `payable until`, whatever date follows."""
     folded = fold(text)
-    return _PAYMENT.search(folded) is not None and _UNTIL_ANYWHERE.search(folded) is not None
+    return _PAYMENT.search(folded) is not None and _UNTIL_DATE.search(folded) is not None
 
 
 def is_payable_by(text: str) -> bool:
-    """Whether a text that ends before a date says that it is the last day to pay, and for no discount."""
+    """True if a text that ends before a date says that it is the last day to pay, and for no discount."""
     clause = _CLAUSE.split(fold(text))[-1]
-    return _UNTIL.search(clause) is not None and speaks_of_payment(clause)
+    return _UNTIL_END.search(clause) is not None and speaks_of_payment(clause)
 
 
 def says_settled(text: str) -> bool:
-    """Whether it says that nothing is left to pay."""
+    """True if the text says that nothing is left to pay."""
     return _SETTLED.search(fold(text)) is not None

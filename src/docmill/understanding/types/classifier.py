@@ -10,7 +10,7 @@ from docmill.understanding.constraints.extractor import every_finding
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Findings, probabilities
-from docmill.understanding.page.titles import Spoken, spoken
+from docmill.understanding.page.titles import TitleScore, title_scores
 from docmill.understanding.receipts.extractor import built_in_findings
 from docmill.understanding.types.model import Kinds, shipped
 from docmill.understanding.types.signs import is_narrow, signs
@@ -39,7 +39,7 @@ def classify(
     """What a document is by what was learned of words and looks. model: instead of the shipped one."""
     kinds = model or shipped()
 
-    def learned_shares(candidates: Candidates, said: Mapping[DocumentType, Spoken]) -> _Shares:
+    def learned_shares(candidates: Candidates, said: Mapping[DocumentType, TitleScore]) -> _Shares:
         return kinds.shares(signs(candidates, said))
 
     return _classified(document, tags_in_use, learned_shares, built_in_findings)
@@ -48,14 +48,14 @@ def classify(
 def _classified(
     document: Document,
     tags_in_use: Sequence[str],
-    weighed: Callable[[Candidates, Mapping[DocumentType, Spoken]], _Shares],
+    weighed: Callable[[Candidates, Mapping[DocumentType, TitleScore]], _Shares],
     read: Callable[[Candidates, DocumentType], Findings],
 ) -> Classification:
     candidates = candidates_of(document)
     layout = candidates.layout
     if not layout.segments:
         return _wordless(document)
-    shares = weighed(candidates, spoken(layout))
+    shares = weighed(candidates, title_scores(layout))
     kind = max(shares, key=lambda one: shares[one])
     confidence = shares[kind]
     if kind == "other" and _is_foreign(document):
@@ -83,7 +83,7 @@ def _wordless(document: Document) -> Classification:
     return Classification(language=document.language, confidence=float(read))
 
 
-def rule_shares(candidates: Candidates, said: Mapping[DocumentType, Spoken]) -> _Shares:
+def rule_shares(candidates: Candidates, said: Mapping[DocumentType, TitleScore]) -> _Shares:
     """How likely each type is by the weights of the words alone."""
     narrow = _NARROW * is_narrow(candidates.layout)
     scores = {kind: said[kind].total + narrow * DEFINITIONS[kind].is_till_paper for kind in TRAINED_TYPES}

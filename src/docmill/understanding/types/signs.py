@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.model.document import Page
-from docmill.schemas.document_types import DocumentType
+from docmill.schemas.document_types import TRAINED_TYPES, DocumentType
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.layout import Layout
-from docmill.understanding.page.titles import KINDS, Spoken
+from docmill.understanding.page.titles import TitleScore
 from docmill.understanding.vocabulary import Concept
 
 NARROW_CHARACTERS = 46
@@ -41,13 +41,13 @@ _CONCEPTS = (
 _OF_KIND = ("total", "heading", "strongest", "phrases", "less_best")
 SIGNS = (
     *_LOOKS,
-    *(f"{kind} {name}" for kind in KINDS for name in _OF_KIND),
+    *(f"{kind} {name}" for kind in TRAINED_TYPES for name in _OF_KIND),
     *(f"says {concept}" for concept in _CONCEPTS),
 )
 """The columns of `signs`."""
 
 
-def signs(candidates: Candidates, said: Mapping[DocumentType, Spoken]) -> NDArray[np.float32]:
+def signs(candidates: Candidates, said: Mapping[DocumentType, TitleScore]) -> NDArray[np.float32]:
     """One row. said: of the same document."""
     row = [*_looks(candidates, said), *_of_kinds(said), *_concepts(candidates)]
     return np.array(row, np.float32)
@@ -67,7 +67,7 @@ def _line_length(page: Page) -> int:
     return widths[int(0.9 * (len(widths) - 1))] if widths else 0
 
 
-def _looks(candidates: Candidates, said: Mapping[DocumentType, Spoken]) -> list[float]:
+def _looks(candidates: Candidates, said: Mapping[DocumentType, TitleScore]) -> list[float]:
     layout = candidates.layout
     segments = layout.segments
     count = max(1, len(segments))
@@ -105,9 +105,9 @@ def _looks(candidates: Candidates, said: Mapping[DocumentType, Spoken]) -> list[
     ]
 
 
-def _of_kinds(said: Mapping[DocumentType, Spoken]) -> list[float]:
+def _of_kinds(said: Mapping[DocumentType, TitleScore]) -> list[float]:
     found: list[float] = []
-    for kind in KINDS:
+    for kind in TRAINED_TYPES:
         one = said[kind]
         best = max(other.total for name, other in said.items() if name != kind)
         found += [one.total, one.heading, one.strongest, len(one.phrases), one.total - best]
