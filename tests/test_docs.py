@@ -269,6 +269,23 @@ def test_every_file_that_a_page_names_exists() -> None:
     assert {(page, path) for page, path in named if not (ROOT / path).exists()} == set()
 
 
+def test_every_module_that_a_page_names_exists() -> None:
+    modules = {
+        f"/{path.relative_to(ROOT)}" for room in ("src", "tests") for path in (ROOT / room).rglob("*.py")
+    }
+    named = {
+        (page.name, path)
+        for page in DOCS.rglob("*.md")
+        for path in re.findall(r"`(\w+(?:/\w+)*\.py)`", page.read_text())
+        if "/" in path or page.parent.name == "decisions"  # readers' own files have such names elsewhere
+    }
+
+    assert named
+    assert {
+        (page, path) for page, path in named if not any(module.endswith(f"/{path}") for module in modules)
+    } == set()
+
+
 def test_every_benchmark_that_a_page_names_exists() -> None:
     named = {
         (page.name, name)
