@@ -20,11 +20,12 @@ import docmill
 from docmill.cli.commands import app
 from docmill.errors import DocmillError
 from docmill.model.result import Schema
+from docmill.schemas.document_types import DEFINITIONS
 from docmill.schemas.registry import REGISTRY
 from docmill.service import probes
 from docmill.service.observe import metrics
 from docmill.service.observe.metrics import Metrics
-from docmill.understanding import gate, itemised, multi_document_check
+from docmill.understanding import gate, itemised, multi_document_check, offline
 from docmill.understanding.llm import injection
 from docmill.understanding.vocabulary import CODES
 
@@ -144,9 +145,10 @@ def test_every_log_line_that_is_described_is_written() -> None:
 
 
 def test_every_check_of_the_gate_is_described() -> None:
-    modules = (gate, itemised, multi_document_check, injection)
+    modules = (gate, itemised, multi_document_check, injection, offline)
     source = "".join(Path(str(module.__file__)).read_text() for module in modules)
     checks = set(re.findall(r'(?:check=|CHECK = )"(\w+)"', source))
+    checks |= {check.name for definition in DEFINITIONS.values() for check in definition.checks}
 
     described = set(re.findall(r"`(\w+)`", (REFERENCE / "checks.md").read_text()))
     assert len(checks) > 10

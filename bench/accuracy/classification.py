@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from bench.arguments import argument_parser
 from bench.data.classification_documents import Labelled, load
 from bench.data.shared import ROOT
-from docmill.schemas.document_types import TRAINED_TYPES, known_type
+from docmill.schemas.document_types import TRAINED_TYPES, known_type, trained_type
 from docmill.training.document_types import LabelledDocument, held_out, made_up_examples, shippable, warmth
 from docmill.training.folds import folds
 from docmill.understanding.fields.candidates import Candidates
@@ -56,7 +56,8 @@ def case(one: Labelled) -> Case | None:
     if not layout.segments:
         return None
     candidates, phrases = Candidates(layout, conventions(layout)), title_scores(layout)
-    example = LabelledDocument(signs(candidates, phrases), known_type(one.document_type), one.source)
+    document_type = trained_type(known_type(one.document_type))
+    example = LabelledDocument(signs(candidates, phrases), document_type, one.source)
     said = rule_shares(candidates, phrases)
     words = frozenset(_WORD.findall(" ".join(segment.text for segment in layout.segments).casefold()))
     return Case(one.path, one.collection, example, np.array([said[kind] for kind in TRAINED_TYPES]), words)

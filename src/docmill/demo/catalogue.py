@@ -1,6 +1,6 @@
 """All samples."""
 
-from docmill.demo.documents import bills, invoices, neighbours, receipts, statements, trade
+from docmill.demo.documents import bills, credit_notes, invoices, neighbours, receipts, statements, trade
 from docmill.demo.plan import Plan
 
 
@@ -13,4 +13,5 @@ def plans() -> list[Plan]:
         *receipts.plans(),
         *statements.plans(),
         *neighbours.plans(),
+        *credit_notes.plans(),
     ]

@@ -32,6 +32,7 @@ customer_number | Customer No./Account No. | Kundennummer/Kunden-Nr. | N° clien
 order_number    | Your Order/PO Number | Bestellnummer/Ihre Bestellung | Votre commande/Commande n° | Su pedido/Nº de pedido | Vs. ordine | Uw order | V/ encomenda n.º | Nr zamowienia | Ert ordernummer | Deres ordrenr.
 delivery_note_number | Delivery Note | Lieferschein/Lieferschein-Nr. | Bon de livraison | Albarán nº | DDT | Pakbon | Guia de remessa n.º | WZ nr | Följesedel nr | Følgeseddel nr.
 contract_number | Contract No. | Vertragsnummer | N° de contrat | Nº de contrato | Contratto n. | Contractnummer | Contrato n.º | Umowa nr | Avtalsnummer | Aftalenr.
+preceding_invoice_number | Original Invoice | Zu Rechnung Nr. | Facture d'origine n° | Factura rectificada | Fattura di riferimento | Oorspronkelijke factuur | Fatura original | Do faktury nr | Avser faktura | Vedrører faktura
 vat_id          | VAT No./VAT Reg. No. | USt-IdNr. | N° TVA | NIF | P. IVA | Btw-nr. | NIF | NIP | Momsreg.nr | CVR-nr.
 seller          | Supplier/Vendor | Lieferant | Fournisseur | Proveedor | Fornitore | Leverancier | Fornecedor | Sprzedawca | Säljare | Sælger
 buyer           | Bill To/Invoice To | Kunde | Client/Facturé à | Cliente/Facturar a | Spett.le | Klant | Cliente | Nabywca | Kund | Kunde

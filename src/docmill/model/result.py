@@ -54,7 +54,8 @@ class Classification(Record):
 
     document_type: a built-in type, or the name of a schema of the user's own. usage: what it cost to
     find out; it is counted with the document and kept nowhere else. model_error: why a model that was to say
-    it did not, so that this is what the rules say; a TransientError if it can be asked later.
+    it did not, so that this is what the rules say; a TransientError if it can be asked later. doubt: a
+    question about the type to a person, which becomes a failure of the extraction; empty if there is none.
     """
 
     document_type: str = "other"
@@ -66,6 +67,7 @@ class Classification(Record):
     confidence: float = 0.0
     usage: Usage = Field(default=Usage(), exclude=True)
     model_error: InstanceOf[DocmillError] | None = Field(default=None, exclude=True)
+    doubt: str = Field(default="", exclude=True)
 
 
 class Failure(Record):

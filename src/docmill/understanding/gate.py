@@ -1,6 +1,6 @@
 """The rules by which an extraction is believed or shown to a person."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -232,7 +232,37 @@ def _lists(case: _Case) -> Iterator[Failure]:
     yield from itemised.failures(case.document, case.values)
 
 
-_CHECKS = (_schema, _critical, _sums, _amount_due, _amounts, _lists, _dates, _codes, _evidence, _confidence)
+def _of_type(case: _Case) -> Iterator[Failure]:
+    """The checks that the file of the document's type lists."""
+    for check in DEFINITIONS[known_type(case.extraction.document_type)].checks:
+        paths = tuple(path.removeprefix("-") for path in (*check.left, *check.right))
+        if any(_amount(case.values, path) is None for path in paths):
+            continue
+        difference = _added(case.values, check.left) - _added(case.values, check.right)
+        holds = abs(difference) <= CENT if check.relation == "=" else difference >= 0
+        if not holds:
+            yield Failure(check=check.name, message=check.message.format_map(case.values), fields=paths)
+
+
+def _added(values: Values, terms: Sequence[str]) -> Decimal:
+    """The sum of the amounts at these paths; one after a `-` is subtracted."""
+    amounts = [(values[term.removeprefix("-")], term.startswith("-")) for term in terms]
+    return sum((-amount if is_minus else amount for amount, is_minus in amounts), Decimal(0))
+
+
+_CHECKS = (
+    _schema,
+    _critical,
+    _sums,
+    _of_type,
+    _amount_due,
+    _amounts,
+    _lists,
+    _dates,
+    _codes,
+    _evidence,
+    _confidence,
+)
 
 
 def _amount(values: Values, name: str) -> Decimal | None:

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from docmill.model.corrections import Corrections
 from docmill.model.document import Document
-from docmill.model.result import Classification, Extraction, Schema
+from docmill.model.result import Classification, Extraction, Failure, Schema
+from docmill.schemas.document_types import DEFINITIONS, known_type
 from docmill.schemas.registry import REGISTRY
 from docmill.sections.splitting import sections
 from docmill.understanding.corrections.apply import apply_corrections
@@ -16,6 +17,9 @@ from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.understanding.types.classifier import classify
 from docmill.understanding.user_schemas.extractor import extract_user_schema
 from docmill.understanding.user_schemas.learned import SchemaModel
+
+TYPE_CHECK = "document_type"
+"""The check that fails where a person should say of which type a document is."""
 
 
 class Wanted(NamedTuple):
@@ -47,7 +51,11 @@ def understand(
         if data.invoice
         else classify(document, tags_in_use)
     )
-    return Offline(classification, _extract(document, *wanted(classification.document_type), data))
+    found = _extract(document, *wanted(classification.document_type), data)
+    if classification.doubt:
+        doubt = Failure(check=TYPE_CHECK, message=classification.doubt)
+        found = found.model_copy(update={"failures": (*found.failures, doubt)})
+    return Offline(classification, found)
 
 
 def extract(document: Document, schema: Schema, learned: SchemaModel | None = None) -> Extraction:
@@ -59,7 +67,7 @@ def _extract(
     document: Document, schema: Schema, learned: SchemaModel | None, data: EmbeddedInvoice
 ) -> Extraction:
     if _is_said_by(data, schema) and data.invoice is not None:
-        found = extract_einvoice(document, data.invoice)
+        found = extract_einvoice(document, data.invoice, known_type(schema.name))
     else:
         found = read_pages(document, schema, learned)
     if data.failures:
@@ -84,5 +92,12 @@ def correct(document: Document, schema: Schema, read: Extraction, corrections: C
 
 
 def _is_said_by(data: EmbeddedInvoice, schema: Schema) -> bool:
-    """Whether the XML of the document has the fields of the schema."""
-    return data.invoice is not None and schema.fields is type(data.invoice.data)
+    """True if the XML of the document is of the kind of message that has the schema's fields."""
+    xml = DEFINITIONS[known_type(schema.name)].xml
+    is_built_in = schema.fields is built_in(schema.name).schema.fields
+    return (
+        data.invoice is not None
+        and xml is not None
+        and is_built_in
+        and xml.message == data.invoice.kind.message
+    )

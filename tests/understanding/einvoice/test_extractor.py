@@ -75,9 +75,50 @@ async def test_the_xml_is_taken_and_each_value_found_on_the_page(sample: Sample,
 async def test_a_credit_note_is_called_one(sample: Sample, carrying: Carrying) -> None:
     document = carrying(PAGE, sample("cii", (">380<", ">381<")))
 
-    classification = understand(document).classification
+    classification, extraction = understand(document)
 
+    assert classification.document_type == extraction.document_type == "credit_note"
     assert classification.title == "Credit note R-2026-17, Beispiel Holz AG"
+    assert extraction.data.model_dump()["gross_total"] == Decimal("107.10")
+
+
+@pytest.mark.parametrize(
+    ("code", "document_type"),
+    [
+        ("381", "credit_note"),
+        ("261", "credit_note"),
+        ("503", "credit_note"),
+        ("384", "invoice"),
+        ("389", "invoice"),
+    ],
+)
+async def test_the_type_code_tells_credit_notes_from_invoices(
+    sample: Sample, carrying: Carrying, code: str, document_type: str
+) -> None:
+    document = carrying(PAGE, sample("cii", (">380<", f">{code}<")))
+
+    assert understand(document).classification.document_type == document_type
+
+
+async def test_a_credit_note_of_ubl_is_one_whatever_its_code(sample: Sample, carrying: Carrying) -> None:
+    xml = sample("ubl").replace(b":Invoice-2", b":CreditNote-2").replace(b"<Invoice ", b"<CreditNote ")
+    xml = xml.replace(b"</Invoice>", b"</CreditNote>")
+
+    found = understand(carrying("", xml, bare=True))
+
+    assert found.extraction.document_type == found.classification.document_type == "credit_note"
+    assert found.extraction.steps[0].by == "EN 16931, UBL credit note XML"
+
+
+async def test_an_xml_gives_the_fields_of_the_type_that_is_asked_for(
+    sample: Sample, carrying: Carrying
+) -> None:
+    document = carrying(PAGE, sample("cii", (">380<", ">381<")))
+
+    extraction = extract(document, INVOICE)
+
+    assert type(extraction.data) is INVOICE.fields
+    assert extraction.evidence["number"].confidence == 1.0
 
 
 @pytest.mark.parametrize(

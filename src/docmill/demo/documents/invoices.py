@@ -1,4 +1,4 @@
-"""Invoices and a credit note that were sent as PDF."""
+"""Invoices that were sent as PDF."""
 
 import datetime as dt
 
@@ -18,7 +18,6 @@ def plans() -> list[Plan]:
         Plan("INV-10392.pdf", "born-digital", "band", "invoice", _curtains()),
         Plan("Invoice 014 Lotte van Vandaag.pdf", "born-digital", "airy", "invoice", _reverse_charge()),
         Plan("factura-A-2026-311.pdf", "born-digital", "sidebar", "invoice", _tools()),
-        Plan("gutschrift_GS-2026-021.pdf", "born-digital", "band", "invoice", _credit_note()),
     ]
 
 
@@ -148,25 +147,3 @@ def _tools() -> Letter:
         taxes,
         closing=("Gracias por su confianza. Conserve esta factura para cualquier reclamación.",),
     )
-
-
-def _credit_note() -> Letter:
-    bought = lines(
-        "Gutschrift Werbefläche Seilbahn, KW 33 nicht ausgeliefert | 1 | Wo | 640.00",
-        "Nachlass Plakatdruck, Farbabweichung | 120 | Stk | 1.15",
-        numbered="{:02d}",
-    )
-    taxes = taxes_of(bought, "20")
-    fields = Invoice(
-        number="GS-2026-021",
-        issue_date=dt.date(2026, 9, 7),
-        customer_number="10077",
-        seller=of.KREATIV.party(vat=True),
-        buyer=of.FAMILIE.party(),
-        currency="EUR",
-        lines=bought,
-        **total(taxes),
-        payment=Payment(terms="Der Betrag wird mit der nächsten Rechnung verrechnet."),
-    )
-    opening = "Zu unserer Rechnung RE-2026-188 vom 17.8.2026 schreiben wir Ihnen gut:"
-    return Letter(fields, "credit", of.KREATIV, of.FAMILIE, speak.AUSTRIAN, taxes, opening=opening)

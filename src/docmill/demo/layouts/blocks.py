@@ -26,6 +26,7 @@ _META = (
     "order_number",
     "delivery_note_number",
     "contract_number",
+    "preceding_invoice_number",
 )
 
 

@@ -1,88 +1,161 @@
-"""The built-in document types: one file of data for each in this folder, `invoice.toml` and so on."""
+"""The built-in document types: a file of fields and rules for each in this folder, of words in `words`."""
 
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Literal
+from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, StrictBool
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictBool
 
-_INHERITED = frozenset(
-    {
-        "model", "critical", "line_items", "written_by", "payment_terms", "payment_method", "settlement",
-        "read_by", "counterparty", "amount", "summary",
-    }
-)  # fmt: skip
-"""What a type takes over from the type that it extends, unless its own file says otherwise."""
+_NOT_INHERITED = frozenset({"position", "label", "title", "is_trained", "recognition", "xml"})
+"""What a type does not take over from the type that it extends."""
+
+Phrases = tuple[str, ...]
 
 
-class XmlDefinition(BaseModel):
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class XmlDefinition(_Table):
     """The e-invoices that are documents of a type.
 
     message: what the XML is. type_codes: codes of UNTDID 1001 (BT-3 of EN 16931) that it must have; none for
     every code that no other type names.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     message: Literal["billing", "ordering", "despatch"]
     type_codes: tuple[str, ...] = ()
 
 
-class TypeDefinition(BaseModel):
+class FieldDefinition(_Table):
+    """A field of a type that has no class in `docmill.schemas.types`. name: as people call it."""
+
+    name: str
+    kind: Literal["text", "date", "time", "decimal", "integer", "boolean"] = "text"
+    description: str = ""
+
+
+class CheckDefinition(_Table):
+    """A check of the gate: an equation or inequality of fields, which holds where one of them is null.
+
+    left, right: paths that are added up, or subtracted after a `-`; nothing is zero. message: with paths in
+    braces.
+    """
+
+    name: str
+    left: tuple[str, ...]
+    relation: Literal["=", ">="]
+    right: tuple[str, ...] = ()
+    message: str
+
+
+class Recognition(_Table):
+    """The evidence by which a document is of a type that the shipped classifier was not trained on.
+
+    It must have a title of the type's words. labels: so many of the fields in `fields` must have a label on
+    the first page, too; zero for a type that only refines the one that it extends.
+    """
+
+    labels: int = 0
+    fields: tuple[str, ...] = ()
+
+
+class TypeWords(_Table):
+    """The words of a type, by language.
+
+    titles: phrases that stand in the title of such documents and of no others. doubtful: titles of other
+    documents, too, each with words anywhere on the document that settle it; without one it is not of the
+    type, and a person is asked. contrary: words that speak against the type where the title is doubtful.
+    labels: of each field, by its path.
+    """
+
+    titles: Mapping[str, Phrases] = {}
+    doubtful: Mapping[str, Mapping[str, Phrases]] = {}
+    contrary: Mapping[str, Phrases] = {}
+    labels: Mapping[str, Mapping[str, Phrases]] = {}
+
+
+def _field(value: object) -> object:
+    return {"name": value} if isinstance(value, str) else value
+
+
+class TypeDefinition(_Table):
     """The name of a document type, its fields, and the rules that read and describe it.
 
     position: its place in lists. label: as people call it; title: the same in the title of a document.
     extends: a type whose fields and rules it has unless its file says otherwise. model: the class of its
-    fields in `docmill.schemas.types`. critical: paths without which the data is of no use. is_trained: it
-    is one of those that the shipped classifier was trained on. read_by: the rules of business papers, the
-    model of receipts. line_items: where its lists are: in a table, on the paper of a till, as the bookings of
-    an account. written_by: whose paper it is if nothing else says so. payment_terms, payment_method,
-    settlement: which rules of payment apply. counterparty: the path of the name it is filed under. amount:
-    the path of what it is about; a mail without it only speaks of such a document. summary: parts of a
-    sentence with paths in braces; a part whose first value is missing is left out. xml: its e-invoices.
+    fields in `docmill.schemas.types`; fields: those that it has beside them, by path. critical: paths without
+    which the data is of no use. is_trained: it is one of those that the shipped classifier was trained on;
+    recognition: the evidence for one that is not. read_by: the rules of business papers, the model of
+    receipts, or the labels of its fields alone. line_items: where its lists are: in a table, on the paper of
+    a till, as the bookings of an account. written_by: whose paper it is if nothing else says so.
+    payment_terms, payment_method, settlement: which rules of payment apply. is_positive: amounts that are all
+    printed as negative are meant as positive ones. counterparty: the path of the name it is filed under.
+    amount: the path of what it is about; a mail without it only speaks of such a document. summary: parts of
+    a sentence with paths in braces; a part whose first value is missing is left out. xml: its e-invoices.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     position: int
     label: str
     title: str = ""
     extends: str = ""
-    model: str
+    model: str = ""
+    fields: Mapping[str, Annotated[FieldDefinition, BeforeValidator(_field)]] = {}
     critical: tuple[str, ...]
     is_trained: StrictBool = False
-    read_by: Literal["rules", "receipt_model"] = "rules"
-    line_items: Literal["table", "till", "bookings", "none"]
-    written_by: Literal["seller", "buyer"]
-    payment_terms: StrictBool
-    payment_method: StrictBool
-    settlement: StrictBool
+    recognition: Recognition = Recognition()
+    read_by: Literal["rules", "receipt_model", "labels"] = "rules"
+    line_items: Literal["table", "till", "bookings", "none"] = "none"
+    written_by: Literal["seller", "buyer"] = "seller"
+    payment_terms: StrictBool = False
+    payment_method: StrictBool = False
+    settlement: StrictBool = False
+    is_positive: StrictBool = False
     counterparty: str = "seller.name"
     amount: str = ""
     summary: tuple[str, ...] = ()
+    checks: tuple[CheckDefinition, ...] = ()
     xml: XmlDefinition | None = None
+    words: TypeWords = TypeWords()
 
     @property
     def is_till_paper(self) -> bool:
         """True for what a till prints: narrow, and rounded to coins where it is paid in cash."""
         return self.line_items == "till"
 
+    @property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """The labels of each field in all languages, by its path."""
+        return {
+            path: tuple(dict.fromkeys(label for labels in by_language.values() for label in labels))
+            for path, by_language in self.words.labels.items()
+        }
 
-def _load() -> Mapping[str, TypeDefinition]:
-    files = [file for file in resources.files(__name__).iterdir() if file.name.endswith(".toml")]
-    tables: dict[str, dict[str, Any]] = {
-        file.name.removesuffix(".toml"): tomllib.loads(file.read_text(encoding="utf-8")) for file in files
-    }
+
+def load_types(folder: Traversable) -> Mapping[str, TypeDefinition]:
+    """The types of a folder, by their names, in the order of lists. Each has a file; words are in `words`."""
+    tables = _tables(folder)
+    words = _tables(folder.joinpath("words"))
     definitions: dict[str, TypeDefinition] = {}
     for name, table in tables.items():
         extended = tables.get(table.get("extends", ""), {})
-        inherited = {key: value for key, value in extended.items() if key in _INHERITED}
-        definitions[name] = TypeDefinition.model_validate({**inherited, **table})
+        inherited = {key: value for key, value in extended.items() if key not in _NOT_INHERITED}
+        definitions[name] = TypeDefinition.model_validate(
+            {**inherited, **table, "words": words.get(name, {})}
+        )
     return dict(sorted(definitions.items(), key=lambda item: item[1].position))
 
 
-DEFINITIONS: Mapping[str, TypeDefinition] = _load()
+def _tables(folder: Traversable) -> dict[str, dict[str, Any]]:
+    files = [file for file in folder.iterdir() if file.name.endswith(".toml")]
+    return {
+        file.name.removesuffix(".toml"): tomllib.loads(file.read_text(encoding="utf-8")) for file in files
+    }
+
+
+DEFINITIONS: Mapping[str, TypeDefinition] = load_types(resources.files(__name__))
 """Every type by its name, the name of its file; in the order of lists."""
 DOCUMENT_TYPES = tuple(DEFINITIONS)
 TRAINED_TYPES = tuple(name for name, definition in DEFINITIONS.items() if definition.is_trained)
@@ -98,6 +171,12 @@ else:
 def known_type(name: str) -> DocumentType:
     """The built-in type of this name; `other` for a user's own type."""
     return name if name in DEFINITIONS else "other"
+
+
+def trained_type(name: DocumentType) -> DocumentType:
+    """The class of the shipped classifier that documents of a type belong to."""
+    definition = DEFINITIONS[name]
+    return name if definition.is_trained else definition.extends or "other"
 
 
 def type_of_xml(message: str, type_code: str | None) -> DocumentType:

@@ -1,5 +1,8 @@
 """Fields by rule: typed candidates, scored by the labels around them, chosen together."""
 
+from dataclasses import replace
+from decimal import Decimal
+
 from docmill.model.document import Document
 from docmill.model.result import Extraction, Schema
 from docmill.model.steps_taken import StepTaken
@@ -38,7 +41,8 @@ def every_finding(candidates: Candidates, kind: DocumentType) -> Findings:
     """All that the rules read of a document of this type, by path."""
     table = items(candidates) if DEFINITIONS[kind].line_items == "table" else NO_ITEMS
     found = ruled_findings(candidates, kind, table)
-    return found | listed_findings(candidates, kind, found, table)
+    found |= listed_findings(candidates, kind, found, table)
+    return with_positive_amounts(found) if DEFINITIONS[kind].is_positive else found
 
 
 def listed_findings(
@@ -85,3 +89,33 @@ def ruled_findings(candidates: Candidates, kind: DocumentType, table: Items = NO
     if definition.settlement:
         found.update(settlement(candidates, found))
     return found
+
+
+_TOTALS = ("net_total", "tax_total", "gross_total", "amount_due")
+_FACTORS = ("quantity", "unit_price")
+
+
+def with_positive_amounts(found: Findings) -> dict[str, Finding]:
+    """The amounts without their minus where every total is printed with one.
+
+    Of a line with a negative amount its quantity, or else its price, is turned with the amount.
+    """
+    positive = dict(found)
+    totals = [amount for path in _TOTALS if (amount := _amount(found.get(path))) is not None]
+    if not totals or max(totals) > 0 or not any(totals):
+        return positive
+    turned = [path for path in _TOTALS if path in found]
+    for path in found:
+        line, _, name = path.rpartition(".")
+        if name == "net_amount" and line.startswith("lines["):
+            factors = [f"{line}.{factor}" for factor in _FACTORS]
+            turned += [path, *[factor for factor in factors if (_amount(found.get(factor)) or 0) < 0][:1]]
+    for path in turned:
+        amount = _amount(found[path])
+        if amount is not None:
+            positive[path] = replace(found[path], value=-amount if amount else amount)
+    return positive
+
+
+def _amount(finding: Finding | None) -> Decimal | None:
+    return finding.value if finding is not None and isinstance(finding.value, Decimal) else None

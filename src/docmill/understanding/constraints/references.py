@@ -1,12 +1,13 @@
 """The document's own number and the numbers it refers to; account and tax identifiers."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from docmill.schemas.document_types import DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, best, finding_of
 from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
+from docmill.understanding.page.layout import Span
 from docmill.understanding.vocabulary import Concept
 
 _REFERENCES = ("order_number", "contract_number", "customer_number", "delivery_note_number")
@@ -21,14 +22,20 @@ _BANK_LINES = 5
 """So many text heights around a number of an account may say that a bank keeps it."""
 
 
-def numbers(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
-    """`number` and the references. A place serves the field it fits best and no other."""
+def numbers(
+    candidates: Candidates, document_type: DocumentType, taken: Collection[tuple[Span, ...]] = ()
+) -> dict[str, Finding]:
+    """`number` and the references. A place serves the field it fits best and no other.
+
+    taken: the places of other fields' values.
+    """
     number = built_in_meaning("number", document_type)
     # An order's own number is no reference; neither is a delivery note's.
     meanings = [number, *(built_in_meaning(path) for path in _REFERENCES if path != number.same_as)]
     scores = [
         (candidate, {meaning.path: _score(clues, candidate, meaning) for meaning in meanings})
         for candidate in candidates.identifiers
+        if candidate.spans not in taken
         for clues in [_clues_of_account(candidate, candidates)]
     ]
     chosen: dict[str, Finding] = {}

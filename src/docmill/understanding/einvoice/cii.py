@@ -134,6 +134,12 @@ INVOICE = SyntaxBinding(
         ),
         _dated("BT-72", f"{_DELIVERY}/ActualDeliverySupplyChainEvent/OccurrenceDateTime"),
         text("BT-80", f"{_DELIVERY}/ShipToTradeParty/PostalTradeAddress/CountryID"),
+        text(
+            "BT-25",
+            f"{_SETTLEMENT}/InvoiceReferencedDocument/IssuerAssignedID",
+            f"{_SETTLEMENT}/InvoiceReferencedDocument/ID",
+        ),
+        _dated("BT-26", f"{_SETTLEMENT}/InvoiceReferencedDocument/FormattedIssueDateTime"),
         _dated("BT-73", f"{_SETTLEMENT}/BillingSpecifiedPeriod/StartDateTime"),
         _dated("BT-74", f"{_SETTLEMENT}/BillingSpecifiedPeriod/EndDateTime"),
         text(

@@ -6,10 +6,11 @@ from docmill.model.document import Document
 from docmill.model.paths import is_same_value, leaves
 from docmill.model.result import Classification, Evidence, Extraction
 from docmill.model.steps_taken import StepTaken
-from docmill.schemas.document_types import DEFINITIONS
+from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.extractor import ruled_findings
 from docmill.understanding.einvoice.crosscheck import PrintedValues, check_pages
+from docmill.understanding.einvoice.mapping import map_terms
 from docmill.understanding.einvoice.reading import EInvoice
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import Finding
@@ -19,13 +20,16 @@ from docmill.understanding.types.tags import chosen, said
 
 EMBEDDED = Evidence(page=None, box=None, text=None, match="embedded", confidence=1.0)
 """Of a value that is in the XML alone. The values of an XML are certain, wherever they are printed."""
-_CREDIT_NOTES = frozenset({"81", "83", "261", "262", "296", "308", "381", "396", "420", "458", "532"})
-"""UNTDID 1001, those of EN 16931's credit notes."""
 
 
-def extract_einvoice(document: Document, invoice: EInvoice) -> Extraction:
-    """The values of the XML, with their places on the pages and the failures of its rules."""
-    values = dict(leaves(invoice.data))
+def extract_einvoice(document: Document, invoice: EInvoice, document_type: DocumentType) -> Extraction:
+    """The values of the XML, with their places on the pages and the failures of its rules.
+
+    document_type: the type that is asked for; it may be another one of such messages than the XML says.
+    """
+    is_own = document_type == invoice.document_type
+    data = invoice.data if is_own else map_terms(invoice.terms, REGISTRY[document_type].fields)
+    values = dict(leaves(data))
     evidence = dict.fromkeys(values, EMBEDDED)
     failures = invoice.failures
     is_xml_alone = document.media_type == "application/xml"
@@ -40,8 +44,8 @@ def extract_einvoice(document: Document, invoice: EInvoice) -> Extraction:
         failures = (*failures, *check_pages(values, findings, PrintedValues(document)))
     by = f"{'' if is_xml_alone else 'embedded '}{invoice.name} XML"
     return Extraction(
-        document_type=invoice.document_type,
-        data=invoice.data,
+        document_type=document_type,
+        data=data,
         evidence=evidence,
         steps=(StepTaken(kind="read", by=by),),
         failures=failures,
@@ -63,7 +67,7 @@ def classify_einvoice(
 ) -> Classification:
     """The classification by the XML."""
     terms, definition = invoice.terms, DEFINITIONS[invoice.document_type]
-    name = "Credit note" if terms.text("BT-3") in _CREDIT_NOTES else definition.label
+    name = definition.label
     number, seller, buyer = (
         " ".join((terms.text(term) or "").split()) for term in ("BT-1", "BT-27", "BT-44")
     )

@@ -18,6 +18,8 @@ FIELDS: Mapping[str, str] = {
     "period_end": "BT-74",
     "delivery_note_number": "BT-16",
     "contract_number": "BT-12",
+    "preceding_invoice_number": "BT-25",
+    "preceding_invoice_date": "BT-26",
     "net_total": "BT-109",
     "tax_total": "BT-110",
     "gross_total": "BT-112",

@@ -125,6 +125,8 @@ INVOICE = SyntaxBinding(
         text("BT-13", "OrderReference/ID"),
         text("BT-14", "OrderReference/SalesOrderID"),
         text("BT-16", "DespatchDocumentReference/ID"),
+        text("BT-25", "BillingReference/InvoiceDocumentReference/ID"),
+        day("BT-26", "BillingReference/InvoiceDocumentReference/IssueDate"),
         day("BT-72", "Delivery/ActualDeliveryDate"),
         day("BT-73", "InvoicePeriod/StartDate"),
         day("BT-74", "InvoicePeriod/EndDate"),

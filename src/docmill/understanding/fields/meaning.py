@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from rapidfuzz import fuzz
 
-from docmill.schemas.document_types import DocumentType
+from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.schemas.outline import FieldOutline, Kind
 from docmill.understanding.fields.candidates import Form, Role
 from docmill.understanding.page.labels import LABELS, Label
@@ -115,6 +115,8 @@ class FieldMeaning:
         written = words_of(text)
         if not written:
             return 0.0
+        if not self.words and text.rstrip()[-1].isdecimal():
+            return 0.0  # named by its labels alone: this one has its value already
         if self.aliases:
             spelt = spelling_of(text)
             if any(_is_alias(spelt, alias) for alias in self.aliases):
@@ -236,7 +238,8 @@ def built_in_meaning(path: str, document_type: DocumentType = "other") -> FieldM
     else:
         table = _FIELDS["objects"].get(owner, {}) if owner else _FIELDS.get(name, {})
     if "other" in table:
-        table = table.get(document_type, table["other"])
+        extended = DEFINITIONS[document_type].extends
+        table = table.get(document_type) or table.get(extended) or table["other"]
     labels = [_FIELDS["groups"][group] for group in table.get("based_on", ())]
     weights = {name: weight for each in (*labels, table.get("labels", {})) for name, weight in each.items()}
     return FieldMeaning(

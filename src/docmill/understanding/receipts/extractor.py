@@ -12,12 +12,14 @@ from docmill.model.document import Document, letters_and_digits
 from docmill.model.result import Extraction, Schema
 from docmill.model.steps_taken import StepTaken
 from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
+from docmill.understanding.constraints.extractor import STEP as RULES_STEP
 from docmill.understanding.constraints.extractor import (
     every_finding,
     extract_by_rules,
     listed_findings,
     ruled_findings,
 )
+from docmill.understanding.constraints.references import numbers
 from docmill.understanding.constraints.totals import totals
 from docmill.understanding.fields.analysis_cache import candidates_of, once
 from docmill.understanding.fields.candidates import Candidates
@@ -35,6 +37,7 @@ from docmill.understanding.receipts.model import (
     shipped,
 )
 from docmill.understanding.receipts.spans import Choices, enumerate_spans
+from docmill.understanding.user_schemas.labelled_fields import labelled_findings
 
 STEP = StepTaken(
     kind="read",
@@ -64,17 +67,32 @@ class Answer:
 
 def extract_built_in(document: Document, schema: Schema) -> Extraction:
     """The fields of a built-in type: seller, date and total of receipts as learned, all others by rule."""
-    if DEFINITIONS[known_type(schema.name)].read_by != "receipt_model" or not document.pages:
+    kind = known_type(schema.name)
+    read_by = DEFINITIONS[kind].read_by
+    has_own_fields = bool(DEFINITIONS[kind].fields)
+    if not document.pages or (read_by == "rules" and not has_own_fields):
         return extract_by_rules(document, schema)
     candidates = candidates_of(document)
-    return extraction(schema, shipped_findings(candidates), candidates.layout, step=STEP)
+    step = STEP if read_by == "receipt_model" else RULES_STEP
+    return extraction(schema, built_in_findings(candidates, kind), candidates.layout, step=step)
 
 
 def built_in_findings(candidates: Candidates, kind: DocumentType) -> Findings:
-    """Every field of a built-in type, by path: by the shipped model of receipts, or by rule."""
-    if DEFINITIONS[kind].read_by == "receipt_model":
+    """Every field of a built-in type, by path: by the shipped model of receipts, by rule, or by its labels.
+
+    Fields that the file of a type lists are read by their labels.
+    """
+    definition = DEFINITIONS[kind]
+    if definition.read_by == "receipt_model":
         return shipped_findings(candidates)
-    return every_finding(candidates, kind)
+    labelled = labelled_findings(candidates, kind)
+    if definition.read_by == "labels":
+        return labelled
+    found = every_finding(candidates, kind)
+    taken = {finding.spans for finding in labelled.values()}
+    others = {path: finding for path, finding in found.items() if finding.spans not in taken}
+    # The number of the invoice that is corrected is no rival of the document's own.
+    return {**others, **(numbers(candidates, kind, taken) if labelled else {}), **labelled}
 
 
 @once
@@ -85,7 +103,6 @@ def shipped_findings(candidates: Candidates) -> Findings:
 
 def learned_findings(candidates: Candidates, model: ReceiptModel) -> Findings:
     """Every field of a receipt, by path."""
-    ruled = ruled_findings(candidates, TYPE)
     ruled = ruled_findings(candidates, TYPE)
     findings = dict(ruled)
     is_known_currency = (candidates.conventions.currency or "") in model.currencies

@@ -13,6 +13,7 @@ from docmill.understanding.fields.findings import Findings, probabilities
 from docmill.understanding.page.titles import TitleScore, title_scores
 from docmill.understanding.receipts.extractor import built_in_findings
 from docmill.understanding.types.model import Kinds, shipped
+from docmill.understanding.types.recognition import recognise
 from docmill.understanding.types.signs import is_narrow, signs
 from docmill.understanding.types.summary import MAILS, day_of, summary_of, tags_of, title_of
 
@@ -62,6 +63,7 @@ def _classified(
         confidence = min(confidence, _FOREIGN)
     if confidence < SURE:
         kind = "other"
+    kind, confidence, doubt = recognise(layout, kind, confidence)
     found: Findings = read(candidates, kind) if kind != "other" else {}
     if _only_speaks(document, kind, found):
         kind, found = "other", {}
@@ -74,6 +76,7 @@ def _classified(
         tags=tags_of(document, layout, kind, found, day=day, tags_in_use=tags_in_use),
         language=document.language or candidates.conventions.language,
         confidence=round(confidence, 4),
+        doubt=doubt,
     )
 
 

@@ -91,6 +91,7 @@ FIELDS = {
     "delivery_note_number": "Delivery note number",
     "contract_number": "Contract number",
     "customer_number": "Customer number",
+    **{path: field.name for definition in DEFINITIONS.values() for path, field in definition.fields.items()},
     "iban": "IBAN",
     "currency": "Currency",
     "opening_balance": "Opening balance",

@@ -1,0 +1,175 @@
+"""Recognition of the types that the shipped classifier was not trained on, by the words of their files."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from rapidfuzz import fuzz
+
+from docmill.schemas.document_types import DEFINITIONS, DocumentType, TypeDefinition
+from docmill.understanding.page.layout import Layout, Segment
+from docmill.understanding.page.titles import closed_up, is_title
+from docmill.understanding.text.folding import fold, token_texts
+from docmill.understanding.vocabulary import NUMBER_WORDS
+
+_TOP = 0.35
+"""The share of the first page that holds its title."""
+_MOST_OF_IT = 0.6
+"""Share of a heading's letters that the title takes."""
+_LARGE = 1.15
+"""Print this many times as high as the page's usual text may go on after the title."""
+_LONGEST = 8
+"""Words of a heading: longer ones are sentences."""
+_AS_LARGE = 0.95
+_ALIKE = 90
+"""Likeness of two words of which one is misread, of 100."""
+_SHORTEST_MISREAD = 7
+_SEARCHED = 20_000
+"""Characters of a document in which words are looked for that settle a doubtful title."""
+_LEAST, _EACH, _MOST = 0.75, 0.04, 0.98
+"""Confidence in a type that stands alone: least, more for each label, and most."""
+
+
+class Recognition(NamedTuple):
+    """The type of a document. doubt: a question to a person about it; empty if there is none."""
+
+    document_type: DocumentType
+    confidence: float
+    doubt: str = ""
+
+
+class _Title(NamedTuple):
+    segment: Segment
+    phrase: str
+    is_doubtful: bool
+
+
+def recognise(layout: Layout, document_type: DocumentType, confidence: float) -> Recognition:
+    """The type by its own words, or the given one, which the classifier found with this confidence.
+
+    A type that refines the one it extends needs a title; one that stands alone needs labels of its fields,
+    too. A larger title of a trained type speaks against both.
+    """
+    for name, definition in DEFINITIONS.items():
+        if definition.is_trained or (definition.extends and definition.extends != document_type):
+            continue
+        title = _find_title(name, layout)
+        if title is None:
+            continue
+        if definition.extends:
+            found = _refined(name, definition, layout, title)
+        else:
+            found = _standing_alone(name, definition, layout, title)
+        if found is not None:
+            share = confidence if definition.extends else found.confidence
+            return found._replace(confidence=share)
+    return Recognition(document_type, confidence)
+
+
+def _refined(name: DocumentType, definition: TypeDefinition, layout: Layout, title: _Title) -> Recognition:
+    words, label = definition.words, definition.label.lower()
+    base = DEFINITIONS[definition.extends].label.lower()
+    if _is_outdone(name, layout, title.segment):
+        doubt = f"The document is titled both {base} and {title.phrase!r}: please say of which type it is."
+        return Recognition(definition.extends, 0.0, doubt)
+    if not title.is_doubtful:
+        return Recognition(name, 0.0)
+    text = f" {' '.join(token_texts(layout.document.text[:_SEARCHED]))} "
+    if any(_stands_in(text, phrase) for phrases in words.contrary.values() for phrase in phrases):
+        return Recognition(definition.extends, 0.0)
+    settling = (titles.get(title.phrase, ()) for titles in words.doubtful.values())
+    if any(_stands_in(text, phrase) for phrases in settling for phrase in phrases):
+        return Recognition(name, 0.0)
+    doubt = f"{title.phrase.capitalize()!r} may mean {base} or {label}: please say of which type it is."
+    return Recognition(definition.extends, 0.0, doubt)
+
+
+def _standing_alone(
+    name: DocumentType, definition: TypeDefinition, layout: Layout, title: _Title
+) -> Recognition | None:
+    labels = len(_labelled_fields(name, definition, layout))
+    if labels < definition.recognition.labels or _is_outdone(name, layout, title.segment):
+        return None
+    return Recognition(name, min(_MOST, _LEAST + _EACH * labels))
+
+
+def _find_title(name: DocumentType, layout: Layout) -> _Title | None:
+    """The largest heading that is a title of the type; a sure one before a doubtful one."""
+    found = list(_titles(name, layout))
+    return max(found, key=lambda title: (not title.is_doubtful, title.segment.height), default=None)
+
+
+def _titles(name: DocumentType, layout: Layout) -> Iterator[_Title]:
+    large = _LARGE * layout.sheets[0].text_height
+    for segment in _headings(layout):
+        words = _words(segment.text)
+        for phrase, spelt, is_doubtful in _title_phrases(name):
+            if _begins(words, spelt):
+                share = sum(map(len, spelt)) / sum(map(len, words))
+                if share >= _MOST_OF_IT or (segment.height >= large and len(words) <= _LONGEST):
+                    yield _Title(segment, phrase, is_doubtful)
+                    break
+
+
+def _headings(layout: Layout) -> Iterator[Segment]:
+    return (one for one in layout.segments if one.page_index == 0 and one.middle < _TOP)
+
+
+def _is_outdone(name: DocumentType, layout: Layout, title: Segment) -> bool:
+    """True if a larger heading is nothing but the title of a trained type."""
+    phrases = [spelt for _, spelt, _ in _title_phrases(name)]
+    return any(
+        _AS_LARGE * one.height > title.height
+        and is_title(one.text)
+        and not any(_begins(_words(one.text), spelt) for spelt in phrases)
+        for one in _headings(layout)
+    )
+
+
+def _labelled_fields(name: DocumentType, definition: TypeDefinition, layout: Layout) -> set[str]:
+    """Those of the telling fields that have a label on the first page."""
+    segments = [_words(one.text) for one in layout.segments if one.page_index == 0]
+    return {
+        path
+        for path, labels in _label_phrases(name).items()
+        if path in definition.recognition.fields
+        and any(_begins(words, label) for words in segments for label in labels)
+    }
+
+
+@cache
+def _title_phrases(name: DocumentType) -> Sequence[tuple[str, tuple[str, ...], bool]]:
+    """The titles with their words, and whether they are doubtful; the longest first."""
+    words = DEFINITIONS[name].words
+    sure = {phrase: False for phrases in words.titles.values() for phrase in phrases}
+    doubtful = {phrase: True for titles in words.doubtful.values() for phrase in titles}
+    phrases = [(phrase, _words(phrase), is_doubtful) for phrase, is_doubtful in (doubtful | sure).items()]
+    return sorted(phrases, key=lambda found: -len(found[1]))
+
+
+@cache
+def _label_phrases(name: DocumentType) -> Mapping[str, Sequence[tuple[str, ...]]]:
+    return {path: [_words(label) for label in labels] for path, labels in DEFINITIONS[name].labels.items()}
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """The words of a text, folded, but those with digits and those that mean `number`."""
+    return tuple(
+        word
+        for word in token_texts(closed_up(text))
+        if word not in NUMBER_WORDS and not any(map(str.isdecimal, word))
+    )
+
+
+def _begins(words: Sequence[str], phrase: Sequence[str]) -> bool:
+    return bool(phrase) and len(words) >= len(phrase) and all(map(_is_same, words, phrase))
+
+
+def _is_same(word: str, known: str) -> bool:
+    return word == known or (
+        min(len(word), len(known)) >= _SHORTEST_MISREAD and fuzz.ratio(word, known) >= _ALIKE
+    )
+
+
+def _stands_in(text: str, phrase: str) -> bool:
+    return f" {' '.join(token_texts(fold(phrase)))} " in text
