@@ -97,6 +97,7 @@ BENCHMARKS = (
     Benchmark("evidence_places", "bench.accuracy.evidence_places", 5, data=True),
     Benchmark("born_digital_samples", "bench.accuracy.born_digital_samples", 1, arguments="FOLDER"),
     Benchmark("document_boundaries", "bench.accuracy.document_boundaries", 3, data=True),
+    Benchmark("line_items", "bench.accuracy.line_items", 1, data=True),
     Benchmark("table_rows", "bench.accuracy.table_rows", 1, data=True),
     Benchmark(
         "run_records", "bench.accuracy.run_records", 1, data=True, arguments="sroie or adbuy, out.jsonl"

@@ -1,5 +1,6 @@
 """Fields of any schema, offline: typed candidates, scored by the words around them and the field's own."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -20,8 +21,8 @@ from docmill.understanding.fields.findings import Finding, cleaned, evidence_of
 from docmill.understanding.fields.meaning import FieldMeaning, meaning_of
 from docmill.understanding.fields.schema_candidates import SchemaCandidates
 from docmill.understanding.fields.scoring import Scored, score_candidates
+from docmill.understanding.tables.lists import list_findings
 from docmill.understanding.user_schemas.learned import SchemaModel
-from docmill.understanding.user_schemas.lists import rows_of
 
 STEP = StepTaken(
     kind="read", by="labels and layout", note="no embedded data", without_model="no model needed"
@@ -38,12 +39,13 @@ def extract_user_schema(document: Document, schema: Schema, model: SchemaModel |
     candidates = candidates_of(document)
     data: dict[str, Any] = {}
     evidence: dict[str, Evidence] = {}
-    for path, finding in findings(candidates, meanings, model).items():
-        set_value(data, path.replace("[]", "[0]"), written(finding, meanings[path]))
+    for path, finding in (
+        *findings(candidates, meanings, model).items(),
+        *list_findings(candidates, meanings),
+    ):
+        meaning = meanings[re.sub(r"\[\d+\]", "[]", path)]
+        set_value(data, path.replace("[]", "[0]"), written(finding, meaning))
         evidence[path.replace("[]", "[0]")] = evidence_of(finding, candidates.layout)
-    for path, value, proof in rows_of(document, meanings, candidates.conventions):
-        set_value(data, path, value)
-        evidence[path] = proof
     return Extraction(
         document_type=schema.name,
         data=filled(schema.fields, data),

@@ -1,0 +1,113 @@
+"""Lists of objects of a user's schema, from the tables whose headings name the objects' members."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+
+from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.fields.findings import Finding
+from docmill.understanding.fields.meaning import NO, YES, FieldMeaning
+from docmill.understanding.tables.find import StoredTableReader, find_tables, has_own_tables, is_number_of
+from docmill.understanding.tables.grid import Grid
+from docmill.understanding.tables.headings import Heading
+from docmill.understanding.tables.printed_lines import flowing, spans
+from docmill.understanding.text.dates import find_dates
+from docmill.understanding.text.folding import fold
+from docmill.understanding.text.money import find_amounts
+
+_NAMED = 0.4
+"""The least strength with which a heading names a member."""
+_LEAST = 2
+"""Members that headings must name; all of them where there are fewer."""
+_CONFIDENCE = 0.8
+_MOST_LETTERS, _MOST_DIGITS = 12, 4
+"""Beside the value of a cell, such as `pieces`, `1 x` or a time."""
+
+Members = Mapping[str, FieldMeaning]
+
+
+def list_findings(candidates: Candidates, meanings: Members) -> Iterator[tuple[str, Finding]]:
+    """Every value of a list of objects that a table has, by its path, such as `lines[2].net_amount`."""
+    lists: dict[str, dict[str, FieldMeaning]] = {}
+    for path, meaning in meanings.items():
+        owner, bracket, member = path.partition("[].")
+        if bracket and "[]" not in member:
+            lists.setdefault(owner, {})[member] = meaning
+    for owner, members in lists.items():
+        for index, row in enumerate(_items(candidates, members)):
+            for member, finding in row.items():
+                yield f"{owner}[{index}].{member}", finding
+
+
+def _items(candidates: Candidates, members: Members) -> Iterator[dict[str, Finding]]:
+    """The rows of all tables whose headings name enough members, with a number where the list has numbers."""
+    typed = [member for member in members if members[member].form in ("money", "number", "date")]
+    for grid in _grids(candidates, members):
+        columns = _columns_of(grid.headings, members)
+        for row in grid.rows:
+            found: dict[str, Finding] = {}
+            for member, column in columns.items():
+                lines = row.text_lines(column) if column == grid.text else [row.cells[column]]
+                words = [word for line in lines for word in line]
+                value = _value(members[member], flowing(lines), candidates) if words else None
+                if value is not None:
+                    found[member] = Finding(value, spans(words), _CONFIDENCE)
+            if found and (not typed or any(member in found for member in typed)):
+                yield found
+
+
+def _grids(candidates: Candidates, members: Members) -> Sequence[Grid]:
+    """Tables whose headings name enough members; on paper those below headings before those of its lines."""
+
+    def has_headings(headings: Sequence[Heading]) -> bool:
+        return len(_columns_of(headings, members)) >= min(_LEAST, len(members))
+
+    layout = candidates.layout
+    found = [grid for grid in find_tables(candidates) if has_headings(grid.headings)]
+    if found and not has_own_tables(layout.document):
+        return found
+    reader = StoredTableReader(is_number_of(candidates), has_headings, every_row=True)
+    for index, page in enumerate(layout.document.pages):
+        if page.tables:
+            reader.read(layout.sheet_of_page(index))
+    return reader.grids or found
+
+
+def _columns_of(headings: Sequence[Heading], members: Members) -> dict[str, int]:
+    """The column of each member that is named, the strongest first.
+
+    Of headings that name a member alike, that spelt like it comes first, then that which names others less.
+    """
+    options: list[tuple[float, bool, float, str, int]] = []
+    for column, heading in enumerate(headings):
+        strengths = {member: meaning.match_strength(heading.text) for member, meaning in members.items()}
+        for member, strength in strengths.items():
+            others = max((strengths[other] for other in members if other != member), default=0.0)
+            options.append((-strength, heading.text.casefold() != member, others, member, column))
+    columns: dict[str, int] = {}
+    for strength, _, _, member, column in sorted(options, key=lambda option: option[:3]):
+        if -strength >= _NAMED and member not in columns and column not in columns.values():
+            columns[member] = column
+    return columns
+
+
+def _value(meaning: FieldMeaning, text: str, candidates: Candidates) -> date | Decimal | str | None:
+    """The value of a cell; a date or number must be all of it but for a unit or a weekday."""
+    found: list[tuple[int, int, date | Decimal | None]]
+    if meaning.kind in ("date", "datetime"):
+        day_first = candidates.conventions.day_first
+        found = [(day.start, day.stop, day.value(day_first=day_first)) for day in find_dates(text)[:1]]
+    elif meaning.kind in ("decimal", "integer"):
+        mark = candidates.conventions.mark
+        amounts = find_amounts(text, misread=False)[-1:]
+        found = [(amount.start, amount.stop, amount.value(mark)) for amount in amounts]
+    elif meaning.kind == "boolean":
+        answer = fold(text)
+        return "true" if answer in YES else "false" if answer in NO else None
+    else:
+        return text
+    for start, stop, value in found:
+        rest = text[:start] + text[stop:]
+        if sum(map(str.isalpha, rest)) <= _MOST_LETTERS and sum(map(str.isdecimal, rest)) <= _MOST_DIGITS:
+            return value
+    return None
