@@ -31,7 +31,7 @@ from docmill.ports import Findings, Journal, Original, PageJournal, PartFile, Re
 from docmill.resilience.spending import Meter, Spending
 from docmill.schemas.fields import Party
 from docmill.schemas.types import Receipt
-from docmill.testing.understanding import FakeUnderstander
+from docmill.testing.steps import FakeUnderstander
 from docmill.understanding.model_answers import ModelReader
 from docmill.understanding.router import GateRouter
 

@@ -30,7 +30,7 @@ class Account:
         self.changed.set()
 
     def ended(self, document_id: str) -> None:
-        """A live event said that a document is finished, or failed for good."""
+        """Note the event that a document is finished, or failed for good."""
         self.ends[document_id] += 1
         self.changed.set()
 

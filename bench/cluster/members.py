@@ -33,7 +33,7 @@ class Member:
     killed: bool = False
 
     async def until_ready(self) -> None:
-        """Wait for its line that says that it is ready."""
+        """Wait until it prints that it is ready."""
         assert self.process.stdout is not None
         line = (await asyncio.wait_for(self.process.stdout.readline(), PATIENCE_S)).decode()
         if "http://" not in line:

@@ -16,7 +16,7 @@ from docmill.reading.files.options import ReadingOptions
 
 FIELDS = ("contract_num", "advertiser", "gross_amount", "flight_from", "flight_to")
 CACHE = Path(tempfile.gettempdir()) / "docmill-bench-orders"
-"""The folder of what was read, unless another is told."""
+"""The default folder of the readings."""
 
 
 def labels() -> list[dict[str, Any]]:

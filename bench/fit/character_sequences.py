@@ -1,4 +1,4 @@
-"""Counts what kinds of characters follow each other, for `docmill.reading.ocr.spelling.FOLLOWING`.
+"""Count the kinds of characters that follow each other, for `docmill.reading.ocr.spelling.FOLLOWING`.
 
 python -m bench character_sequences
 
@@ -20,7 +20,7 @@ from docmill.reading.ocr.spelling import KINDS, kind_of
 COLLECTIONS = ("adbuy", "einvoice", "invoices", "orders")
 PAGES, CHARACTERS = 4, 4000
 SMOOTHING = 5
-"""How many occurrences the shorter context counts for beside what was seen in the longer one."""
+"""Weight of the shorter context beside the longer one, in occurrences."""
 
 
 def main() -> None:

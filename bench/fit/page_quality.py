@@ -1,4 +1,4 @@
-"""Fits `reading.text.quality.WEIGHTS`, and says how well quality predicts the share of words read right.
+"""Fit `reading.text.quality.WEIGHTS`, and measure how well quality predicts the share of words read right.
 
 python -m bench receipt_ocr --degraded --hard --cache FOLDER
 python -m bench page_quality FOLDER

@@ -1,1 +1,1 @@
-"""Everything that docmill says of the documents of the benchmarks, recorded and compared."""
+"""The golden record: docmill's complete output for the documents of the benchmarks, to be compared."""

@@ -1,4 +1,4 @@
-"""Records all that docmill says of the documents of the benchmarks, and shows what has changed since.
+"""Record docmill's complete output for the documents of the benchmarks, and print the differences later.
 
 python -m bench.golden record FOLDER                    # reads for up to an hour; kept readings stay
 python -m bench.golden compare FOLDER                   # the same again; prints every difference

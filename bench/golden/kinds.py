@@ -47,7 +47,7 @@ def _samples(folder: Path) -> None:
 
 
 def _carriers() -> Iterator[tuple[str, Any]]:
-    """PDFs that carry their XML, by a name that says from where."""
+    """PDFs with an embedded XML, by a name that includes their collection."""
     for collection in ("einvoice", "orders"):
         for path in sorted((DATA / collection).rglob("*.pdf")):
             document: Any = pypdfium2.PdfDocument(path)

@@ -134,7 +134,7 @@ class Parts:
 
 
 class Unseeing:
-    """A step that is never told where the original is."""
+    """A step without access to the original."""
 
     def __init__(self, step: Any) -> None:
         self._step = step
@@ -208,17 +208,17 @@ def _hash(path: Path) -> str:
 async def understood(
     readings: Sequence[Reading], jobs: int, schema: Schema | None, done: Callable[[Record], None]
 ) -> None:
-    """What is made of each reading goes to `done`."""
+    """Understand each reading and pass its record to `done`."""
     async with _steps(jobs, schema) as steps:
         slots = asyncio.Semaphore(jobs * AHEAD)
 
-        async def one(reading: Reading) -> None:
+        async def understand(reading: Reading) -> None:
             async with slots:
                 done(await _understood(reading, steps))
 
         async with asyncio.TaskGroup() as tasks:
             for reading in readings:
-                tasks.create_task(one(reading))
+                tasks.create_task(understand(reading))
 
 
 async def _understood(reading: Reading, steps: Steps) -> Record:
@@ -232,7 +232,7 @@ async def _understood(reading: Reading, steps: Steps) -> Record:
 
 
 def result_record(source: str, result: Result) -> Record:
-    """What was found. Durations and costs differ from run to run; what was read stays in the readings."""
+    """The record of a result without its text, and without durations and costs, which differ by run."""
     extraction, verdict = result.extraction, result.verdict
     return {
         "source": source,

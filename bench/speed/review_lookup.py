@@ -117,7 +117,7 @@ async def review(service: Service, vendor: int, number: int) -> UUID:
 
 
 class Made:
-    """`CorrectionMaker` that takes what was said for what is true, so that only the looking up takes time."""
+    """`CorrectionMaker` that takes reviewed values for true, so that only the lookup takes time."""
 
     def __init__(self, maker: PooledCorrectionMaker) -> None:
         self._maker = maker

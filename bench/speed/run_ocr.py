@@ -32,7 +32,7 @@ THREADS = {
 }
 PEERS = ROOT / ".emulators" / "peers" / "bin"
 DPI = 150
-"""What OCRmyPDF is told of pictures that do not say it."""
+"""The resolution that OCRmyPDF assumes for pictures that name none."""
 GOALS = {
     "bare RapidOCR": 0.9,
     "OCRmyPDF, picture by picture": 1.5,

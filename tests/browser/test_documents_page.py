@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import BrowserContext, FileChooser, FilePayload, Page, expect
 
 from docmill.service.app import Service
-from docmill.testing.page_images import PaintedPages
+from docmill.testing.steps import PaintedPages
 
 Add = Callable[[str], Awaitable[UUID]]
 Fail = Callable[[UUID], Awaitable[None]]

@@ -9,7 +9,7 @@ from playwright.async_api import Page, expect
 from docmill.service.app import Service
 from docmill.service.protocol.pause import Cause
 from docmill.service.store import pauses
-from docmill.testing.page_images import PaintedPages
+from docmill.testing.steps import PaintedPages
 
 CAUSE = Cause("small model", "extract", "unauthorized", "the key is refused; set another")
 
@@ -36,7 +36,7 @@ async def test_a_pause_is_shown_when_it_begins_and_gone_when_it_is_mended(
     await expect(notice).to_have_count(0)
 
     await pause(service, CAUSE)
-    await expect(notice).to_contain_text("The small language model: somebody must act. The key is refused")
+    await expect(notice).to_contain_text("The small language model: a repair is needed. The key is refused")
     await expect(notice).to_be_in_viewport()
 
     await pause(service)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.async_api import BrowserContext, Page, async_playwright, expect
 
-from docmill.testing.page_images import PaintedPages
+from docmill.testing.steps import PaintedPages
 
 
 @pytest.fixture
@@ -48,4 +48,4 @@ async def test_uploading_searching_and_going_back_are_plain_forms(page: Page, ad
 
     await page.get_by_role("link", name="notes.txt").click()
     await page.get_by_role("link", name="History").click()
-    await expect(page.locator(".history")).to_contain_text("Asked for")
+    await expect(page.locator(".history")).to_contain_text("Requested")

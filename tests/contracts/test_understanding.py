@@ -7,7 +7,7 @@ from docmill.model.document import Document, Page, Words
 from docmill.model.result import Classification, Extraction, Schema
 from docmill.ports import Gate
 from docmill.schemas.registry import REGISTRY
-from docmill.testing.understanding import FakeExtractor, FakeGate
+from docmill.testing.steps import FakeExtractor, FakeGate
 from docmill.understanding.constraints.extractor import extract_by_rules
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.offline import extract

@@ -7,7 +7,7 @@ from docmill.errors import UnsupportedFileTypeError
 from docmill.model.document import Document
 from docmill.ports import Converter, Original
 from docmill.reading.convert import LocalConverter
-from docmill.testing.reading import FakeConverter
+from docmill.testing.steps import FakeConverter
 from docmill.workers.pool import Pool
 
 

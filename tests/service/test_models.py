@@ -24,7 +24,7 @@ from docmill.service.config.fingerprint import pipeline_fingerprint
 from docmill.service.config.settings import ChosenModel, Limits, Llm, Settings
 from docmill.service.config.settings import UnderstandingSettings as Chosen
 from docmill.service.steps import models_of, open_steps
-from docmill.testing.understanding import FakeGate, FakeUnderstander
+from docmill.testing.steps import FakeGate, FakeUnderstander
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.llm.classifier import LlmClassifier
 from docmill.understanding.pooled import PooledUnderstanding

@@ -13,7 +13,7 @@ from docmill.model import codec
 from docmill.model.document import Document
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
-from docmill.testing.page_images import PaintedPages
+from docmill.testing.steps import PaintedPages
 from docmill.web.app import create_app
 
 RECEIPT = """

@@ -12,7 +12,7 @@ from docmill.errors import EncryptedError
 from docmill.service.app import Service
 from docmill.service.config.settings import Settings
 from docmill.service.store import documents
-from docmill.testing.page_images import PaintedPages
+from docmill.testing.steps import PaintedPages
 from docmill.web.app import create_app
 
 UPLOAD = "/api/v1/documents"

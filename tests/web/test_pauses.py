@@ -32,7 +32,7 @@ async def test_every_page_says_what_somebody_must_mend(client: httpx.AsyncClient
 
     for address in ("/", f"/docs/{document_id}", "/pauses"):
         page = (await client.get(address)).text
-        assert "The small language model: somebody must act." in page
+        assert "The small language model: a repair is needed." in page
         assert SHOWN in page
 
 
@@ -40,7 +40,7 @@ async def test_while_nothing_is_paused_pages_have_only_a_place_for_it(client: ht
     for address in ("/", "/pauses", "/docs/nothing"):
         page = (await client.get(address)).text
         assert '<div id="pauses" role="status">' in page
-        assert "somebody must act" not in page
+        assert "a repair is needed" not in page
 
 
 @pytest.mark.usefixtures("paused")

@@ -14,7 +14,7 @@ from docmill.errors import (
     RateLimitedError,
     TooLargeError,
 )
-from docmill.testing.page_images import PaintedPages
+from docmill.testing.steps import PaintedPages
 from docmill.web.problems import status_of
 
 Add = Callable[..., Awaitable[UUID]]

@@ -34,8 +34,7 @@ from docmill.service.observe.otel import OtelTracer
 from docmill.service.observe.tracing import NO_TRACER, Tracer, open_tracer, traced_calls
 from docmill.service.steps import models_of
 from docmill.service.worker import run_worker
-from docmill.testing.page_images import PaintedPages
-from docmill.testing.understanding import FakeExtractor
+from docmill.testing.steps import FakeExtractor, PaintedPages
 from docmill.understanding.gate import RuleGate
 from docmill.web.app import create_app
 from support.llm_server import serving, spoken

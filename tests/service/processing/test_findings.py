@@ -27,7 +27,7 @@ from docmill.service.store import documents
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import Conn, Database
 from docmill.service.store.result_columns import StoredFindings
-from docmill.testing.page_images import PaintedPages
+from docmill.testing.steps import PaintedPages
 from docmill.web.app import create_app
 from support.scripted_steps import NO_RESULT, Observer, RunWorker, ScriptedSteps, Upload
 

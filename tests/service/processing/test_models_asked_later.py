@@ -21,8 +21,7 @@ from docmill.service.review.review import FieldReview
 from docmill.service.steps import models_of
 from docmill.service.store import reviews
 from docmill.service.worker import run_worker
-from docmill.testing.page_images import PaintedPages
-from docmill.testing.understanding import FakeExtractor
+from docmill.testing.steps import FakeExtractor, PaintedPages
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.locate.evidence import located
 from docmill.web.app import create_app

@@ -17,7 +17,7 @@ from docmill.model.result import Classification
 from docmill.pipeline import DocumentIO, Steps, TimeLimits, process
 from docmill.ports import Original, PageJournal, Ref
 from docmill.schemas.registry import REGISTRY
-from docmill.testing.understanding import FakeExtractor, FakeGate, FakeUnderstander
+from docmill.testing.steps import FakeExtractor, FakeGate, FakeUnderstander
 from docmill.understanding.llm.classifier import LlmClassifier
 from docmill.understanding.llm.client import ModelClient
 from docmill.understanding.router import GateRouter

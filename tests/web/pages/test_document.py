@@ -67,7 +67,7 @@ async def test_how_sure_a_value_is_shows_in_words_and_form(client: httpx.AsyncCl
     assert '<form class="field unsure" id="field-seller-name"' in page
     assert '<form class="field low" id="field-issue_date"' in page
     assert "80 %" in page
-    assert "<strong>2</strong> values need a look" in page
+    assert "<strong>2</strong> values with lower confidence" in page
 
 
 async def test_a_value_that_was_taught_tells_by_which_document(client: httpx.AsyncClient, read: Read) -> None:
@@ -163,10 +163,10 @@ async def test_checks_that_hold_are_told(client: httpx.AsyncClient, read: Read) 
         },
     )
 
-    assert "Every check holds, so nobody has to look" in (await client.get(f"/docs/{document_id}")).text
+    assert "Every check passed, so no review is needed" in (await client.get(f"/docs/{document_id}")).text
     page = (await client.get(f"/docs/{sure}")).text
-    assert "Every value is sure" in page
-    assert "Every check holds" in page
+    assert "Every value has high confidence" in page
+    assert "Every check passed" in page
 
 
 async def test_line_items_are_a_table(client: httpx.AsyncClient, read: Read) -> None:

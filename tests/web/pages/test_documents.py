@@ -30,7 +30,7 @@ async def test_an_empty_vault_says_what_to_do(client: httpx.AsyncClient) -> None
     page = await client.get("/")
 
     assert "No documents yet" in page.text
-    assert "Only this machine can open this vault" in page.text
+    assert "This vault can be opened on this machine only" in page.text
 
 
 async def test_a_search_that_finds_nothing_says_so(client: httpx.AsyncClient, add: Add) -> None:
@@ -38,7 +38,7 @@ async def test_a_search_that_finds_nothing_says_so(client: httpx.AsyncClient, ad
 
     page = await client.get("/?q=zebra")
 
-    assert "No document fits" in page.text
+    assert "No document found" in page.text
     assert 'aria-label="Remove the filter “zebra”"' in page.text
 
 

@@ -38,12 +38,12 @@ async def test_a_page_lists_the_parts_with_their_states(
 
     page = (await client.get(f"/docs/{mail}")).text
 
-    assert "4 documents in it, 1 not taken" in page
+    assert "4 documents in it, 1 not added" in page
     assert parts_of(page) == [
         "bill.pdf Ready Corner Bakery",
         "new.pdf Processing",
         "broken.pdf Failed The PDF is damaged; save it again.",
-        "a.txt Not taken The file is empty.",
+        "a.txt Not added The file is empty.",
     ]
     assert f'<li data-part="{bill}">' in page
     assert f'<a href="/docs/{bill}">bill.pdf</a>' in page
@@ -74,7 +74,7 @@ async def test_an_archive_points_to_what_it_holds(
 
     assert "1 document in it" in page
     assert '<details class="parts" open>' in page
-    assert "What it holds is listed above" in page
+    assert "The documents in it are listed above" in page
     assert 'class="toolbar"' not in page
 
 

@@ -39,11 +39,7 @@ from docmill.understanding.receipts.model import (
 from docmill.understanding.receipts.spans import Choices, enumerate_spans
 from docmill.understanding.user_schemas.labelled_fields import labelled_findings
 
-STEP = StepTaken(
-    kind="read",
-    by="learned",
-    note="offline, from labelled receipts; the rules for its other fields",
-)
+STEP = StepTaken(kind="read", by="model trained on receipts, and rules for the other fields")
 TYPE = next(name for name, definition in DEFINITIONS.items() if definition.read_by == "receipt_model")
 _TOTAL = PATHS["total"]
 _PARTS = ("net_total", "tax_total", "amount_due")

@@ -1,4 +1,4 @@
-// Says something to screen readers.
+// Announces a text to screen readers.
 
 export function announce(text) {
   document.querySelector("#announcements").textContent = text;

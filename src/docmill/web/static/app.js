@@ -1,4 +1,4 @@
-// The entry: what every page needs, and the module of the page at hand.
+// The entry: loads the parts of every page, and the module of this page.
 
 import * as documentPage from "./document.js";
 import * as documentsPage from "./documents.js";

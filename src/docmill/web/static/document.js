@@ -1,4 +1,4 @@
-// The document page: fields and boxes find each other, the page zooms, and what changes is shown.
+// The document page: fields and boxes are linked, the page zooms, and changes are shown.
 
 import { announce } from "./announce.js";
 import { updateFrom, visit } from "./fragments.js";
@@ -15,7 +15,7 @@ let id = null;
 let gathering = null;
 let zoom = 0;
 
-/** This document has changed: show how it is now. */
+/** Show the current state after this document has changed. */
 export function onChange(change) {
   if (change.document_id !== id && !$(`[data-part="${CSS.escape(change.document_id)}"]`)) return;
   gathering ??= setTimeout(async () => {

@@ -40,7 +40,7 @@ async function refreshChanged() {
   for (const fresh of [...parse(await response.text()).querySelectorAll(".card")]) showCard(fresh);
 }
 
-/** Never replaces a card by an older picture of it. */
+/** Replace cards, but never by an older version. */
 function showCard(fresh) {
   const old = document.getElementById(fresh.id);
   if (!old || Number(fresh.dataset.version) < Number(old.dataset.version)) return;
@@ -66,7 +66,7 @@ async function showOwnUploads() {
   await updateFrom(location.href, ["#results"]);
 }
 
-/** No event tells that nothing happens: the page's own clock does. */
+/** Mark documents without progress by the page's own clock, since no event reports them. */
 function showClocks() {
   const now = Date.now();
   for (const card of cards()) {
@@ -98,7 +98,7 @@ async function retry(form) {
   const card = form.closest(".card");
   const response = await fetch(form.action, { method: "POST", body: new FormData(form), redirect: "manual" });
   if (response.type !== "opaqueredirect") {
-    announce("The vault could not start it again");
+    announce("The document could not be processed again");
     return;
   }
   changed.add(card.id.slice("doc-".length));

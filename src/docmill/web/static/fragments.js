@@ -7,16 +7,22 @@ const TYPING_PAUSE_MS = 250;
 
 let running = null;
 
-/** Fetch the page at `url` and change the parts that `selectors` name. Later calls cancel earlier ones. */
+/** Fetch the page at `url` and update the parts that `selectors` name. False if a later call cancelled this one. */
 export async function updateFrom(url, selectors) {
   running?.abort();
   running = new AbortController();
-  const response = await fetch(url, { signal: running.signal });
-  if (!response.ok) throw new Error(`${response.status} for ${url}`);
-  show(await response.text(), selectors);
+  try {
+    const response = await fetch(url, { signal: running.signal });
+    if (!response.ok) throw new Error(`${response.status} for ${url}`);
+    show(await response.text(), selectors);
+    return true;
+  } catch (error) {
+    if (error.name === "AbortError") return false;
+    throw error;
+  }
 }
 
-/** Change the parts that `selectors` name to what they are in a page. */
+/** Update the parts that `selectors` name from the HTML of a page. */
 export function show(html, selectors) {
   const fresh = parse(html);
   for (const selector of selectors) {
@@ -27,14 +33,14 @@ export function show(html, selectors) {
   document.dispatchEvent(new CustomEvent("page-updated"));
 }
 
-/** Like following a link to `url`, but only the parts named change. */
+/** Like following a link to `url`, but only the named parts change. */
 export async function visit(url, selectors, { replace = false } = {}) {
   try {
-    await updateFrom(url, selectors);
+    if (!(await updateFrom(url, selectors))) return;
     if (replace) history.replaceState({ selectors }, "", url);
     else history.pushState({ selectors }, "", url);
-  } catch (error) {
-    if (error.name !== "AbortError") location.assign(url);
+  } catch {
+    location.assign(url);
   }
 }
 
@@ -52,7 +58,7 @@ function plainClick(event) {
   return event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
 }
 
-/** Take over what is marked on this page. */
+/** Listen for marked links and forms. */
 export function start() {
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[data-update]");

@@ -31,7 +31,7 @@ function morph(old, fresh) {
   if (!isTyped || shownBy(old) !== wasShown) morphValue(old, fresh);
 }
 
-/** The value that a control has in the page as it came; undefined for what is no control. */
+/** The value of a control as the server sent it; undefined for other elements. */
 function shownBy(control) {
   if (control.nodeName !== "SELECT") return control.defaultValue;
   return ([...control.options].find((option) => option.defaultSelected) ?? control.options[0])?.value;
@@ -47,7 +47,7 @@ function morphAttributes(old, fresh) {
   }
 }
 
-/** A control that a person is in keeps what they typed; so does one with something typed that is not yet saved. */
+/** Update the value of a control, unless it has the focus or its typed value is not yet saved. */
 function morphValue(old, fresh) {
   if (old === document.activeElement || old.type === "file") return;
   if (old.nodeName === "INPUT") {

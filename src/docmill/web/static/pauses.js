@@ -1,8 +1,8 @@
-// What is paused until somebody mends it: shown above every page while it lasts.
+// The pauses: shown above every page while they last.
 
 import { parse, update } from "./morph.js";
 
-/** Whether a change is one of what is paused; if so, that is shown as it is now. */
+/** Show the current pauses if the change is about one; true if it is. */
 export function onChange({ kind }) {
   if (kind !== "paused" && kind !== "resumed") return false;
   show();

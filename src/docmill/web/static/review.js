@@ -1,4 +1,4 @@
-// What a person says of values goes to the server without a reload, and the next value to check gets the focus.
+// Reviews are sent without a reload, and the next value to check gets the focus.
 
 import { announce } from "./announce.js";
 import { show } from "./fragments.js";
@@ -7,20 +7,20 @@ const REVIEW = "#panel form[action*='/reviews']";
 
 let sending = false;
 
-/** The first value after `path` that a person should look at; from the start again after the last. */
+/** The first value to check after `path`; after the last one, the search starts again at the top. */
 function nextOpen(path) {
   const all = [...document.querySelectorAll("#panel .field")];
   const at = all.findIndex((field) => field.dataset.path === path);
   return [...all.slice(at + 1), ...all.slice(0, at)].find((field) => field.dataset.open !== undefined);
 }
 
-/** Whether something is typed in a field that is not yet kept. */
+/** True if a field holds typed text that is not yet saved. */
 function isTyped(form) {
   const typed = form.querySelector("[name=value]");
   return typed.value !== typed.defaultValue;
 }
 
-/** Who confirms all means what they see: what is typed is kept first. False if some of it was refused. */
+/** Save typed values before all are confirmed, since a person confirms what they see. False if one was refused. */
 async function keepTyped() {
   for (const form of document.querySelectorAll("#panel .field")) {
     if (isTyped(form) && !(await send(form, form.querySelector(".say")))) return false;
@@ -28,7 +28,7 @@ async function keepTyped() {
   return true;
 }
 
-/** What the form says, kept and shown. False if it was refused. */
+/** Send the form and show the result. False if it was refused. */
 async function send(form, button) {
   const path = form.dataset.path;
   const body = new URLSearchParams(new FormData(form, button));
