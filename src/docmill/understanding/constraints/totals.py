@@ -1,13 +1,13 @@
 """The totals of a document, chosen together: net plus tax is gross."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations, product
-from typing import NamedTuple
 
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
-from docmill.understanding.fields.findings import Finding, finding_of, probabilities
+from docmill.understanding.fields.findings import Finding, best, finding_of, probabilities
 from docmill.understanding.fields.meaning import built_in_meaning
 from docmill.understanding.page.layout import Span
 from docmill.understanding.tables.items import NO_ITEMS, Items
@@ -32,7 +32,7 @@ _UNLIKELY = -1.5
 _UNLABELLED = 0.2
 _NEVER = -9.0
 _KEPT = 2.0
-"""Cash less change."""
+"""What it says for a total that it is the cash less the change."""
 _TOTALS = frozenset({Concept.TOTAL, Concept.NET, Concept.GROSS, Concept.DUE, Concept.GRAND})
 _ROUNDED = 1.6
 _TILL_TOTALS = frozenset({Concept.TOTAL, Concept.DUE})
@@ -47,20 +47,8 @@ _PAID = 0.6
 _SURELY = 0.5
 
 Amount = Candidate[Decimal]
-
-
-class _Option(NamedTuple):
-    """A candidate, or none, and how far its own score is above that of none."""
-
-    amount: Amount | None
-    score: float
-
-
-class _Combination(NamedTuple):
-    """Net, tax and gross, each perhaps none, and how well they fit and go together."""
-
-    options: tuple[_Option, ...]
-    score: float
+Scored = tuple[Amount, float]
+"""An amount, and how far its score is above that of none."""
 
 
 def totals(
@@ -75,230 +63,189 @@ def totals(
     table: the items, whose amounts are no totals and whose headings say nothing of what stands below them.
     """
     amounts = candidates.amounts_outside(table.cells, table.headings)
-    places = _Places(amounts)
+    ranking = _AmountRanking(amounts)
     is_till = DEFINITIONS[document_type].line_items == "till"
-    least = -1.0 if is_till else 0.0
-    options = [_options(amounts, field, places, least if field == "gross_total" else 0) for field in FIELDS]
+    net, tax = ranking.best("net_total"), ranking.best("tax_total")
+    gross = ranking.best("gross_total", least=-1.0 if is_till else 0.0)
+    if is_till:
+        by_till = _till_scores(amounts)
+        gross = [(amount, score + by_till.get(amount.value, 0.0)) for amount, score in gross]
+    options: list[list[tuple[Amount | None, float]]] = [
+        [(None, 0.0), *((amount, score + worth * (amount.value == table.total)) for amount, score in scored)]
+        for scored, worth in zip((net, tax, gross), _MADE, strict=True)
+    ]
+    stated = next((amount for amount in amounts if amount.value == known), None)
+    if stated is not None:
+        options[-1] = [(stated, 0.0)]
     rates = {rate / 100 for rate in candidates.percentages if rate > 0}
     slack = _CASH_ROUNDING if is_till else _CENT
-    till = _Till(amounts) if is_till else None
-    if till is not None:
-        options[-1] = [
-            option._replace(score=option.score + till.score(option.amount)) for option in options[-1]
-        ]
-    if known is not None:
-        options[-1] = [_Option(amount, 0.0) for amount in amounts if amount.value == known][:1] or options[-1]
-    if table.total is not None:
-        options = [_made(own, table.total, worth) for own, worth in zip(options, _MADE, strict=True)]
-    combinations = [
-        _Combination(chosen, sum(option.score for option in chosen) + _together(chosen, rates, slack))
-        for chosen in product(*options)
-    ]
-    best = max(combinations, key=lambda combination: combination.score)
-    chosen = {
-        field: finding_of(option.amount, _share(combinations, index, option.amount.value))
-        for index, (field, option) in enumerate(zip(FIELDS, best.options, strict=True))
-        if option.amount is not None
+    weighed: list[tuple[tuple[Amount | None, ...], float]] = []
+    for chosen in product(*options):
+        together = tuple(amount for amount, _ in chosen)
+        score = sum(score for _, score in chosen) + _agreement(together, rates, slack)
+        weighed.append((together, score))
+    best_amounts, _ = max(weighed, key=lambda combination: combination[1])
+    findings = {
+        field: finding_of(amount, _share(weighed, index, amount.value))
+        for index, (field, amount) in enumerate(zip(FIELDS, best_amounts, strict=True))
+        if amount is not None
     }
-    return {**chosen, **dict(_due(amounts, places, chosen.get("gross_total")))}
+    amount_due = best(_due(ranking, findings.get("gross_total")), null=0)
+    return findings if amount_due is None else findings | {"amount_due": amount_due}
 
 
-def _made(options: Sequence[_Option], total: Decimal, worth: float) -> list[_Option]:
-    """The options, that which the items make more likely."""
-    return [
-        option._replace(score=option.score + worth)
-        if option.amount is not None and option.amount.value == total
-        else option
-        for option in options
-    ]
+def _due(ranking: "_AmountRanking", gross: Finding | None) -> Iterator[Scored]:
+    """What may be left to pay: no more than the total."""
+    limit = abs(Decimal(str(gross.value))) + _CASH_ROUNDING if gross else None
+    for amount, score in ranking.best("amount_due"):
+        if score > 0 and (limit is None or abs(amount.value) <= limit):
+            yield amount, score
 
 
-def balances(candidates: Candidates) -> dict[str, Finding]:
-    """Opening and closing balance of an account."""
-    places = _Places(candidates.amounts)
-    found_balances: dict[str, Finding] = {}
-    for field in ("opening_balance", "closing_balance"):
-        ranking = _options(candidates.amounts, field, places)[1:]
-        if ranking and ranking[0].amount is not None and ranking[0].score > 0:
-            share = probabilities([option.score for option in ranking], null=0)[0]
-            found_balances[field] = finding_of(ranking[0].amount, share)
-    return found_balances
-
-
-def balance_options(candidates: Candidates, field: str) -> list[Finding]:
-    """What may be the balance `field`, the best first."""
-    ranking = _options(candidates.amounts, field, _Places(candidates.amounts))[1:]
-    return [finding_of(option.amount, 0.5) for option in ranking if option.amount is not None]
-
-
-def tip(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
-    """What was given on top, on a receipt."""
-    ranking = _options(candidates.amounts, "tip", _Places(candidates.amounts))[1:]
-    if ranking and ranking[0].amount is not None and ranking[0].score > 0:
-        yield "tip", finding_of(ranking[0].amount, probabilities([ranking[0].score], null=0)[0])
-
-
-def currency(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
-    """The document's currency, where it is first printed; the same mark may stand for several."""
-    code = candidates.conventions.currency
-    if code is None:
-        return
-    for segment in candidates.layout.segments:
-        for symbol, start, stop in currency_spans(segment.text):
-            if currency_code(symbol, candidates.conventions.language) in (
-                code,
-                "USD" if symbol == "$" else code,
-            ):
-                sure = 0.97 if symbol.upper() == code or symbol != "$" else 0.8
-                yield "currency", Finding(code, (Span(segment, start, stop),), sure)
-                return
-
-
-class _Places:
-    """What an amount's place on the document and its size say; on a credit note most sums may be negative."""
-
-    def __init__(self, amounts: Sequence[Amount]) -> None:
-        self._count = max(1, len(amounts))
-        self._order = {id(amount): index for index, amount in enumerate(amounts)}
-        self._largest = max((abs(amount.value) for amount in amounts if not amount.plain), default=Decimal(0))
-        sums = [one.value for one in amounts if one.value and not _TOTALS.isdisjoint(one.clues)]
-        self._returned = sum(value < 0 for value in sums) > len(sums) / 2
-
-    def score(self, amount: Amount, field: str) -> float:
-        value = _LATER * self._order[id(amount)] / self._count
-        if amount.plain:
-            value += _PLAIN
-        if field == "gross_total" and abs(amount.value) == self._largest:
-            value += _LARGEST
-        if (amount.value < 0 and not self._returned) or (amount.value == 0 and field != "tax_total"):
-            value += _UNLIKELY
-        return value
-
-
-class _Till:
-    """What was handed over, given back and rounded, on a receipt."""
-
-    def __init__(self, amounts: Sequence[Amount]) -> None:
-        paid = _said(amounts, Concept.PAID)
-        change = [abs(value) for value in _said(amounts, Concept.CHANGE)]
-        self._paid = set(paid)
-        self._kept = {given - back for given in paid for back in change if given > back}
-        rounding = {abs(value) for value in _said(amounts, Concept.ROUNDING)}
-        totals = {*_said(amounts, Concept.TOTAL), *_said(amounts, Concept.DUE)}
-        printed = {abs(amount.value) for amount in amounts}
-        rounded = {
-            total + sign * by: total
-            for total in totals
-            for by in rounding
-            for sign in (1, -1)
-            if 0 < by <= _CASH_ROUNDING and (total + sign * by) % _CASH_ROUNDING == 0
-        }
-        rounded |= {
-            after: after - by
-            for after in rounding
-            for by in _ROUNDED_BY
-            if after > _CASH_ROUNDING and after % _CASH_ROUNDING == 0 and after - by in totals
-        }
-        self._rounded = set(rounded)
-        self._unrounded = {total for after, total in rounded.items() if after in printed}
-        wholes, self._parts = _added(amounts)
-        self._wholes = wholes - self._unrounded
-
-    def score(self, amount: Amount | None) -> float:
-        """How far what was paid agrees with `amount` being the total."""
-        if amount is None:
-            return 0.0
-        value = _KEPT * (amount.value in self._kept)
-        value += _ROUNDED * (amount.value in self._rounded)
-        value += _UNROUNDED * (amount.value in self._unrounded)
-        value += _ADDED * (amount.value in self._wholes) + _PART * (amount.value in self._parts)
-        return value + _PAID * (amount.value in self._paid)
-
-
-def _added(amounts: Sequence[Amount]) -> tuple[set[Decimal], set[Decimal]]:
-    """Totals that are the sum of two others, as of two rates of tax, and these two.
-
-    Not what was handed over, which is the total and the change.
-    """
-    totals = {
-        amount.value
-        for amount in amounts
-        if _TILL_TOTALS & amount.clues.keys() and not _HANDED.intersection(amount.clues) and not amount.plain
-    }
-    largest = sorted((total for total in totals if total > 0), reverse=True)[:_MOST_ADDED]
-    pairs = [pair for pair in combinations(largest, 2) if sum(pair) in totals]
-    return {sum(pair, Decimal(0)) for pair in pairs}, {part for pair in pairs for part in pair}
-
-
-def _said(amounts: Sequence[Amount], concept: Concept) -> list[Decimal]:
-    return [amount.value for amount in amounts if amount.clues.get(concept, 0) > _SURELY and not amount.plain]
-
-
-def _options(amounts: Sequence[Amount], field: str, places: _Places, least: float = 0.0) -> list[_Option]:
-    """None at all, and the best candidates of a field by label and place, the best first."""
-    best: dict[Decimal, _Option] = {}
-    meaning = built_in_meaning(field)
-    for amount in amounts:
-        said = meaning.score(amount.clues)
-        if said > (0 if amount.plain else least):
-            option = _Option(amount, said + places.score(amount, field) - meaning.null)
-            known = best.get(amount.value)
-            if known is None or option.score > known.score:
-                best[amount.value] = option
-    ranking = sorted(best.values(), key=lambda option: -option.score)[:_BEST]
-    if not ranking and field == "gross_total":
-        ranking = _unlabelled(amounts, places)
-    return [_Option(None, 0.0), *ranking]
-
-
-def _unlabelled(amounts: Sequence[Amount], places: _Places) -> list[_Option]:
-    """Where no label was read, the largest amount may still be the total."""
-    real = [amount for amount in amounts if not amount.plain and not amount.clues.get(Concept.CHANGE)]
-    if not real:
-        return []
-    largest = max(real, key=lambda amount: amount.value)
-    return [_Option(largest, _UNLABELLED + 0.1 * places.score(largest, "gross_total"))]
-
-
-def _together(chosen: Sequence[_Option], rates: set[Decimal], slack: Decimal) -> float:
-    """What the three amounts say of each other."""
-    net, tax, gross = (None if option.amount is None else option.amount.value for option in chosen)
-    value = 0.0
+def _agreement(amounts: Sequence[Amount | None], rates: set[Decimal], slack: Decimal) -> float:
+    """What net, tax and gross say of each other."""
+    net, tax, gross = (None if amount is None else amount.value for amount in amounts)
+    score = 0.0
     if net is not None and tax is not None and gross is not None:
-        value += _ADDS_UP if abs(net + tax - gross) <= slack else _DOES_NOT_ADD_UP
+        score += _ADDS_UP if abs(net + tax - gross) <= slack else _DOES_NOT_ADD_UP
     elif _exceeds(net, gross) or _exceeds(tax, gross, _HIGHEST_TAX) or _exceeds(tax, net):
-        value += _DOES_NOT_ADD_UP
+        score += _DOES_NOT_ADD_UP
     if net is not None and tax is not None and any(abs(net * rate - tax) <= 2 * _CENT for rate in rates):
-        value += _KNOWN_RATE
-    return value
+        score += _KNOWN_RATE
+    return score
 
 
 def _exceeds(part: Decimal | None, whole: Decimal | None, share: Decimal = Decimal(1)) -> bool:
     return part is not None and whole is not None and abs(part) > abs(whole) * share
 
 
-def _share(combinations: Sequence[_Combination], index: int, value: Decimal) -> float:
+def _share(weighed: Sequence[tuple[Sequence[Amount | None], float]], index: int, value: Decimal) -> float:
     """The share of belief of `value` in field `index`: each rival in its best combination."""
     rivals: dict[Decimal | None, float] = {}
-    for combination in combinations:
-        amount = combination.options[index].amount
+    for amounts, score in weighed:
+        amount = amounts[index]
         key = None if amount is None else amount.value
-        rivals[key] = max(rivals.get(key, _NEVER), combination.score)
+        rivals[key] = max(rivals.get(key, _NEVER), score)
     null = rivals.pop(None, _NEVER)
-    own = rivals.pop(value)
-    return probabilities([own, *rivals.values()], null=null)[0]
+    score = rivals.pop(value)
+    return probabilities([score, *rivals.values()], null=null)[0]
 
 
-def _due(amounts: Sequence[Amount], places: _Places, gross: Finding | None) -> Iterator[tuple[str, Finding]]:
-    """What is left to pay: no more than the total."""
-    limit = abs(Decimal(str(gross.value))) + _CASH_ROUNDING if gross else None
-    fitting = [
-        (option.amount, option.score)
-        for option in _options(amounts, "amount_due", places)
-        if option.amount is not None
-        and option.score > 0
-        and (limit is None or abs(option.amount.value) <= limit)
-    ]
-    if fitting:
-        share = probabilities([value for _, value in fitting], null=0)[0]
-        yield "amount_due", finding_of(fitting[0][0], share)
+def balances(candidates: Candidates) -> dict[str, Finding]:
+    """Opening and closing balance of an account."""
+    ranking = _AmountRanking(candidates.amounts)
+    findings = {field: best(ranking.best(field), null=0) for field in ("opening_balance", "closing_balance")}
+    return {field: finding for field, finding in findings.items() if finding is not None}
+
+
+def balance_options(candidates: Candidates, field: str) -> list[Finding]:
+    """What may be the balance `field`, the best first."""
+    ranking = _AmountRanking(candidates.amounts).best(field)
+    return [finding_of(amount, 0.5) for amount, _ in ranking]
+
+
+def tip(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
+    """What was given on top, on a receipt."""
+    finding = best(_AmountRanking(candidates.amounts).best("tip")[:1], null=0)
+    if finding is not None:
+        yield "tip", finding
+
+
+def currency(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
+    """The document's currency, where it is first printed; the same mark may stand for several."""
+    code, language = candidates.conventions.currency, candidates.conventions.language
+    if code is None:
+        return
+    for segment in candidates.layout.segments:
+        for symbol, start, stop in currency_spans(segment.text):
+            meant = currency_code(symbol, language)
+            if meant == code or (symbol == "$" and meant == "USD"):
+                sure = 0.97 if symbol.upper() == code or symbol != "$" else 0.8
+                yield "currency", Finding(code, (Span(segment, start, stop),), sure)
+                return
+
+
+class _AmountRanking:
+    """The amounts of a document, ranked for a field by label, place and size."""
+
+    def __init__(self, amounts: Sequence[Amount]) -> None:
+        self._amounts = amounts
+        self._largest = max((abs(amount.value) for amount in amounts if not amount.plain), default=Decimal(0))
+        sums = [amount.value for amount in amounts if amount.value and not _TOTALS.isdisjoint(amount.clues)]
+        self._is_credit = sum(value < 0 for value in sums) > len(sums) / 2  # most sums may be negative
+
+    def best(self, field: str, *, least: float = 0.0) -> list[Scored]:
+        """The best amounts of a field, one for each value, whose labels say more than `least` for it."""
+        meaning = built_in_meaning(field)
+        by_value: dict[Decimal, Scored] = {}
+        unlabelled: list[Scored] = []
+        for index, amount in enumerate(self._amounts):
+            by_label = meaning.score(amount.clues)
+            by_place = self._place_score(amount, index, field)
+            if by_label > (0 if amount.plain else least):
+                score = by_label + by_place - meaning.null
+                rival = by_value.get(amount.value)
+                if rival is None or score > rival[1]:
+                    by_value[amount.value] = (amount, score)
+            if not amount.plain and not amount.clues.get(Concept.CHANGE):
+                unlabelled.append((amount, _UNLABELLED + 0.1 * by_place))
+        if not by_value and field == "gross_total" and unlabelled:
+            # Where no label was read, the largest amount may still be the total.
+            return [max(unlabelled, key=lambda scored: scored[0].value)]
+        return sorted(by_value.values(), key=lambda scored: -scored[1])[:_BEST]
+
+    def _place_score(self, amount: Amount, index: int, field: str) -> float:
+        score = _LATER * index / max(1, len(self._amounts))
+        if amount.plain:
+            score += _PLAIN
+        if field == "gross_total" and abs(amount.value) == self._largest:
+            score += _LARGEST
+        if (amount.value < 0 and not self._is_credit) or (amount.value == 0 and field != "tax_total"):
+            score += _UNLIKELY
+        return score
+
+
+def _till_scores(amounts: Sequence[Amount]) -> Mapping[Decimal, float]:
+    """What the payment, the change, the rounding and the other sums say for a value as a receipt's total."""
+    printed = {abs(amount.value) for amount in amounts}
+    paid = _labelled(amounts, Concept.PAID)
+    rounding = {abs(value) for value in _labelled(amounts, Concept.ROUNDING)}
+    sums = {*_labelled(amounts, Concept.TOTAL), *_labelled(amounts, Concept.DUE)}
+    kept = {given - abs(back) for given in paid for back in _labelled(amounts, Concept.CHANGE)}
+    unrounded_by_rounded = {
+        value + sign * by: value
+        for value in sums
+        for by in rounding
+        for sign in (1, -1)
+        if 0 < by <= _CASH_ROUNDING and (value + sign * by) % _CASH_ROUNDING == 0
+    } | {
+        value: value - by
+        for value in rounding
+        for by in _ROUNDED_BY
+        if value > _CASH_ROUNDING and value % _CASH_ROUNDING == 0 and value - by in sums
+    }
+    unrounded = {value for after, value in unrounded_by_rounded.items() if after in printed}
+    # Two totals and their sum, as of two rates of tax; the sum of total and change is what was handed over.
+    plain_sums = {
+        amount.value
+        for amount in amounts
+        if _TILL_TOTALS & amount.clues.keys() and not _HANDED.intersection(amount.clues) and not amount.plain
+    }
+    largest = sorted((value for value in plain_sums if value > 0), reverse=True)[:_MOST_ADDED]
+    pairs = [pair for pair in combinations(largest, 2) if sum(pair) in plain_sums]
+    scores: dict[Decimal, float] = defaultdict(float)
+    for values, score in (
+        ({value for value in kept if value > 0}, _KEPT),
+        (set(unrounded_by_rounded), _ROUNDED),
+        (unrounded, _UNROUNDED),
+        ({sum(pair, Decimal(0)) for pair in pairs} - unrounded, _ADDED),
+        ({part for pair in pairs for part in pair}, _PART),
+        (set(paid), _PAID),
+    ):
+        for value in values:
+            scores[value] += score
+    return scores
+
+
+def _labelled(amounts: Sequence[Amount], concept: Concept) -> list[Decimal]:
+    return [amount.value for amount in amounts if amount.clues.get(concept, 0) > _SURELY and not amount.plain]
