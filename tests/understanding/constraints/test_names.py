@@ -1,6 +1,6 @@
 import pytest
 
-from docmill.understanding.constraints.names import is_name
+from docmill.understanding.constraints.address_features import is_name
 
 
 @pytest.mark.parametrize(

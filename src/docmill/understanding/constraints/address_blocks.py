@@ -1,24 +1,23 @@
-"""Names with the address lines below them, wherever they stand: labelled, in a letterhead, in a window."""
+"""Address blocks: a name with the address lines below it, labelled, in a letterhead or in a window."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from docmill.understanding.constraints.address_features import (
     NOT_LETTERHEAD,
-    Lettering,
+    LineFeatures,
     has_postcode,
-    lettering,
+    line_features,
 )
-from docmill.understanding.constraints.party_forms import form, is_name_label, is_pair, is_salutation
+from docmill.understanding.constraints.party_forms import is_name_label, is_pair, is_salutation, read_form
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.page.labels import Label
 from docmill.understanding.page.layout import Segment, Sheet, Span
 from docmill.understanding.vocabulary import Concept
 
 PARTY_CONCEPTS = (Concept.ADVERTISER, Concept.SHIP_FROM, Concept.SELLER, Concept.BUYER, Concept.SHIP_TO)
-"""The first that a label means counts."""
+"""The first of them that a label means counts."""
 _CONTACTS = (Concept.PHONE, Concept.IBAN)
 _TAXES = (Concept.VAT_NUMBER, Concept.TAX_NUMBER)
 """What stands below the address of either party, but mostly of the one who writes."""
@@ -36,8 +35,15 @@ _MOST_BLOCKS = 60
 _OR = frozenset({"/", "&", "|", "-"})
 """Between two labels of one party."""
 _SHORTEST_SENTENCE = 3
+"""A text of so many words in small letters is the end of a sentence and no name."""
 _MOST_AFTER_FORM = 1
 """Words that may follow the legal form within a name."""
+
+
+_TOWN_END = re.compile(
+    r"(?:[A-Z]{1,2}-)?\d{4,6}(?:\s?[A-Z]{2})?\s+[^\W\d_][^·•|●▪,;]*?(?=\s*(?:[·•|●▪,;]|\s[\u2013-]\s|$))"
+)
+"""The postcode and the town, with which an address in one line ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,6 @@ class Block:
     taxed: bool = False
     legal: bool = False
     firm: bool = False
-    continued: tuple[Span, ...] = field(default=())
     number: Span | None = None
 
     @property
@@ -70,79 +75,34 @@ class Block:
     @property
     def segments(self) -> set[int]:
         """The segments it takes."""
-        return {span.segment.index for span in (self.name, *self.continued, *self.address)}
+        return {span.segment.index for span in (self.name, *self.address)}
 
 
 def blocks(candidates: Candidates) -> list[Block]:
     """All that could name a party, on the first page."""
     if not candidates.layout.sheets:
         return []
-    reader = _Reader(candidates, candidates.layout.sheets[0])
+    reader = _BlockReader(candidates, candidates.layout.sheets[0])
     return [*reader.labelled(), *reader.sender_lines(), *reader.addressed(), *reader.letterheads()][
         :_MOST_BLOCKS
     ]
 
 
-class _Reader:
+class _BlockReader:
     """Reads the blocks of one page."""
 
     def __init__(self, candidates: Candidates, sheet: Sheet) -> None:
         self._candidates = candidates
         self._sheet = sheet
-        self._looks: dict[int, Lettering] = {}
-
-    def _look(self, segment: Segment) -> Lettering:
-        look = self._looks.get(segment.index)
-        if look is None:
-            look = self._looks[segment.index] = lettering(self._candidates, segment)
-        return look
-
-    def labelled(self) -> Iterator[Block]:
-        """What follows a label such as `Bill to`: on its line, or below it."""
-        formed: set[int] = set()
-        for segment in self._sheet.segments:
-            label = self._party_label(segment)
-            if label is None:
-                continue
-            concept = next(one for one in PARTY_CONCEPTS if one in label.meanings)
-            block = self._formed(segment, label)
-            if block is not None:
-                formed.add(block.name.segment.line)
-            elif segment.line in formed and is_name_label(segment.text[: label.stop]):
-                continue
-            else:
-                name = self._named(segment, label)
-                block = self._block(name) if name is not None and _is_capital(name.text) else None
-                if block is not None and concept is Concept.BUYER:
-                    found = form(self._candidates, self._sheet, segment, self._beginnings)
-                    block = replace(block, number=found.number)
-            if block is not None:
-                yield replace(block, label=concept, quality=label.quality)
-
-    def _formed(self, segment: Segment, label: Label[Concept]) -> Block | None:
-        """The party of a form below its heading."""
-        if any(map(str.isalnum, segment.text[label.stop :])) or is_name_label(segment.text):
-            return None
-        found = form(self._candidates, self._sheet, segment, self._headings)
-        if not found.pairs or found.name is None:
-            return None
-        block = self._block(found.name)
-        return replace(block, address=found.address or block.address, number=found.number)
-
-    @cached_property
-    def _beginnings(self) -> list[Segment]:
-        """All segments that begin with the label of a party, whether or not its name follows."""
-        return [segment for segment in self._sheet.segments if self._party_label(segment) is not None]
-
-    @cached_property
-    def _headings(self) -> list[Segment]:
-        """All segments that begin with the label of a party and say nothing else."""
-        labels = ((segment, self._party_label(segment)) for segment in self._sheet.segments)
-        return [
+        self._features_by_segment: dict[int, LineFeatures] = {}
+        self._party_labels = {
+            segment.index: label for segment in sheet.segments if (label := self._party_label(segment))
+        }
+        self._labelled = [segment for segment in sheet.segments if segment.index in self._party_labels]
+        self._headings = [
             segment
-            for segment, label in labels
-            if label is not None
-            and not any(map(str.isalnum, segment.text[label.stop :]))
+            for segment in self._labelled
+            if not any(map(str.isalnum, segment.text[self._party_labels[segment.index].stop :]))
             and not is_name_label(segment.text)
         ]
 
@@ -163,42 +123,69 @@ class _Reader:
         several_words = " " in segment.text[: label.stop].strip()
         return label if set_off or (several_words and len(rest.split()) < _LONGEST_NAME_WORDS) else None
 
-    def _named(self, segment: Segment, label: Label[Concept]) -> Span | None:
+    def _features(self, segment: Segment) -> LineFeatures:
+        features = self._features_by_segment.get(segment.index)
+        if features is None:
+            features = self._features_by_segment[segment.index] = line_features(self._candidates, segment)
+        return features
+
+    def labelled(self) -> Iterator[Block]:
+        """What follows a label such as `Bill to`: on its line, or below it, perhaps as a form."""
+        lines_of_forms: set[int] = set()
+        for segment in self._labelled:
+            label = self._party_labels[segment.index]
+            concept = next(concept for concept in PARTY_CONCEPTS if concept in label.meanings)
+            if segment in self._headings:
+                form = read_form(self._candidates, self._sheet, segment, self._headings)
+                if form.pairs and form.name is not None:
+                    lines_of_forms.add(form.name.segment.line)
+                    block = self._block(form.name)
+                    address = form.address or block.address
+                    block = replace(block, address=address, number=form.number)
+                    yield replace(block, label=concept, quality=label.quality)
+                    continue
+            if segment.line in lines_of_forms and is_name_label(segment.text[: label.stop]):
+                continue
+            name = self._labelled_name(segment, label)
+            words = name.text.split() if name is not None else []
+            is_sentence = len(words) >= _SHORTEST_SENTENCE and not any(
+                word[:1].isupper() or word[:1].isdigit() for word in words
+            )
+            if name is not None and not is_sentence:
+                block = replace(self._block(name), label=concept, quality=label.quality)
+                if concept is Concept.BUYER:
+                    form = read_form(self._candidates, self._sheet, segment, self._labelled)
+                    block = replace(block, number=form.number)
+                yield block
+
+    def _labelled_name(self, segment: Segment, label: Label[Concept]) -> Span | None:
         rest = segment.text[label.stop :]
         if is_pair(rest.lstrip(" :.)-#")) and not rest.lstrip().startswith(":"):
             return None  # as in `Seller VAT number: ...`
         if sum(map(str.isalpha, rest)) > 2:  # noqa: PLR2004 - more than a stray mark
-            return self._until_next_label(
-                Span(segment, label.stop + len(rest) - len(rest.lstrip(" :.)-#")), len(segment.text))
+            start = label.stop + len(rest) - len(rest.lstrip(" :.)-#"))
+            # A label of several words is of the next column, which came too close.
+            ends = (
+                other.start
+                for other in self._candidates.labels(segment)
+                if other.start > start
+                and len(segment.text[other.start : other.stop].split()) > 1
+                and NOT_LETTERHEAD.intersection(other.meanings)
             )
-        below = next((one for one in self._sheet.below(segment.box) if not is_salutation(one.text)), None)
+            return Span(segment, start, next(ends, len(segment.text)))
+        below = next(
+            (other for other in self._sheet.below(segment.box) if not is_salutation(other.text)), None
+        )
         right = next(iter(self._sheet.right_of(segment)), None)
         beside = right is not None and right.box.x0 - segment.box.x1 < _BESIDE
-        options = [right, below] if beside or rest.strip().startswith(":") else [below, right]
-        for other in options:
-            if other is not None and self._can_be_named(segment, other):
+        for other in [right, below] if beside or rest.strip().startswith(":") else [below, right]:
+            if other is None or self._is_pair(other) or other.index in self._party_labels:
+                continue
+            features = self._features(other)
+            near = other.box.y0 - segment.box.y1 < _HEADING_GAP * self._sheet.text_height
+            if near and features.name_like and features.label < 0.5:  # noqa: PLR2004 - half
                 return Span(other, 0, len(other.text))
         return None
-
-    def _until_next_label(self, span: Span) -> Span:
-        """The span, ended where a label of several words begins: the next column came too close."""
-        for label in self._candidates.labels(span.segment):
-            words = span.segment.text[label.start : label.stop].split()
-            if label.start > span.start and len(words) > 1 and NOT_LETTERHEAD.intersection(label.meanings):
-                return span._replace(stop=label.start)
-        return span
-
-    def _is_pair(self, segment: Segment) -> bool:
-        """Whether a segment is a label with a colon; the colon may stand with the value, in a column."""
-        right = next(iter(self._sheet.right_of(segment)), None)
-        return is_pair(segment.text) or (right is not None and right.text.startswith(":"))
-
-    def _can_be_named(self, label: Segment, other: Segment) -> bool:
-        look = self._look(other)
-        near = other.box.y0 - label.box.y1 < _HEADING_GAP * self._sheet.text_height
-        if self._is_pair(other):
-            return False
-        return near and look.name_like and look.label < 0.5 and self._party_label(other) is None  # noqa: PLR2004 - half
 
     def sender_lines(self) -> Iterator[Block]:
         """Name and address in one line, as above the window of an envelope or in a footer."""
@@ -206,47 +193,100 @@ class _Reader:
             match = _SEPARATOR.search(segment.text)
             if match is None or match.start() < 3:  # noqa: PLR2004 - the shortest name
                 continue
-            look = self._look(segment)
-            if not look.postcode:
-                continue
-            rest = segment.text[match.end() :]
+            features = self._features(segment)
             name = Span(segment, 0, match.start())
-            if re.search(r"\s\d+\s?\w?$", name.text):
-                continue  # a street with its number
-            if sum(map(str.isdecimal, name.text)) > 2 or not _SEPARATOR.search(rest):  # noqa: PLR2004 - a street
+            is_street = (
+                re.search(r"\s\d+\s?\w?$", name.text) or sum(map(str.isdecimal, name.text)) > 2  # noqa: PLR2004 - a number
+            )
+            rest = segment.text[match.end() :]
+            if not features.postcode or is_street or not _SEPARATOR.search(rest):
                 continue
-            address = Span(segment, match.end(), match.end() + _address_end(rest))
+            town = _TOWN_END.search(rest)
+            stop = match.end() + (town.end() if town else len(rest))
             yield Block(
-                name, (address,), sender=True, contact=look.contact, legal=bool(look.legal), firm=look.firm
+                name,
+                (Span(segment, match.end(), stop),),
+                sender=True,
+                contact=features.contact,
+                legal=bool(features.legal),
+                firm=features.firm,
             )
 
     def addressed(self) -> Iterator[Block]:
         """Lines that end in a postcode and a town, from their top."""
         for segment in self._sheet.segments:
-            if has_postcode(segment.text) and not self._look(segment).value:
-                top = self._top(segment)
-                if top is not segment:
-                    yield self._block(Span(top, 0, len(top.text)))
+            if not has_postcode(segment.text) or self._features(segment).value:
+                continue
+            top = segment
+            for _ in range(_LONGEST_BLOCK):
+                above = self._neighbour(top, self._sheet.above(top.box), upwards=True)
+                if above is None or not self._belongs(above):
+                    break
+                top = above
+            if top is not segment:
+                yield self._block(Span(top, 0, len(top.text)))
 
-    def _top(self, segment: Segment) -> Segment:
-        top = segment
+    def letterheads(self) -> Iterator[Block]:
+        """Names at the top of the page, and names with a legal form anywhere."""
+        for segment in self._sheet.segments:
+            features, text = self._features(segment), segment.text
+            head = segment.middle < _HEAD and features.name_like and features.label < 0.3  # noqa: PLR2004 - hardly labelled
+            if segment in self._headings or not (features.legal or head) or features.value:
+                continue
+            if self._means(segment, Concept.REGISTRATION_NUMBER) or len(text.split()) >= _LONGEST_NAME_WORDS:
+                continue
+            label = next(iter(self._candidates.labels(segment)), None)
+            is_labelled = label and label.start == 0 and text[label.stop :].lstrip().startswith(":")
+            start = label.stop + 1 if label and is_labelled else 0
+            # The name ends with its legal form, unless only a few words follow, as in `Kunden AG Mitte`.
+            tail = text[features.legal :]
+            plain = all(character.isalpha() or character in " .-" for character in tail)
+            whole = not features.legal or (plain and len(tail.split()) <= _MOST_AFTER_FORM)
+            stop = len(text) if whole else features.legal
+            if stop > start and (start or not self._is_pair(segment)):
+                yield self._block(Span(segment, start, stop))
+
+    def _block(self, name: Span) -> Block:
+        """A name and the address lines below it; without a postcode, only those that look like one."""
+        if is_salutation(name.text):
+            person = self._neighbour(name.segment, self._sheet.below(name.segment.box), upwards=False)
+            name = Span(person, 0, len(person.text)) if person is not None else name
+        features = self._features(name.segment)
+        lines: list[Segment] = []
+        contact = taxed = complete = False
+        last = name.segment
         for _ in range(_LONGEST_BLOCK):
-            above = self._neighbour(top, self._sheet.above(top.box), upwards=True)
-            if above is None or not self._belongs(above):
+            below = self._neighbour(last, self._sheet.below(last.box), upwards=False)
+            if below is None:
                 break
-            top = above
-        return top
+            if not self._belongs(below):
+                contact = self._features(below).contact or self._means(below, *_CONTACTS)
+                taxed = self._means(below, *_TAXES)
+                break
+            if complete and not self._features(below).region:
+                break
+            lines.append(below)
+            complete = complete or self._features(below).ends_address
+            last = below
+        if not complete:
+            lines = [
+                line for line in lines if self._features(line).address > 0 or self._features(line).region
+            ]
+        address = tuple(Span(line, 0, len(line.text)) for line in lines)
+        return Block(
+            name, address, contact=contact, taxed=taxed, legal=bool(features.legal), firm=features.firm
+        )
 
     def _belongs(self, segment: Segment) -> bool:
-        """Whether a line can be part of a name or address."""
-        look = self._look(segment)
-        if self._speaks_of(segment, Concept.REGISTRATION_NUMBER):
+        """True if a line can be part of a name or address."""
+        features = self._features(segment)
+        if self._means(segment, Concept.REGISTRATION_NUMBER) or segment.index in self._party_labels:
             return False
-        if self._is_pair(segment) and not look.postcode:
+        if self._is_pair(segment) and not features.postcode:
             return False
-        if look.label > 0.4 or look.value or look.registration or self._party_label(segment):  # noqa: PLR2004 - much of it
+        if features.label > 0.4 or features.value or features.registration or features.contact:  # noqa: PLR2004 - much of it
             return False
-        return not look.contact and (look.name_like or look.address > 0 or look.postcode)
+        return features.name_like or features.address > 0 or features.postcode
 
     def _neighbour(self, segment: Segment, others: Sequence[Segment], *, upwards: bool) -> Segment | None:
         """The next line of the same block: close, and flush on either side or centred."""
@@ -261,86 +301,10 @@ class _Reader:
                 return other
         return None
 
-    def letterheads(self) -> Iterator[Block]:
-        """Names at the top of the page, and names with a legal form anywhere."""
-        for segment in self._sheet.segments:
-            if segment in self._headings:
-                continue
-            look = self._look(segment)
-            head = segment.middle < _HEAD and look.name_like and look.label < 0.3  # noqa: PLR2004 - hardly labelled
-            registered = self._speaks_of(segment, Concept.REGISTRATION_NUMBER)
-            if (
-                (look.legal or head)
-                and not (look.value or registered)
-                and len(segment.text.split()) < _LONGEST_NAME_WORDS
-            ):
-                start = 0
-                labels = self._candidates.labels(segment)
-                if (
-                    labels
-                    and labels[0].start == 0
-                    and segment.text[labels[0].stop :].lstrip().startswith(":")
-                ):
-                    start = labels[0].stop + 1
-                stop = _name_end(segment.text, look.legal)
-                if stop > start and not (self._is_pair(segment) and start == 0):
-                    yield self._block(Span(segment, start, stop))
+    def _is_pair(self, segment: Segment) -> bool:
+        """True if a segment is a label with a colon; the colon may stand with the value, in a column."""
+        right = next(iter(self._sheet.right_of(segment)), None)
+        return is_pair(segment.text) or (right is not None and right.text.startswith(":"))
 
-    def _block(self, name: Span) -> Block:
-        """The address lines below a name."""
-        if is_salutation(name.text):
-            person = self._neighbour(name.segment, self._sheet.below(name.segment.box), upwards=False)
-            name = Span(person, 0, len(person.text)) if person is not None else name
-        look = self._look(name.segment)
-        address: list[Span] = []
-        contact = taxed = False
-        last = name.segment
-        complete = False
-        for _ in range(_LONGEST_BLOCK):
-            below = self._neighbour(last, self._sheet.below(last.box), upwards=False)
-            if below is None:
-                break
-            if not self._belongs(below):
-                contact = self._look(below).contact or self._speaks_of(below, *_CONTACTS)
-                taxed = self._speaks_of(below, *_TAXES)
-                break
-            if complete and not self._look(below).region:
-                break
-            address.append(Span(below, 0, len(below.text)))
-            complete = complete or self._look(below).ends_address
-            last = below
-        block = Block(
-            name, tuple(address), contact=contact, taxed=taxed, legal=bool(look.legal), firm=look.firm
-        )
-        return block if complete else replace(block, address=_only_addresses(address, self._look))
-
-    def _speaks_of(self, segment: Segment, *concepts: Concept) -> bool:
+    def _means(self, segment: Segment, *concepts: Concept) -> bool:
         return any(not set(concepts).isdisjoint(label.meanings) for label in self._candidates.labels(segment))
-
-
-def _is_capital(text: str) -> bool:
-    """Whether a text could be a name: a sentence's end in small letters is none."""
-    words = text.split()
-    return len(words) < _SHORTEST_SENTENCE or any(word[:1].isupper() or word[:1].isdigit() for word in words)
-
-
-def _name_end(text: str, legal: int) -> int:
-    """Where a name ends: with its legal form, unless only a few words follow, as in `Kunden AG Mitte`."""
-    tail = text[legal:]
-    plain = all(character.isalpha() or character in " .-" for character in tail)
-    return len(text) if not legal or (plain and len(tail.split()) <= _MOST_AFTER_FORM) else legal
-
-
-def _only_addresses(spans: Sequence[Span], look: Callable[[Segment], Lettering]) -> tuple[Span, ...]:
-    """Without a postcode, only lines with a sign of an address are believed."""
-    looks = [(span, look(span.segment)) for span in spans]
-    return tuple(span for span, one in looks if one.address > 0 or one.region)
-
-
-def _address_end(text: str) -> int:
-    """Where an address in one line ends: after the town."""
-    match = re.search(
-        r"(?:[A-Z]{1,2}-)?\d{4,6}(?:\s?[A-Z]{2})?\s+[^\W\d_][^·•|●▪,;]*?(?=\s*(?:[·•|●▪,;]|\s[\u2013-]\s|$))",
-        text,
-    )
-    return match.end() if match else len(text)

@@ -1,47 +1,41 @@
-"""What a line of a letterhead or address block looks like: a name, an address, a contact, something else."""
+"""Features of the lines of letterheads and address blocks, and the test for what can be a name."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.page.labels import LABELS
 from docmill.understanding.page.layout import Segment
+from docmill.understanding.page.titles import is_title
 from docmill.understanding.text.dates import find_dates
-from docmill.understanding.text.folding import fold, tokens
+from docmill.understanding.text.folding import alternatives, fold, token_texts, tokens
 from docmill.understanding.text.money import find_amounts
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
+_ADDRESSES = [language.address for language in LANGUAGES]
+_STREETS = [word for words in _ADDRESSES for word in words.streets]
+STREET_WORDS = frozenset(word for word in _STREETS if not word.startswith("-") and " " not in word)
+STREET_ENDS = tuple(word[1:] for word in _STREETS if word.startswith("-"))
+STREET_PHRASES = tuple(word for word in _STREETS if " " in word)
+REGIONS = frozenset(region for words in _ADDRESSES for region in words.regions)
+FIRM_WORDS = frozenset(word for language in LANGUAGES for word in language.firms)
 LEGAL_FORMS = sorted(
-    {tuple(token.text for token in tokens(form)) for language in LANGUAGES for form in language.legal},
-    key=len,
-    reverse=True,
+    {token_texts(form) for language in LANGUAGES for form in language.legal}, key=len, reverse=True
 )
 _FORMS_BY_WORD = {
     first: [form for form in LEGAL_FORMS if form[0] == first] for first in {form[0] for form in LEGAL_FORMS}
 }
 """By their first word, the longest first."""
-FIRM_WORDS = frozenset(word for language in LANGUAGES for word in language.firms)
-STREET_WORDS = frozenset(
-    word
-    for language in LANGUAGES
-    for word in language.address.streets
-    if not word.startswith("-") and " " not in word
-)
-STREET_ENDS = tuple(
-    word[1:] for language in LANGUAGES for word in language.address.streets if word.startswith("-")
-)
-STREET_PHRASES = tuple(word for language in LANGUAGES for word in language.address.streets if " " in word)
-REGIONS = frozenset(region for language in LANGUAGES for region in language.address.regions)
+_COMMON = frozenset(word for language in LANGUAGES for word in language.common)
 _REGIONS = frozenset(tuple(region.split()) for region in REGIONS)
 _LONGEST_REGION = max(map(len, _REGIONS))
 _SHORTEST_STREET_END = 6
 _STREET = 1.1
 
-_ADDRESSES = [language.address for language in LANGUAGES]
-_MARKED = "|".join(re.escape(form).replace("0", r"\d") for words in _ADDRESSES for form in words.postcodes)
+_MARKED = alternatives(form for words in _ADDRESSES for form in words.postcodes).replace("0", r"\d")
 POSTCODE = re.compile(
-    rf"(?<![\w\-/.])(?:{_MARKED or '(?!)'})[,\s]\s?[^\W\d_]{{2}}"
+    rf"(?<![\w\-/.])(?:{_MARKED})[,\s]\s?[^\W\d_]{{2}}"
     r"|(?<![\w\-/.])(?:[a-z]{1,2}[\-\s])?\d{4,6}(?:\s?[a-z]{2})?[,\s]\s?[^\W\d_]{2}"  # D-10115 Berlin
     r"|(?<![\w])[a-z]{1,2}\d[a-z\d]?\s?\d[a-z]{2}(?!\w)"  # SW1A 1AA
     r"|[a-z]{2}\.?,?\s+\d{5}(?:-\d{4})?(?!\d)"  # NY 10001
@@ -49,14 +43,15 @@ POSTCODE = re.compile(
     r"|(?<![\w\-/.])\d{5}(?=[^\W\d_]{3})"  # 81100JOHOR
     r"|^\d{5}$"
 )
-_HOUSES = "|".join(re.escape(word) for words in _ADDRESSES for word in words.houses)
+_HOUSES = alternatives(word for words in _ADDRESSES for word in words.houses)
+_PLOTS = alternatives(word for words in _ADDRESSES for word in words.plots)
 HOUSE = re.compile(
     rf"^\W*(?:{_HOUSES})?\b[.:\s]*[a-z]?-?\d{{1,5}}[a-z]?(?:\s?[-/&,.]|\s)"
-    rf"|^\W*(?:{_HOUSES})\b[.:,\s]*[a-z]?-?\d|^\W*lot\b"
+    rf"|^\W*(?:{_HOUSES})\b[.:,\s]*[a-z]?-?\d|^\W*(?:{_PLOTS})\b"
     r"|[^\W\d_]{3}\.?\s\d{1,4}\s?[a-z]?(?:\s?[-/]\s?\d{1,4})?$"  # Hauptstr. 12a
 )
 PHONE = re.compile(r"(?<![\w.])(?:\+\d{1,3}[\s(\-]*|\(?0)\d{1,4}[)\s\-./]*\d{3,4}[\s\-.]?\d{3,4}(?!\d)")
-_DOMAINS = "|".join(domain for words in _ADDRESSES for domain in words.domains)
+_DOMAINS = alternatives(domain for words in _ADDRESSES for domain in words.domains)
 NET = re.compile(rf"@|www|https?:|\.(?:{_DOMAINS}|eu)\b")
 REGISTRATION = re.compile(
     r"^\W*(?:\d{5,7}\s?-?\s?[a-z]|(?:19|20)\d{10}|[a-z]{0,3}\d{7,12}-?[a-z]?)\W*(?:\(.*)?$"
@@ -71,11 +66,22 @@ NOT_LETTERHEAD = frozenset(
         Concept.PURCHASE_ORDER_NUMBER, Concept.CONTRACT_NUMBER, Concept.ACCOUNT,
     }
 )  # fmt: skip
+_NOT_NAMED = NOT_LETTERHEAD | {
+    Concept.BANK, Concept.SELLER, Concept.BUYER, Concept.SHIP_TO, Concept.SHIP_FROM, Concept.ADDRESS,
+}  # fmt: skip
+_MOST_OF_IT = 0.75
+_INITIALS = 4
+_SENTENCE_WORDS = 4
+_LONGEST_CAPITAL_FORM = 3
+"""Forms of so many letters, such as SA or AG, are written in capitals; `co` and `ek` in prose are none."""
+_HOUSE_NUMBER = re.compile(r"\d{1,5}[a-z]?")
+_SUFFIXES = alternatives(word for words in _ADDRESSES for word in words.suffixes)
+_HOUSE_FIRST = re.compile(rf"^\W*\d{{1,5}}\s?[a-z]?(?:\s?(?:{_SUFFIXES}))?[\s,]+(?=[^\W\d_])")
 
 
 @dataclass(frozen=True, slots=True)
-class Lettering:
-    """One segment's looks. address: how many signs of an address it shows, weighed.
+class LineFeatures:
+    """Features of one segment. address: how many signs of an address it shows, weighed.
 
     legal: where a legal form ends, 0 if there is none. label: share of it that labels of other things take.
     """
@@ -110,67 +116,93 @@ class Lettering:
         )
 
 
-def lettering(candidates: Candidates, segment: Segment) -> Lettering:
-    """What `segment` looks like."""
+def line_features(candidates: Candidates, segment: Segment) -> LineFeatures:
+    """The features of a segment."""
     text = segment.text
     folded = fold(text)
-    words = [token.text for token in tokens(text)]
+    words = token_texts(text)
+    streets = sum(phrase in folded for phrase in STREET_PHRASES) + sum(
+        word in STREET_WORDS or (len(word) >= _SHORTEST_STREET_END and word.endswith(STREET_ENDS))
+        for word in words
+    )
+    runs = (
+        words[start : start + length]
+        for length in range(1, _LONGEST_REGION + 1)
+        for start in range(len(words) - length + 1)
+    )
     labels = [label for label in candidates.labels(segment) if NOT_LETTERHEAD.intersection(label.meanings)]
-    covered = sum(label.stop - label.start for label in labels)
-    dates = find_dates(text)
-    amounts = [one for one in find_amounts(text, misread=False) if one.has_cents or one.currency]
-    return Lettering(
+    amounts = find_amounts(text, misread=False)
+    return LineFeatures(
         segment=segment,
-        address=_address_signs(folded, words),
+        address=_STREET * min(streets, 2) + 0.9 * (HOUSE.search(folded) is not None),
         postcode=has_postcode(text),
-        region=_names_region(words),
+        region=not _REGIONS.isdisjoint(runs),
         legal=legal_form_end(text),
         firm=not FIRM_WORDS.isdisjoint(words),
         contact=PHONE.search(folded) is not None or NET.search(folded) is not None,
-        label=covered / max(1, len(text)),
+        label=sum(label.stop - label.start for label in labels) / max(1, len(text)),
         registration=REGISTRATION.match(folded) is not None,
-        value=bool(dates or amounts),
+        value=bool(find_dates(text)) or any(amount.has_cents or amount.currency for amount in amounts),
         letters=sum(map(str.isalpha, text)),
     )
 
 
 def has_postcode(text: str) -> bool:
-    """Whether something in it has the form of a postcode."""
+    """True if something in it has the form of a postcode."""
     return POSTCODE.search(fold(text)) is not None
-
-
-def _names_region(words: Sequence[str]) -> bool:
-    return any(
-        tuple(words[start : start + length]) in _REGIONS
-        for length in range(1, _LONGEST_REGION + 1)
-        for start in range(len(words) - length + 1)
-    )
-
-
-def _address_signs(folded: str, words: Sequence[str]) -> float:
-    streets = sum(
-        word in STREET_WORDS or (len(word) >= _SHORTEST_STREET_END and word.endswith(STREET_ENDS))
-        for word in words
-    )
-    streets += sum(phrase in folded for phrase in STREET_PHRASES)
-    house = HOUSE.search(folded) is not None
-    return _STREET * min(streets, 2) + 0.9 * house
 
 
 @lru_cache(maxsize=4096)
 def legal_form_end(text: str) -> int:
     """Where the last legal form in `text` ends; 0 if there is none. Not at the very beginning."""
-    found = tokens(text)
-    words = [token.text for token in found]
+    words = tokens(text)
+    texts = token_texts(text)
     for start in range(len(words) - 1, 0, -1):
-        for form in _FORMS_BY_WORD.get(words[start], ()):
+        for form in _FORMS_BY_WORD.get(texts[start], ()):
             stop = start + len(form)
-            if tuple(words[start:stop]) == form and _written_as_form(text, found[start].start, form):
-                end = found[stop - 1].stop
+            is_short = len("".join(form)) <= _LONGEST_CAPITAL_FORM
+            first = words[start].start
+            if texts[start:stop] == form and not (is_short and not text[first : first + 1].isupper()):
+                end = words[stop - 1].stop
                 return end + text[end:].startswith(".")
     return 0
 
 
-def _written_as_form(text: str, at: int, form: tuple[str, ...]) -> bool:
-    """Two-letter forms such as SA or AG are written in capitals; `co` and `ek` in prose are not forms."""
-    return len("".join(form)) > 3 or text[at : at + 1].isupper()  # noqa: PLR2004 - as the first line says
+def is_name(text: str) -> bool:
+    """True if somebody may be called that. A legal form leaves no doubt.
+
+    Not streets, labels, sentences, titles of papers and what ends a bracket that it does not begin.
+    """
+    if legal_form_end(text):
+        return True
+    words = token_texts(text)
+    is_fragment = text.count(")") > text.count("(") and text.rstrip(" .,;:").endswith(")")
+    if not words or is_fragment or _is_street(fold(text), words) or _is_label(text) or is_title(text):
+        return False
+    if len(words) < _SENTENCE_WORDS or FIRM_WORDS.intersection(words) or text.islower() or text.isupper():
+        return True
+    # A sentence has common words, and what they join is not written as names are.
+    joined = [word for word in re.findall(r"[^\W\d_]{2,}", text) if fold(word) not in _COMMON]
+    small = sum(word[0].islower() for word in joined)
+    return _COMMON.isdisjoint(words) or 2 * small <= len(joined)
+
+
+def _is_street(folded: str, words: tuple[str, ...]) -> bool:
+    """True for a house number with a word of streets: `1 rue de la Banque`, `Hauptstr. 12`."""
+    streets = [word in STREET_WORDS or word.endswith(STREET_ENDS) for word in words]
+    if _HOUSE_FIRST.match(folded) is not None and any(streets[1:]):
+        return True
+    numbers = [_HOUSE_NUMBER.fullmatch(word) is not None for word in words]
+    return any(number and street for number, street in zip(numbers, streets[1:], strict=False)) or (
+        len(words) > 1 and numbers[-1] and streets[-2]
+    )
+
+
+def _is_label(text: str) -> bool:
+    """True if labels of other things take most of it, or it is a register's name: `Reg. Merc. de Madrid`."""
+    labels = [label for label in LABELS.find(text) if _NOT_NAMED.intersection(label.meanings)]
+    if labels and Concept.REGISTRATION_NUMBER in labels[0].meanings and labels[0].start <= 1:
+        first = text[labels[0].start : labels[0].stop]
+        if " " in first and len(first) > _INITIALS:
+            return True
+    return sum(label.stop - label.start for label in labels) > _MOST_OF_IT * len(text.strip())

@@ -1,40 +1,41 @@
 """The bookings of a bank statement, which lead from one balance to the other."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from docmill.understanding.constraints.address_features import legal_form_end
 from docmill.understanding.constraints.totals import balance_options
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding, Findings, cleaned
 from docmill.understanding.page.labels import BOOKINGS, LABELS
-from docmill.understanding.page.layout import Span
 from docmill.understanding.tables.find import find_tables
 from docmill.understanding.tables.grid import Grid, Row
 from docmill.understanding.tables.numbers import read_figure
 from docmill.understanding.tables.printed_lines import Word, flowing, joined, spans
 from docmill.understanding.text.codes import find_ibans
 from docmill.understanding.text.dates import find_dates
+from docmill.understanding.text.folding import alternatives
 from docmill.understanding.vocabulary import LANGUAGES, Column, Concept
 
-
-def _either(words: Iterable[str]) -> str:
-    return "|".join(re.escape(word) for word in sorted(set(words), key=lambda word: (-len(word), word)))
-
-
 _WORDS = [language.bookings for language in LANGUAGES]
-_DEBIT = re.compile(rf"^(?:{_either(mark for words in _WORDS for mark in words.debit)})\.?$", re.IGNORECASE)
-_CREDIT = re.compile(rf"^(?:{_either(mark for words in _WORDS for mark in words.credit)})\.?$", re.IGNORECASE)
+_DEBIT = re.compile(
+    rf"^(?:{alternatives(mark for words in _WORDS for mark in words.debit)})\.?$", re.IGNORECASE
+)
+_CREDIT = re.compile(
+    rf"^(?:{alternatives(mark for words in _WORDS for mark in words.credit)})\.?$", re.IGNORECASE
+)
+_NUMBER_WORDS = alternatives(word for language in LANGUAGES for word in language.numbers)
 _REFERENCE = re.compile(
-    rf"(?<!\w)(?:{_either(label for words in _WORDS for label in words.reference)})(?:(?<=\+)|\b\.?"
-    r"(?:\s?(?:no|nr|n\u00b0)\b\.?)?\s?:?)\s*(\S*\d\S*)",
+    rf"(?<!\w)(?:{alternatives(label for words in _WORDS for label in words.reference)})(?:(?<=\+)|\b\.?"
+    rf"(?:\s?(?:{_NUMBER_WORDS}|n\u00b0)\b\.?)?\s?:?)\s*(\S*\d\S*)",
     re.IGNORECASE,
 )
 _SEPARATORS = (".", "/", "-", " ", ", ")
+_DATED = (Column.DATE, Column.VALUE_DATE)
 _SLACK = timedelta(days=45)
 """A booking may be dated so long before or after the period."""
 _PROVED = 0.97
@@ -51,14 +52,13 @@ _BEST = 4
 
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """One row. sign: 0 where the row does not say whether money came or went."""
+    """One row of a table. sure: its sign is proved by the balances beside it."""
 
     grid: Grid
     row: Row
     day: Finding | None
     amount: Finding
     balance: Decimal | None
-    sign: int
     sure: bool = False
 
     @property
@@ -69,207 +69,154 @@ class Booking:
 
     def signed(self, sign: int) -> "Booking":
         """The same, with the sign that the balances prove."""
-        return replace(self, amount=replace(self.amount, value=abs(self.value) * sign), sign=sign, sure=True)
+        return replace(self, amount=replace(self.amount, value=abs(self.value) * sign), sure=True)
 
 
 def bookings(candidates: Candidates, known: Findings) -> dict[str, Finding]:
-    """`transactions[]` and the balances that go with them. known: what was found so far, the period too."""
-    reader = _Reader(candidates, known)
-    none: list[Booking] = []
-    found = max((reader.bookings(grid) for grid in _tables(candidates)), key=len, default=none)
-    balances = _balances(candidates, found, known)
-    proved = "opening_balance" in balances and all(one.probability >= _PROVED for one in balances.values())
-    result: dict[str, Finding] = dict(balances)
-    for index, booking in enumerate(found):
-        for name, finding in reader.fields(booking, proved=proved):
-            result[f"transactions[{index}].{name}"] = finding
+    """`transactions[]` and the balances that go with them. known: the other values, the period too."""
+    reader = _BookingReader(candidates, known)
+    tables = (grid for grid in find_tables(candidates) if any(map(grid.has_column, _DATED)))
+    rows = max(map(reader.read, tables), key=len, default=list[Booking]())
+    result = _balances(candidates, rows, known)
+    proved = "opening_balance" in result and all(
+        balance.probability >= _PROVED for balance in result.values()
+    )
+    for index, booking in enumerate(rows):
+        probability = _PROVED if booking.sure or proved else _SAID
+        fields = {"amount": replace(booking.amount, probability=probability), **reader.texts(booking)}
+        if booking.day is not None:
+            fields["date"] = booking.day
+        result |= {f"transactions[{index}].{name}": finding for name, finding in fields.items()}
     return result
 
 
-def _tables(candidates: Candidates) -> list[Grid]:
-    """Tables with a date and an amount."""
-    tables = find_tables(candidates)
-    return [grid for grid in tables if grid.has_column(Column.DATE) or grid.has_column(Column.VALUE_DATE)]
+def _balances(candidates: Candidates, rows: Sequence[Booking], known: Findings) -> dict[str, Finding]:
+    """Opening and closing balance; those that the bookings lead from one to the other, if there are such."""
+    total = sum((booking.value for booking in rows), Decimal(0))
+    options = {name: balance_options(candidates, name)[:_BEST] for name in _BALANCES}
+    for opening in options["opening_balance"]:
+        for closing in options["closing_balance"]:
+            if rows and Decimal(str(opening.value)) + total == closing.value:
+                return {
+                    "opening_balance": replace(opening, probability=_PROVED),
+                    "closing_balance": replace(closing, probability=_PROVED),
+                }
+    return {name: known[name] for name in _BALANCES if name in known}
 
 
-def _is_balance(text: str) -> bool:
-    """Whether a row brings a balance and no booking, though it has a date: `Opening balance`."""
-    labels = [one for one in LABELS.find(text) if not _OF_BALANCES.isdisjoint(one.meanings)]
-    taken = sum(sum(map(str.isalpha, text[one.start : one.stop])) for one in labels)
-    return bool(labels) and taken > _MOST_OF_IT * sum(map(str.isalpha, text))
-
-
-class _Reader:
+class _BookingReader:
     """Reads rows as bookings."""
 
     def __init__(self, candidates: Candidates, known: Findings) -> None:
         self._candidates = candidates
-        dates = [
-            one.value for path in ("period_end", "issue_date", "period_start") if (one := known.get(path))
-        ]
-        self._end = next((day for day in dates if isinstance(day, date)), None)
-        start = known.get("period_start")
-        self._start = start.value if start is not None and isinstance(start.value, date) else None
+        days = {
+            path: finding.value
+            for path in ("period_end", "issue_date", "period_start")
+            if (finding := known.get(path)) and isinstance(finding.value, date)
+        }
+        end = next(iter(days.values()), None)
+        self._years = (end.year, end.year - 1) if end else ()
+        self._last = end + _SLACK if end else date.max
+        start = days.get("period_start") or (end - timedelta(days=366) if end else None)
+        self._first = start - _SLACK if start else date.min
 
-    def bookings(self, grid: Grid) -> list[Booking]:
-        """The rows with an amount; a date that is not repeated is that of the row above."""
-        found: list[Booking] = []
+    def read(self, grid: Grid) -> list[Booking]:
+        """The rows with an amount; a date that is not repeated is that of the row above.
+
+        The signs are those that two balances one after the other prove, whichever comes first.
+        """
+        rows: list[Booking] = []
         for row in grid.rows:
-            one = self._booking(grid, row)
-            if one is not None and not (grid.text is not None and _is_balance(joined(row.cells[grid.text]))):
-                found.append(one if one.day or not found else replace(one, day=found[-1].day))
-        return _signed(found)
+            booking = self._booking(grid, row)
+            if booking is None or (grid.text is not None and _is_balance(joined(row.cells[grid.text]))):
+                continue
+            rows.append(booking if booking.day or not rows else replace(booking, day=rows[-1].day))
+        for index, (row, below) in enumerate(pairwise(list(rows))):
+            if row.balance is None or below.balance is None:
+                continue
+            step = below.balance - row.balance
+            if abs(step) == abs(below.value) and below.value:
+                rows[index + 1] = below.signed(1 if step > 0 else -1)
+            elif abs(step) == abs(row.value) and row.value:
+                rows[index] = row.signed(1 if step < 0 else -1)
+        return rows
 
     def _booking(self, grid: Grid, row: Row) -> Booking | None:
-        day = self._day(grid, row)
-        balance = None
-        amount: tuple[Finding, int] | None = None
-        for index, heading in enumerate(grid.headings):
-            cell = row.cells[index]
+        amount: Finding | None = None
+        balance: Decimal | None = None
+        for heading, cell in zip(grid.headings, row.cells, strict=True):
             figure = read_figure(self._candidates, cell)
             if figure is None:
                 continue
+            size = abs(figure.value)
+            sign = _sign(figure.rest, cell, figure.value)
             if Column.DEBIT in heading.meanings or Column.CREDIT in heading.meanings:
-                sign = -1 if Column.DEBIT in heading.meanings else 1
-                amount = amount or (Finding(sign * abs(figure.value), spans(cell), _SAID), sign)
+                value = -size if Column.DEBIT in heading.meanings else size
+                amount = amount or Finding(value, spans(cell), _SAID)
             elif Column.NET_AMOUNT in heading.meanings:
-                sign = _sign(figure.rest, cell, figure.value)
-                value = sign * abs(figure.value) if sign else figure.value
-                amount = amount or (Finding(value, spans(cell), _SAID), sign)
+                amount = amount or Finding(sign * size if sign else figure.value, spans(cell), _SAID)
             elif Column.BALANCE in heading.meanings:
-                balance = _sign(figure.rest, cell, figure.value) * abs(figure.value) or figure.value
-        return Booking(grid, row, day, amount[0], balance, amount[1]) if amount is not None else None
+                balance = sign * size or figure.value
+        return Booking(grid, row, self._day(grid, row), amount, balance) if amount is not None else None
 
     def _day(self, grid: Grid, row: Row) -> Finding | None:
-        for kind in (Column.DATE, Column.VALUE_DATE):
-            for index, heading in enumerate(grid.headings):
-                if kind in heading.meanings and row.cells[index] and index != grid.text:
-                    finding = self._written(row.cells[index])
-                    if finding is not None:
-                        return finding
+        cells = [
+            row.cells[index]
+            for column in _DATED
+            for index, heading in enumerate(grid.headings)
+            if column in heading.meanings and row.cells[index] and index != grid.text
+        ]
+        for cell in cells:
+            value = self._date(joined(cell))
+            if value is not None:
+                return Finding(value, spans(cell), _PROVED)
         return None
 
-    def _written(self, words: Sequence[Word]) -> Finding | None:
-        """The date of a cell; a year that it lacks is that of the period."""
-        text = joined(words)
+    def _date(self, text: str) -> date | None:
+        """The date of a cell; a year that it lacks is that of the period or the one before."""
         day_first = self._candidates.conventions.day_first
         whole = find_dates(text)
-        value = whole[0].value(day_first=day_first) if whole else self._supplied(text.strip(" ."), day_first)
-        return Finding(value, spans(words), _PROVED) if value is not None else None
-
-    def _supplied(self, text: str, day_first: bool) -> date | None:  # noqa: FBT001 - a convention, handed on
-        if self._end is None:
-            return None
-        for year in (self._end.year, self._end.year - 1):
+        if whole:
+            return whole[0].value(day_first=day_first)
+        for year in self._years:
             for separator in _SEPARATORS:
-                found = find_dates(f"{text}{separator}{year}")
-                value = found[0].value(day_first=day_first) if found else None
-                if value is not None and self._fits(value):
+                dates = find_dates(f"{text.strip(' .')}{separator}{year}")
+                value = dates[0].value(day_first=day_first) if dates else None
+                if value is not None and self._first <= value <= self._last:
                     return value
         return None
 
-    def _fits(self, day: date) -> bool:
-        """Whether a day is of the period, or of the year before the statement's date."""
-        end = self._end or day
-        start = self._start or end - timedelta(days=366)
-        return start - _SLACK <= day <= end + _SLACK
-
-    def fields(self, booking: Booking, *, proved: bool) -> Iterator[tuple[str, Finding]]:
-        """A booking's values by name."""
-        if booking.day is not None:
-            yield "date", booking.day
-        yield "amount", replace(booking.amount, probability=_PROVED if booking.sure or proved else _SAID)
-        yield from self._texts(booking)
-
-    def _texts(self, booking: Booking) -> Iterator[tuple[str, Finding]]:
+    def texts(self, booking: Booking) -> dict[str, Finding]:
+        """The counterparty, the reference, the description and the counterparty's IBAN."""
         grid, row = booking.grid, booking.row
-        for index, heading in enumerate(grid.headings):
-            for kind, name in ((Column.COUNTERPARTY, "counterparty"), (Column.REFERENCE, "reference")):
-                if kind in heading.meanings and row.cells[index] and index != grid.text:
-                    yield name, Finding(joined(row.cells[index]), spans(row.cells[index]), _SAID)
-        if grid.text is None:
-            return
-        lines = [line for line in (*row.above, row.cells[grid.text], *row.below) if line]
+        fields = {
+            name: Finding(joined(cell), spans(cell), _SAID)
+            for index, (heading, cell) in enumerate(zip(grid.headings, row.cells, strict=True))
+            for column, name in ((Column.COUNTERPARTY, "counterparty"), (Column.REFERENCE, "reference"))
+            if column in heading.meanings and cell and index != grid.text
+        }
+        lines = row.text_lines(grid.text) if grid.text is not None else []
+        if not lines:
+            return fields
         words = [word for line in lines for word in line]
-        if not words:
-            return
-        found = dict(_codes(words))
-        kind = _kind(lines[0])
-        if kind:
-            yield "description", Finding(joined(words[:kind]), spans(words[:kind]), _SAID)
-            found |= dict(_sides(words[kind:], lines, found.get("iban")))
+        text = flowing(lines)
+        codes = dict(_codes(words))
+        kinds = BOOKINGS.find(joined(lines[0]))
+        if kinds and kinds[0].start == 0 and kinds[0].quality == 1:
+            count = len(joined(lines[0])[: kinds[0].stop].split())
+            text = joined(words[:count])
+            codes |= dict(_sides(words[count:], lines, codes.get("iban")))
+            words = words[:count]
         else:
-            text = cleaned(flowing(lines), plain=self._candidates.plain)
-            yield "description", Finding(text, spans(words), _SAID)
-        yield from found.items()
+            text = cleaned(text, plain=self._candidates.plain)
+        return fields | {"description": Finding(text, spans(words), _SAID)} | codes
 
 
-def _kind(line: Sequence[Word]) -> int:
-    """How many words at its beginning say what kind of booking it is."""
-    found = BOOKINGS.find(joined(line))
-    if not found or found[0].start or found[0].quality < 1:
-        return 0
-    return len(joined(line)[: found[0].stop].split())
-
-
-def _sides(
-    rest: Sequence[Word], lines: Sequence[Sequence[Word]], iban: Finding | None
-) -> Iterator[tuple[str, Finding]]:
-    """Whom a booking is with and what it is for, by what stands behind its kind."""
-    if not rest:
-        return
-    stop = begin = _name_words(rest, lines)
-    if iban is not None:
-        first = iban.spans[0]
-        at = next((at for at, word in enumerate(rest) if word[3:5] == (first.segment, first.start)), None)
-        if at is not None:
-            stop, begin = at, at + sum(len(span.text.split()) for span in iban.spans)
-    for name, words in (("counterparty", rest[:stop]), ("reference", rest[begin:])):
-        if words:
-            yield name, Finding(joined(words), spans(words), _SAID)
-
-
-def _name_words(rest: Sequence[Word], lines: Sequence[Sequence[Word]]) -> int:
-    """How many words are the name: to its legal form, the end of its line, or a labelled number."""
-    line = next(one for one in lines if rest[0] in one)
-    count = len([word for word in line if word in rest])
-    stop = next((at for at in range(count) if any(map(str.isdecimal, rest[at].text))), count)
-    legal = len(joined(rest)[: legal_form_end(joined(rest[:stop]))].split())
-    if legal:
-        return legal
-    return stop - (0 < stop < count and _is_label(rest[stop - 1].text))
-
-
-def _is_label(text: str) -> bool:
-    """Whether a word belongs to the number behind it."""
-    return (len(text) <= _LONGEST_MARK and text.isupper()) or any(
-        label.quality == 1 for label in LABELS.find(text)
-    )
-
-
-def _codes(words: Sequence[Word]) -> Iterator[tuple[str, Finding]]:
-    """The other side's IBAN and the reference in a booking's text."""
-    text = joined(words)
-    offsets: list[int] = []
-    at = 0
-    for word in words:
-        offsets.append(at)
-        at += len(word.text) + 1
-
-    def within(start: int, stop: int) -> tuple[Span, ...]:
-        own = [
-            word
-            for word, offset in zip(words, offsets, strict=True)
-            if offset < stop and offset + len(word.text) > start
-        ]
-        return spans(own)
-
-    iban = next(iter(find_ibans(text)), None)
-    if iban is not None:
-        yield "iban", Finding(iban.value, within(iban.start, iban.stop), _PROVED)
-    reference = _REFERENCE.search(text)
-    if reference is not None:
-        yield "reference", Finding(reference[1].strip(".,;"), within(*reference.span(1)), _SAID)
+def _is_balance(text: str) -> bool:
+    """True if a row brings a balance and no booking, though it has a date: `Opening balance`."""
+    labels = [label for label in LABELS.find(text) if not _OF_BALANCES.isdisjoint(label.meanings)]
+    covered = sum(sum(map(str.isalpha, text[label.start : label.stop])) for label in labels)
+    return bool(labels) and covered > _MOST_OF_IT * sum(map(str.isalpha, text))
 
 
 def _sign(rest: str, cell: Sequence[Word], value: Decimal) -> int:
@@ -284,28 +231,46 @@ def _sign(rest: str, cell: Sequence[Word], value: Decimal) -> int:
     return 1 if "+" in joined(cell) else 0
 
 
-def _signed(found: Sequence[Booking]) -> list[Booking]:
-    """With the signs that two balances one after the other prove, whichever comes first."""
-    result = list(found)
-    for index, (one, other) in enumerate(pairwise(found)):
-        if one.balance is None or other.balance is None:
-            continue
-        if abs(other.balance - one.balance) == abs(other.value) and other.value:
-            result[index + 1] = other.signed(1 if other.balance > one.balance else -1)
-        elif abs(one.balance - other.balance) == abs(one.value) and one.value:
-            result[index] = one.signed(1 if one.balance > other.balance else -1)
-    return result
+def _sides(
+    rest: Sequence[Word], lines: Sequence[Sequence[Word]], iban: Finding | None
+) -> Iterator[tuple[str, Finding]]:
+    """The counterparty and the reference, by what stands behind the kind of booking.
+
+    The name ends with its legal form, its line, or a labelled number.
+    """
+    if not rest:
+        return
+    first_line = next(line for line in lines if rest[0] in line)
+    count = len([word for word in first_line if word in rest])
+    stop = next((at for at in range(count) if any(map(str.isdecimal, rest[at].text))), count)
+    legal = len(joined(rest)[: legal_form_end(joined(rest[:stop]))].split())
+    if 0 < stop < count and not legal:
+        word = rest[stop - 1].text
+        is_mark = len(word) <= _LONGEST_MARK and word.isupper()
+        stop -= is_mark or any(label.quality == 1 for label in LABELS.find(word))
+    stop = begin = legal or stop
+    if iban is not None:
+        place = (iban.spans[0].segment, iban.spans[0].start)
+        at = next((at for at, word in enumerate(rest) if (word.segment, word.start) == place), None)
+        if at is not None:
+            stop, begin = at, at + sum(len(span.text.split()) for span in iban.spans)
+    for name, words in (("counterparty", rest[:stop]), ("reference", rest[begin:])):
+        if words:
+            yield name, Finding(joined(words), spans(words), _SAID)
 
 
-def _balances(candidates: Candidates, found: Sequence[Booking], known: Findings) -> dict[str, Finding]:
-    """Opening and closing balance; those that the bookings lead from one to the other, if there are such."""
-    total = sum((one.value for one in found), Decimal(0))
-    options = {name: balance_options(candidates, name)[:_BEST] for name in _BALANCES}
-    for opening in options["opening_balance"]:
-        for closing in options["closing_balance"]:
-            if found and Decimal(str(opening.value)) + total == closing.value:
-                return {
-                    "opening_balance": Finding(opening.value, opening.spans, _PROVED),
-                    "closing_balance": Finding(closing.value, closing.spans, _PROVED),
-                }
-    return {name: known[name] for name in _BALANCES if name in known}
+def _codes(words: Sequence[Word]) -> Iterator[tuple[str, Finding]]:
+    """The other side's IBAN and the reference in a booking's text."""
+    text = joined(words)
+    codes = [("iban", code.value, code.start, code.stop, _PROVED) for code in find_ibans(text)][:1]
+    reference = _REFERENCE.search(text)
+    if reference is not None:
+        codes.append(("reference", reference[1].strip(".,;"), *reference.span(1), _SAID))
+    starts = list(accumulate((len(word.text) + 1 for word in words), initial=0))
+    for name, value, start, stop, probability in codes:
+        inside = [
+            word
+            for word, offset in zip(words, starts, strict=False)
+            if offset < stop and offset + len(word.text) > start
+        ]
+        yield name, Finding(value, spans(inside), probability)

@@ -9,12 +9,11 @@ from docmill.model.steps_taken import StepTaken
 from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.schemas.filling import filled
 from docmill.understanding.constraints.bookings import bookings
-from docmill.understanding.constraints.parties import parties
+from docmill.understanding.constraints.parties import parties, shop
 from docmill.understanding.constraints.payment_method import payment_method
 from docmill.understanding.constraints.payment_terms import payment_terms, settlement
 from docmill.understanding.constraints.period import dates, time_of_day
 from docmill.understanding.constraints.references import account_codes, numbers
-from docmill.understanding.constraints.shop import shop
 from docmill.understanding.constraints.totals import balances, currency, tip, totals
 from docmill.understanding.fields.analysis_cache import candidates_of, once
 from docmill.understanding.fields.candidates import Candidates
@@ -27,93 +26,95 @@ STEP = StepTaken(kind="read", by="rules", note="no embedded data", without_model
 
 def extract_by_rules(document: Document, schema: Schema) -> Extraction:
     """The fields of a built-in type by rule: offline, the same answer every time."""
-    kind = known_type(schema.name)
-    if kind == "other" or not document.pages:
+    document_type = known_type(schema.name)
+    if document_type == "other" or not document.pages:
         return Extraction(
             document_type=schema.name, data=filled(schema.fields, {}), evidence={}, steps=(STEP,)
         )
     candidates = candidates_of(document)
-    return extraction(schema, every_finding(candidates, kind), candidates.layout, step=STEP)
+    return extraction(schema, every_finding(candidates, document_type), candidates.layout, step=STEP)
 
 
 @once
-def every_finding(candidates: Candidates, kind: DocumentType) -> Findings:
+def every_finding(candidates: Candidates, document_type: DocumentType) -> Findings:
     """All that the rules read of a document of this type, by path."""
-    table = items(candidates) if DEFINITIONS[kind].line_items == "table" else NO_ITEMS
-    found = ruled_findings(candidates, kind, table)
-    found |= listed_findings(candidates, kind, found, table)
-    return with_positive_amounts(found) if DEFINITIONS[kind].is_positive else found
+    table = items(candidates) if DEFINITIONS[document_type].line_items == "table" else NO_ITEMS
+    findings = ruled_findings(candidates, document_type, table)
+    findings |= listed_findings(candidates, document_type, findings, table)
+    return with_positive_amounts(findings) if DEFINITIONS[document_type].is_positive else findings
 
 
 def listed_findings(
-    candidates: Candidates, kind: DocumentType, known: Findings, table: Items = NO_ITEMS
+    candidates: Candidates, document_type: DocumentType, known: Findings, table: Items = NO_ITEMS
 ) -> dict[str, Finding]:
     """Line items or bookings, by path such as `lines[0].quantity`, and what they prove of other fields.
 
-    known: what was found of the other fields. table: the items of documents that have headings for them.
+    known: the findings of the other fields. table: the items of documents that have headings for them.
     """
-    lists = DEFINITIONS[kind].line_items
-    if lists == "bookings":
+    line_items = DEFINITIONS[document_type].line_items
+    if line_items == "bookings":
         return bookings(candidates, known)
-    if lists == "till":
+    if line_items == "till":
         return dict(till_items(candidates, items(candidates)).findings())
-    if lists == "table":
+    if line_items == "table":
         return dict((table if table.rows else till_items(candidates)).findings())
     return {}
 
 
-def ruled_findings(candidates: Candidates, kind: DocumentType, table: Items = NO_ITEMS) -> dict[str, Finding]:
-    """Every field found but for lists, by path, whether or not the type's schema has it. table: the items."""
-    found = {
-        **numbers(candidates, kind),
-        **dates(candidates, kind),
-        **totals(candidates, kind, table=table),
+def ruled_findings(
+    candidates: Candidates, document_type: DocumentType, table: Items = NO_ITEMS
+) -> dict[str, Finding]:
+    """Every field but lists, by path, whether or not the type's schema has it. table: the items."""
+    definition = DEFINITIONS[document_type]
+    findings = {
+        **numbers(candidates, document_type),
+        **dates(candidates, document_type),
+        **totals(candidates, document_type, table=table),
         **dict(account_codes(candidates)),
         **dict(currency(candidates)),
     }
-    definition = DEFINITIONS[kind]
     if definition.line_items == "bookings":
-        found.update(balances(candidates))
-        if "payment.iban" in found:
-            found["iban"] = found["payment.iban"]
+        findings.update(balances(candidates))
+        if "payment.iban" in findings:
+            findings["iban"] = findings["payment.iban"]
     if definition.line_items == "till":
-        found.update(tip(candidates))
-        found.update(shop(candidates))
-        found.update(time_of_day(candidates, found.get("issue_date")))
+        findings.update(tip(candidates))
+        findings.update(shop(candidates))
+        findings.update(time_of_day(candidates, findings.get("issue_date")))
     else:
-        found = {**parties(candidates, kind), **found}
+        findings = {**parties(candidates, document_type), **findings}
     if definition.payment_method:
-        found.update(payment_method(candidates, kind, found.get("gross_total")))
+        findings.update(payment_method(candidates, document_type, findings.get("gross_total")))
     if definition.payment_terms:
-        found.update(payment_terms(candidates))
+        findings.update(payment_terms(candidates))
     if definition.settlement:
-        found.update(settlement(candidates, found))
-    return found
+        findings.update(settlement(candidates, findings))
+    return findings
 
 
 _TOTALS = ("net_total", "tax_total", "gross_total", "amount_due")
 _FACTORS = ("quantity", "unit_price")
 
 
-def with_positive_amounts(found: Findings) -> dict[str, Finding]:
+def with_positive_amounts(findings: Findings) -> dict[str, Finding]:
     """The amounts without their minus where every total is printed with one.
 
     Of a line with a negative amount its quantity, or else its price, is turned with the amount.
     """
-    positive = dict(found)
-    totals = [amount for path in _TOTALS if (amount := _amount(found.get(path))) is not None]
+    positive = dict(findings)
+    totals = [amount for path in _TOTALS if (amount := _amount(findings.get(path))) is not None]
     if not totals or max(totals) > 0 or not any(totals):
         return positive
-    turned = [path for path in _TOTALS if path in found]
-    for path in found:
+    turned = [path for path in _TOTALS if path in findings]
+    for path in findings:
         line, _, name = path.rpartition(".")
         if name == "net_amount" and line.startswith("lines["):
             factors = [f"{line}.{factor}" for factor in _FACTORS]
-            turned += [path, *[factor for factor in factors if (_amount(found.get(factor)) or 0) < 0][:1]]
+            turned += [path, *[factor for factor in factors if (_amount(findings.get(factor)) or 0) < 0][:1]]
     for path in turned:
-        amount = _amount(found[path])
+        amount = _amount(findings[path])
         if amount is not None:
-            positive[path] = replace(found[path], value=-amount if amount else amount)
+            positive[path] = replace(findings[path], value=-amount if amount else amount)
     return positive
 
 

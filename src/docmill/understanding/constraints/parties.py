@@ -1,48 +1,55 @@
-"""Who sells and who buys, on invoices, orders and delivery notes."""
+"""The parties of a document: seller and buyer of invoices and orders, the shop of a receipt."""
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from rapidfuzz import fuzz
 
 from docmill.model.document import letters_and_digits
 from docmill.schemas.document_types import DEFINITIONS, DocumentType
 from docmill.understanding.constraints.address_blocks import Block, blocks
-from docmill.understanding.constraints.address_features import lettering
-from docmill.understanding.constraints.names import is_name
-from docmill.understanding.constraints.shop import trimmed
+from docmill.understanding.constraints.address_features import (
+    LineFeatures,
+    is_name,
+    legal_form_end,
+    line_features,
+)
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, cleaned, finding_of, probabilities
 from docmill.understanding.page.layout import Segment, Span
-from docmill.understanding.text.folding import fold
+from docmill.understanding.page.titles import is_title
+from docmill.understanding.text.folding import alternatives, fold
 from docmill.understanding.vocabulary import LANGUAGES, Concept
+
+Role = Literal["seller", "buyer"]
 
 _DOMAIN = re.compile(r"(?:@|www\.|https?://)([\w\-]+(?:\.[\w\-]+)*)\.[a-z]{2,12}\b")
 _PROVIDERS = frozenset("gmail googlemail hotmail outlook yahoo gmx web icloud aol live t-online".split())  # noqa: SIM905 - a list of names
-_CONFIRMATION = re.compile(
-    "|".join(re.escape(stem) for language in LANGUAGES for stem in language.confirmation)
-)
-_AS_SELLER = {
-    Concept.SELLER: 4.0,
-    Concept.BUYER: -4.0,
-    Concept.ADVERTISER: -6.0,
-    Concept.SHIP_TO: -4.0,
-    Concept.SHIP_FROM: 1.0,
-    None: 0.0,
-}
-_AS_BUYER = {
-    Concept.SELLER: -4.0,
-    Concept.BUYER: 4.0,
-    Concept.ADVERTISER: 8.0,
-    Concept.SHIP_TO: -0.5,
-    Concept.SHIP_FROM: -4.0,
-    None: 0.0,
+_CONFIRMATION = re.compile(alternatives(stem for language in LANGUAGES for stem in language.confirmation))
+_LABEL_SCORES: dict[Role, dict[Concept | None, float]] = {
+    "seller": {
+        Concept.SELLER: 4.0,
+        Concept.BUYER: -4.0,
+        Concept.ADVERTISER: -6.0,
+        Concept.SHIP_TO: -4.0,
+        Concept.SHIP_FROM: 1.0,
+        None: 0.0,
+    },
+    "buyer": {
+        Concept.SELLER: -4.0,
+        Concept.BUYER: 4.0,
+        Concept.ADVERTISER: 8.0,
+        Concept.SHIP_TO: -0.5,
+        Concept.SHIP_FROM: -4.0,
+        None: 0.0,
+    },
 }
 """An advertiser is the customer, whoever buys the air time for it."""
 _DOUBTFUL = 0.4
 """How far an identifier is believed whose checksum does not hold; the gate shows it to a person."""
 _SAME_NAME = 88
-_NULL = 1.2
+_NO_PARTY = 1.2
 _BOTTOM = 0.85
 _TOP = 0.45
 _NEAR_DOMAIN = 82
@@ -60,24 +67,56 @@ _ADDRESSED = {
 _FLUSH = 0.02
 _CONTACT_LINES = 7
 """So many lines, with the gaps between them, below an address may say how to reach its owner."""
-_OWN = 0.12
+_NEAR_NAME = 0.12
 """How far below a party's name, in pages, an identifier is still its own."""
+_MOST_BLOCKS = 8
+"""Blocks of each role that are tried together."""
+_HEAD_LINES = 20
+_NAME_LINES = 14
+_LONGEST_ADDRESS = 8
+_SHORT_NAME = 9
+_NUMBER_WORDS = alternatives(word for language in LANGUAGES for word in language.numbers)
+_REGISTRATION_LABELS = "|".join(
+    re.escape(phrase).replace(r"\ ", r"[\s.]*").replace(r"\#", f"(?:{_NUMBER_WORDS})?")
+    for language in LANGUAGES
+    for phrase in language.labels.get(Concept.REGISTRATION_NUMBER, ())
+)
+_REGISTRATION_TAIL = re.compile(
+    rf"[\s,]*[(\[{{]?\s*(?:(?<![^\W\d_])(?:{_REGISTRATION_LABELS})[\s.]*:?\s*)?"
+    r"(?<![a-z])[a-z]{0,3}\d[\d ]{4,12}\s?-?\s?[a-z0-9]?\s*[)\]}]?\W*$",
+    re.IGNORECASE,
+)
+_GREETINGS = alternatives(phrase for language in LANGUAGES for phrase in language.greetings)
+_HEAD_NOISE = re.compile(rf"^(?:{_GREETINGS}|\W)+\s*", re.IGNORECASE)
 
 
 def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Finding]:
-    """Names, addresses and VAT identifiers of seller and buyer."""
-    every = [block for block in blocks(candidates) if _speaks(block) and _names(block)]
-    weigher = _Weigher(candidates, document_type, every)
+    """Names, addresses and VAT identifiers of seller and buyer.
+
+    A block that a label names is a party; of the others only those whose first line can be a name.
+    """
+    named = [
+        block
+        for block in blocks(candidates)
+        if sum(map(str.isalpha, block.name.text)) > 1
+        and (block.label is not None or is_name(block.name.text))
+    ]
+    scorer = _PartyScorer(candidates, document_type, named)
+    sellers = [(block, scorer.score(block, "seller")) for block in named]
+    buyers = [(block, scorer.score(block, "buyer")) for block in named]
+    sellers_tried, buyers_tried = (
+        [(None, _NO_PARTY), *sorted(scored, key=lambda pair: -pair[1])[:_MOST_BLOCKS]]
+        for scored in (sellers, buyers)
+    )
     best: tuple[float, Block | None, Block | None] = (0.0, None, None)
-    sellers = [(block, weigher.seller(block)) for block in every]
-    buyers = [(block, weigher.buyer(block, every)) for block in every]
-    sellers_best = sorted(sellers, key=lambda pair: -pair[1])[:8]
-    buyers_best = sorted(buyers, key=lambda pair: -pair[1])[:8]
-    for seller, seller_score in [(None, _NULL), *sellers_best]:
-        for buyer, buyer_score in [(None, _NULL), *buyers_best]:
+    for seller, seller_score in sellers_tried:
+        for buyer, buyer_score in buyers_tried:
             if seller is not None and buyer is not None and _same(seller, buyer):
                 continue
-            score = seller_score + buyer_score - weigher.lonely(seller, buyer)
+            # Every paper names its writer, so that the addressed party alone is unlikely.
+            writer, addressed = (buyer, seller) if scorer.buyer_writes else (seller, buyer)
+            alone = writer is None and addressed is not None and addressed.label is None
+            score = seller_score + buyer_score - _LONELY * alone
             if score > best[0]:
                 best = (score, seller, buyer)
     _, seller, buyer = best
@@ -85,83 +124,59 @@ def parties(candidates: Candidates, document_type: DocumentType) -> dict[str, Fi
     for role, chosen, scored in (("seller", seller, sellers), ("buyer", buyer, buyers)):
         if chosen is not None:
             result.update(_party(role, chosen, scored, candidates))
-    writer = "buyer" if weigher.buyer_writes else "seller"
-    result.update(_vat_ids(candidates, seller, buyer, writer=writer))
-    return result
+    writer_role = "buyer" if scorer.buyer_writes else "seller"
+    return result | dict(_vat_ids(candidates, seller, buyer, writer=writer_role))
 
 
-def _speaks(block: Block) -> bool:
-    return sum(map(str.isalpha, block.name.text)) > 1
-
-
-def _names(block: Block) -> bool:
-    """What a label calls a party is its name; of other lines only what can be one."""
-    return block.label is not None or is_name(block.name.text)
-
-
-def _same(one: Block, other: Block) -> bool:
-    """Whether two blocks are of one party: by name, or since the name of one is a line of the other."""
-    if one.name.segment.index in other.segments or other.name.segment.index in one.segments:
+def _same(block: Block, other: Block) -> bool:
+    """True if two blocks are of one party: by name, or since the name of one is a line of the other."""
+    if block.name.segment.index in other.segments or other.name.segment.index in block.segments:
         return True
-    return fuzz.ratio(_key(one), _key(other)) >= _SAME_NAME
+    return fuzz.ratio(_key(block), _key(other)) >= _SAME_NAME
 
 
 def _key(block: Block) -> str:
-    start, stop = trimmed(block.name.text)
+    start, stop = _trimmed(block.name.text)
     return letters_and_digits(block.name.text[start:stop])
 
 
-class _Weigher:
+class _PartyScorer:
     """Scores of blocks as seller and as buyer."""
 
-    def __init__(
-        self, candidates: Candidates, document_type: DocumentType, every: Sequence[Block] = ()
-    ) -> None:
+    def __init__(self, candidates: Candidates, document_type: DocumentType, named: Sequence[Block]) -> None:
+        self._blocks = named
         segments = [(segment, fold(segment.text)) for segment in candidates.layout.segments]
         sheets = candidates.layout.sheets
         self._height = sheets[0].text_height if sheets else 0.01
         # A plain order is written by the buyer; everything else on the writer's own paper is the seller's.
         confirmed = any(_CONFIRMATION.search(text) for _, text in segments)
         self.buyer_writes = DEFINITIONS[document_type].written_by == "buyer" and not confirmed
-        addressed = [block for block in every if block.label in _ADDRESSED[self.buyer_writes]]
+        addressed = [block for block in named if block.label in _ADDRESSED[self.buyer_writes]]
         self._domains = {
-            part
+            part.replace("-", "")
             for segment, text in segments
             for match in _DOMAIN.finditer(text)
-            if not any(self._stands_with(segment, block) for block in addressed)
+            if not any(self._is_contact(segment, block) for block in addressed)
             for part in match[1].split(".")
             if part not in _PROVIDERS and len(part) >= _SHORTEST_DOMAIN
         }
 
-    def _stands_with(self, segment: Segment, block: Block) -> bool:
-        """Whether a mail or web address is that of a party: it stands flush below its name and address."""
+    def _is_contact(self, segment: Segment, block: Block) -> bool:
+        """True if a mail or web address is that of a party: it stands flush below its name and address."""
         name = block.name.segment
         if segment.page_index != name.page_index or abs(segment.box.x0 - name.box.x0) > _FLUSH:
             return False
         bottom = max((span.segment.box.y1 for span in block.address), default=name.box.y1)
         return name.box.y0 <= segment.box.y0 < bottom + _CONTACT_LINES * self._height
 
-    def seller(self, block: Block) -> float:
-        """How far `block` is the seller."""
-        score = _AS_SELLER[block.label]
-        return score * max(block.quality, 0.5) + (
-            self._addressed(block, []) if self.buyer_writes else self._writer(block)
-        )
+    def score(self, block: Block, role: Role) -> float:
+        """How far a block is the seller or the buyer."""
+        by_label = _LABEL_SCORES[role][block.label] * max(block.quality, 0.5)
+        if (role == "buyer") == self.buyer_writes:
+            return by_label + self._writer_score(block)
+        return by_label + self._addressed_score(block, self._blocks if role == "buyer" else ())
 
-    def buyer(self, block: Block, every: Sequence[Block]) -> float:
-        """How far `block` is the buyer."""
-        score = _AS_BUYER[block.label]
-        return score * max(block.quality, 0.5) + (
-            self._writer(block) if self.buyer_writes else self._addressed(block, every)
-        )
-
-    def lonely(self, seller: Block | None, buyer: Block | None) -> float:
-        """What it costs to name the one addressed and not the writer, whom every paper names."""
-        writer, addressed = (buyer, seller) if self.buyer_writes else (seller, buyer)
-        alone = writer is None and addressed is not None and addressed.label is None
-        return _LONELY if alone else 0.0
-
-    def _writer(self, block: Block) -> float:
+    def _writer_score(self, block: Block) -> float:
         """Signs of the paper's owner: letterhead, sender line, footer, domain."""
         size = block.name.segment.height / self._height
         score = (
@@ -173,10 +188,9 @@ class _Weigher:
             + 0.6 * (size > _LARGE)
             + 0.5 * bool(block.address)
         )
-        score += 2.0 * self._owns_domain(block)
-        return score - self._noise(block)
+        return score + 2.0 * self._owns_domain(block) - self._noise(block)
 
-    def _addressed(self, block: Block, every: Sequence[Block]) -> float:
+    def _addressed_score(self, block: Block, others: Sequence[Block]) -> float:
         """Signs of who the paper is sent to: a plain address in the upper part, below a sender line."""
         score = (
             1.4 * bool(block.address)
@@ -189,33 +203,21 @@ class _Weigher:
             other.sender
             and 0 < block.top - other.top < 8 * self._height
             and abs(block.name.segment.box.x0 - other.name.segment.box.x0) < 0.05  # noqa: PLR2004 - a window of an envelope
-            for other in every
+            for other in others
         )
-        return (
-            score
-            + 1.8 * below_sender
-            - self._noise(block)
-            - 0.6 * (not block.address and block.label is None)
-        )
+        nameless = not block.address and block.label is None
+        return score + 1.8 * below_sender - self._noise(block) - 0.6 * nameless
 
     def _noise(self, block: Block) -> float:
         words = block.name.text.split()
         digits = sum(map(str.isdecimal, block.name.text))
-        return (
-            0.25 * max(0, len(words) - 6)
-            + 0.3 * digits
-            + 1.0 * (len(words) == 1 and not block.label and not block.legal and not block.address)
-        )
+        alone = len(words) == 1 and not block.label and not block.legal and not block.address
+        return 0.25 * max(0, len(words) - 6) + 0.3 * digits + 1.0 * alone
 
     def _owns_domain(self, block: Block) -> bool:
         name = _key(block)
-        return (
-            any(
-                domain.replace("-", "") in name
-                or fuzz.partial_ratio(domain.replace("-", ""), name) >= _NEAR_DOMAIN
-                for domain in self._domains
-            )
-            and len(name) >= _SHORTEST_DOMAIN
+        return len(name) >= _SHORTEST_DOMAIN and any(
+            domain in name or fuzz.partial_ratio(domain, name) >= _NEAR_DOMAIN for domain in self._domains
         )
 
 
@@ -225,72 +227,160 @@ def _party(
     rivals: dict[str, float] = {}
     for block, score in scored:
         rivals[_key(block)] = max(rivals.get(_key(block), -9.0), score)
-    own = rivals.pop(_key(chosen))
-    share = probabilities([own, *rivals.values()], null=_NULL)[0]
-    start, stop = trimmed(chosen.name.text)
+    score = rivals.pop(_key(chosen))
+    share = probabilities([score, *rivals.values()], null=_NO_PARTY)[0]
+    start, stop = _trimmed(chosen.name.text)
     name = Span(chosen.name.segment, chosen.name.start + start, chosen.name.start + stop)
     yield f"{role}.name", Finding(cleaned(name.text, plain=candidates.plain), (name,), share)
     if role == "buyer" and chosen.number is not None:
         yield "customer_number", Finding(chosen.number.text.strip(), (chosen.number,), share)
-    with_address = [block for block, _ in scored if block.address and _same(block, chosen)]
-    if chosen.address or with_address:
-        spans = chosen.address or with_address[0].address
-        first = next((index for index, span in enumerate(spans) if _is_address(candidates, span)), 0)
-        spans = spans[first:]
-        text = cleaned(
-            ", ".join(cleaned(span.text, plain=candidates.plain) for span in spans), plain=candidates.plain
-        )
-        yield f"{role}.address", Finding(text, spans, share)
-
-
-def _is_address(candidates: Candidates, span: Span) -> bool:
-    """Whether the street begins here; a department or a person may stand before it."""
-    look = lettering(candidates, span.segment)
-    return look.address > 0 or look.postcode
+    spans = chosen.address
+    if not spans:
+        spans = next((block.address for block, _ in scored if block.address and _same(block, chosen)), ())
+    # A department or a person may stand before the street.
+    for index, span in enumerate(spans):
+        line = line_features(candidates, span.segment)
+        if line.address > 0 or line.postcode:
+            spans = spans[index:]
+            break
+    if spans:
+        lines = [cleaned(span.text, plain=candidates.plain) for span in spans]
+        yield f"{role}.address", Finding(cleaned(", ".join(lines), plain=candidates.plain), spans, share)
 
 
 def _vat_ids(
     candidates: Candidates, seller: Block | None, buyer: Block | None, *, writer: str
 ) -> Iterator[tuple[str, Finding]]:
-    """Whose VAT identifier is whose: the writer's, unless it stands below the buyer's name or says so."""
-    known = {one.value: one for one in reversed(candidates.vat_ids)}
-    doubtful = {one.value: one for one in reversed(candidates.doubtful_vat_ids)}
-    for by_value, sure in ((doubtful, _DOUBTFUL), (known, 0.9)):
+    """Whose VAT identifier is whose: the writer's, unless it stands below the buyer's name or says so.
+
+    Not that of a place which goods go to or come from.
+    """
+    for vat_ids, probability in ((candidates.doubtful_vat_ids, _DOUBTFUL), (candidates.vat_ids, 0.9)):
         owners: dict[str, list[Candidate[str]]] = {}
-        for one in reversed(by_value.values()):
-            if not _is_strangers(one):
-                owners.setdefault(_owner(one, seller, buyer) or writer, []).append(one)
+        for vat_id in reversed({vat_id.value: vat_id for vat_id in reversed(vat_ids)}.values()):
+            places = _strength(vat_id, Concept.SHIP_TO, Concept.SHIP_FROM)
+            if places <= _CLEARLY or places < _strength(vat_id, Concept.SELLER, Concept.BUYER):
+                owners.setdefault(_owner(vat_id, seller, buyer) or writer, []).append(vat_id)
         for role in ("seller", "buyer"):
             if role in owners:
-                yield f"{role}.vat_id", finding_of(owners[role][0], sure / len(owners[role]))
+                yield f"{role}.vat_id", finding_of(owners[role][0], probability / len(owners[role]))
 
 
 def _owner(vat_id: Candidate[str], seller: Block | None, buyer: Block | None) -> str | None:
-    """Whose it is said to be, or below whose name it stands; None if neither tells."""
-    buyers = _said(vat_id, Concept.BUYER, Concept.CUSTOMER_NUMBER)
-    sellers = _said(vat_id, Concept.SELLER)
+    """The role whose label or name stands with it; None if neither does."""
+    buyers = _strength(vat_id, Concept.BUYER, Concept.CUSTOMER_NUMBER)
+    sellers = _strength(vat_id, Concept.SELLER)
     if abs(buyers - sellers) > _CLEARLY:
         return "buyer" if buyers > sellers else "seller"
-    near = [
-        (_distance(vat_id, block), role)
-        for role, block in (("buyer", buyer), ("seller", seller))
-        if block is not None and vat_id.segment.page_index == block.name.segment.page_index
-    ]
+    near: list[tuple[float, str]] = []
+    for role, block in (("buyer", buyer), ("seller", seller)):
+        if block is not None and vat_id.segment.page_index == block.name.segment.page_index:
+            name, box = block.name.segment.box, vat_id.segment.box
+            below = box.y0 - name.y1
+            distance = (below if below >= -0.01 else 1.0) + 0.5 * abs(box.x0 - name.x0)  # noqa: PLR2004 - on the same line at best
+            near.append((distance, role))
     distance, role = min(near, default=(1.0, ""))
-    return role if distance < _OWN else None
+    return role if distance < _NEAR_NAME else None
 
 
-def _is_strangers(vat_id: Candidate[str]) -> bool:
-    """Whether it is said to be that of a place which goods go to or come from."""
-    places = _said(vat_id, Concept.SHIP_TO, Concept.SHIP_FROM)
-    return places > _CLEARLY and places >= _said(vat_id, Concept.SELLER, Concept.BUYER)
-
-
-def _said(vat_id: Candidate[str], *concepts: Concept) -> float:
+def _strength(vat_id: Candidate[str], *concepts: Concept) -> float:
     return max(vat_id.clues.get(concept, 0.0) for concept in concepts)
 
 
-def _distance(vat_id: Candidate[str], block: Block) -> float:
-    box, own = block.name.segment.box, vat_id.segment.box
-    below = own.y0 - box.y1
-    return (below if below >= -0.01 else 1.0) + 0.5 * abs(own.x0 - box.x0)  # noqa: PLR2004 - on the same line at best
+def _trimmed(text: str) -> tuple[int, int]:
+    """Where the name in a line begins and ends: without greetings and registration numbers."""
+    start = match.end() if (match := _HEAD_NOISE.match(text)) else 0
+    legal = legal_form_end(text)
+    tail = text[legal:]
+    if legal and (any(map(str.isdecimal, tail)) or not any(map(str.isalnum, tail))):
+        return start, legal
+    match = _REGISTRATION_TAIL.search(text)
+    return start, match.start() if match and match.start() > start else len(text)
+
+
+def shop(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
+    """`seller.name` and `seller.address` of a receipt: the name at its head and the address below it."""
+    sheets = candidates.layout.sheets
+    segments = [segment for segment in sheets[0].segments if segment.line < _HEAD_LINES] if sheets else []
+    head = [line_features(candidates, segment) for segment in segments]
+    name = _shop_name(head, plain=candidates.plain)
+    if name is not None:
+        yield "seller.name", name
+    taken = {span.segment.index for span in name.spans} if name else set[int]()
+    address = _shop_address(candidates, [line for line in head if line.segment.index not in taken])
+    if address is not None:
+        yield "seller.address", address
+
+
+def _shop_name(head: Sequence[LineFeatures], *, plain: bool) -> Finding | None:
+    options: list[tuple[float, tuple[Span, ...], str]] = []
+    for index, line in enumerate(head[:_NAME_LINES]):
+        text = line.segment.text
+        if not line.name_like or is_title(text):
+            continue
+        score = 3.0 - 0.35 * index + 3.2 * bool(line.legal) + 0.6 * line.firm - 4.0 * line.label
+        if not line.legal:
+            score -= 1.6 * line.address + 2.0 * (line.postcode or line.region)
+        score -= 1.5 * (line.letters < 5)  # noqa: PLR2004 - too short for most names
+        score -= 1.0 * (line.segment.confidence < 0.75)  # noqa: PLR2004 - logos are often misread
+        score -= 1.5 * text.islower()
+        span = Span(line.segment, *_trimmed(text))
+        options.append((score, (span,), span.text))
+        above = head[index - 1] if index else None
+        if above is None or not line.legal or above.legal or not above.name_like:
+            continue
+        # The name began on the line above if this one is little more than a legal form.
+        short = len(text[: line.legal].replace(" ", "")) <= _SHORT_NAME
+        if short or above.segment.text.rstrip().endswith(("&", "-", ",")):
+            first = Span(above.segment, _trimmed(above.segment.text)[0], len(above.segment.text))
+            options.append((score + 0.6, (first, span), f"{first.text} {span.text}"))
+    if not options:
+        return None
+    options.sort(key=lambda option: -option[0])
+    share = probabilities([score for score, *_ in options], null=0.0)[0]
+    return Finding(cleaned(options[0][2], plain=plain), options[0][1], share)
+
+
+def _shop_address(candidates: Candidates, head: Sequence[LineFeatures]) -> Finding | None:
+    """The run of lines with the most signs of an address."""
+    scores: list[float] = []
+    follows_comma = False
+    for index, line in enumerate(head):
+        text = line.segment.text.rstrip()
+        score = (-0.5 if line.name_like else -0.9) + line.address + 1.5 * line.postcode + 1.3 * line.region
+        score -= 4.0 * (line.value or line.registration) + 3.0 * (line.contact and not line.address)
+        score -= 4.0 * line.label + 2.5 * bool(line.legal)
+        score += 0.5 * text.endswith(",") + 0.3 * ("," in text[:-1]) + 0.9 * follows_comma
+        score -= 2 * (not line.letters and not line.postcode)
+        scores.append(score - 0.05 * index)
+        follows_comma = text.endswith(",")
+    runs = [
+        (sum(scores[start:stop]), start, stop)
+        for start in range(len(head))
+        for stop in range(start + 1, min(len(head), start + _LONGEST_ADDRESS) + 1)
+        if scores[start] > -1 and scores[stop - 1] > -1
+    ]
+    runs = sorted((run for run in runs if run[0] > 0), key=lambda run: (-run[0], run[1]))
+    if not runs:
+        return None
+    _, start, stop = runs[0]
+    spans = [_address_span(candidates, line) for line in head[start:stop]]
+    spans = [span for span in spans if span.text.strip()]
+    text = cleaned(" ".join(span.text for span in spans), plain=candidates.plain)
+    share = probabilities([run[0] for run in runs[:6]], null=0.0)[0]
+    return Finding(text, tuple(spans), share) if text else None
+
+
+def _address_span(candidates: Candidates, line: LineFeatures) -> Span:
+    """The line without the label before the address and the telephone after it."""
+    whole = line.segment.text
+    start, stop = 0, len(whole)
+    for label in candidates.labels(line.segment):
+        if Concept.ADDRESS in label.meanings and label.start == start:
+            start = label.stop
+        if Concept.PHONE in label.meanings and label.start > start:
+            stop = min(stop, label.start)
+    start += len(whole[start:stop]) - len(whole[start:stop].lstrip(" :.-"))
+    if stop < len(whole):
+        stop = start + len(whole[start:stop].rstrip(" ,("))
+    return Span(line.segment, start, stop)

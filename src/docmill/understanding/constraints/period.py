@@ -7,7 +7,7 @@ from itertools import pairwise
 from docmill.schemas.document_types import DocumentType
 from docmill.understanding.fields.candidates import Candidate, Candidates
 from docmill.understanding.fields.findings import Finding, best, finding_of, probabilities
-from docmill.understanding.fields.meaning import FieldMeaning, built_in_meaning
+from docmill.understanding.fields.meaning import built_in_meaning
 from docmill.understanding.page.layout import Span
 from docmill.understanding.page.terms import is_payable_by
 from docmill.understanding.text.dates import MISREAD_TIME, clock_time
@@ -15,7 +15,7 @@ from docmill.understanding.vocabulary import Concept
 
 _START, _END = built_in_meaning("period_start"), built_in_meaning("period_end")
 _LINKED = 1.6
-"""What being written as one period adds to each of its ends."""
+"""Score that being written as one period adds to each of its ends."""
 _LONGEST_PERIOD = timedelta(days=800)
 _IN_PERIOD = -1.5
 _IN_TERMS = 4.0
@@ -26,12 +26,21 @@ def dates(candidates: Candidates, document_type: DocumentType) -> dict[str, Find
     """All date fields; a period first, since its ends are not other dates."""
     findings: dict[str, Finding] = dict(_period(candidates.dates))
     meaning = built_in_meaning("issue_date", document_type)
-    issued = best(_issue_scores(candidates, meaning), null=meaning.null)
+    scored: list[tuple[Candidate[date], float]] = []
+    for index, candidate in enumerate(candidates.dates):
+        segment = candidate.segment
+        by_label = meaning.score(candidate.clues)
+        score = max(by_label, meaning.unlabelled + min(by_label, 0))
+        score += _IN_PERIOD * bool(candidate.role)
+        score += 0.8 * (MISREAD_TIME.search(segment.text[candidate.stop :]) is not None)
+        score -= 0.06 * min(index, 15) + 0.4 * segment.middle + 0.5 * min(2, segment.page_index)
+        scored.append((candidate, score))
+    issued = best(scored, null=meaning.null)
     if issued is not None:
         findings["issue_date"] = issued
     for field in ("due_date", "delivery_date"):
         meaning = built_in_meaning(field)
-        scored: list[tuple[Candidate[date], float]] = []
+        scored = []
         for candidate in candidates.dates:
             score = meaning.score(candidate.clues)
             if field == "due_date":
@@ -60,28 +69,12 @@ def _ends_payment_terms(candidates: Candidates, candidate: Candidate[date]) -> b
     return not any(map(str.isalnum, rest)) and ":" not in rest
 
 
-def _issue_scores(candidates: Candidates, meaning: FieldMeaning) -> Iterator[tuple[Candidate[date], float]]:
-    for index, candidate in enumerate(candidates.dates):
-        segment = candidate.segment
-        by_label = meaning.score(candidate.clues)
-        score = max(by_label, meaning.unlabelled + min(by_label, 0))
-        if candidate.role:
-            score += _IN_PERIOD
-        if MISREAD_TIME.search(segment.text[candidate.stop :]):
-            score += 0.8
-        score -= 0.06 * min(index, 15) + 0.4 * segment.middle + 0.5 * min(2, segment.page_index)
-        yield candidate, score
-
-
 def _period(all_dates: list[Candidate[date]]) -> Iterator[tuple[str, Finding]]:
-    """The pair of dates most likely a period: written as one, or labelled as start and end."""
-    pairs = [*_linked_pairs(all_dates), *_labelled_pairs(all_dates)]
-    if not pairs:
+    """The pair of dates most likely a period."""
+    pairs = sorted(_pairs(all_dates), key=lambda pair: -pair[2])
+    if not pairs or pairs[0][2] <= 2 * _START.null:
         return
-    pairs.sort(key=lambda pair: -pair[2])
     start, end, score = pairs[0]
-    if score <= 2 * _START.null:
-        return
     rivals = {(pair[0].value, pair[1].value): pair[2] for pair in reversed(pairs)}
     rivals.pop((start.value, end.value))
     share = probabilities([score / 2, *(rival / 2 for rival in rivals.values())], null=_START.null)[0]
@@ -89,21 +82,17 @@ def _period(all_dates: list[Candidate[date]]) -> Iterator[tuple[str, Finding]]:
     yield "period_end", finding_of(end, share)
 
 
-_Pair = tuple[Candidate[date], Candidate[date], float]
-
-
-def _linked_pairs(all_dates: list[Candidate[date]]) -> Iterator[_Pair]:
+def _pairs(all_dates: list[Candidate[date]]) -> Iterator[tuple[Candidate[date], Candidate[date], float]]:
+    """The pairs written as one period, and those labelled as start and end, with their scores."""
     for start, end in pairwise(all_dates):
         if start.role == "start" and end.role == "end" and start.value <= end.value:
             # The label speaks for both ends; the start's own label is the nearest.
             score = 2 * max(0.0, _START.score(start.clues)) + 2 * _LINKED
             yield start, end, score - _lateness(start)
-
-
-def _labelled_pairs(all_dates: list[Candidate[date]]) -> Iterator[_Pair]:
-    starts = [start for start in all_dates if start.clues.get(Concept.PERIOD_START) and not start.role]
     ends = [end for end in all_dates if end.clues.get(Concept.PERIOD_END) and not end.role]
-    for start in starts:
+    for start in all_dates:
+        if start.role or not start.clues.get(Concept.PERIOD_START):
+            continue
         for end in ends:
             if timedelta(0) <= end.value - start.value <= _LONGEST_PERIOD:
                 distance = abs(end.segment.index - start.segment.index)
@@ -123,12 +112,12 @@ def time_of_day(candidates: Candidates, issued: Finding | None) -> Iterator[tupl
     sheet = candidates.layout.sheet(segment)
     after = Span(segment, issued.spans[0].stop, len(segment.text))
     near = [after, *(Span(other, 0, len(other.text)) for other in sheet.right_of(segment))]
-    labelled = [
+    around = [
         Span(other, 0, len(other.text))
         for other in sheet.segments
         if abs(other.line - segment.line) <= 2 and other is not segment  # noqa: PLR2004 - lines around the date
     ]
-    for rank, span in enumerate([*near, *labelled]):
+    for rank, span in enumerate([*near, *around]):
         match = MISREAD_TIME.search(span.text)  # what stands before it, as in `201818:08:38`, is the date's
         if match and (":" in match[0] or rank < len(near)):
             where = Span(span.segment, span.start + match.start(), span.start + match.end())

@@ -32,12 +32,17 @@ def numbers(
     number = built_in_meaning("number", document_type)
     # An order's own number is no reference; neither is a delivery note's.
     meanings = [number, *(built_in_meaning(path) for path in _REFERENCES if path != number.same_as)]
-    scores = [
-        (candidate, {meaning.path: _score(clues, candidate, meaning) for meaning in meanings})
-        for candidate in candidates.identifiers
-        if candidate.spans not in taken
-        for clues in [_clues_of_account(candidate, candidates)]
-    ]
+    scores: list[tuple[Candidate[str], dict[str, float]]] = []
+    for candidate in candidates.identifiers:
+        if candidate.spans in taken:
+            continue
+        clues = candidate.clues
+        is_account = clues.get(Concept.ACCOUNT) and clues.get(Concept.CUSTOMER_NUMBER)
+        if is_account and not _is_near_bank(candidate, candidates):  # then it is the customer's
+            clues = {
+                concept: strength for concept, strength in clues.items() if concept is not Concept.ACCOUNT
+            }
+        scores.append((candidate, {meaning.path: _score(clues, candidate, meaning) for meaning in meanings}))
     chosen: dict[str, Finding] = {}
     for meaning in meanings:
         path = meaning.path
@@ -48,24 +53,16 @@ def numbers(
     return chosen
 
 
-def _clues_of_account(candidate: Candidate[str], candidates: Candidates) -> Mapping[Concept, float]:
-    """The clues; `Account No.` says that it is the customer's unless something near speaks of a bank."""
-    clues = candidate.clues
-    if not (clues.get(Concept.ACCOUNT) and clues.get(Concept.CUSTOMER_NUMBER)):
-        return clues
+def _is_near_bank(candidate: Candidate[str], candidates: Candidates) -> bool:
     sheet = candidates.layout.sheet(candidate.segment)
     near = _BANK_LINES * sheet.text_height
-    concepts = (
-        meaning
-        for other in sheet.segments
-        if abs(other.middle - candidate.segment.middle) < near
-        for label in candidates.labels(other)
+    return any(
+        not _OF_BANKS.isdisjoint(label.meanings)
+        for segment in sheet.segments
+        if abs(segment.middle - candidate.segment.middle) < near
+        for label in candidates.labels(segment)
         if Concept.CUSTOMER_NUMBER not in label.meanings
-        for meaning in label.meanings
     )
-    if not _OF_BANKS.isdisjoint(concepts):
-        return clues
-    return {concept: strength for concept, strength in clues.items() if concept is not Concept.ACCOUNT}
 
 
 def _score(clues: Mapping[Concept, float], candidate: Candidate[str], meaning: FieldMeaning) -> float:

@@ -10,7 +10,7 @@ from docmill.model.paths import leaves
 from docmill.model.result import Classification, Extraction
 from docmill.schemas.document_types import DEFINITIONS, DocumentType, known_type
 from docmill.schemas.registry import REGISTRY
-from docmill.understanding.constraints.names import is_name
+from docmill.understanding.constraints.address_features import is_name
 from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.findings import Finding
 from docmill.understanding.page.layout import Layout, Segment

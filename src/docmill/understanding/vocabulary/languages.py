@@ -42,6 +42,7 @@ class AddressWords(_Table):
 
     streets: words of streets and other parts of an address; `-weg` is the end of a longer word. regions:
     countries and regions that end an address. houses: words before the number of a house, flat or plot.
+    plots: those that begin an address without a number, too. suffixes: words behind the number of a house.
     postcodes: forms of the postcode before a town that have a mark within; `0` stands for a digit.
     domains: endings of web addresses.
     """
@@ -49,6 +50,8 @@ class AddressWords(_Table):
     streets: Words
     regions: Words
     houses: Words
+    plots: Words
+    suffixes: Words
     postcodes: Words
     domains: Words
 
