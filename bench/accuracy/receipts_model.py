@@ -25,8 +25,7 @@ from docmill.model.corrections import CorrectedValue, Correction
 from docmill.model.paths import leaves
 from docmill.model.steps_taken import StepTaken
 from docmill.schemas.registry import REGISTRY
-from docmill.training.held_out import FOLDS, HeldOut, held_out, shippable
-from docmill.training.receipts import Prepared, prepared, weighed
+from docmill.training.receipts import FOLDS, HeldOut, Prepared, held_out, prepared, shippable, weighed
 from docmill.training.scorers import calibrated
 from docmill.understanding.corrections.apply import with_confirmed_values
 from docmill.understanding.corrections.counterparties import identifiers

@@ -8,8 +8,16 @@ import pytest
 from docmill.model.paths import leaves
 from docmill.model.result import Extraction
 from docmill.schemas.registry import REGISTRY
-from docmill.training.held_out import HeldOut, held_out, is_right, shippable
-from docmill.training.receipts import LabelledReceipt, Prepared, prepared, weighed
+from docmill.training.receipts import (
+    HeldOut,
+    LabelledReceipt,
+    Prepared,
+    held_out,
+    is_right,
+    prepared,
+    shippable,
+    weighed,
+)
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.fields.findings import extraction
 from docmill.understanding.receipts.extractor import STEP, learned_findings

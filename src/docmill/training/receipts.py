@@ -1,14 +1,16 @@
-"""The receipts' model, trained on labelled receipts.
+"""The receipts' model: its training on labelled receipts, and cross-validation by vendor.
 
-What a later stage learns from is what an earlier one says of documents it has not seen: each stage is
-trained several times, each time without some vendors, to be asked about these.
+What a later stage learns from is the output of an earlier one for documents it has not seen: each stage is
+trained several times, each time without some vendors, and applied to these.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from decimal import Decimal, InvalidOperation
+from operator import attrgetter
 from typing import TypeVar
 
 import numpy as np
@@ -17,7 +19,7 @@ from rapidfuzz import fuzz
 
 from docmill.model.document import Document, letters_and_digits
 from docmill.training.folds import folds, shares
-from docmill.training.scorers import boosted, spelled
+from docmill.training.scorers import boosted, calibrated, spelled
 from docmill.understanding.constraints.address_features import FIRM_WORDS, REGIONS, STREET_WORDS
 from docmill.understanding.constraints.extractor import ruled_findings
 from docmill.understanding.fields.candidates import Candidates
@@ -25,70 +27,30 @@ from docmill.understanding.fields.findings import Finding
 from docmill.understanding.page.conventions import conventions
 from docmill.understanding.page.layout import Layout
 from docmill.understanding.receipts.amounts import Amounts, amounts
-from docmill.understanding.receipts.extractor import TYPE
+from docmill.understanding.receipts.extractor import TYPE, Answer, answers
 from docmill.understanding.receipts.head import TAGS, Head, head
 from docmill.understanding.receipts.model import FIELDS, PATHS, ReceiptModel, context_scores
 from docmill.understanding.receipts.scorers import CharNgramModel, Trees
 from docmill.understanding.receipts.spans import Choices, Field, enumerate_spans, pruning_mask
 from docmill.understanding.receipts.word_correction import WordCorrector
+from docmill.understanding.text.dates import find_dates
 
+FOLDS = 5
+_INNER_FOLDS = 3
 _LEAST_LINES = 75
 """Likeness, in percent, from which lines are taken for the labelled ones though letters differ."""
 _LEAST_SPAN = 82
 _EXACT = 101.0
 _LENGTH = 0.35
 """Share by which the lengths of span and label may differ."""
-
-
-def likeness(choices: Choices, label: str) -> NDArray[np.float64]:
-    """The likeness of each span to the label: 101 for the same letters and digits, else 0 to 100."""
-    wanted = letters_and_digits(label)
-    found = np.zeros(len(choices.choices))
-    if not wanted:
-        return found
-    slack = _LENGTH * max(4, len(wanted))
-    for index in range(len(choices.choices)):
-        text = letters_and_digits(choices.text(index))
-        if text == wanted:
-            found[index] = _EXACT
-        elif abs(len(text) - len(wanted)) <= slack:
-            found[index] = fuzz.ratio(text, wanted)
-    return found
-
-
-def best_lines(choices: Choices, likenesses: NDArray[np.float64]) -> tuple[int, int] | None:
-    """The lines of the span most like the label."""
-    if not len(likenesses) or likenesses.max() < _LEAST_LINES:
-        return None
-    best = choices.choices[int(likenesses.argmax())]
-    return best.first, best.stop
-
-
-def right_spans(likenesses: NDArray[np.float64]) -> NDArray[np.int64]:
-    """1 for the spans to be chosen. All 0 where none is near."""
-    most = likenesses.max(initial=0)
-    if most < _LEAST_SPAN:
-        return np.zeros(len(likenesses), np.int64)
-    return (likenesses >= most - 1e-9).astype(np.int64)
-
-
-def amount(text: str) -> Decimal | None:
-    """A labelled amount."""
-    match = re.search(r"-?\d[\d,]*(?:\.\d+)?", text.replace(" ", ""))
-    try:
-        return Decimal(match[0].replace(",", "")).quantize(Decimal("0.01")) if match else None
-    except InvalidOperation:
-        return None
-
-
-_INNER = 3
 _WORD = re.compile(r"[A-Z]{4,}")
 _COMMON = 0.1
-"""Share of the receipts in a currency from which on its like are known."""
+"""Share of the receipts in a currency from which on it is one that the model was trained on."""
 _SEVERAL = 2
 """Vendors that must have a word for misread ones to be put right to it."""
+_Example = TypeVar("_Example")
 _Stage = TypeVar("_Stage")
-_Answer = TypeVar("_Answer")
+_Output = TypeVar("_Output")
 
 
 @dataclass(frozen=True)
@@ -118,55 +80,90 @@ class Prepared:
 
 
 def prepared(example: LabelledReceipt) -> Prepared:
-    """An example that has pages."""
+    """An example that has pages, with its candidates and the rules' findings.
+
+    The right spans are those most like the label; none where none is near.
+    """
     layout = Layout(example.document)
     candidates = Candidates(layout, conventions(layout))
-    return assembled(example, candidates, ruled_findings(candidates, TYPE))
-
-
-def assembled(example: LabelledReceipt, candidates: Candidates, ruled: Mapping[str, Finding]) -> Prepared:
-    """The same, from the candidates and what the rules chose of them."""
-    found = head(candidates)
-    choices: dict[Field, Choices] = {field: enumerate_spans(found, field) for field in FIELDS}
-    tags = np.zeros(len(found.segments), np.int64)
+    ruled = ruled_findings(candidates, TYPE)
+    lines = head(candidates)
+    choices: dict[Field, Choices] = {field: enumerate_spans(lines, field) for field in FIELDS}
+    tags = np.zeros(len(lines.segments), np.int64)
     right: dict[Field, NDArray[np.int64]] = {}
     for tag, field in enumerate(FIELDS, 1):
-        alike = likeness(choices[field], example.truth.get(PATHS[field], ""))
-        right[field] = right_spans(alike)
-        lines = best_lines(choices[field], alike)
-        if lines:
-            tags[lines[0] : lines[1]] = tag
+        likenesses = _likenesses(choices[field], example.truth.get(PATHS[field], ""))
+        most = likenesses.max(initial=0)
+        right[field] = ((likenesses >= most - 1e-9) & (most >= _LEAST_SPAN)).astype(np.int64)
+        if most >= _LEAST_LINES:
+            best = choices[field].choices[int(likenesses.argmax())]
+            tags[best.first : best.stop] = tag
     sums = amounts(candidates, ruled)
-    total = amount(example.truth.get(PATHS["total"], ""))
+    total = _labelled_amount(example.truth.get(PATHS["total"], ""))
     values = np.array([value == total for value in sums.values], np.int64)
-    return Prepared(example, candidates, ruled, found, tags, choices, right, sums, values)
+    return Prepared(example, candidates, ruled, lines, tags, choices, right, sums, values)
+
+
+def _likenesses(choices: Choices, label: str) -> NDArray[np.float64]:
+    """The likeness of each span to the label: 101 for the same letters and digits, else 0 to 100."""
+    wanted = letters_and_digits(label)
+    likenesses = np.zeros(len(choices.choices))
+    slack = _LENGTH * max(4, len(wanted))
+    for index in range(len(choices.choices) if wanted else 0):
+        text = letters_and_digits(choices.text(index))
+        if text == wanted:
+            likenesses[index] = _EXACT
+        elif abs(len(text) - len(wanted)) <= slack:
+            likenesses[index] = fuzz.ratio(text, wanted)
+    return likenesses
+
+
+def _labelled_amount(text: str) -> Decimal | None:
+    match = re.search(r"-?\d[\d,]*(?:\.\d+)?", text.replace(" ", ""))
+    try:
+        return Decimal(match[0].replace(",", "")).quantize(Decimal("0.01")) if match else None
+    except InvalidOperation:
+        return None
+
+
+def weighed(documents: Sequence[Prepared]) -> list[Prepared]:
+    """The documents with their weights, by the sellers' names on their labels."""
+    names = [letters_and_digits(document.example.truth.get(PATHS["name"], "")) for document in documents]
+    return [
+        replace(document, weight=weight) for document, weight in zip(documents, shares(names), strict=True)
+    ]
 
 
 def trained(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel:
     """The model. The same documents in the same order give the same model."""
-    inner = folds({one.example.key: one.example.vendor for one in documents}, _INNER, seed=seed)
-    parts = [inner[one.example.key] for one in documents]
-    letters, spellings = _crossed(documents, parts, _letters, lambda model, one: model.scores(one.head.texts))
-    contexts, words = _crossed(
-        documents, parts, _contexts, lambda model, one: context_scores(model, one.amounts)
+    inner = folds(
+        {document.example.key: document.example.vendor for document in documents}, _INNER_FOLDS, seed=seed
     )
-    rows = [one.head.rows(spelling) for one, spelling in zip(documents, spellings, strict=True)]
-    index = {id(one): at for at, one in enumerate(documents)}
-    currencies = Counter(one.candidates.conventions.currency or "" for one in documents)
-
-    def tagger_of(some: Sequence[Prepared]) -> Trees:
-        return _tagger(some, [rows[index[id(one)]] for one in some])
-
+    parts = [inner[document.example.key] for document in documents]
+    letters, spellings = _crossed(
+        documents, parts, _train_letters, lambda model, index: model.scores(documents[index].head.texts)
+    )
+    contexts, context_outputs = _crossed(
+        documents,
+        parts,
+        _train_contexts,
+        lambda model, index: context_scores(model, documents[index].amounts),
+    )
+    rows = [document.head.rows(spelling) for document, spelling in zip(documents, spellings, strict=True)]
     tagger, tags = _crossed(
-        documents, parts, tagger_of, lambda model, one: model.probabilities(rows[index[id(one)]])
+        list(zip(documents, rows, strict=True)),
+        parts,
+        _train_tagger,
+        lambda model, index: model.probabilities(rows[index]),
     )
+    currencies = Counter(document.candidates.conventions.currency or "" for document in documents)
     return ReceiptModel(
         letters=letters,
         tagger=tagger,
         contexts=contexts,
-        spans={field: _spans(documents, tags, field) for field in FIELDS},
-        totals=_totals(documents, words),
-        corrector=word_corrector(documents),
+        spans={field: _train_spans(documents, tags, field) for field in FIELDS},
+        totals=_train_totals(documents, context_outputs),
+        corrector=_word_corrector(documents),
         calibrations={},
         currencies=frozenset(
             currency for currency, count in currencies.items() if count >= _COMMON * len(documents)
@@ -175,98 +172,147 @@ def trained(documents: Sequence[Prepared], *, seed: int = 1) -> ReceiptModel:
 
 
 def _crossed(
-    documents: Sequence[Prepared],
+    examples: Sequence[_Example],
     parts: Sequence[int],
-    train: Callable[[Sequence[Prepared]], _Stage],
-    ask: Callable[[_Stage, Prepared], _Answer],
-) -> tuple[_Stage, list[_Answer]]:
-    """A stage trained on all, and for each document what one says that was trained without its vendor."""
-    answers: dict[int, _Answer] = {}
+    train: Callable[[Sequence[_Example]], _Stage],
+    apply: Callable[[_Stage, int], _Output],
+) -> tuple[_Stage, list[_Output]]:
+    """A stage trained on all, and for each example the output of one that was trained without its vendor.
+
+    apply: a stage to the example of this index.
+    """
+    outputs: dict[int, _Output] = {}
     for part in sorted(set(parts)):
-        without = train([one for one, own in zip(documents, parts, strict=True) if own != part])
-        for at, own in enumerate(parts):
-            if own == part:
-                answers[at] = ask(without, documents[at])
-    return train(documents), [answers[at] for at in range(len(documents))]
+        stage = train([example for example, other in zip(examples, parts, strict=True) if other != part])
+        for index, other in enumerate(parts):
+            if other == part:
+                outputs[index] = apply(stage, index)
+    return train(examples), [outputs[index] for index in range(len(examples))]
 
 
-def _letters(documents: Sequence[Prepared]) -> CharNgramModel:
-    texts = [text for one in documents for text in one.head.texts]
-    truth = np.concatenate([one.tags for one in documents])
-    return spelled(
-        texts, truth, _repeated(documents, [len(one.tags) for one in documents]), classes=len(TAGS)
+def _train_letters(documents: Sequence[Prepared]) -> CharNgramModel:
+    texts = [text for document in documents for text in document.head.texts]
+    truth = [document.tags for document in documents]
+    return spelled(texts, np.concatenate(truth), _repeated(documents, truth), classes=len(TAGS))
+
+
+def _train_contexts(documents: Sequence[Prepared]) -> CharNgramModel:
+    examples = [
+        (text, right, document.weight)
+        for document in documents
+        for around, right in zip(document.amounts.contexts, document.total.tolist(), strict=True)
+        for text in around
+    ]
+    texts = [text for text, _, _ in examples]
+    truth = np.array([right for _, right, _ in examples])
+    return spelled(texts, truth, np.array([weight for _, _, weight in examples]), classes=2)
+
+
+def _train_tagger(examples: Sequence[tuple[Prepared, NDArray[np.float32]]]) -> Trees:
+    documents = [document for document, _ in examples]
+    truth = [document.tags for document in documents]
+    return boosted(
+        np.vstack([rows for _, rows in examples]),
+        np.concatenate(truth),
+        _repeated(documents, truth),
+        rounds=110,
+        classes=len(TAGS),
+        pace=0.08,
+        features=0.3,
     )
 
 
-def _contexts(documents: Sequence[Prepared]) -> CharNgramModel:
-    texts: list[str] = []
-    truth: list[int] = []
-    weights: list[float] = []
-    for one in documents:
-        for around, right in zip(one.amounts.contexts, one.total.tolist(), strict=True):
-            texts.extend(around)
-            truth.extend([right] * len(around))
-            weights.extend([one.weight] * len(around))
-    return spelled(texts, np.array(truth), np.array(weights), classes=2)
-
-
-def _tagger(documents: Sequence[Prepared], rows: Sequence[NDArray[np.float32]]) -> Trees:
-    truth = np.concatenate([one.tags for one in documents])
-    weights = _repeated(documents, [len(one.tags) for one in documents])
-    return boosted(np.vstack(rows), truth, weights, rounds=110, classes=len(TAGS), pace=0.08, features=0.3)
-
-
-def _spans(documents: Sequence[Prepared], tags: Sequence[NDArray[np.float64]], field: Field) -> Trees:
+def _train_spans(documents: Sequence[Prepared], tags: Sequence[NDArray[np.float64]], field: Field) -> Trees:
     rows: list[NDArray[np.float32]] = []
     truth: list[NDArray[np.int64]] = []
     used: list[Prepared] = []
-    for one, shares_ in zip(documents, tags, strict=True):
-        choices = one.choices[field]
-        if not one.right[field].any():
-            continue
-        keep = pruning_mask(choices, shares_)
-        rows.append(choices.rows(shares_)[keep])
-        truth.append(one.right[field][keep])
-        used.append(one)
-    weights = _repeated(used, [len(labels) for labels in truth])
-    rounds, pace, leaves = 400, 0.04, 8
+    for document, tag_shares in zip(documents, tags, strict=True):
+        if document.right[field].any():
+            keep = pruning_mask(document.choices[field], tag_shares)
+            rows.append(document.choices[field].rows(tag_shares)[keep])
+            truth.append(document.right[field][keep])
+            used.append(document)
+    weights = _repeated(used, truth)
     return boosted(
-        np.vstack(rows),
-        np.concatenate(truth),
-        weights,
-        rounds=rounds,
-        pace=pace,
-        features=0.25,
-        leaves=leaves,
+        np.vstack(rows), np.concatenate(truth), weights, rounds=400, pace=0.04, features=0.25, leaves=8
     )
 
 
-def _totals(documents: Sequence[Prepared], words: Sequence[NDArray[np.float32]]) -> Trees:
-    used = [(one, spoken_) for one, spoken_ in zip(documents, words, strict=True) if one.total.any()]
-    rows = np.vstack([one.amounts.rows(spoken_) for one, spoken_ in used])
-    truth = np.concatenate([one.total for one, _ in used])
-    weights = _repeated([one for one, _ in used], [len(one.total) for one, _ in used])
-    return boosted(rows, truth, weights, rounds=200, pace=0.04, features=0.3, leaves=7)
+def _train_totals(documents: Sequence[Prepared], outputs: Sequence[NDArray[np.float32]]) -> Trees:
+    used = [pair for pair in zip(documents, outputs, strict=True) if pair[0].total.any()]
+    rows = np.vstack([document.amounts.rows(output) for document, output in used])
+    truth = [document.total for document, _ in used]
+    weights = _repeated([document for document, _ in used], truth)
+    return boosted(rows, np.concatenate(truth), weights, rounds=200, pace=0.04, features=0.3, leaves=7)
 
 
-def _repeated(documents: Sequence[Prepared], counts: Sequence[int]) -> NDArray[np.float64]:
-    return np.repeat([one.weight for one in documents], counts)
+def _repeated(documents: Sequence[Prepared], truth: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
+    return np.repeat([document.weight for document in documents], [len(labels) for labels in truth])
 
 
-def word_corrector(documents: Sequence[Prepared]) -> WordCorrector:
+def _word_corrector(documents: Sequence[Prepared]) -> WordCorrector:
     """Words of several vendors' names and addresses, which misread ones are put right to."""
     owners: dict[str, set[str]] = {}
-    for one in documents:
+    for document in documents:
         for field in FIELDS:
-            for word in _WORD.findall(one.example.truth.get(PATHS[field], "").upper()):
-                owners.setdefault(word, set()).add(one.example.vendor)
+            for word in _WORD.findall(document.example.truth.get(PATHS[field], "").upper()):
+                owners.setdefault(word, set()).add(document.example.vendor)
     words = {word for word, vendors in owners.items() if len(vendors) >= _SEVERAL}
     known = {word.upper() for word in (*FIRM_WORDS, *STREET_WORDS)}
     known |= {word.upper() for region in REGIONS for word in region.split()}
     return WordCorrector(frozenset(words), frozenset(owners) | known)
 
 
-def weighed(documents: Sequence[Prepared]) -> list[Prepared]:
-    """The documents with their weights, by the sellers' names on their labels."""
-    names = [letters_and_digits(one.example.truth.get(PATHS["name"], "")) for one in documents]
-    return [replace(one, weight=share) for one, share in zip(documents, shares(names), strict=True)]
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """A receipt's answers by a model that has seen none of its group. right: by path, where labelled."""
+
+    document: Prepared
+    fold: int
+    answers: Mapping[str, Answer]
+    right: Mapping[str, bool]
+
+
+def held_out(
+    documents: Sequence[Prepared],
+    *,
+    group: Callable[[Prepared], str] = attrgetter("example.vendor"),
+    seed: int = 0,
+) -> list[HeldOut]:
+    """Every receipt as held out. group: what is held out together; two readings of one receipt always are."""
+    fold_of = folds({document.example.key: group(document) for document in documents}, FOLDS, seed=seed)
+    results: list[HeldOut] = []
+    for fold in range(FOLDS):
+        model = trained([document for document in documents if fold_of[document.example.key] != fold])
+        for document in documents:
+            if fold_of[document.example.key] == fold:
+                given = answers(document.candidates, document.ruled, model)
+                truth = document.example.truth
+                right = {
+                    path: is_right(answer.value, truth[path])
+                    for path, answer in given.items()
+                    if truth.get(path)
+                }
+                results.append(HeldOut(document, fold, given, right))
+    return results
+
+
+def is_right(value: date | Decimal | str, label: str) -> bool:
+    """True if a value is the label: text by letters and digits, dates and amounts as such."""
+    if isinstance(value, Decimal):
+        return value == _labelled_amount(label)
+    if isinstance(value, date):
+        return any(written.value(day_first=True) == value for written in find_dates(label))
+    return letters_and_digits(value) == letters_and_digits(label)
+
+
+def shippable(documents: Sequence[Prepared], results: Sequence[HeldOut]) -> ReceiptModel:
+    """The model of all documents, with confidence curves from documents that its like had not seen."""
+    calibrations = {
+        path: calibrated(
+            np.array([result.answers[path].features for result in results if path in result.right]),
+            np.array([result.right[path] for result in results if path in result.right], np.bool_),
+        )
+        for path in PATHS.values()
+    }
+    return replace(trained(documents), calibrations=calibrations)
