@@ -13,7 +13,6 @@ Colour = tuple[float, float, float]
 Size = tuple[float, float]
 
 A4: Size = (210, 297)
-LETTER: Size = (215.9, 279.4)
 BLACK: Colour = (0.08, 0.08, 0.1)
 GREY: Colour = (0.42, 0.44, 0.47)
 PALE: Colour = (0.94, 0.95, 0.96)

@@ -1,17 +1,95 @@
-"""All samples."""
+"""All samples, as tables of the TOML files in `documents`: one for each paper, with what is printed on it."""
 
-from docmill.demo.documents import bills, credit_notes, invoices, neighbours, receipts, statements, trade
+import tomllib
+from collections.abc import Mapping
+from decimal import Decimal
+from importlib import resources
+from typing import Any, cast
+
+from docmill.demo import companies, wording
+from docmill.demo.canvas import A4
+from docmill.demo.letter import Bill, Letter, Statement
 from docmill.demo.plan import Plan
+from docmill.demo.sums import included_taxes, lines, taxes_of, total, without
+from docmill.schemas.fields import Transaction
+from docmill.schemas.registry import REGISTRY
+from docmill.schemas.types import BankStatement
+
+_FILES = ("invoices", "bills", "trade", "receipts", "statements", "neighbours", "credit_notes")
 
 
 def plans() -> list[Plan]:
     """Every sample that `generate` makes, in the order of its making."""
+    folder = resources.files("docmill.demo") / "documents"
     return [
-        *invoices.plans(),
-        *bills.plans(),
-        *trade.plans(),
-        *receipts.plans(),
-        *statements.plans(),
-        *neighbours.plans(),
-        *credit_notes.plans(),
+        Plan(
+            name,
+            sample["form"],
+            sample["layout"],
+            sample["document_type"],
+            _statement(sample) if "bookings" in sample else _letter(sample),
+        )
+        for file in _FILES
+        for name, sample in tomllib.loads((folder / f"{file}.toml").read_text("utf-8")).items()
     ]
+
+
+def _letter(sample: Mapping[str, Any]) -> Letter:
+    """The letter, bill or receipt of a table.
+
+    sender, recipient: names in `companies`. vat: the sides whose VAT number is printed. lines: see
+    `sums.lines`; without tax_rates each line has its own. tax_included: whether their amounts include it.
+    totals: the sums that are printed. line_fields_not_printed: fields that the lines do not show. kind: of
+    the title, if that is not the document type's. fields: all other fields; in `payment` an IBAN or BIC that
+    is `true` is the sender's.
+    """
+    document_type: str = sample["document_type"]
+    is_receipt = document_type == "receipt"
+    sender, recipient = (getattr(companies, sample.get(side, "ANYBODY")) for side in ("sender", "recipient"))
+    seller, buyer = (recipient, sender) if document_type == "purchase_order" else (sender, recipient)
+    sides = {"seller": seller} if is_receipt else {"seller": seller, "buyer": buyer}
+    bought = lines(*sample["lines"].strip().splitlines(), numbered=sample.get("numbered", "{}"))
+    is_included = sample.get("tax_included", is_receipt)
+    taxes = (included_taxes if is_included else taxes_of)(bought, *sample.get("tax_rates", ()))
+    fields = dict(sample["fields"])
+    sums = {**total(taxes), "amount_due": total(taxes)["gross_total"] + Decimal(fields.get("tip", 0))}
+    is_priced = any(line.net_amount is not None for line in bought)
+    totals = sample.get("totals", ("net_total", "tax_total", "gross_total")) if is_priced else ()
+    fields |= {name: sums[name] for name in totals}
+    fields |= {side: house.party(vat=side in sample.get("vat", ["seller"])) for side, house in sides.items()}
+    if paid := fields.get("payment"):
+        fields["payment"] = {
+            key: getattr(sender, key) if value is True else value for key, value in paid.items()
+        }
+    fields["lines"] = without(bought, *sample.get("line_fields_not_printed", ()))
+    return Letter(
+        cast("Bill", REGISTRY[document_type].fields.model_validate(fields)),
+        sample.get("kind", document_type),
+        sender,
+        recipient,
+        getattr(wording, sample["wording"]),
+        taxes if "tax_total" in totals else (),
+        tuple(sample.get("articles", ())),
+        sample.get("opening", ""),
+        tuple(sample.get("closing", ())),
+        tuple(sample.get("size", A4)),
+    )
+
+
+def _statement(sample: Mapping[str, Any]) -> Statement:
+    """The bank statement of a table.
+
+    bookings: "date | amount | description | counterparty | reference | IBAN".
+    """
+    bank, holder = getattr(companies, sample["sender"]), getattr(companies, sample["recipient"])
+    names = ("date", "amount", "description", "counterparty", "reference", "iban")
+    bookings = tuple(
+        Transaction(**dict(zip(names, (cell.strip() or None for cell in row.split("|")), strict=False)))
+        for row in sample["bookings"].strip().splitlines()
+    )
+    opening = Decimal(sample["fields"]["opening_balance"])
+    closing = sum((booking.amount or Decimal(0) for booking in bookings), opening)
+    fields = BankStatement.model_validate(
+        {**sample["fields"], "iban": holder.iban, "closing_balance": closing, "transactions": bookings}
+    )
+    return Statement(fields, bank, holder, getattr(wording, sample["wording"]))

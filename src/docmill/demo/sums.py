@@ -25,25 +25,30 @@ class Tax:
 
 
 def lines(*rows: str, numbered: str = "{}") -> tuple[Line, ...]:
-    """Lines from "description | quantity | unit | unit price | tax rate"; what is left empty is not printed.
+    """Lines from "description | quantity | unit | unit price | tax rate"; an empty cell is not printed.
 
     numbered: how the line number is printed; empty for not at all.
     """
-    return tuple(_line(row, numbered.format(number) or None) for number, row in enumerate(rows, 1))
+    result: list[Line] = []
+    for number, row in enumerate(rows, 1):
+        cells = [*(cell.strip() or None for cell in row.split("|")), None, None, None, None]
+        description, quantity, unit, price, rate = cells[:5]
+        line = Line(
+            position=numbered.format(number) or None,
+            description=description,
+            quantity=Decimal(quantity) if quantity else None,
+            unit=unit,
+            unit_price=Decimal(price) if price and quantity else None,
+            net_amount=cents(Decimal(quantity or 1) * Decimal(price)) if price else None,
+            tax_rate=Decimal(rate) if rate else None,
+        )
+        result.append(line)
+    return tuple(result)
 
 
-def _line(row: str, position: str | None) -> Line:
-    description, quantity, unit, price, rate = [*(cell.strip() for cell in row.split("|")), "", "", ""][:5]
-    net = cents(Decimal(quantity or 1) * Decimal(price)) if price else None
-    return Line(
-        position=position,
-        description=description,
-        quantity=Decimal(quantity) if quantity else None,
-        unit=unit or None,
-        unit_price=Decimal(price) if price and quantity else None,
-        net_amount=net,
-        tax_rate=Decimal(rate) if rate else None,
-    )
+def without(lines: tuple[Line, ...], *names: str) -> tuple[Line, ...]:
+    """The lines without the values of these fields."""
+    return tuple(line.model_copy(update=dict.fromkeys(names)) for line in lines)
 
 
 def cents(amount: Decimal) -> Decimal:
@@ -62,8 +67,9 @@ def total(taxes: tuple[Tax, ...]) -> Totals:
 
 def taxes_of(lines: tuple[Line, ...], *rates: str) -> tuple[Tax, ...]:
     """The lines' tax by rate. rates: one for all lines, or one per line; none: as each line says."""
+    of_lines = [Decimal(rate) for rate in (rates * len(lines) if len(rates) == 1 else rates)]
     bases: dict[Decimal, Decimal] = {}
-    for line, rate in zip(lines, _rates(lines, rates), strict=True):
+    for line, rate in zip(lines, of_lines or [line.tax_rate or Decimal(0) for line in lines], strict=True):
         bases[rate] = bases.get(rate, Decimal(0)) + (line.net_amount or Decimal(0))
     return tuple(Tax(rate, base, cents(base * rate / 100)) for rate, base in bases.items())
 
@@ -73,9 +79,3 @@ def included_taxes(lines: tuple[Line, ...], *rates: str) -> tuple[Tax, ...]:
     gross = taxes_of(lines, *rates)
     bases = [cents(tax.base * 100 / (100 + tax.rate)) for tax in gross]
     return tuple(Tax(tax.rate, base, tax.base - base) for tax, base in zip(gross, bases, strict=True))
-
-
-def _rates(lines: tuple[Line, ...], rates: tuple[str, ...]) -> list[Decimal]:
-    if not rates:
-        return [line.tax_rate or Decimal(0) for line in lines]
-    return [Decimal(rate) for rate in (rates * len(lines) if len(rates) == 1 else rates)]

@@ -1,1 +1,0 @@
-"""Content of the samples, by kind of document."""
