@@ -32,8 +32,8 @@ from docmill.resilience.spending import Meter, Spending
 from docmill.schemas.fields import Party
 from docmill.schemas.types import Receipt
 from docmill.testing.steps import FakeUnderstander
-from docmill.understanding.model_answers import ModelReader
 from docmill.understanding.router import GateRouter
+from docmill.understanding.second_readers import ModelReader
 
 MakeIO = Callable[..., DocumentIO]
 REF = Ref(key="a.pdf", name="a.pdf")

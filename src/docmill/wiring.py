@@ -16,11 +16,10 @@ from docmill.reading.page_source import PageSource
 from docmill.reading.unpack import PooledUnpacker
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.model_answers import ModelReader
 from docmill.understanding.pooled import PooledUnderstanding
 from docmill.understanding.ports import SecondReader
 from docmill.understanding.router import GateRouter
-from docmill.understanding.second_look import SecondLook
+from docmill.understanding.second_readers import ModelReader, SecondLook
 from docmill.workers.pool import Pool
 
 if TYPE_CHECKING:

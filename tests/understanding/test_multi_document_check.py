@@ -8,7 +8,7 @@ from docmill.model.result import Extraction
 from docmill.schemas.registry import REGISTRY
 from docmill.sections.splitting import sections
 from docmill.understanding.constraints.extractor import extract_by_rules
-from docmill.understanding.multi_document_check import check_for_several
+from docmill.understanding.gate import check_for_several
 
 Typeset = Callable[..., Document]
 

@@ -70,7 +70,7 @@ async def test_a_document_is_understood_in_one_visit(file: Path, given: dict[str
     async with Visited() as pool:
         result = await processed(pool, file, **given)
 
-    assert pool.visits == ["_understood"]
+    assert pool.visits == ["_understand"]
     assert result.classification.document_type == "invoice"
     assert result.extraction is not None
     assert result.extraction.document_type == name

@@ -27,8 +27,8 @@ from docmill.schemas.registry import REGISTRY
 from docmill.schemas.types import Invoice
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.locate.evidence import located
-from docmill.understanding.model_answers import ModelReader
 from docmill.understanding.router import GateRouter
+from docmill.understanding.second_readers import ModelReader
 
 Typeset = Callable[..., Document]
 

@@ -18,7 +18,7 @@ from docmill.schemas.types import Invoice
 from docmill.understanding.gate import RuleGate
 from docmill.understanding.locate.evidence import located
 from docmill.understanding.router import GateRouter
-from docmill.understanding.second_look import MOST, SecondLook
+from docmill.understanding.second_readers import MOST, SecondLook
 
 Typeset = Callable[..., Document]
 INVOICE = REGISTRY["invoice"]

@@ -12,7 +12,7 @@ from docmill.sections.splitting import sections
 from docmill.understanding.corrections.apply import apply_corrections
 from docmill.understanding.einvoice.extractor import classify_einvoice, extract_einvoice
 from docmill.understanding.einvoice.reading import EmbeddedInvoice, find_einvoice
-from docmill.understanding.multi_document_check import check_for_several
+from docmill.understanding.gate import check_for_several
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.understanding.types.classifier import classify
 from docmill.understanding.user_schemas.extractor import extract_user_schema

@@ -1,4 +1,4 @@
-"""Understanding in the processes of a pool: it takes the CPU, which the event loop cannot spare."""
+"""Understanding in the processes of a pool, since its work would block the event loop."""
 
 import asyncio
 import json
@@ -26,8 +26,8 @@ LIMIT_S = 60.0
 class PooledUnderstanding:
     """`Understander`, `Extractor` and `Corrector` in a process of the pool: each call is one visit to it.
 
-    learned: of the user's own schemas, by their names, as text; asked for each document, in a thread, since
-    it may look at files. Every method raises TimeLimitError, CrashedError or TooLargeError.
+    learned: models of the user's own schemas, as text, by their names; looked up for each document, in a
+    thread, since it may look at files. Every method raises TimeLimitError, CrashedError or TooLargeError.
     """
 
     def __init__(self, pool: Pool, learned: Mapping[str, str] | None = None) -> None:
@@ -44,35 +44,32 @@ class PooledUnderstanding:
     ) -> Understood:
         """See `Understander.understand`."""
         del original
-        every = {name: schemas.get(name, schemas["other"]) for name in (*REGISTRY, *schemas)}
-        own = {name: schema for name, schema in every.items() if schema is not REGISTRY.get(name)}
-        packed = {schema.name: await self._packed(schema) for schema in own.values()}
-        named = {document_type: schema.name for document_type, schema in own.items()}
-        text = await self._pool.run(_understood, document, named, packed, tuple(tags), limit_s=LIMIT_S)
-        return await off_loop(_checked, text, schemas, size=len(text) / RESULT_CHARACTERS)
+        by_type = {name: schemas.get(name, schemas["other"]) for name in (*REGISTRY, *schemas)}
+        custom = {name: schema for name, schema in by_type.items() if schema is not REGISTRY.get(name)}
+        packed = {schema.name: await _pack(schema, self._learned) for schema in custom.values()}
+        names = {document_type: schema.name for document_type, schema in custom.items()}
+        text = await self._pool.run(_understand, document, names, packed, tuple(tags), limit_s=LIMIT_S)
+        return await off_loop(_parse_understood, text, schemas, size=len(text) / RESULT_CHARACTERS)
 
     async def extract(
         self, document: Document, schema: Schema, original: Original | None = None
     ) -> Extraction:
         """See `Extractor.extract`."""
         del original
-        packed = await self._packed(schema)
-        text = await self._pool.run(_extracted, document, packed, limit_s=LIMIT_S)
-        return await off_loop(_extraction, text, schema, size=len(text) / RESULT_CHARACTERS)
+        packed = await _pack(schema, self._learned)
+        text = await self._pool.run(_extract, document, packed, limit_s=LIMIT_S)
+        return await off_loop(_parse_extraction, text, schema, size=len(text) / RESULT_CHARACTERS)
 
     async def correct(
         self, document: Document, schema: Schema, read: Extraction, corrections: Corrections
     ) -> Extraction:
         """See `Corrector.correct`."""
-        packed = await self._packed(schema)
+        packed = await _pack(schema, self._learned)
         text = await self._pool.run(
-            _corrected, document, packed, read.model_dump_json(), corrections, limit_s=LIMIT_S
+            _correct, document, packed, read.model_dump_json(), corrections, limit_s=LIMIT_S
         )
-        found = await off_loop(_extraction, text, schema, size=len(text) / RESULT_CHARACTERS)
-        return found.model_copy(update={"model_error": read.model_error})
-
-    async def _packed(self, schema: Schema) -> "_Packed":
-        return portable(schema), await _model_of(schema, self._learned)
+        corrected = await off_loop(_parse_extraction, text, schema, size=len(text) / RESULT_CHARACTERS)
+        return corrected.model_copy(update={"model_error": read.model_error})
 
 
 class PooledCorrectionMaker:
@@ -87,36 +84,35 @@ class PooledCorrectionMaker:
 
     async def correction(self, transcription: bytes, schema: Schema, reviewed: ReviewedValues) -> Correction:
         """See `CorrectionMaker.correction` of the service."""
-        packed = portable(schema), await _model_of(schema, self._learned)
-        text = await self._pool.run(_correction, transcription, packed, reviewed, limit_s=LIMIT_S)
+        packed = await _pack(schema, self._learned)
+        text = await self._pool.run(_make_correction, transcription, packed, reviewed, limit_s=LIMIT_S)
         return Correction.of_content(json.loads(text))
 
     async def layout(self, schema: Schema, documents: Sequence[tuple[bytes, Correction]]) -> LayoutWeights:
         """See `CorrectionMaker.layout` of the service."""
-        text = await self._pool.run(_layout, portable(schema), list(documents), limit_s=LIMIT_S)
+        text = await self._pool.run(_fit_layout, portable(schema), list(documents), limit_s=LIMIT_S)
         return LayoutWeights.of_content(json.loads(text))
 
 
-async def _model_of(schema: Schema, models: Mapping[str, str]) -> str | None:
-    return await asyncio.to_thread(models.get, schema.name) if models else None
+_PackedSchema = tuple[str, str | None]
+"""A schema and its model, as text."""
+
+
+async def _pack(schema: Schema, models: Mapping[str, str]) -> _PackedSchema:
+    return portable(schema), await asyncio.to_thread(models.get, schema.name) if models else None
 
 
 # JSON and not objects: what comes out of a process that saw a hostile document is checked before it is used.
-# The rules' vocabularies take a second to load, which only the processes that use them should spend.
 
 
-_Packed = tuple[str, str | None]
-"""A schema, and what was learned of it, as text."""
-
-
-def _checked(text: str, schemas: Mapping[str, Schema]) -> Understood:
+def _parse_understood(text: str, schemas: Mapping[str, Schema]) -> Understood:
     content = json.loads(text)
     classification = Classification.model_validate_json(content["classification"])
     schema = schemas.get(classification.document_type) or schemas["other"]
-    return Understood(classification, _extraction(content["extraction"], schema))
+    return Understood(classification, _parse_extraction(content["extraction"], schema))
 
 
-def _extraction(text: str, schema: Schema) -> Extraction:
+def _parse_extraction(text: str, schema: Schema) -> Extraction:
     content = json.loads(text)
     return Extraction(
         document_type=schema.name,
@@ -128,14 +124,17 @@ def _extraction(text: str, schema: Schema) -> Extraction:
     )
 
 
-def _understood(
-    document: Document, named: Mapping[str, str], packed: Mapping[str, _Packed], tags: tuple[str, ...]
+# The vocabularies take a second to load, which only the processes of the pool should spend.
+
+
+def _understand(
+    document: Document, names: Mapping[str, str], packed: Mapping[str, _PackedSchema], tags: tuple[str, ...]
 ) -> str:
     from docmill.understanding.offline import Wanted, built_in, understand  # noqa: PLC0415
 
     def wanted(document_type: str) -> Wanted:
-        name = named.get(document_type)
-        return built_in(document_type) if name is None else Wanted(*_loaded(packed[name]))
+        name = names.get(document_type)
+        return built_in(document_type) if name is None else Wanted(*_unpack(packed[name]))
 
     classification, extraction = understand(document, wanted, tags)
     return json.dumps(
@@ -146,36 +145,36 @@ def _understood(
     )
 
 
-def _extracted(document: Document, packed: _Packed) -> str:
+def _extract(document: Document, packed: _PackedSchema) -> str:
     from docmill.understanding.offline import extract  # noqa: PLC0415
 
-    return extract(document, *_loaded(packed)).model_dump_json()
+    return extract(document, *_unpack(packed)).model_dump_json()
 
 
-def _corrected(document: Document, packed: _Packed, read: str, corrections: Corrections) -> str:
+def _correct(document: Document, packed: _PackedSchema, read: str, corrections: Corrections) -> str:
     from docmill.understanding.offline import correct  # noqa: PLC0415
 
-    schema, _ = _loaded(packed)
-    return correct(document, schema, _extraction(read, schema), corrections).model_dump_json()
+    schema, _ = _unpack(packed)
+    return correct(document, schema, _parse_extraction(read, schema), corrections).model_dump_json()
 
 
-def _loaded(packed: _Packed) -> "tuple[Schema, SchemaModel | None]":
+def _unpack(packed: _PackedSchema) -> "tuple[Schema, SchemaModel | None]":
     from docmill.understanding.user_schemas.learned import loads as model_of  # noqa: PLC0415
 
     schema, model = packed
     return unpacked(schema), model_of(model) if model else None
 
 
-def _correction(transcription: bytes, packed: _Packed, reviewed: ReviewedValues) -> str:
+def _make_correction(transcription: bytes, packed: _PackedSchema, reviewed: ReviewedValues) -> str:
     from docmill.understanding.corrections.apply import make_correction  # noqa: PLC0415
     from docmill.understanding.offline import read_pages  # noqa: PLC0415
 
     document = loads(transcription)
-    read = read_pages(document, *_loaded(packed))
+    read = read_pages(document, *_unpack(packed))
     return json.dumps(make_correction(document, reviewed, read).content())
 
 
-def _layout(packed: str, documents: list[tuple[bytes, Correction]]) -> str:
+def _fit_layout(packed: str, documents: list[tuple[bytes, Correction]]) -> str:
     from docmill.understanding.corrections.fit import CorrectedDocument, fit_layout  # noqa: PLC0415
 
     corrected = [

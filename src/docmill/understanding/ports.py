@@ -1,4 +1,4 @@
-"""What the router and those it asks expect of each other."""
+"""The protocols between the router and the second readers that it asks for doubted fields."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from docmill.resilience.spending import Meter
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a second reader is asked about. meter: where it counts what its answer costs."""
+    """A request to a second reader. meter: for the cost of its answer."""
 
     document: Document
     schema: Schema
@@ -23,11 +23,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class SecondReading:
-    """What a second reader says of doubted fields.
+    """The answer of a second reader.
 
-    best: the extraction it was given, with what it says of that as a whole: confidences, failures.
-    alternatives: other values for doubted fields; the first that the gate doubts less is taken. step: what
-    the reader did; its outcome is not known yet.
+    best: the extraction it was given, with other confidences or more failures. alternatives: with other
+    values for doubted fields; the first that the gate doubts less is taken. step: without its outcome.
     """
 
     best: Extraction
@@ -36,7 +35,7 @@ class SecondReading:
 
 
 class SecondReader(Protocol):
-    """Reads fields once more that the gate doubts. name: for a person. is_paid: whether it costs money."""
+    """Reads doubted fields once more. name: for people. is_paid: whether it costs money."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -47,15 +46,15 @@ class SecondReader(Protocol):
     async def read_again(
         self, best: Extraction, doubted: Sequence[str], question: Question
     ) -> SecondReading | None:
-        """What it reads at these paths; None if there is nothing it can read again.
+        """Read the values at these paths again; None if there is nothing that it can read.
 
-        Raises as `Extractor.extract`, and SetupError, if it is paid; nothing if not.
+        A paid reader raises as `Extractor.extract`, and SetupError; a free one raises nothing.
         """
         ...
 
 
 class FieldModel(Protocol):
-    """A model that reads some fields only. name: for a person."""
+    """A model that reads some fields only. name: for people."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -69,7 +68,7 @@ class FieldModel(Protocol):
         meter: Meter,
         only: Sequence[str] = (),
     ) -> Extraction:
-        """The values at these paths; what they cost is added to the meter. Raises as `Extractor.extract`."""
+        """The values at these paths; their cost is added to the meter. Raises as `Extractor.extract`."""
         ...
 
 

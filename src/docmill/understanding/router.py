@@ -1,4 +1,4 @@
-"""Judging an extraction, and having doubted fields read again: first for free, then by models."""
+"""Judging an extraction, and having doubted fields read again: for free first, then by models."""
 
 import logging
 import re
@@ -22,11 +22,11 @@ _INDEX = re.compile(r"\[\d+\].*")
 
 
 class GateRouter:
-    """`Router` that asks one second reader after the other until the gate believes the extraction.
+    """`Router` that asks one second reader after the other until the gate trusts the extraction.
 
-    readers: those that cost nothing are asked before the others, else in this order; those that cost money as
-    long as the budget lasts. What they read is taken if the gate then objects to less. limit_s: for all paid
-    ones together; it ends before the limits of step and document.
+    readers: free ones are asked before paid ones, else in this order; paid ones as long as the budget lasts.
+    Their values are taken if the gate then doubts fewer fields. limit_s: for all paid ones together; it ends
+    before the limits of step and document.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class GateRouter:
     async def judge(
         self, first: Extraction, document: Document, schema: Schema, original: Original | None = None
     ) -> Judged:
-        """See `Router.judge`. The steps tell who was asked for what, and what came of it.
+        """See `Router.judge`. The steps record which reader was asked for which fields, and the outcome.
 
-        A model that fails leaves what there is to the next; `model_error` says that it can be asked later
-        for what is still doubted in the end, perhaps only once somebody has mended the setup.
+        If a model fails, the next is asked. `model_error` is set if fields are doubted in the end and it can
+        be asked for them later, perhaps only after somebody has repaired the setup.
         """
         state = _State(first, await judge_off_loop(self._gate, document, first, schema))
         question = Question(document, schema, original, Meter(self._budget, document.usage))
@@ -97,31 +97,28 @@ class GateRouter:
                 state.steps.append(StepTaken(kind="failed", by=reader.name, note=note, fields=doubted))
 
     async def _ask(self, reader: SecondReader, state: "_State", question: Question) -> None:
-        """Ask for what is doubted, and take what the gate doubts less, or as much of which more was found."""
+        """Ask for the doubted fields, and take values that leave fewer doubted, or as many but more found."""
         document, schema = question.document, question.schema
         before = state.doubted
-        found = await reader.read_again(state.best, before, question)
-        if found is None:
+        reading = await reader.read_again(state.best, before, question)
+        if reading is None:
             return
-        if found.best is not state.best:
-            state.best = found.best
+        if reading.best is not state.best:
+            state.best = reading.best
             state.verdict = await judge_off_loop(self._gate, document, state.best, schema)
         is_better = False
-        for other in found.alternatives:
-            tried = _State(other, await judge_off_loop(self._gate, document, other, schema))
-            if (len(tried.doubted), -len(other.evidence)) < (len(state.doubted), -len(state.best.evidence)):
-                state.best, state.verdict, is_better = tried.best, tried.verdict, True
+        for alternative in reading.alternatives:
+            new = _State(alternative, await judge_off_loop(self._gate, document, alternative, schema))
+            if (len(new.doubted), -len(new.best.evidence)) < (len(state.doubted), -len(state.best.evidence)):
+                state.best, state.verdict, is_better = new.best, new.verdict, True
                 break
         mended = tuple(path for path in before if path not in state.doubted)
-        state.steps.append(found.step.model_copy(update={"mended": mended, "is_better": is_better}))
+        state.steps.append(reading.step.model_copy(update={"mended": mended, "is_better": is_better}))
 
 
 @dataclass
 class _State:
-    """The best extraction so far, its verdict, and how it came about.
-
-    errors: of models that failed and can be asked later.
-    """
+    """The best extraction so far, its verdict, and its steps. errors: of models that can be asked later."""
 
     best: Extraction
     verdict: Verdict
@@ -130,14 +127,15 @@ class _State:
 
     @property
     def doubted(self) -> tuple[str, ...]:
-        """The fields of checks that failed; not of those that the extractor itself found to fail."""
-        own = set(self.best.failures)
-        paths = (path for failure in self.verdict.failures if failure not in own for path in failure.fields)
+        """The fields of failures that the gate found; those that the extractor itself found are left out."""
+        extractors = set(self.best.failures)
+        failures = (failure for failure in self.verdict.failures if failure not in extractors)
+        paths = (path for failure in failures for path in failure.fields)
         return tuple(dict.fromkeys(_INDEX.sub("[]", path) for path in paths))
 
     @property
     def model_error(self) -> TransientError | SetupError | None:
-        """Why to ask models again later: the first failure of one that was asked, if any was."""
+        """The reason to ask models again later: the first failure of one that was asked, else of any."""
         if not self.doubted:
             return None
         return next((error for error in self.errors if error.attempted), next(iter(self.errors), None))

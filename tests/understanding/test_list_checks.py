@@ -7,13 +7,13 @@ from docmill.model.document import Document, Embedded
 from docmill.model.paths import leaves
 from docmill.schemas.fields import Line
 from docmill.schemas.types import Invoice
-from docmill.understanding.itemised import failures
+from docmill.understanding.gate import check_lists
 
 Typeset = Callable[..., Document]
 
 
 def checks(document: Document, invoice: Invoice) -> list[str]:
-    return [failure.check for failure in failures(document, dict(leaves(invoice)))]
+    return [failure.check for failure in check_lists(document, dict(leaves(invoice)))]
 
 
 def line(quantity: str, price: str, amount: str) -> Line:
