@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from docmill.errors import ServerError
 from docmill.service.app import Service
-from docmill.service.observe.health import Health
+from docmill.service.observe.health import HealthChecks
 from docmill.service.observe.metrics import Metrics
 from docmill.service.probes import Probes
 from docmill.service.storage.blobs import Blobs
@@ -36,7 +36,7 @@ class Alone:
     def __init__(self, database_url: str, queue: MemoryQueue) -> None:
         self.stopping = asyncio.Event()
         self.metrics = Metrics()
-        health = Health(database_url, queue, Blobs.in_memory(), self.stopping, limit_s=20)
+        health = HealthChecks(database_url, queue, Blobs.in_memory(), self.stopping, limit_s=20)
         self.app = create_probe_app(Probes(health, self.metrics, Database(database_url)))
 
     async def get(self, path: str, host: str = "localhost") -> httpx.Response:

@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from docmill.errors import DocmillError
 from docmill.service.app import INGESTION_QUEUE, Service
-from docmill.service.observe.health import LIMIT_S, Health, HealthReport
+from docmill.service.observe.health import LIMIT_S, HealthChecks, HealthReport
 from docmill.service.observe.metrics import Metrics
 from docmill.service.ports import Depth
 from docmill.service.store import outbox
@@ -26,7 +26,7 @@ class Probes:
     vault_id: of the vault that it is a process of.
     """
 
-    health: Health
+    health: HealthChecks
     metrics: Metrics
     database: Database
     vault_id: UUID | None = None
@@ -35,7 +35,7 @@ class Probes:
     def of(cls, service: Service, stopping: asyncio.Event) -> "Probes":
         """For a process that works with `service`. stopping: set when it is told to end."""
         return cls(
-            Health(service.database.url, service.queue, service.blobs, stopping),
+            HealthChecks(service.database.url, service.queue, service.blobs, stopping),
             Metrics(),
             service.database,
             service.vault_id,

@@ -113,7 +113,7 @@ class Worker:
         self._records = PauseRecords(
             service.database, worker_id, lambda: self.pauses.causes, service.feed.announce
         )
-        self.pauses = Pauses(settings.pause_s, told=metrics.paused, changed=self._records.note_change)
+        self.pauses = Pauses(settings.pause_s, on_pause=metrics.paused, on_change=self._records.note_change)
         metrics.watch_pauses(lambda: [(cause.code, cause.part) for cause in self.pauses.causes])
         self._settings = settings
         self._queue = service.queue

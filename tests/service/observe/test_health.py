@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from docmill.errors import ServerError
-from docmill.service.observe.health import Health
+from docmill.service.observe.health import HealthChecks
 from docmill.service.ports import Depth
 from docmill.service.storage.blobs import Blobs
 from docmill.service.storage.postgres_server import EmbeddedPostgres
@@ -60,8 +60,8 @@ def postmaster(folder: Path, server: EmbeddedPostgres) -> int:
 
 def health_of(
     database_url: str, *, queue: MemoryQueue | None = None, blobs: Blobs | None = None, limit_s: float = 20
-) -> Health:
-    return Health(
+) -> HealthChecks:
+    return HealthChecks(
         database_url, queue or MemoryQueue(), blobs or Blobs.in_memory(), asyncio.Event(), limit_s=limit_s
     )
 
@@ -205,7 +205,7 @@ async def test_files_that_cannot_be_written_are_missed(database_url: str, tmp_pa
 
 async def test_a_process_that_stops_is_alive_and_not_ready(database_url: str) -> None:
     stopping = asyncio.Event()
-    health = Health(database_url, MemoryQueue(), Blobs.in_memory(), stopping, limit_s=20)
+    health = HealthChecks(database_url, MemoryQueue(), Blobs.in_memory(), stopping, limit_s=20)
 
     stopping.set()
 

@@ -39,7 +39,9 @@ def told() -> list[tuple[str, float]]:
 
 @pytest.fixture
 def pauses(clock: Clock, told: list[tuple[str, float]]) -> Pauses:
-    return Pauses(60, told=lambda code, seconds: told.append((code, seconds)), clock=clock, jitter=lambda: 0)
+    return Pauses(
+        60, on_pause=lambda code, seconds: told.append((code, seconds)), clock=clock, jitter=lambda: 0
+    )
 
 
 def refused() -> SetupError:

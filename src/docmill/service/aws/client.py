@@ -71,27 +71,18 @@ def translated(operation: str) -> Generator[None]:
     """Translate errors of AWS into `docmill.errors`, but not those of a wrong call."""
     try:
         yield
-    except (exceptions.BotoCoreError, exceptions.ClientError, ResponseParserError, TimeoutError) as error:
-        ours = _ours(operation, error)
-        if ours is None:
-            raise
-        raise ours from error
-
-
-def _ours(operation: str, error: Exception) -> DocmillError | None:
-    match error:
-        case exceptions.ClientError():
-            return _answered(operation, error)
-        case exceptions.ParamValidationError():
-            return None
-        case exceptions.HTTPClientError() | exceptions.ConnectionError() | TimeoutError():
-            return NetworkError(f"AWS cannot be reached for {operation}: {type(error).__name__}")
-        case ResponseParserError():
-            return ServerError(f"AWS answers nonsense to {operation}; is aws.endpoint right?")
-        case error if isinstance(error, _NO_CREDENTIALS):
-            return no_credentials()
-        case _:
-            return MisconfiguredError(f"AWS cannot be used for {operation}: {type(error).__name__}")
+    except exceptions.ClientError as error:
+        raise _refusal(operation, error) from error
+    except exceptions.ParamValidationError:
+        raise
+    except (exceptions.HTTPClientError, exceptions.ConnectionError, TimeoutError) as error:
+        raise NetworkError(f"AWS cannot be reached for {operation}: {type(error).__name__}") from error
+    except ResponseParserError as error:
+        raise ServerError(f"AWS answers nonsense to {operation}; is aws.endpoint right?") from error
+    except _NO_CREDENTIALS as error:
+        raise no_credentials() from error
+    except exceptions.BotoCoreError as error:
+        raise MisconfiguredError(f"AWS cannot be used for {operation}: {type(error).__name__}") from error
 
 
 def no_credentials() -> UnauthorizedError:
@@ -102,7 +93,8 @@ def no_credentials() -> UnauthorizedError:
     )
 
 
-def _answered(operation: str, error: exceptions.ClientError) -> DocmillError:
+def _refusal(operation: str, error: exceptions.ClientError) -> DocmillError:
+    """The error for an answer of AWS that is none of success."""
     response = cast("dict[str, Any]", error.response)
     code: str = response.get("Error", {}).get("Code", "")
     status: int = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
@@ -206,16 +198,16 @@ class StoreCredentials:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._found: _Credentials | None = None
+        self._credentials: _Credentials | None = None
 
     def __call__(self) -> "S3Credential":
         """Valid credentials; they renew themselves and are asked for again in five minutes."""
         with self._lock:
-            if self._found is None:
-                self._found = cast("_Credentials | None", BotocoreSession().get_credentials())
-            if self._found is None:
+            if self._credentials is None:
+                self._credentials = cast("_Credentials | None", BotocoreSession().get_credentials())
+            if self._credentials is None:
                 raise no_credentials()
-            frozen = self._found.get_frozen_credentials()
+            frozen = self._credentials.get_frozen_credentials()
         return {
             "access_key_id": frozen.access_key,
             "secret_access_key": frozen.secret_key,

@@ -86,7 +86,21 @@ class Channel:
             MessageSystemAttributeNames=["ApproximateReceiveCount", "SentTimestamp"],
             MessageAttributeNames=["delay_s"],
         )
-        return [_received(message) for message in answer.get("Messages", [])]
+        messages: list[SqsMessage] = []
+        for message in answer.get("Messages", []):
+            sent_at = int(message["Attributes"]["SentTimestamp"]) / 1000
+            delay = message.get("MessageAttributes", {}).get("delay_s")
+            messages.append(
+                SqsMessage(
+                    id=message["MessageId"],
+                    body=message["Body"],
+                    receipt=message["ReceiptHandle"],
+                    receive_count=int(message["Attributes"]["ApproximateReceiveCount"]),
+                    sent_at=sent_at,
+                    due_at=sent_at + float(delay["StringValue"]) if delay else None,
+                )
+            )
+        return messages
 
     async def extend(self, receipt: str, visibility_s: float) -> bool:
         """Hide a message for `visibility_s` from now. False if its delivery is over."""
@@ -124,25 +138,23 @@ class Channel:
 
     async def _in_batches(self, operation: str, entries: Sequence[dict[str, Any]]) -> None:
         free = asyncio.Semaphore(_CONCURRENT_CALLS)
-
-        async def call(batch: Sequence[dict[str, Any]]) -> None:
-            async with free:
-                await self._batch(operation, batch)
-
         try:
             async with asyncio.TaskGroup() as calls:
                 for start in range(0, len(entries), BATCH):
-                    calls.create_task(call(entries[start : start + BATCH]))
+                    calls.create_task(self._call_batch(operation, entries[start : start + BATCH], free))
         except* DocmillError as errors:
             raise first_of(errors) from errors
 
-    async def _batch(self, operation: str, entries: Sequence[dict[str, Any]]) -> None:
+    async def _call_batch(
+        self, operation: str, entries: Sequence[dict[str, Any]], free: asyncio.Semaphore
+    ) -> None:
         """One call, repeated for those entries that SQS failed on."""
         left = {str(index): entry for index, entry in enumerate(entries)}
         codes: set[str] = set()
         for attempt in range(_TRIES):
             named = [{"Id": id_, **entry} for id_, entry in left.items()]
-            answer = await self._sqs.call(operation, QueueUrl=self._url, Entries=named)
+            async with free:
+                answer = await self._sqs.call(operation, QueueUrl=self._url, Entries=named)
             failed = [failure for failure in answer.get("Failed", []) if failure["Code"] not in _OVER]
             if not failed:
                 return
@@ -158,19 +170,6 @@ class Channel:
 
 def _seconds(visibility_s: float) -> int:
     return min(math.ceil(visibility_s), LONGEST_VISIBILITY_S)
-
-
-def _received(message: dict[str, Any]) -> SqsMessage:
-    sent_at = int(message["Attributes"]["SentTimestamp"]) / 1000
-    delay = message.get("MessageAttributes", {}).get("delay_s")
-    return SqsMessage(
-        id=message["MessageId"],
-        body=message["Body"],
-        receipt=message["ReceiptHandle"],
-        receive_count=int(message["Attributes"]["ApproximateReceiveCount"]),
-        sent_at=sent_at,
-        due_at=sent_at + float(delay["StringValue"]) if delay else None,
-    )
 
 
 _SLACK_S = 60
@@ -240,18 +239,15 @@ class SqsQueue:
         deadline = time.monotonic() + wait_s
         left_s = wait_s
         while True:
-            messages = await self._poll_or_give_back(limit, min(math.ceil(left_s), LONGEST_WAIT_S))
+            polling = asyncio.create_task(self._poll(limit, min(math.ceil(left_s), LONGEST_WAIT_S)))
+            if await ended(polling):
+                with suppress(DocmillError):  # what cannot be given back comes back when its time is over
+                    await see_through(self._give_back(polling.result()))
+                raise asyncio.CancelledError
+            messages = polling.result()
             left_s = deadline - time.monotonic()
             if messages or left_s <= 0:
                 return messages
-
-    async def _poll_or_give_back(self, limit: int, wait_s: int) -> list[Message]:
-        polling = asyncio.create_task(self._poll(limit, wait_s))
-        if not await ended(polling):
-            return polling.result()
-        with suppress(DocmillError):  # what cannot be given back comes back when its time is over
-            await see_through(self._give_back(polling.result()))
-        raise asyncio.CancelledError
 
     async def _poll(self, limit: int, wait_s: int) -> list[Message]:
         received = await self._channel.receive(limit=limit, wait_s=wait_s, visibility_s=self._visibility_s)

@@ -75,32 +75,27 @@ class Wakeups:
             heard.set()
 
     async def _listen(self) -> None:
+        connect = psycopg.AsyncConnection.connect
         while True:
             try:
-                await self._listen_once()
+                async with await connect(self._database.url, autocommit=True, connect_timeout=5) as conn:
+                    if await is_pooled(conn):  # its connections get no notifications
+                        log.warning(
+                            "behind a pooler of connections, news of other processes take up to a second"
+                        )
+                        self._is_deaf = True
+                        self._listening.set()
+                        await asyncio.Event().wait()
+                    await conn.execute(f"LISTEN {CHANNEL}")
+                    self._listening.set()
+                    for topic in list(self._heard):  # what was announced while nobody listened
+                        self._wake(topic)
+                    async for notice in conn.notifies():
+                        self._wake(notice.payload)
             except psycopg.Error as error:
                 log.warning("lost the listening connection", extra={"reason": type(error).__name__})
             self._listening.clear()
             await asyncio.sleep(_RECONNECT_S)
-
-    async def _listen_once(self) -> None:
-        connect = psycopg.AsyncConnection.connect
-        async with await connect(self._database.url, autocommit=True, connect_timeout=5) as conn:
-            if await is_pooled(conn):
-                await self._do_without()
-            await conn.execute(f"LISTEN {CHANNEL}")
-            self._listening.set()
-            for topic in list(self._heard):  # what was announced while nobody listened
-                self._wake(topic)
-            async for notice in conn.notifies():
-                self._wake(notice.payload)
-
-    async def _do_without(self) -> None:
-        """Poll, because a pooler's connection gets no notifications."""
-        log.warning("behind a pooler of connections, news of other processes take up to a second")
-        self._is_deaf = True
-        self._listening.set()
-        await asyncio.Event().wait()
 
     async def _send(self) -> None:
         while True:

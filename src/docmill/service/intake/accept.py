@@ -146,12 +146,9 @@ class Intake:
             document_id, is_new = await self._entered(conn, arrived, tenant_id, file_name)
             opened = copy_key is not None and await documents.set_readable(conn, document_id, copy_key)
             ingestion_id = None
-            if (
-                force
-                or opened
-                or is_new
-                or not await ingestions.has_result(conn, document_id, await self._fingerprint.now())
-            ):
+            begins = force or opened or is_new
+            newest = None if begins else await ingestions.newest(conn, document_id)
+            if newest is None or not newest.has_result(await self._fingerprint.now()):
                 ingestion_id = await self._begin(conn, document_id, tenant_id, uploaded_by, opened=opened)
         self._announce()
         return Accepted(document_id, ingestion_id, is_new)
@@ -176,12 +173,13 @@ class Intake:
             if not await parts.still_held(conn, claim):
                 raise ClaimLostError
             await parts.link(conn, claim, position, part, child_id=document_id, root=root)
-            if is_new or not (
-                await ingestions.has_result(conn, document_id, await self._fingerprint.now())
+            newest = None if is_new else await ingestions.newest(conn, document_id)
+            if newest is None or not (
+                newest.has_result(await self._fingerprint.now())
                 # One that failed since is not begun again by each turn of a circle and each retry of a whole.
-                or await ingestions.came_with(conn, document_id, root.ingestion_id)
+                or newest.root_id == root.ingestion_id
                 # Only its password opens it, and the question for that must not vanish while somebody types.
-                or await ingestions.is_locked(conn, document_id)
+                or newest.is_locked
             ):
                 origin: dict[str, JsonValue] = {
                     "part_of": str(claim.document_id),
@@ -249,13 +247,10 @@ class Intake:
                 raise CorruptError("the file is empty")
             yield _IncomingFile(incoming, stored)
         finally:
-            await see_through(self._drop(incoming))
-
-    async def _drop(self, incoming: str) -> None:
-        try:
-            await self._blobs.delete(incoming)
-        except DocmillError as error:  # the sweeper removes it
-            log.warning("could not remove an incoming file", extra={"key": incoming, "code": error.code})
+            try:
+                await see_through(self._blobs.delete(incoming))
+            except DocmillError as error:  # the sweeper removes it
+                log.warning("could not remove an incoming file", extra={"key": incoming, "code": error.code})
 
     @asynccontextmanager
     async def _placed(
@@ -285,7 +280,12 @@ class Intake:
     async def _entered(
         self, conn: Conn, arrived: "_IncomingFile", tenant_id: UUID, file_name: str
     ) -> tuple[UUID, bool]:
-        """The document of this content, locked, and whether it is new."""
+        """The document of this content, locked, and whether it is new.
+
+        file_name: the last part of a path is kept, without control characters: it is shown and offered for
+        download.
+        """
+        last = file_name.replace("\\", "/").rstrip("/").rpartition("/")[2]
         path = _path(tenant_id, arrived.stored)
         await lock_file(conn, path)
         try:
@@ -297,7 +297,7 @@ class Intake:
             tenant_id=tenant_id,
             content_hash=arrived.stored.content_hash,
             byte_size=arrived.stored.byte_size,
-            file_name=_plain_name(file_name),
+            file_name="".join(filter(str.isprintable, last)).strip()[:255] or "document",
             file_path=path,
         )
 
@@ -356,9 +356,3 @@ class _IncomingFile(NamedTuple):
 
 def _path(tenant_id: UUID, stored: StoredFile) -> str:
     return f"documents/{tenant_id}/{stored.content_hash}"
-
-
-def _plain_name(file_name: str) -> str:
-    """The last part of a path, without control characters: a name is shown and offered for download."""
-    last = file_name.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    return "".join(letter for letter in last if letter.isprintable()).strip()[:255] or "document"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from docmill.service.storage.blobs import Blobs
-from docmill.service.store import sweeps
+from docmill.service.store import claims, sweeps
 from docmill.service.store.database import Database, try_lock
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ORIGINAL = re.compile(rf"(?:documents|pages|readable)/{_UUID}/[0-9a-f]{{64}}(?:/|$)")
 _RECOGNISED = re.compile(rf"ingestions/{_UUID}/pages/")
 _RESULT = re.compile(rf"ingestions/{_UUID}/")
-"""What our own files are called; others are left alone."""
+"""Patterns of the names of our own files; others are left alone."""
 
 
 async def remove_orphaned_files(database: Database, blobs: Blobs) -> None:
@@ -36,7 +36,10 @@ async def remove_orphaned_files(database: Database, blobs: Blobs) -> None:
 
     None is removed from a store that belongs to another database, which may name them all.
     """
-    if not await _is_ours(database, blobs):
+    async with database.connection() as conn:
+        mark = str(await sweeps.vault_id(conn)).encode()
+    # A store without an owner is given to this database.
+    if not await blobs.put_once(_OWNER_KEY, mark) and await blobs.get(_OWNER_KEY) != mark:
         log.error(
             "the file store belongs to another database: nothing is removed from it; give each database a "
             "data folder or bucket of its own",
@@ -55,16 +58,12 @@ async def remove_orphaned_files(database: Database, blobs: Blobs) -> None:
     async for keys in _old_files(blobs, "ingestions", _PAGES_KEPT_FOR):
         removed += await _remove(blobs, [key for key in keys if _RECOGNISED.match(key)])
     async for keys in _old_files(blobs, "ingestions", LEFT_AFTER):
-        removed += await _remove(blobs, await _of_no_ingestion(database, keys))
+        owners = {key: UUID(key.split("/")[1]) for key in keys if _RESULT.match(key)}
+        async with database.connection() as conn:
+            tenants = await claims.tenants_of(conn, list(set(owners.values())))
+        removed += await _remove(blobs, [key for key, owner in owners.items() if owner not in tenants])
     if removed:
         log.warning("files that belonged to nothing are removed", extra={"count": removed})
-
-
-async def _is_ours(database: Database, blobs: Blobs) -> bool:
-    """True if the file store belongs to this database; one without an owner is given to it."""
-    async with database.connection() as conn:
-        mark = str(await sweeps.vault_id(conn)).encode()
-    return await blobs.put_once(_OWNER_KEY, mark) or await blobs.get(_OWNER_KEY) == mark
 
 
 async def _old_files(blobs: Blobs, prefix: str, age: timedelta) -> AsyncIterator[list[str]]:
@@ -106,8 +105,8 @@ async def _nameless(database: Database, keys: Sequence[str]) -> list[str]:
     nameless: list[str] = []
     for tenant_id, hashes in of_tenant.items():
         async with database.tenant(tenant_id) as conn:
-            known = await sweeps.known_hashes(conn, list(hashes.values()))
-        nameless += [key for key, content_hash in hashes.items() if content_hash not in known]
+            hashes_in_use = await sweeps.known_hashes(conn, list(hashes.values()))
+        nameless += [key for key, content_hash in hashes.items() if content_hash not in hashes_in_use]
     return nameless
 
 
@@ -115,11 +114,3 @@ def _owner(key: str) -> tuple[UUID, str]:
     """Tenant and content of an original or one of its pages."""
     _, tenant, content_hash, *_ = key.split("/")
     return UUID(tenant), content_hash
-
-
-async def _of_no_ingestion(database: Database, keys: Sequence[str]) -> list[str]:
-    """Those keys of ingestions' results whose ingestion is gone."""
-    owners = {key: UUID(key.split("/")[1]) for key in keys if _RESULT.match(key)}
-    async with database.connection() as conn:
-        known = await sweeps.known_ingestions(conn, list(set(owners.values())))
-    return [key for key, ingestion_id in owners.items() if ingestion_id not in known]

@@ -48,7 +48,7 @@ class HealthReport:
         return "ok" if self.ok else "failing"
 
 
-class Health:
+class HealthChecks:
     """Checks database, queue and file store. stopping: set when the process is told to end."""
 
     def __init__(
@@ -65,22 +65,22 @@ class Health:
         self._blobs = blobs
         self._stopping = stopping
         self._marked = False
-        self._questions = {
-            "database": _Question("database", self._ask_database, limit_s),
-            "queue": _Question("queue", queue.ping, limit_s),
-            "files": _Question("files", self._ask_files, limit_s),
+        self._checks = {
+            "database": _Check("database", self._ask_database, limit_s),
+            "queue": _Check("queue", queue.ping, limit_s),
+            "files": _Check("files", self._ask_files, limit_s),
         }
-        self._counting = _Question("queue depth", self._count, limit_s)
+        self._counting = _Check("queue depth", self._count, limit_s)
         self._depth: Depth | None = None
 
     async def alive(self) -> HealthReport:
         """Check the database, without which the process is of no use."""
-        return HealthReport({"database": await self._questions["database"].state()})
+        return HealthReport({"database": await self._checks["database"].state()})
 
     async def ready(self) -> HealthReport:
         """Check everything that the process needs for its work."""
-        states = await asyncio.gather(*(question.state() for question in self._questions.values()))
-        return HealthReport(dict(zip(self._questions, states, strict=True)), stopping=self._stopping.is_set())
+        states = await asyncio.gather(*(check.state() for check in self._checks.values()))
+        return HealthReport(dict(zip(self._checks, states, strict=True)), stopping=self._stopping.is_set())
 
     async def depth(self) -> Depth | None:
         """The number of messages in the queue; None if it does not say. Counting many takes long."""
@@ -105,8 +105,8 @@ class Health:
         self._marked = True
 
 
-class _Question:
-    """Something to be asked, by many at once, and not again before it was answered."""
+class _Check:
+    """One check, which many may ask for at once, and which runs once at a time."""
 
     def __init__(self, name: str, ask: Callable[[], Awaitable[None]], limit_s: float) -> None:
         self._name = name

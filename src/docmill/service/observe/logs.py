@@ -29,7 +29,7 @@ def configure_logs(*, level: str = "INFO", stream: TextIO = sys.stderr) -> None:
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        _without_words,
+        _drop_texts,
     ]
     handler = logging.StreamHandler(stream)
     handler.setFormatter(
@@ -49,12 +49,12 @@ def configure_logs(*, level: str = "INFO", stream: TextIO = sys.stderr) -> None:
         logging.getLogger(library).setLevel(logging.WARNING)
     # It tells of each of its tries, every second, while the receiver of traces is away.
     logging.getLogger("opentelemetry").setLevel(logging.ERROR)
-    set_on_retry_hooks([_say_again])
+    set_on_retry_hooks([_log_retry])
     logging.captureWarnings(capture=True)
-    sys.excepthook = _last_words
+    sys.excepthook = _log_last_fault
 
 
-def _last_words(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _log_last_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """The fault that ends this process, in the place of a traceback that quotes it."""
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
@@ -62,12 +62,12 @@ def _last_words(kind: type[BaseException], error: BaseException, trace: Tracebac
         log.critical("a fault in docmill ends this process", exc_info=(kind, error, trace))
 
 
-def _say_again(details: RetryDetails) -> None:
+def _log_retry(details: RetryDetails) -> None:
     """A retry by its name and reason. Stamina's own hook logs the arguments: whole documents among them."""
     log.warning("trying again", extra={"what": details.name, "reason": type(details.caused_by).__name__})
 
 
-def _without_words(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+def _drop_texts(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """An exception as its types and places: its message may quote the document it failed on."""
     event.pop("exc_info", None)
     record: logging.LogRecord = event["_record"]
@@ -75,15 +75,11 @@ def _without_words(_logger: WrappedLogger, _method: str, event: EventDict) -> Ev
         # Its further lines show tasks with what they returned or raised.
         event["event"] = str(event["event"]).partition("\n")[0]
     if record.exc_info:
-        event["exception"] = _chain(record.exc_info[1])
+        error, chain = record.exc_info[1], list[dict[str, str | list[str]]]()
+        while error is not None:
+            frames = traceback.extract_tb(error.__traceback__)
+            places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+            chain.append({"type": type(error).__qualname__, "at": places})
+            error = error.__cause__ or error.__context__
+        event["exception"] = chain
     return event
-
-
-def _chain(error: BaseException | None) -> list[dict[str, str | list[str]]]:
-    links: list[dict[str, str | list[str]]] = []
-    while error is not None:
-        frames = traceback.extract_tb(error.__traceback__)
-        places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-        links.append({"type": type(error).__qualname__, "at": places})
-        error = error.__cause__ or error.__context__
-    return links

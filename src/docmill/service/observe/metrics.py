@@ -17,8 +17,8 @@ from docmill.model.document import Usage
 from docmill.resilience.concurrency import end
 
 Outcome = Literal["completed", "needs_review", "failed", "retried", "lost", "released", "unsettled"]
-"""How an attempt ended. `lost`: another worker took over; `released`: given back because this one stops;
-`unsettled`: how it ended could not be stored, and another worker takes it when the lease is over."""
+"""The end of an attempt. `lost`: another worker took over; `released`: given back because this one stops;
+`unsettled`: its end could not be stored, and another worker takes it when the lease is over."""
 
 NO_TIMINGS: Mapping[str, float] = MappingProxyType({})
 
@@ -119,7 +119,7 @@ class Metrics:
     ) -> None:
         """Count an attempt. attempt: its number, from 1; code: of the error that ended it."""
         self._in_flight.dec()
-        self._ending(outcome, code or "").inc()
+        self._documents.labels(outcome, code or "").inc()
         self._durations.observe(duration_s)
         if outcome in _FINISHED:
             self._attempts_needed.observe(attempt)
@@ -133,10 +133,6 @@ class Metrics:
     @cache  # noqa: B019  one per process, for its life; looking up a label takes longer than counting
     def _step(self, step: str) -> Histogram:
         return self._steps.labels(step)
-
-    @cache  # noqa: B019  as above
-    def _ending(self, outcome: Outcome, code: str) -> Counter:
-        return self._documents.labels(outcome, code)
 
     def documents_failed(self, code: str, *, count: int = 1) -> None:
         """Documents failed without an attempt of ours: all of theirs ended with the death of a worker."""
@@ -189,7 +185,14 @@ class _Now(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """See `Collector.collect`."""
-        yield from self._pool_use()
+        workers = GaugeMetricFamily("docmill_pool_workers", "Processes of a pool", labels=["pool"])
+        busy = GaugeMetricFamily("docmill_pool_busy_workers", "Those that have a task", labels=["pool"])
+        waiting = GaugeMetricFamily("docmill_pool_waiting_tasks", "Tasks without a process", labels=["pool"])
+        for name, pool in self.pools.items():
+            workers.add_metric([name], pool.workers)
+            busy.add_metric([name], pool.busy)
+            waiting.add_metric([name], pool.waiting)
+        yield from (workers, busy, waiting)
         paused = GaugeMetricFamily(
             "docmill_paused", "1 while documents wait for a part", labels=["code", "part"]
         )
@@ -201,13 +204,3 @@ class _Now(Collector):
         build = GaugeMetricFamily("docmill_build_info", "The release that runs", labels=["version"])
         build.add_metric([version("docmill")], 1)
         yield build
-
-    def _pool_use(self) -> Iterable[Metric]:
-        workers = GaugeMetricFamily("docmill_pool_workers", "Processes of a pool", labels=["pool"])
-        busy = GaugeMetricFamily("docmill_pool_busy_workers", "Those that have a task", labels=["pool"])
-        waiting = GaugeMetricFamily("docmill_pool_waiting_tasks", "Tasks without a process", labels=["pool"])
-        for name, pool in self.pools.items():
-            workers.add_metric([name], pool.workers)
-            busy.add_metric([name], pool.busy)
-            waiting.add_metric([name], pool.waiting)
-        return workers, busy, waiting

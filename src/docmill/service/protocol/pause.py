@@ -93,7 +93,9 @@ class _Part:
             return False
         is_probe = self.cause is not None and self.probe == document
         is_news = self.cause is None and began_at >= self.resumed_at
-        self._remember(document)
+        self.failed_at.setdefault(document, self.clock())
+        if len(self.failed_at) > _REMEMBERED:
+            self.failed_at.popitem(last=False)
         if not (is_probe or is_news):
             return False
         doubled_s = min(2 * self.interval_s, _LONGEST * self.first_s)
@@ -113,11 +115,6 @@ class _Part:
             self.probe = None
             self.probe_at = self.clock() + self.interval_s
 
-    def _remember(self, document: UUID) -> None:
-        self.failed_at.setdefault(document, self.clock())
-        if len(self.failed_at) > _REMEMBERED:
-            self.failed_at.popitem(last=False)
-
 
 class Pauses:
     """The parts that one worker keeps its documents away from.
@@ -126,23 +123,23 @@ class Pauses:
     with each probe that is refused. One that gets through ends the pause. A document that is refused again
     after another one got through has an error of its own, which pauses nothing.
 
-    told: called with code and seconds whenever a pause begins or is prolonged. changed: called when `causes`
-    has changed. clock: seconds, never going back. jitter: in [0, 1).
+    on_pause: called with code and seconds whenever a pause begins or is prolonged. on_change: called when
+    `causes` has changed. clock: seconds, never going back. jitter: in [0, 1).
     """
 
     def __init__(
         self,
         first_s: float,
         *,
-        told: Callable[[str, float], None] = lambda _code, _seconds: None,
-        changed: Callable[[], None] = lambda: None,
+        on_pause: Callable[[str, float], None] = lambda _code, _seconds: None,
+        on_change: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.clock = clock
         self._first_s = first_s
-        self._told = told
-        self._changed = changed
+        self._on_pause = on_pause
+        self._on_change = on_change
         self._jitter = jitter
         self._parts: dict[str, _Part] = {}
         self._waiting: OrderedDict[UUID, str] = OrderedDict()
@@ -154,8 +151,8 @@ class Pauses:
 
     def retry_s(self, part: str) -> float:
         """Seconds until the next document finds out whether the part works; 0 if it is not paused."""
-        known = self._parts.get(part)
-        return known.wait_s if known is not None and known.cause is not None else 0.0
+        state = self._parts.get(part)
+        return state.wait_s if state is not None and state.cause is not None else 0.0
 
     def passage(self, document: UUID) -> "Passage":
         """An attempt of the document, named by its ingestion; `give_back` ends it."""
@@ -179,8 +176,8 @@ class Pauses:
             return
         assert part.cause is not None  # else it admits
         self._note_waiting(document, name)
-        kind = UnauthorizedError if part.cause.code == UnauthorizedError.code else MisconfiguredError
-        error = kind(part.cause.message)
+        error_class = UnauthorizedError if part.cause.code == UnauthorizedError.code else MisconfiguredError
+        error = error_class(part.cause.message)
         error.step, error.part, error.attempted = part.cause.step, name, False
         raise error
 
@@ -192,7 +189,7 @@ class Pauses:
         was_paused = part.cause is not None
         part.passed(document, began_at)
         if was_paused and part.cause is None:
-            self._changed()
+            self._on_change()
 
     def refused(
         self, name: str, document: UUID, error: SetupError, *, began_at: float, step: str | None
@@ -212,8 +209,8 @@ class Pauses:
                 "retry_s": round(part.interval_s, 1),
             },
         )
-        self._told(error.code, part.interval_s)
-        self._changed()
+        self._on_pause(error.code, part.interval_s)
+        self._on_change()
 
     def wait_s(self, error: SetupError) -> float | None:
         """Seconds that a document with this error waits; None if the error is the document's own."""

@@ -71,27 +71,32 @@ class PostgresQueue:
         deadline = time.monotonic() + wait_s
         while True:
             heard = self._wakeups.next(self._topic)
-            messages, died = await self._receive_or_give_back(limit, receiver)
+            receiving = asyncio.ensure_future(self._receive_heard(limit, receiver))
+            try:
+                messages, died = await asyncio.shield(receiving)
+            except asyncio.CancelledError:
+                messages, _ = await receiving
+                for message in messages:
+                    await self.release(message)
+                raise
             left_s = deadline - time.monotonic()
             if messages or (left_s <= 0 and not died):
                 return messages
             if not died:
                 await self._wakeups.wait(heard, timeout_s=left_s)
 
-    async def _receive_or_give_back(self, limit: int, receiver: str) -> tuple[list[Message], int]:
-        receiving = asyncio.ensure_future(self._receive_heard(limit, receiver))
-        try:
-            return await asyncio.shield(receiving)
-        except asyncio.CancelledError:
-            messages, _ = await receiving
-            for message in messages:
-                await self.release(message)
-            raise
-
     async def _receive_heard(self, limit: int, receiver: str) -> tuple[list[Message], int]:
         """As `_receive_now`; messages of an earlier call whose answer was lost are given back first."""
         for unheard in list(self._unheard):
-            await self._release_receipt(unheard)
+            async with self._database.connection() as conn:
+                await conn.execute(
+                    """
+                    UPDATE message
+                       SET visible_at = clock_timestamp(), receipt = NULL
+                     WHERE receipt = %(receipt_handle)s
+                    """,
+                    {"receipt_handle": unheard},
+                )
             self._unheard.discard(unheard)
         receipt = uuid4()
         try:
@@ -99,17 +104,6 @@ class PostgresQueue:
         except DocmillError:
             self._unheard.add(receipt)
             raise
-
-    async def _release_receipt(self, receipt: UUID) -> None:
-        async with self._database.connection() as conn:
-            await conn.execute(
-                """
-                UPDATE message
-                   SET visible_at = clock_timestamp(), receipt = NULL
-                 WHERE receipt = %(receipt_handle)s
-                """,
-                {"receipt_handle": receipt},
-            )
 
     async def _receive_now(self, limit: int, receiver: str, receipt: UUID) -> tuple[list[Message], int]:
         """Messages that are due, and how many were found dead instead. receipt: new; all get the same."""

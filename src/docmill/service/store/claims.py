@@ -378,20 +378,16 @@ async def fail(conn: Conn, claim: Claim, error: DocmillError, *, receive_count: 
         },
     )
     if cur.rowcount == 0:
-        return await _failed_before(conn, claim)
+        cur = await conn.execute(
+            """
+            SELECT FROM ingestion
+             WHERE id = %(id)s AND fence = %(fence)s AND status = 'failed'
+            """,
+            {"id": claim.ingestion_id, "fence": claim.fence},
+        )
+        return cur.rowcount == 1
     await dead_letters.write(conn, claim.ingestion_id, receive_count=receive_count)
     return True
-
-
-async def _failed_before(conn: Conn, claim: Claim) -> bool:
-    cur = await conn.execute(
-        """
-        SELECT FROM ingestion
-         WHERE id = %(id)s AND fence = %(fence)s AND status = 'failed'
-        """,
-        {"id": claim.ingestion_id, "fence": claim.fence},
-    )
-    return cur.rowcount == 1
 
 
 async def set_back(
@@ -429,11 +425,9 @@ async def set_back(
             "step": error.step if error else None,
         },
     )
-    return cur.rowcount == 1 or await _set_back_before(conn, claim)
-
-
-async def _set_back_before(conn: Conn, claim: Claim) -> bool:
-    """True if this claim was set back by its holder: others who end a claim forget its token."""
+    if cur.rowcount == 1:
+        return True
+    # Set back before by its holder: others who end a claim forget its token.
     cur = await conn.execute(
         """
         SELECT FROM ingestion

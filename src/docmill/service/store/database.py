@@ -7,14 +7,13 @@ import os
 import re
 import select
 import socket
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
 import psycopg
-import psycopg_pool
 import uuid_utils
 from psycopg import AsyncConnection, OperationalError, errors
 from psycopg.rows import TupleRow
@@ -23,7 +22,7 @@ from psycopg_pool import AsyncConnectionPool
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, to_json
 
-from docmill.errors import DocmillError, ServerError, UnauthorizedError
+from docmill.errors import ServerError, UnauthorizedError
 from docmill.resilience.concurrency import TEXT_CHARACTERS, off_loop
 
 Conn = AsyncConnection[TupleRow]
@@ -109,14 +108,25 @@ class Database:
 
     @asynccontextmanager
     async def _taken(self) -> AsyncGenerator["_ImpatientConnection"]:
-        with translated(), _heeding_cancellation() as check:
+        """A connection of the pool. Raises CancelledError if this task was cancelled meanwhile.
+
+        That is checked here, because `asyncio.wait_for` of Python 3.11, with which psycopg waits, can lose a
+        cancellation.
+        """
+        task = asyncio.current_task()
+        assert task is not None  # a coroutine runs in a task
+        requests = task.cancelling()
+        with translated():
             async with self._pool.connection() as conn:
-                check()
+                if task.cancelling() > requests:
+                    raise asyncio.CancelledError
                 try:
                     yield conn
                 finally:
                     if conn.hung_up:  # the others went the same way, and would be found out one by one
                         await self._pool.drain()
+            if task.cancelling() > requests:
+                raise asyncio.CancelledError
 
     async def _check(self, conn: Conn) -> None:
         """Raises psycopg.OperationalError for a connection whose server has gone while it was idle.
@@ -124,20 +134,15 @@ class Database:
         A server that ends says so, or its kernel does: only where there is something to read is it worth a
         question. One system call costs a microsecond, a question to the server fifty.
         """
-        if not _has_news(conn):
+        line = select.poll()  # unlike select(), for descriptors of any number
+        line.register(conn.fileno(), select.POLLIN)
+        if not line.poll(0):
             return
         try:
             await conn.execute("")
         except OperationalError:
             await self._pool.drain()  # the others went the same way, and would be found out one by one
             raise
-
-
-def _has_news(conn: Conn) -> bool:
-    """True if an idle connection has been sent something, or has ended."""
-    line = select.poll()  # unlike select(), for descriptors of any number
-    line.register(conn.fileno(), select.POLLIN)
-    return bool(line.poll(0))
 
 
 async def begin_anew(pool: AsyncConnectionPool[Any]) -> None:
@@ -167,24 +172,6 @@ class _ImpatientConnection(AsyncConnection[TupleRow]):
         self.hung_up = True
         with socket.socket(fileno=os.dup(self.fileno())) as line:
             line.shutdown(socket.SHUT_RDWR)
-
-
-@contextmanager
-def _heeding_cancellation() -> Generator[Callable[[], None]]:
-    """A check, also made at the end, that raises CancelledError if this task was cancelled since the start.
-
-    `asyncio.wait_for` of Python 3.11, with which psycopg waits, can lose a cancellation.
-    """
-    task = asyncio.current_task()
-    assert task is not None  # a coroutine runs in a task
-    requests = task.cancelling()
-
-    def check() -> None:
-        if task.cancelling() > requests:
-            raise asyncio.CancelledError
-
-    yield check
-    check()
 
 
 async def _configure(conn: _ImpatientConnection) -> None:
@@ -238,29 +225,18 @@ def translated() -> Generator[None]:
     """Translate errors of the database into `docmill.errors`; a fault in our own SQL is not translated."""
     try:
         yield
-    except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as error:
-        ours = _ours(error)
-        if ours is None:
-            raise
-        raise ours from error
-
-
-def _ours(error: Exception) -> DocmillError | None:
-    match error:
-        case errors.InvalidPassword() | errors.InvalidAuthorizationSpecification():
-            return UnauthorizedError("the database refuses the user or password of database_url")
-        case (
-            psycopg.OperationalError()
-            | psycopg.InterfaceError()
-            | errors.IdleInTransactionSessionTimeout()
-            | errors.ReadOnlySqlTransaction()  # this server has just become the standby of another
-        ):
-            return ServerError(
-                f"the database cannot be used now ({type(error).__name__}); if it stays so, see whether it "
-                "runs and whether database_url is right"
-            )
-        case _:
-            return None
+    except (errors.InvalidPassword, errors.InvalidAuthorizationSpecification) as error:
+        raise UnauthorizedError("the database refuses the user or password of database_url") from error
+    except (
+        psycopg.OperationalError,  # those of the pool, too
+        psycopg.InterfaceError,
+        errors.IdleInTransactionSessionTimeout,
+        errors.ReadOnlySqlTransaction,  # this server has just become the standby of another
+    ) as error:
+        raise ServerError(
+            f"the database cannot be used now ({type(error).__name__}); if it stays so, see whether it runs "
+            "and whether database_url is right"
+        ) from error
 
 
 Text = TypeVar("Text", str, str | None)

@@ -92,20 +92,40 @@ async def begin(
     return ingestion_id
 
 
-async def came_with(conn: Conn, document_id: UUID, root_ingestion_id: UUID) -> bool:
-    """True if the document's newest ingestion is that of this upload, or came with it as a part."""
-    cur = await conn.execute(
-        """
-        SELECT coalesce((source_metadata ->> 'root_ingestion_id')::uuid, id) = %(root)s
-          FROM ingestion
-         WHERE document_id = %(document_id)s
-         ORDER BY ordinal DESC
-         LIMIT 1
-        """,
-        {"document_id": document_id, "root": root_ingestion_id},
-    )
-    row = await cur.fetchone()
-    return bool(row and row[0])
+@dataclass(frozen=True, slots=True)
+class NewestIngestion:
+    """A document's newest ingestion. root_id: the upload's with which it came; its own, if it came alone."""
+
+    status: str
+    error_code: str | None
+    pipeline_fingerprint: str | None
+    root_id: UUID
+
+    def has_result(self, fingerprint: str) -> bool:
+        """True if it was completed by the pipeline of this fingerprint."""
+        return self.status == "completed" and self.pipeline_fingerprint == fingerprint
+
+    @property
+    def is_locked(self) -> bool:
+        """True if it failed for want of a password."""
+        return self.status == "failed" and self.error_code == EncryptedError.code
+
+
+async def newest(conn: Conn, document_id: UUID) -> NewestIngestion | None:
+    """The document's newest ingestion; None if it has none."""
+    async with conn.cursor(row_factory=class_row(NewestIngestion)) as cur:
+        await cur.execute(
+            """
+            SELECT status, error_code, pipeline_fingerprint,
+                   coalesce((source_metadata ->> 'root_ingestion_id')::uuid, id) AS root_id
+              FROM ingestion
+             WHERE document_id = %(document_id)s
+             ORDER BY ordinal DESC
+             LIMIT 1
+            """,
+            {"document_id": document_id},
+        )
+        return await cur.fetchone()
 
 
 async def live_id(conn: Conn, document_id: UUID) -> UUID | None:
@@ -180,35 +200,3 @@ async def recall(conn: Conn, ingestion_id: UUID) -> None:
         """,
         {"ingestion_id": ingestion_id},
     )
-
-
-async def has_result(conn: Conn, document_id: UUID, fingerprint: str) -> bool:
-    """True if the document's newest ingestion was completed by the pipeline of this fingerprint."""
-    cur = await conn.execute(
-        """
-        SELECT status = 'completed' AND pipeline_fingerprint IS NOT DISTINCT FROM %(fingerprint)s
-          FROM ingestion
-         WHERE document_id = %(document_id)s
-         ORDER BY ordinal DESC
-         LIMIT 1
-        """,
-        {"document_id": document_id, "fingerprint": fingerprint},
-    )
-    row = await cur.fetchone()
-    return bool(row and row[0])
-
-
-async def is_locked(conn: Conn, document_id: UUID) -> bool:
-    """True if the document's newest ingestion failed for want of a password."""
-    cur = await conn.execute(
-        """
-        SELECT status = 'failed' AND error_code = %(code)s
-          FROM ingestion
-         WHERE document_id = %(document_id)s
-         ORDER BY ordinal DESC
-         LIMIT 1
-        """,
-        {"document_id": document_id, "code": EncryptedError.code},
-    )
-    row = await cur.fetchone()
-    return bool(row and row[0])

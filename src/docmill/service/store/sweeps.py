@@ -183,12 +183,6 @@ async def known_hashes(conn: Conn, content_hashes: Sequence[str]) -> set[str]:
     return {content_hash for (content_hash,) in await cur.fetchall()}
 
 
-async def known_ingestions(conn: Conn, ids: Sequence[UUID]) -> set[UUID]:
-    """Those ingestions that exist, whosever they are."""
-    cur = await conn.execute("SELECT id FROM tenants_of_ingestions(%(ids)s)", {"ids": list(ids)})
-    return {ingestion_id for (ingestion_id,) in await cur.fetchall()}
-
-
 async def tenants_with_old_events(conn: Conn, *, days: float, limit: int) -> list[UUID]:
     """The tenants of the oldest `limit` events that are older than `days`."""
     cur = await conn.execute(
