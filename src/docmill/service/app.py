@@ -71,10 +71,34 @@ async def open_service(settings: Settings, tracer: Tracer | None = None) -> Asyn
         await asyncio.to_thread(migrate, url)
         database = await stack.enter_async_context(Database(url))
         wakeups = await stack.enter_async_context(Wakeups(database))
-        resources = await stack.enter_async_context(_open_resources(settings, database, wakeups))
+        opened = await stack.enter_async_context(_open_resources(settings, database, wakeups))
         async with database.connection() as conn:
             vault_id = await sweeps.vault_id(conn)
-        yield _service(vault_id, settings, database, wakeups, resources, tracer=tracer)
+        feed, fingerprint = EventFeed(database, wakeups), Fingerprint(settings)
+        intake = Intake(
+            database,
+            opened.blobs,
+            opened.sender,
+            feed,
+            max_bytes=settings.limits.file_bytes,
+            fingerprint=fingerprint,
+            tracer=tracer,
+        )
+        yield Service(
+            vault_id,
+            settings,
+            database,
+            opened.blobs,
+            opened.queue,
+            opened.sender,
+            intake,
+            DeadLetters(database, opened.sender, feed),
+            Reviews(database, opened.blobs, feed, RuleGate(), settings.own.by_type),
+            wakeups,
+            feed,
+            fingerprint,
+            tracer,
+        )
 
 
 async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
@@ -123,40 +147,3 @@ async def _open_resources(
         Outbox(database, wakeups, aws.queue, INGESTION_QUEUE) as outbox,
     ):
         yield _Resources(aws.queue, outbox, aws.blobs)
-
-
-def _service(
-    vault_id: UUID,
-    settings: Settings,
-    database: Database,
-    wakeups: Wakeups,
-    resources: _Resources,
-    *,
-    tracer: Tracer,
-) -> Service:
-    feed = EventFeed(database, wakeups)
-    fingerprint = Fingerprint(settings)
-    intake = Intake(
-        database,
-        resources.blobs,
-        resources.sender,
-        feed,
-        max_bytes=settings.limits.file_bytes,
-        fingerprint=fingerprint,
-        tracer=tracer,
-    )
-    return Service(
-        vault_id,
-        settings,
-        database,
-        resources.blobs,
-        resources.queue,
-        resources.sender,
-        intake,
-        DeadLetters(database, resources.sender, feed),
-        Reviews(database, resources.blobs, feed, RuleGate(), settings.own.by_type),
-        wakeups,
-        feed,
-        fingerprint,
-        tracer,
-    )

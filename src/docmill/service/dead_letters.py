@@ -33,11 +33,6 @@ class RedriveResult:
     dropped: int = 0
     unknown: int = 0
 
-    def __add__(self, other: "RedriveResult") -> "RedriveResult":
-        return RedriveResult(
-            self.redriven + other.redriven, self.dropped + other.dropped, self.unknown + other.unknown
-        )
-
 
 class DeadLetters:
     """The letters of all tenants, one tenant at a time. Doing anything twice is doing it once."""
@@ -51,7 +46,16 @@ class DeadLetters:
         """Try again from the first attempt. A letter, its ingestion and its message change together."""
         total = RedriveResult()
         async for ids in self._batches(chosen, tenant_id):
-            total += await self._redrive(ids, tenant_id)
+            async with self._database.tenant(tenant_id) as conn:
+                await dead_letters.lock_documents(conn, ids)
+                removed = await dead_letters.remove(conn, ids)
+                reopened = await dead_letters.reopen(conn, removed)
+                await self._sender.send_in(conn, [str(ingestion_id) for ingestion_id in reopened])
+            total = RedriveResult(
+                total.redriven + len(reopened),
+                total.dropped + len(removed) - len(reopened),
+                total.unknown + len(ids) - len(removed),
+            )
             self._sender.announce()
             self._feed.announce()
         return total
@@ -71,14 +75,6 @@ class DeadLetters:
             async with self._database.tenant(tenant_id) as conn:
                 found += await dead_letters.existing(conn, ids)
         return found
-
-    async def _redrive(self, ids: Sequence[UUID], tenant_id: UUID) -> RedriveResult:
-        async with self._database.tenant(tenant_id) as conn:
-            await dead_letters.lock_documents(conn, ids)
-            removed = await dead_letters.remove(conn, ids)
-            reopened = await dead_letters.reopen(conn, removed)
-            await self._sender.send_in(conn, [str(ingestion_id) for ingestion_id in reopened])
-        return RedriveResult(len(reopened), len(removed) - len(reopened), len(ids) - len(removed))
 
     async def _batches(self, chosen: Selection, tenant_id: UUID) -> AsyncGenerator[Sequence[UUID]]:
         """The ids that are meant. Letters that come meanwhile are newer than all and not among them."""

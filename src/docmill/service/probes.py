@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -48,18 +49,15 @@ class Probes:
         """
         report = await self.health.ready()
         # What does not answer a simple question is not asked for more.
-        waiting = await self._backlog() if report.checks["database"] == "ok" else None
+        backlog = None
+        if report.checks["database"] == "ok":
+            with suppress(DocmillError, TimeoutError):
+                async with asyncio.timeout(LIMIT_S), self.database.connection() as conn:
+                    backlog = await outbox.backlog(conn)
         depth = await self.health.depth() if report.checks["queue"] == "ok" else None
         shared = CollectorRegistry()
-        shared.register(_Shared(report, depth, waiting))
+        shared.register(_Shared(report, depth, backlog))
         return self.metrics.exposition() + generate_latest(shared)
-
-    async def _backlog(self) -> Backlog | None:
-        try:
-            async with asyncio.timeout(LIMIT_S), self.database.connection() as conn:
-                return await outbox.backlog(conn)
-        except (DocmillError, TimeoutError):
-            return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # registered by identity

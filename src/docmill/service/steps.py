@@ -19,11 +19,16 @@ from docmill.resilience.breaker import Breaker
 from docmill.resilience.time_limits import Guard, Slots
 from docmill.service.config.fingerprint import stamp
 from docmill.service.config.settings import ChosenModel, Settings
-from docmill.service.observe.tracing import NO_TRACER, Tracer, asking, traced_calls
+from docmill.service.observe.tracing import NO_TRACER, Tracer, model_attributes, traced_calls
 from docmill.service.protocol.pause import guarded_part, paused_part
 from docmill.understanding.user_schemas.learned import model_in
 from docmill.wiring import LanguageModels, steps_for
 from docmill.workers.pool import Pool
+
+if TYPE_CHECKING:
+    from docmill.understanding.llm.client import ModelClient
+
+log = logging.getLogger(__name__)
 
 
 def reading_options(settings: Settings) -> ReadingOptions:
@@ -50,28 +55,17 @@ async def page_readers(
     Raises MisconfiguredError for one whose library is not installed.
     """
     async with AsyncExitStack() as stack:
-        yield [
-            _reader(name, settings, pool, options, stack=stack, tracer=tracer)
-            for name in settings.ocr.engines
-        ]
-
-
-def _reader(
-    name: str,
-    settings: Settings,
-    pool: Pool,
-    options: ReadingOptions,
-    *,
-    stack: AsyncExitStack,
-    tracer: Tracer,
-) -> PageReader:
-    match name:
-        case "documentai":
-            return _documentai(settings, pool, options, stack=stack, tracer=tracer)
-        case "vision":
-            return _vision(settings, pool, options, tracer)
-        case _:
-            return LocalReader(name, pool, options, partial(paused_part, name))
+        readers: list[PageReader] = []
+        for name in settings.ocr.engines:
+            match name:
+                case "documentai":
+                    reader = _documentai(settings, pool, options, stack=stack, tracer=tracer)
+                case "vision":
+                    reader = _vision(settings, pool, options, tracer)
+                case _:
+                    reader = LocalReader(name, pool, options, partial(paused_part, name))
+            readers.append(reader)
+        yield readers
 
 
 def _documentai(
@@ -110,7 +104,10 @@ def _vision(settings: Settings, pool: Pool, options: ReadingOptions, tracer: Tra
     key = llm.api_key.get_secret_value() if llm.api_key else None
     model = model_of(llm.provider, llm.model or "", base_url=llm.base_url, api_key=key)
     guard = traced_calls(
-        tracer, _guard("vision", settings), f"chat {llm.model}", asking(llm.provider, llm.model or "")
+        tracer,
+        _guard("vision", settings),
+        f"chat {llm.model}",
+        model_attributes(llm.provider, llm.model or ""),
     )
     return TranscribingReader(
         "vision",
@@ -134,10 +131,6 @@ def _installed(name: str, *, extra: str) -> Generator[None]:
         raise MisconfiguredError(
             f"ocr.engines names {name!r}, which is not installed; run: pip install 'docmill[{extra}]'"
         ) from error
-
-
-if TYPE_CHECKING:
-    from docmill.understanding.llm.client import ModelClient
 
 
 def models_of(settings: Settings, tracer: Tracer = NO_TRACER) -> LanguageModels:
@@ -185,9 +178,9 @@ def _client(name: str, chosen: ChosenModel, settings: Settings, tracer: Tracer) 
         ),
         traced_calls(
             tracer,
-            partial(guarded_part, Breaker(f"{name} model"), limit_s=limit_s),
+            _guard(f"{name} model", settings),
             f"chat {whole.model}",
-            asking(provider, whole.model),
+            model_attributes(provider, whole.model),
         ),
         Slots(settings.llm.concurrency),
         output="tool" if provider == "anthropic" else "native",
@@ -195,9 +188,6 @@ def _client(name: str, chosen: ChosenModel, settings: Settings, tracer: Tracer) 
         price=price,
         limit_s=limit_s,
     )
-
-
-log = logging.getLogger(__name__)
 
 
 class LearnedModels(Mapping[str, str]):
@@ -208,36 +198,27 @@ class LearnedModels(Mapping[str, str]):
     """
 
     def __init__(self, places: Mapping[str, Path]) -> None:
-        files = {path: _File(path) for path in {*places.values()}}
-        self._files = {name: files[path] for name, path in places.items()}
+        self._places = dict(places)
+        self._files = {path: (stamp(path), model_in(path)) for path in {*places.values()}}
 
     def __getitem__(self, name: str) -> str:
-        return self._files[name].text()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
-
-    def __len__(self) -> int:
-        return len(self._files)
-
-
-class _File:
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._stamp = stamp(path)
-        self._text = model_in(path)
-
-    def text(self) -> str:
-        found = stamp(self._path)
-        if found != self._stamp:
-            self._stamp = found
+        path = self._places[name]
+        last_stamp, text = self._files[path]
+        if (new_stamp := stamp(path)) != last_stamp:
             try:
-                self._text = model_in(self._path)
+                text = model_in(path)
             except MisconfiguredError as error:
                 log.warning("a new model cannot be read; the last stays", extra={"code": error.code})
             else:
                 log.info("a new model is in use")
-        return self._text
+            self._files[path] = new_stamp, text
+        return text
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 @asynccontextmanager

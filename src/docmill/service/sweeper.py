@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -117,31 +117,23 @@ class Sweeper:
             async with self._database.connection() as conn:
                 held = await sweeps.held_by(conn, worker_id)
             begun = await asyncio.to_thread(begun_work, self._work, worker_id)
-            freed = [
-                ingestion
-                for group in by_tenant(held).items()
-                for ingestion in await self._freed(*group, worker_id, begun)
-            ]
+            freed: list[IngestionId] = []
+            for tenant_id, ids in by_tenant(held).items():
+                async with self._database.tenant(tenant_id) as conn:
+                    given = await sweeps.give_back(conn, ids, worker_id=worker_id, begun=begun)
+                    await self._log_some(conn, tenant_id, given, "taken back from a dead worker")
+                freed += [IngestionId(id_, tenant_id) for id_ in given]
             # After the claims, so that who receives a message now can claim what it names.
             carried = set(await self._queue.release_received(worker_id))
             unsent = [ingestion for ingestion in freed if str(ingestion.id) not in carried]
             for tenant_id, ids in by_tenant(unsent).items():
-                await self._send(tenant_id, partial(sweeps.note_sent, ids=ids))
+                await self._send(tenant_id, ids)
             async with self._database.connection() as conn:
                 await pauses.record(conn, worker_id, ())
             await asyncio.to_thread(forget_worker, self._work, worker_id)
             log.warning("a worker has died", extra={"dead_worker_id": worker_id, "held": len(held)})
         if dead:
             await self.judge_reviews()
-
-    async def _freed(
-        self, tenant_id: UUID, ids: Sequence[UUID], worker_id: str, begun: Collection[str]
-    ) -> list[IngestionId]:
-        """Take ingestions out of the hands of a dead worker; those that it really held."""
-        async with self._database.tenant(tenant_id) as conn:
-            given = await sweeps.give_back(conn, ids, worker_id=worker_id, begun=begun)
-            await self._log_some(conn, tenant_id, given, "taken back from a dead worker")
-        return [IngestionId(id_, tenant_id) for id_ in given]
 
     async def pull_back(self) -> None:
         """Let nothing wait for times that were written while the clock was ahead, by more than a sweep."""
@@ -163,30 +155,28 @@ class Sweeper:
         for _ in range(_PAGES):
             async with self._database.connection() as conn:
                 idle = await sweeps.idle(conn, grace_s=self._sweep_s, after=self._looked_up_to, limit=_PAGE)
+            unsent: set[str] = set()
             if idle:
-                await self._send_unsent(idle)
+                unsent.update(await self._queue.unsent([str(ingestion.id) for ingestion in idle]))
+            lost = by_tenant(ingestion for ingestion in idle if str(ingestion.id) in unsent)
+            for tenant_id, ids in lost.items():
+                sent = await self._send(tenant_id, ids)
+                async with self._database.tenant(tenant_id) as conn:
+                    await self._log_some(conn, tenant_id, sent, "message sent again")
+            if lost:
+                log.warning("messages were lost", extra={"count": len(unsent)})
             if len(idle) < _PAGE:
                 self._looked_up_to = _FIRST_ID
                 return
             self._looked_up_to = idle[-1].id
 
-    async def _send_unsent(self, idle: Sequence[IngestionId]) -> None:
-        unsent = set(await self._queue.unsent([str(ingestion.id) for ingestion in idle]))
-        lost = by_tenant(ingestion for ingestion in idle if str(ingestion.id) in unsent)
-        for tenant_id, ids in lost.items():
-            sent = await self._send(tenant_id, partial(sweeps.note_sent, ids=ids))
-            async with self._database.tenant(tenant_id) as conn:
-                await self._log_some(conn, tenant_id, sent, "message sent again")
-        if lost:
-            log.warning("messages were lost", extra={"count": len(unsent)})
-
-    async def _send(self, tenant_id: UUID, choose: Callable[..., Awaitable[list[UUID]]]) -> list[UUID]:
-        """Send messages for the ingestions that `choose` returns, in the transaction that it is given."""
+    async def _send(self, tenant_id: UUID, ids: Sequence[UUID]) -> list[UUID]:
+        """Send messages again for those of the ingestions that are still to be worked on."""
         async with self._database.tenant(tenant_id) as conn:
-            chosen = await choose(conn)
-            await self._service.sender.send_in(conn, [str(ingestion_id) for ingestion_id in chosen])
+            sent = await sweeps.note_sent(conn, ids)
+            await self._service.sender.send_in(conn, [str(ingestion_id) for ingestion_id in sent])
         self._service.sender.announce()
-        return chosen
+        return sent
 
     async def _log_some(self, conn: Conn, tenant_id: UUID, ids: Sequence[UUID], event: str) -> None:
         """Log an event for each ingestion, of many for the first only: all messages may be lost at once."""
@@ -197,10 +187,15 @@ class Sweeper:
     async def empty_dead_messages(self) -> None:
         """Turn messages that were received too often into dead letters of their owners."""
         while dead := await self._queue.dead_messages(limit=_DEAD):
-            named = [(ingestion_id, message) for message in dead if (ingestion_id := _named_by(message))]
+            messages: dict[UUID, DeadMessage] = {}
+            for message in dead:
+                try:
+                    messages.setdefault(UUID(message.body), message)
+                except ValueError:  # its text may be anything
+                    log.error("dead message is not an ingestion id", extra={"message_id": message.id})  # noqa: TRY400
             async with self._database.connection() as conn:
-                tenants = await claims.tenants_of(conn, [ingestion_id for ingestion_id, _ in named])
-            for ingestion_id, message in named:
+                tenants = await claims.tenants_of(conn, list(messages))
+            for ingestion_id, message in messages.items():
                 if ingestion_id in tenants:
                     await self._fail(ingestion_id, tenants[ingestion_id], message)
             await self._queue.purge([message.id for message in dead])
@@ -267,12 +262,3 @@ def _ids(tenant_id: UUID, document_id: UUID, ingestion_id: UUID) -> dict[str, st
         "document_id": str(document_id),
         "ingestion_id": str(ingestion_id),
     }
-
-
-def _named_by(message: DeadMessage) -> UUID | None:
-    """The ingestion that a message names, None if it names none."""
-    try:
-        return UUID(message.body)
-    except ValueError:
-        log.error("dead message is not an ingestion id", extra={"message_id": message.id})  # noqa: TRY400  its text may be anything
-        return None

@@ -17,7 +17,6 @@ from docmill.errors import DocmillError
 from docmill.pipeline import Steps
 from docmill.resilience.concurrency import end
 from docmill.service.app import Service
-from docmill.service.config.settings import Settings
 from docmill.service.observe.metrics import Metrics
 from docmill.service.ports import CorrectionMaker, Message
 from docmill.service.processing.claim_writer import ClaimWriter
@@ -58,7 +57,8 @@ async def run_worker(
     abort: set to give them back at once. metrics: where to count what is done. corrections:
     makes them from reviewed documents; without it, reviews change nothing on other documents.
     """
-    worker_id = fresh_worker_id()
+    # Names this process and no other, on any machine, before or after it.
+    worker_id = f"{socket.gethostname()}-{os.getpid()}-{new_id().hex[-6:]}"
     async with worker_folder(service.settings.folder / WORK_FOLDER, worker_id) as place:
         processor = DocumentProcessor(
             steps=replace(steps, limits=service.settings.limits.times),
@@ -89,11 +89,6 @@ async def run_worker(
             await worker.run(stop, abort or asyncio.Event())
         finally:
             await end([sweeping])
-
-
-def fresh_worker_id() -> str:
-    """Names this process and no other, on any machine, before or after it."""
-    return f"{socket.gethostname()}-{os.getpid()}-{new_id().hex[-6:]}"
 
 
 class Worker:
@@ -160,7 +155,10 @@ class Worker:
                 log.critical("the worker ends: a fault in docmill, see the log before this")
                 raise
             finally:
-                await self._give_back_the_rest()
+                # Messages of jobs that were stopped before they could give them back.
+                with suppress(DocmillError, TimeoutError):
+                    async with asyncio.timeout(LETTING_GO_S):
+                        await self._queue.release_received(self._worker_id)
             log.info("worker stopped")
 
     async def _poll_all(self, group: asyncio.TaskGroup) -> None:
@@ -207,12 +205,6 @@ class Worker:
         self._isolation.add(job)
         job.add_done_callback(lambda _: self._room.set())
 
-    async def _give_back_the_rest(self) -> None:
-        """Give back messages of jobs that were stopped before they could do so."""
-        with suppress(DocmillError, TimeoutError):
-            async with asyncio.timeout(LETTING_GO_S):
-                await self._queue.release_received(self._worker_id)
-
     async def _drain(self, abort: asyncio.Event) -> None:
         """Let the jobs finish; at the end of the grace time, or at once on `abort`, stop them."""
         aborting = asyncio.ensure_future(abort.wait())
@@ -247,7 +239,9 @@ async def ready_worker(service: Service, metrics: Metrics | None = None) -> Asyn
     Raises MisconfiguredError if the settings name what is not installed.
     """
     settings = service.settings
-    async with Pool(pool_workers(settings)) as pool:
+    cores = os.cpu_count() or 1
+    # All cores but the reserved ones; at least half of them, and one.
+    async with Pool(max(1, cores // 2, cores - settings.worker.reserved_cores)) as pool:
         if metrics is not None:
             metrics.watch_pool("reading", pool)
         learned = LearnedModels(settings.own.models())
@@ -261,9 +255,3 @@ async def ready_worker(service: Service, metrics: Metrics | None = None) -> Asyn
                 await run_worker(service, steps, stop, abort, metrics, corrections=corrections)
 
             yield work
-
-
-def pool_workers(settings: Settings) -> int:
-    """All cores but the reserved ones; at least half of them, and one."""
-    cores = os.cpu_count() or 1
-    return max(1, cores // 2, cores - settings.worker.reserved_cores)

@@ -203,8 +203,9 @@ async def test_a_result_counts_though_the_clock_was_an_hour_ahead_before(
     after = await archive.seen(document_id)
     async with service.database.tenant(service.default_tenant_id) as conn:
         rows = await ingestions.of_document(conn, document_id)
-        newest_is_new = await ingestions.came_with(conn, document_id, new)
-    assert newest_is_new
+        newest = await ingestions.newest(conn, document_id)
+    assert newest is not None
+    assert newest.root_id == new
     assert (during.state, during.ingestion_id) == ("processing", new)
     assert (after.state, after.title, after.ingestion_id) == ("ready", "New", new)
     assert [row.id for row in rows] == [new, old]

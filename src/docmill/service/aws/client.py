@@ -23,6 +23,9 @@ from docmill.errors import (
     UnauthorizedError,
 )
 
+if TYPE_CHECKING:
+    from obstore.store import S3Credential  # exists for type checkers only
+
 _THROTTLED = frozenset(
     {
         "KMS.ThrottlingException",
@@ -56,6 +59,21 @@ _NO_CREDENTIALS = (
     exceptions.SSOError,
     exceptions.TokenRetrievalError,
 )
+
+_CONNECT_S = 5
+
+_READ_S = 30
+"""Longer than the longest poll of SQS, 20 seconds."""
+
+_CALL_S = 15.0
+"""The most one call may take, its own retries included."""
+
+_TRIES = 3
+
+_CONNECTIONS = 100
+"""Polls, heartbeats and deletions of hundreds of documents at a time; more wait for a free one."""
+
+_ASKED_AFTER = timedelta(minutes=5)
 
 
 class AwsRefusedError(MisconfiguredError):
@@ -110,18 +128,6 @@ def _refusal(operation: str, error: exceptions.ClientError) -> DocmillError:
     return AwsRefusedError(f"AWS refuses {operation}: {code}", refusal=code)
 
 
-_CONNECT_S = 5
-_READ_S = 30
-"""Longer than the longest poll of SQS, 20 seconds."""
-
-_CALL_S = 15.0
-"""The most one call may take, its own retries included."""
-
-_TRIES = 3
-_CONNECTIONS = 100
-"""Polls, heartbeats and deletions of hundreds of documents at a time; more wait for a free one."""
-
-
 class Session(Protocol):
     """The part of aiobotocore's session that is used here; it has no types of its own."""
 
@@ -171,12 +177,6 @@ async def opened(
                 session.create_client(service, region_name=region, endpoint_url=endpoint, config=config)
             )
         yield Operations(client)
-
-
-if TYPE_CHECKING:
-    from obstore.store import S3Credential  # exists for type checkers only
-
-_ASKED_AFTER = timedelta(minutes=5)
 
 
 class _Frozen(Protocol):

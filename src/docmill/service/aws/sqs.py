@@ -41,6 +41,16 @@ _TRIES = 3
 _RETRY_S = 0.2
 _CONCURRENT_CALLS = 10
 
+_SLACK_S = 60
+"""SQS hides no message for longer than twelve hours after it was received; we stay so far below."""
+
+_DEAD_HELD_S = 60
+
+_DEAD_WAIT_S = 1
+"""A poll that waits asks every server of SQS; one that does not may miss messages."""
+
+_DEAD_LOOKED_AT = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class SqsMessage:
@@ -170,16 +180,6 @@ class Channel:
 
 def _seconds(visibility_s: float) -> int:
     return min(math.ceil(visibility_s), LONGEST_VISIBILITY_S)
-
-
-_SLACK_S = 60
-"""SQS hides no message for longer than twelve hours after it was received; we stay so far below."""
-
-_DEAD_HELD_S = 60
-_DEAD_WAIT_S = 1
-"""A poll that waits asks every server of SQS; one that does not may miss messages."""
-
-_DEAD_LOOKED_AT = 1000
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,21 +21,18 @@ class Fingerprint:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._files = sorted({*settings.own.models().values()})
-        self._stamps: list[Stamp | None] = self._stamped()
-        self._known = pipeline_fingerprint(settings)
+        self._stamps: list[Stamp | None] = [stamp(path) for path in self._files]
+        self._latest = pipeline_fingerprint(settings)
 
     async def now(self) -> str:
         """See `pipeline_fingerprint`."""
-        return await asyncio.to_thread(self._looked_up) if self._files else self._known
+        return await asyncio.to_thread(self._look_up) if self._files else self._latest
 
-    def _looked_up(self) -> str:
-        stamps = self._stamped()
+    def _look_up(self) -> str:
+        stamps = [stamp(path) for path in self._files]
         if stamps != self._stamps:
-            self._known, self._stamps = pipeline_fingerprint(self._settings), stamps
-        return self._known
-
-    def _stamped(self) -> list[Stamp | None]:
-        return [stamp(path) for path in self._files]
+            self._latest, self._stamps = pipeline_fingerprint(self._settings), stamps
+        return self._latest
 
 
 def pipeline_fingerprint(settings: Settings) -> str:
@@ -61,7 +59,10 @@ def pipeline_fingerprint(settings: Settings) -> str:
         "settings": settings.model_dump(mode="json", include=read_by),
     }
     if settings.schemas:
-        learned = {name: _digest_or_empty(path) for name, path in settings.own.models().items()}
+        learned = dict.fromkeys(models := settings.own.models(), "")
+        for name, path in models.items():
+            with suppress(OSError):  # reported where the model is used
+                learned[name] = digest(path)
         parts["own"] = [settings.model_dump(mode="json", include={"schemas": True}), learned]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -69,15 +70,7 @@ def pipeline_fingerprint(settings: Settings) -> str:
 def stamp(path: Path) -> Stamp | None:
     """Another one whenever the file was replaced or written; None if there is none."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
-
-
-def _digest_or_empty(path: Path) -> str:
-    """The hash of a model file; empty if it cannot be read, which is reported where the model is used."""
-    try:
-        return digest(path)
-    except OSError:
-        return ""
+    return status.st_ino, status.st_mtime_ns, status.st_size

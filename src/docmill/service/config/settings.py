@@ -421,20 +421,18 @@ def _explained(error: ValueError) -> str:
     if not isinstance(error, ValidationError):
         place = _PLACE.search(str(error))
         return f"the settings cannot be read{f': error {place[0]} of the file' if place else ''}"
-    faults = (
-        f"{'.'.join(str(part) for part in fault['loc'])}: {_in_our_words(fault['type'], fault['msg'])}"
-        for fault in error.errors(include_input=False, include_url=False)
-    )
+    faults: list[str] = []
+    for fault in error.errors(include_input=False, include_url=False):
+        reason = _REASONS.get(fault["type"]) or fault["msg"].removeprefix("Value error, ")
+        faults.append(f"{'.'.join(map(str, fault['loc']))}: {reason}")
     return f"wrong settings: {'; '.join(faults)}"
 
 
-def _in_our_words(kind: str, message: str) -> str:
-    match kind:
-        case "extra_forbidden":
-            return "there is no such setting"
-        case "string_pattern_mismatch":
-            return "this is not what such a setting looks like; docs/reference/settings.md describes it"
-        case "model_type":
-            return "this is a section with settings of its own, and not one value"
-        case _:
-            return message.removeprefix("Value error, ")
+_REASONS = {
+    "extra_forbidden": "there is no such setting",
+    "string_pattern_mismatch": (
+        "this is not what such a setting looks like; docs/reference/settings.md describes it"
+    ),
+    "model_type": "this is a section with settings of its own, and not one value",
+}
+"""Our words for errors of validation, by their type."""

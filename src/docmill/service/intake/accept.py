@@ -22,7 +22,7 @@ from docmill.resilience.concurrency import see_through
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.events.wakeups import EventFeed
 from docmill.service.intake.orphaned_files import remove_original
-from docmill.service.observe.tracing import NO_TRACER, SENDING, Tracer, about
+from docmill.service.observe.tracing import NO_TRACER, SENDING, Tracer, document_attributes
 from docmill.service.ports import Sender, Unlocker
 from docmill.service.protocol.claim_rules import ClaimLostError
 from docmill.service.storage.blobs import Blobs, StoredFile
@@ -339,7 +339,7 @@ class Intake:
             )
             await dead_letters.forget_document(conn, document_id)
             await self._sender.send_in(conn, [str(begun)])
-            span.describe(about(tenant_id, document_id, begun))
+            span.describe(document_attributes(tenant_id, document_id, begun))
         return begun
 
     def _announce(self) -> None:

@@ -148,7 +148,7 @@ def traced_calls(tracer: Tracer, guard: Guard, name: str, attributes: Attributes
     return call
 
 
-def about(tenant_id: UUID, document_id: UUID, ingestion_id: UUID) -> Attributes:
+def document_attributes(tenant_id: UUID, document_id: UUID, ingestion_id: UUID) -> Attributes:
     """Attributes of a span: tenant, document and ingestion."""
     return {
         "docmill.tenant_id": str(tenant_id),
@@ -157,7 +157,7 @@ def about(tenant_id: UUID, document_id: UUID, ingestion_id: UUID) -> Attributes:
     }
 
 
-def asking(provider: str, model: str) -> Attributes:
+def model_attributes(provider: str, model: str) -> Attributes:
     """Attributes of a span of a language model's call, named by the semantic conventions of OpenTelemetry."""
     provider = {"google": "gcp.gemini"}.get(provider, provider)
     return {

@@ -127,72 +127,65 @@ class ClaimWriter:
 
     async def fail(self, claim: Claim, error: DocmillError, *, receive_count: int) -> bool:
         """See `claims.fail`."""
-        self._steps.pop(claim.ingestion_id, None)
-
-        async def once() -> bool:
-            async with self._database.tenant(claim.tenant_id) as conn:
-                await self._store_before_the_end(conn, claim)
-                return await claims.fail(conn, claim, error, receive_count=receive_count)
-
-        held = await _persistently(once)
-        self._findings.pop(claim.ingestion_id, None)
-        return held
+        return await self._end(
+            claim, partial(claims.fail, claim=claim, error=error, receive_count=receive_count)
+        )
 
     async def set_back(
         self, claim: Claim, *, error: DocmillError | None, delay_s: float, counts: bool
     ) -> bool:
         """Let the ingestion be claimed again after `delay_s`. False if the claim is lost."""
+        return await self._end(
+            claim, partial(claims.set_back, claim=claim, error=error, delay_s=delay_s, counts=counts)
+        )
+
+    async def _end(self, claim: Claim, write_end: Callable[[Conn], Awaitable[bool]]) -> bool:
+        """End a claim without a result, and store the findings of its document in the same transaction."""
         self._steps.pop(claim.ingestion_id, None)
 
         async def once() -> bool:
             async with self._database.tenant(claim.tenant_id) as conn:
-                await self._store_before_the_end(conn, claim)
-                return await claims.set_back(conn, claim, error=error, delay_s=delay_s, counts=counts)
+                unsaved = self._findings.get(claim.ingestion_id)
+                if unsaved is not None:
+                    try:
+                        async with conn.transaction():
+                            await findings.store(conn, [unsaved])
+                    except psycopg.OperationalError:
+                        raise
+                    except psycopg.DatabaseError:
+                        # It must not keep the claim from ending: that would count as a death.
+                        log.exception("a fault in docmill: what is known so far is not stored")
+                return await write_end(conn)
 
-        held = await _persistently(once)
+        is_held = await _persistently(once)
         self._findings.pop(claim.ingestion_id, None)
-        return held
-
-    async def _store_before_the_end(self, conn: Conn, claim: Claim) -> None:
-        """Store the findings of a document, in the transaction that ends its claim without a result."""
-        unsaved = self._findings.get(claim.ingestion_id)
-        if unsaved is None:
-            return
-        try:
-            async with conn.transaction():
-                await findings.store(conn, [unsaved])
-        except psycopg.OperationalError:
-            raise
-        except psycopg.DatabaseError:  # it must not keep the claim from ending: that would count as a death
-            log.exception("a fault in docmill: what is known so far is not stored")
+        return is_held
 
     async def _claim_all(
         self, ingestion_ids: Sequence[UUID], *, alone: bool = False
     ) -> list[Claim | ClaimRefusal]:
-        tenants = await self._until_answered(partial(self._tenants_of, ingestion_ids))
+        """The answer for each message. The first one of an ingestion gets the claim.
+
+        The database is asked for as long as the claims in question would last.
+        """
+
+        async def tenants_of() -> dict[UUID, UUID]:
+            async with self._database.connection() as conn:
+                return await claims.tenants_of(conn, ingestion_ids)
+
+        tenants = await _persistently(tenants_of, attempts=None, within_s=self._lease_s)
         answers: dict[UUID, Claim | ClaimRefusal] = {}
         for tenant_id, ids in _grouped(list(tenants), tenants.__getitem__):
             claiming = partial(self._claim_of_tenant, tenant_id, ids, alone=alone, token=new_id())
-            answers |= await self._until_answered(claiming)
-        return [self._answer(id_, answers, tenants.get(id_)) for id_ in ingestion_ids]
-
-    async def _until_answered(self, ask: Callable[[], Awaitable[Value]]) -> Value:
-        """The database's answer, asked for again for as long as the claims in question would last."""
-        return await _persistently(ask, attempts=None, within_s=self._lease_s)
-
-    async def _tenants_of(self, ingestion_ids: Sequence[UUID]) -> dict[UUID, UUID]:
-        async with self._database.connection() as conn:
-            return await claims.tenants_of(conn, ingestion_ids)
-
-    def _answer(
-        self, ingestion_id: UUID, answers: dict[UUID, Claim | ClaimRefusal], tenant_id: UUID | None
-    ) -> Claim | ClaimRefusal:
-        """The answer for a message. Its first one gets the claim; duplicates wait for the lease to end."""
-        answer = answers.get(ingestion_id) or ClaimRefusal(tenant_id, None)
-        if isinstance(answer, Claim):
-            held = Obstacle("in-progress", self._lease_s, attempts_used_up=False)
-            answers[ingestion_id] = ClaimRefusal(tenant_id, held)
-        return answer
+            answers |= await _persistently(claiming, attempts=None, within_s=self._lease_s)
+        in_order: list[Claim | ClaimRefusal] = []
+        for id_ in ingestion_ids:
+            answer = answers.get(id_) or ClaimRefusal(tenants.get(id_), None)
+            if isinstance(answer, Claim):  # duplicates wait for the lease to end
+                held = Obstacle("in-progress", self._lease_s, attempts_used_up=False)
+                answers[id_] = ClaimRefusal(answer.tenant_id, held)
+            in_order.append(answer)
+        return in_order
 
     async def _claim_of_tenant(
         self, tenant_id: UUID, ingestion_ids: Sequence[UUID], *, alone: bool, token: UUID

@@ -20,7 +20,7 @@ from docmill.resilience.concurrency import Batches, BrokenWorkerError, ended, se
 from docmill.resilience.spending import Spending
 from docmill.service.config.settings import WorkerSettings
 from docmill.service.observe.metrics import Metrics, Outcome
-from docmill.service.observe.tracing import NO_ATTRIBUTES, NO_TRACER, PROCESSING, Attributes, Tracer, about
+from docmill.service.observe.tracing import NO_ATTRIBUTES, NO_TRACER, PROCESSING, Tracer, document_attributes
 from docmill.service.ports import Message, Queue
 from docmill.service.processing.attempt_report import AttemptReports
 from docmill.service.processing.claim_writer import ClaimRefusal, ClaimWriter
@@ -37,6 +37,24 @@ from docmill.service.protocol.claim_rules import (
 )
 from docmill.service.protocol.pause import WHOLE, Passage, Pauses
 from docmill.service.store.claims import Claim
+
+log = logging.getLogger(__name__)
+
+LETTING_GO_S = 10.0
+"""How long a stopped job may take to give its document back; after that its lease has to run out."""
+
+_AGAIN_S = 5.0
+
+ALONE_S = 60.0
+"""How long a suspect is alone. Others need not wait for the end of a long scan: those that begin beside it
+after this and die with it become suspects themselves, and are blamed for nothing until they die alone."""
+
+_RELEASE_AGAIN_S = 0.1
+
+Value = TypeVar("Value")
+
+Attempt = Callable[[Lease], Awaitable[Result | None]]
+"""Processes the lease's document and finishes it through the lease; its result, for the metrics."""
 
 
 class Isolation:
@@ -112,24 +130,6 @@ class Reservation:
         self._isolation.end(self)
 
 
-log = logging.getLogger(__name__)
-
-LETTING_GO_S = 10.0
-"""How long a stopped job may take to give its document back; after that its lease has to run out."""
-
-_AGAIN_S = 5.0
-
-ALONE_S = 60.0
-"""How long a suspect is alone. Others need not wait for the end of a long scan: those that begin beside it
-after this and die with it become suspects themselves, and are blamed for nothing until they die alone."""
-_RELEASE_AGAIN_S = 0.1
-
-Value = TypeVar("Value")
-
-Attempt = Callable[[Lease], Awaitable[Result | None]]
-"""Processes the lease's document and finishes it through the lease; its result, for the metrics."""
-
-
 class Jobs:
     """Handles a worker's messages, each in a task of its own.
 
@@ -203,14 +203,14 @@ class Jobs:
 
     async def _claim_and_work(self, ingestion_id: UUID, message: Message, *, alone: bool) -> None:
         since = time.monotonic()
-        match await self._claim(ingestion_id, message, alone=alone):
-            case Claim() as claim:
-                try:
-                    await self._work(self._lease(message, claim, since))
-                finally:
-                    self.begun.discard(claim.ingestion_id)
-            case ClaimRefusal() as refusal:
-                await self._turn_away(ingestion_id, refusal, message, alone=alone)
+        answer = await self._claim(ingestion_id, message, alone=alone)
+        if isinstance(answer, ClaimRefusal):
+            await self._turn_away(ingestion_id, answer, message, alone=alone)
+            return
+        try:
+            await self._work(self._lease(message, answer, since))
+        finally:
+            self.begun.discard(answer.ingestion_id)
 
     async def _claim(self, ingestion_id: UUID, message: Message, *, alone: bool) -> Claim | ClaimRefusal:
         since = time.monotonic()
@@ -254,23 +254,20 @@ class Jobs:
             case Wait(delay_s=delay_s):
                 await self.give_back(message, delay_s=delay_s)
             case Isolate():
-                await self._work_alone(ingestion_id, message)
+                # Once all else is done here; another worker takes it if one is waiting here already.
+                async with self.isolation.reserved() as reservation:
+                    if reservation is not None and await self._is_alone(message):
+                        reservation.end_after(ALONE_S)
+                        log.info("working alone on a document whose worker died")
+                        await self._claim_and_work(ingestion_id, message, alone=True)
+                        return
+                await self.give_back(message)
             case GiveUpCrashed():
                 assert refusal.tenant_id  # who has an obstacle exists
                 assert refusal.obstacle
                 await self._give_up_crashed(
                     ingestion_id, refusal.tenant_id, message, suspect=refusal.obstacle.suspect
                 )
-
-    async def _work_alone(self, ingestion_id: UUID, message: Message) -> None:
-        """Work on a suspect once all else is done, or leave it to another worker if one is waiting here."""
-        async with self.isolation.reserved() as reservation:
-            if reservation is not None and await self._is_alone(message):
-                reservation.end_after(ALONE_S)
-                log.info("working alone on a document whose worker died")
-                await self._claim_and_work(ingestion_id, message, alone=True)
-                return
-        await self.give_back(message)
 
     async def _is_alone(self, message: Message) -> bool:
         """Wait until nothing else is in work, and keep the message meanwhile. False if it is lost."""
@@ -317,11 +314,15 @@ class Jobs:
         bind_contextvars(
             document_id=str(claim.document_id), tenant_id=str(claim.tenant_id), attempt=claim.attempt
         )
-        attributes = self._attributes(lease) if self._tracer.enabled else NO_ATTRIBUTES
+        attributes = NO_ATTRIBUTES
+        if self._tracer.enabled:
+            ids = document_attributes(claim.tenant_id, claim.document_id, claim.ingestion_id)
+            attributes = {**PROCESSING, **ids, "messaging.message.id": lease.message.id}
         with self._reports.attempt(claim.attempt, attributes=attributes, parent=claim.traceparent) as report:
             try:
                 try:
-                    outcome = await _outcome(self._attempted(lease, passage))
+                    with passage.under_way():
+                        outcome = await _outcome(self._attempt_in(passage, lease))
                 finally:
                     report.usage = lease.spending.attempt
                 if isinstance(outcome, Exception):
@@ -340,18 +341,9 @@ class Jobs:
                 raise
             self._announce()
 
-    def _attributes(self, lease: Lease) -> Attributes:
-        claim = lease.claim
-        return {
-            **PROCESSING,
-            **about(claim.tenant_id, claim.document_id, claim.ingestion_id),
-            "messaging.message.id": lease.message.id,
-        }
-
-    async def _attempted(self, lease: Lease, passage: Passage) -> Result | None:
-        with passage.under_way():
-            passage.enter(WHOLE)
-            return await lease.hold_during(self._attempt(lease))
+    async def _attempt_in(self, passage: Passage, lease: Lease) -> Result | None:
+        passage.enter(WHOLE)
+        return await lease.hold_during(self._attempt(lease))
 
     async def _settle(
         self, lease: Lease, error: DocmillError | ClaimLostError | None, *, pause_s: float | None

@@ -127,33 +127,25 @@ class _Heartbeats:
         self._beating = asyncio.create_task(self._beat())
 
     async def _beat(self) -> None:
-        try:
-            pause_s = 0.0
-            while True:
-                await asyncio.sleep(pause_s)
-                pause_s = await self._extend()
-        except ClaimLostError:
-            self.lost.reschedule(asyncio.get_running_loop().time())
-        except Exception as error:
-            log.exception("a fault in docmill: the heartbeats of a document have ended")
-            self.fault = error
-            self.lost.reschedule(asyncio.get_running_loop().time())
-
-    async def _extend(self) -> float:
-        """Seconds until the next try.
+        """Extend the lease again and again, until it is lost or a fault of ours ends this.
 
         Whatever keeps us from extending, also a refusal, nothing is lost before the lease ends by our clock.
         """
-        asked_at = time.monotonic()
-        pause_s = self._lease.heartbeat_s
-        if asked_at >= self._held_until:
-            raise ClaimLostError
         try:
-            async with asyncio.timeout(self._held_until - asked_at):
-                await self._lease.extend()
-        except (DocmillError, TimeoutError) as error:
-            log.warning("cannot extend the lease", extra={"reason": type(error).__name__})
-            pause_s = min(_RETRY_S, pause_s)
-        else:
-            self._held_until = asked_at + self._lease.lease_s
-        return min(pause_s, max(0, self._held_until - time.monotonic()))
+            while (asked_at := time.monotonic()) < self._held_until:
+                pause_s = self._lease.heartbeat_s
+                try:
+                    async with asyncio.timeout(self._held_until - asked_at):
+                        await self._lease.extend()
+                except (DocmillError, TimeoutError) as error:
+                    log.warning("cannot extend the lease", extra={"reason": type(error).__name__})
+                    pause_s = min(_RETRY_S, pause_s)
+                else:
+                    self._held_until = asked_at + self._lease.lease_s
+                await asyncio.sleep(min(pause_s, max(0, self._held_until - time.monotonic())))
+        except ClaimLostError:
+            pass
+        except Exception as error:
+            log.exception("a fault in docmill: the heartbeats of a document have ended")
+            self.fault = error
+        self.lost.reschedule(asyncio.get_running_loop().time())

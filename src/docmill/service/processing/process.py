@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from docmill.errors import CorruptError, DocmillError, UnsupportedFileTypeError, room_in
@@ -19,11 +20,10 @@ from docmill.resilience.concurrency import VALUE, off_loop
 from docmill.service.config.fingerprint import Fingerprint
 from docmill.service.intake.accept import Intake
 from docmill.service.intake.members import VaultMemberReceiver
-from docmill.service.observe.tracing import NO_TRACER, Tracer
-from docmill.service.processing.attempt_report import StepObserver
+from docmill.service.observe.tracing import NO_TRACER, Tracer, TraceSpan, failure_code
 from docmill.service.processing.lease import Lease
 from docmill.service.processing.work_folders import folder_for, note_begun
-from docmill.service.protocol.pause import guarded_part
+from docmill.service.protocol.pause import current_passage, guarded_part
 from docmill.service.review.corrections import CorrectionFinder
 from docmill.service.review.reviews import Reviews
 from docmill.service.storage.blobs import Blobs
@@ -33,11 +33,13 @@ from docmill.service.store.database import Database
 from docmill.service.store.result_columns import StoredFindings, StoredResult, cost_values, result_values
 from docmill.workers.fair_semaphore import scheduled_for, with_turn_callback
 
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
 log = logging.getLogger(__name__)
 
 _PACKED = ".json.zst"
 _NONE_REPLACED: Mapping[str, str] = {}
-
 
 OFFERED = 100
 NEWEST = 1000
@@ -113,25 +115,24 @@ class DocumentProcessor:
                 result = await process(
                     Ref(claim.file_path, claim.file_name),
                     steps,
-                    self._io(lease, journal, folder, steps.fingerprint),
+                    DocumentIO(
+                        reader=BlobReader(self.blobs, folder, self.reads),
+                        exporter=LeaseExporter(lease, steps.fingerprint, journal),
+                        journal=journal,
+                        receiver=VaultMemberReceiver(
+                            self.intake, self.database, claim, folder, self.parts, self.writes
+                        ),
+                        observer=LeaseObserver(lease, self.tracer, journal),
+                        tags=partial(self.tags.of, claim.tenant_id),
+                        corrections=self.corrections
+                        and self.corrections.of(claim.tenant_id, claim.document_id),
+                    ),
                     attempt=claim.attempt,
                     max_attempts=self.max_attempts,
                     spending=lease.spending,
                 )
         await self._settle(claim)
         return result
-
-    def _io(self, lease: Lease, journal: "BlobJournal", folder: Path, fingerprint: str) -> DocumentIO:
-        claim = lease.claim
-        return DocumentIO(
-            reader=BlobReader(self.blobs, folder, self.reads),
-            exporter=LeaseExporter(lease, fingerprint, journal),
-            journal=journal,
-            receiver=VaultMemberReceiver(self.intake, self.database, claim, folder, self.parts, self.writes),
-            observer=LeaseObserver(lease, self.tracer, journal),
-            tags=partial(self.tags.of, claim.tenant_id),
-            corrections=self.corrections and self.corrections.of(claim.tenant_id, claim.document_id),
-        )
 
     async def _settle(self, claim: Claim) -> None:
         """Judge the result with earlier reviews of the document. It is stored, whatever becomes of this."""
@@ -250,13 +251,43 @@ def journal_key(ingestion_id: UUID, step: str, *, fence: int | None = None) -> s
     return f"ingestions/{ingestion_id}/{name}{'.pdf' if step == 'preprocessed' else _PACKED}"
 
 
-class LeaseObserver(StepObserver):
-    """`Observer` that also has findings stored, for the holder of a claim only."""
+class LeaseObserver:
+    """`Observer` for the holder of a claim: notes steps and findings in the database, logs them, makes spans.
+
+    Raises the setup error of a step that is paused.
+    """
 
     def __init__(self, lease: Lease, tracer: Tracer = NO_TRACER, journal: BlobJournal | None = None) -> None:
-        super().__init__(lease, tracer)
         self._lease = lease
         self._key = journal.key if journal else partial(journal_key, lease.claim.ingestion_id)
+        self._tracer = tracer
+        self._spans: dict[str, AbstractContextManager[TraceSpan]] = {}
+
+    async def step_started(self, step: str) -> None:
+        """See `Observer.step_started`."""
+        if (passage := current_passage()) is not None:
+            passage.enter_step(step)
+        await self._lease.step_started(step)
+        log.debug("step started", extra={"step": step})
+        if self._tracer.enabled:
+            span = self._spans[step] = self._tracer.span(step)
+            span.__enter__()
+
+    def step_ended(self, step: str, *, seconds: float, error: BaseException | None) -> None:
+        """See `Observer.step_ended`. A failure is a warning, whatever follows from it."""
+        if (passage := current_passage()) is not None:
+            passage.leave(step, error)
+        if span := self._spans.pop(step, None):
+            # With its traceback, which a context manager would take from the error otherwise.
+            span.__exit__(type(error) if error else None, error, error.__traceback__ if error else None)
+        code = failure_code(error)
+        if code is None and not log.isEnabledFor(logging.DEBUG):
+            return
+        extra: dict[str, Any] = {"step": step, "duration_ms": round(seconds * 1000)}
+        if code is None:
+            log.debug("step ended", extra=extra)
+        else:
+            log.warning("step failed", extra={**extra, "code": code})
 
     async def record(self, findings: Findings) -> None:
         """See `Observer.record`."""

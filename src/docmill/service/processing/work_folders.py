@@ -55,8 +55,18 @@ def dead_workers(root: Path) -> list[str]:
     """The ids of workers that had a folder below `root` when they died."""
     if not root.is_dir():
         return []
+    dead: list[str] = []
     with _entrance(root):
-        return [folder.name for folder in root.iterdir() if folder.is_dir() and not _is_in_use(folder)]
+        for folder in filter(Path.is_dir, root.iterdir()):
+            try:
+                with (folder / _LOCK).open("r+b") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:  # its worker lives
+                continue
+            except FileNotFoundError:  # its worker died early, or is done and just removing it
+                pass
+            dead.append(folder.name)
+    return dead
 
 
 def forget_worker(root: Path, worker_id: str) -> None:
@@ -68,9 +78,9 @@ def _open(root: Path, worker_id: str) -> IO[bytes]:
     """A living worker holds a lock in its folder; the kernel frees it when the process ends."""
     root.mkdir(parents=True, exist_ok=True)
     with _entrance(root):
-        own = root / worker_id
-        own.mkdir()
-        lock = (own / _LOCK).open("ab")
+        folder = root / worker_id
+        folder.mkdir()
+        lock = (folder / _LOCK).open("ab")
         fcntl.flock(lock, fcntl.LOCK_EX)
     return lock
 
@@ -81,17 +91,6 @@ def _entrance(root: Path) -> Generator[None]:
     with (root / _LOCK).open("ab") as entrance:
         fcntl.flock(entrance, fcntl.LOCK_EX)
         yield
-
-
-def _is_in_use(folder: Path) -> bool:
-    try:
-        with (folder / _LOCK).open("r+b") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:  # its worker died early, or is done and just removing it
-        return False
-    return False
 
 
 def _close(folder: Path, lock: IO[bytes]) -> None:

@@ -45,9 +45,26 @@ from docmill.understanding.corrections.fit import learnable_paths
 from docmill.understanding.user_schemas.features import signature
 from docmill.understanding.user_schemas.learned import SAME_LAYOUT
 
+log = logging.getLogger(__name__)
+
 OF_COUNTERPARTY = 12
 OF_LAYOUT = 6
 """Corrections that a document is given, the latest of those that bear on it."""
+
+MOST_DOCUMENTS = 1000
+"""The documents of one tenant and type that are learned from: the latest reviewed."""
+
+_AT_ONCE = 20
+"""Corrections that one document may wait for; those that follow make the others."""
+
+_MAKING_S = 10.0
+"""After so long no correction is begun: what a document has by then is not to be lost to its time limit."""
+
+_HELD = 20_000
+"""Corrections in memory, of all tenants together: about 3 kB each."""
+
+_LAYOUTS = 500
+"""Layouts whose weights are in memory, of all tenants together: rarely more than 60 kB each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +103,11 @@ class CorrectionIndex:
     def __init__(self, corrections: Sequence[IndexedCorrection] = ()) -> None:
         self._corrections = corrections
         self._by_identifier: dict[str, list[int]] = defaultdict(list)
-        for index, one in enumerate(corrections):
-            for identifier in one.identifiers:
+        for index, correction in enumerate(corrections):
+            for identifier in correction.identifiers:
                 self._by_identifier[identifier].append(index)
-        sizes = [len(one.words) for one in corrections]
-        words = np.concatenate([np.zeros(0, np.uint32), *(one.words for one in corrections)])
+        sizes = [len(correction.words) for correction in corrections]
+        words = np.concatenate([np.zeros(0, np.uint32), *(correction.words for correction in corrections)])
         by_word = np.argsort(words, kind="stable")
         self._words = words[by_word]
         self._owners = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[by_word]
@@ -101,70 +118,51 @@ class CorrectionIndex:
 
     def missing(self, numbers: Collection[int]) -> list[int]:
         """Those of the numbers whose corrections are not here."""
-        here = {one.number for one in self._corrections}
+        here = {correction.number for correction in self._corrections}
         return [number for number in numbers if number not in here]
 
     def updated(self, reviews: Mapping[int, int], new: Iterable[IndexedCorrection]) -> "CorrectionIndex":
         """The index of these corrections and no others. reviews: the latest one, by their numbers."""
-        held = {one.number: one for one in (*self._corrections, *new)}
-        order = sorted(held.keys() & reviews.keys(), key=lambda number: -reviews[number])
-        return CorrectionIndex([held[number] for number in order])
+        by_number = {correction.number: correction for correction in (*self._corrections, *new)}
+        order = sorted(by_number.keys() & reviews.keys(), key=lambda number: -reviews[number])
+        return CorrectionIndex([by_number[number] for number in order])
 
     def find(self, document: Document, document_id: UUID) -> Matches:
         """The latest corrections of the same counterparty and of the same layout, but the document's own."""
-        every, own = self._corrections, document_id
-        of_layout = [index for index in self._of_layout(document) if every[index].document_id != own]
-        of_party = [index for index in self._of_counterparty(document) if every[index].document_id != own]
+        score: dict[int, float] = defaultdict(float)
+        for identifier in sorted(identifiers(document)):
+            owners = self._by_identifier.get(identifier, ())
+            for index in owners:  # those that few share count most
+                score[index] += 1 / len(owners)
+        of_party = sorted(score, key=lambda index: (-round(score[index], 6), index))
+        of_layout: list[int] = []
+        words = _hash(signature(document))
+        starts, stops = (np.searchsorted(self._words, words, side=side) for side in ("left", "right"))
+        hits = [self._owners[start:stop] for start, stop in zip(starts, stops, strict=True) if stop > start]
+        if hits:
+            shared = np.bincount(np.concatenate(hits), minlength=len(self))
+            likeness = shared / np.sqrt(np.maximum(1, self._sizes * len(words)))
+            of_layout = np.flatnonzero(likeness >= SAME_LAYOUT).tolist()
+        every = self._corrections
+        of_layout, of_party = (
+            [index for index in indices if every[index].document_id != document_id]
+            for indices in (of_layout, of_party)
+        )
         del of_layout[OF_LAYOUT:], of_party[OF_COUNTERPARTY:]
         return Matches(
             [every[index] for index in sorted({*of_layout, *of_party})], [every[index] for index in of_layout]
         )
-
-    def _of_counterparty(self, document: Document) -> list[int]:
-        """The corrections with any of the document's identifiers; those that few share count most."""
-        score: dict[int, float] = defaultdict(float)
-        for identifier in sorted(identifiers(document)):
-            owners = self._by_identifier.get(identifier, ())
-            for index in owners:
-                score[index] += 1 / len(owners)
-        return sorted(score, key=lambda index: (-round(score[index], 6), index))
-
-    def _of_layout(self, document: Document) -> list[int]:
-        """The corrections of the same layout, the latest first."""
-        words = _hash(signature(document))
-        starts, stops = (np.searchsorted(self._words, words, side=side) for side in ("left", "right"))
-        hits = [self._owners[start:stop] for start, stop in zip(starts, stops, strict=True) if stop > start]
-        if not hits:
-            return []
-        shared = np.bincount(np.concatenate(hits), minlength=len(self))
-        likeness = shared / np.sqrt(np.maximum(1, self._sizes * len(words)))
-        alike: list[int] = np.flatnonzero(likeness >= SAME_LAYOUT).tolist()
-        return alike
 
 
 def _hash(words: Iterable[str]) -> NDArray[np.uint32]:
     return np.unique(np.array([zlib.crc32(word.encode()) for word in words], np.uint32))
 
 
-log = logging.getLogger(__name__)
-
-MOST_DOCUMENTS = 1000
-"""The documents of one tenant and type that are learned from: the latest reviewed."""
-_AT_ONCE = 20
-"""Corrections that one document may wait for; those that follow make the others."""
-_MAKING_S = 10.0
-"""After so long no correction is begun: what a document has by then is not to be lost to its time limit."""
-_HELD = 20_000
-"""Corrections in memory, of all tenants together: about 3 kB each."""
-_LAYOUTS = 500
-"""Layouts whose weights are in memory, of all tenants together: rarely more than 60 kB each."""
-
-
 _Alike = Sequence[tuple[IndexedCorrection, Correction]]
 
 
 @dataclass(slots=True)
-class _Held:
+class _CachedIndex:
     """One tenant's corrections of a schema. version: of the index; None while some are not made yet."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -182,7 +180,7 @@ class CorrectionFinder:
         self._blobs = blobs
         self._maker = maker
         self._most = most
-        self._held: OrderedDict[tuple[UUID, str, str], _Held] = OrderedDict()
+        self._cache: OrderedDict[tuple[UUID, str, str], _CachedIndex] = OrderedDict()
         self._layouts: OrderedDict[tuple[UUID, tuple[int, ...]], LayoutWeights] = OrderedDict()
 
     def of(self, tenant_id: UUID, document_id: UUID) -> "DocumentCorrections":
@@ -193,43 +191,41 @@ class CorrectionFinder:
         self, document: Document, schema: Schema, *, tenant_id: UUID, document_id: UUID
     ) -> Corrections:
         """See `CorrectionSource.find`."""
-        made_by = _made_by(portable(schema))
-        held = self._hold((tenant_id, schema.name, made_by))
-        async with held.lock:
+        made_by = _digest_of(portable(schema))
+        key = (tenant_id, schema.name, made_by)
+        cached = self._cache.setdefault(key, _CachedIndex())
+        self._cache.move_to_end(key)
+        while len(self._cache) > 1 and sum(len(entry.index) for entry in self._cache.values()) > _HELD:
+            self._cache.popitem(last=False)
+        async with cached.lock:
             async with self._database.tenant(tenant_id) as conn:
                 version = await store.version(conn, schema.name, made_by=made_by)
-            if held.version != version:
-                await self._fill(held, schema, tenant_id, made_by)
-        if not len(held.index):
+            if cached.version != version:
+                await self._update(cached, schema, tenant_id, made_by)
+        if not len(cached.index):
             return Corrections()
-        matches = await asyncio.to_thread(held.index.find, document, document_id)
-        documents = {one.number: one.load() for one in matches.every}
-        alike = [(one, documents[one.number]) for one in matches.of_layout]
+        matches = await asyncio.to_thread(cached.index.find, document, document_id)
+        documents = {match.number: match.load() for match in matches.every}
+        alike = [(match, documents[match.number]) for match in matches.of_layout]
         return Corrections(tuple(documents.values()), await self._layout(alike, schema, tenant_id))
 
-    def _hold(self, key: tuple[UUID, str, str]) -> _Held:
-        held = self._held.setdefault(key, _Held())
-        self._held.move_to_end(key)
-        while len(self._held) > 1 and sum(len(one.index) for one in self._held.values()) > _HELD:
-            self._held.popitem(last=False)
-        return held
-
-    async def _fill(self, held: _Held, schema: Schema, tenant_id: UUID, made_by: str) -> None:
+    async def _update(self, cached: _CachedIndex, schema: Schema, tenant_id: UUID, made_by: str) -> None:
         """Bring the index up to the latest reviews; corrections that are missing are made."""
         async with self._database.tenant(tenant_id) as conn:
             reviewed = await store.reviewed_documents(conn, schema.name, made_by=made_by, limit=self._most)
-        due = [one.document_id for one in reviewed if one.correction is None]
+        due = [document.document_id for document in reviewed if document.correction is None]
         if due:
             await self._make(due[:_AT_ONCE], schema, tenant_id, made_by)
-        ids = [one.document_id for one in reviewed]
+        ids = [document.document_id for document in reviewed]
         async with self._database.tenant(tenant_id) as conn:
             await store.delete_others(conn, schema.name, ids, made_by=made_by)
             version = await store.version(conn, schema.name, made_by=made_by)
             reviewed = await store.reviewed_documents(conn, schema.name, made_by=made_by, limit=self._most)
-            latest = {one.correction: one.reviewed for one in reviewed if one.correction is not None}
-            rows = await store.read(conn, held.index.missing(latest))
-        held.index = held.index.updated(latest, map(IndexedCorrection.of, rows))
-        held.version = version if all(one.correction is not None for one in reviewed) else None
+            latest = {entry.correction: entry.reviewed for entry in reviewed if entry.correction is not None}
+            rows = await store.read(conn, cached.index.missing(latest))
+        cached.index = cached.index.updated(latest, map(IndexedCorrection.of, rows))
+        is_complete = all(entry.correction is not None for entry in reviewed)
+        cached.version = version if is_complete else None
 
     async def _make(
         self, document_ids: Sequence[UUID], schema: Schema, tenant_id: UUID, made_by: str
@@ -252,8 +248,16 @@ class CorrectionFinder:
             transcription = await self._blobs.get(row.transcription_file_path)
         except CorruptError:
             return None
+        # Values of lists are left out, for rows differ from paper to paper.
+        paths = [path for path in row.paths if "[" not in path]
+        places = {
+            path: (proof["page"], Box(*proof["box"]))
+            for path in paths
+            if (proof := row.evidence.get(path)) and proof.get("box")
+        }
+        values = ReviewedValues(row.file_name, {path: value_at(row.data, path) for path in paths}, places)
         try:
-            return await self._maker.correction(transcription, schema, _reviewed_values(row))
+            return await self._maker.correction(transcription, schema, values)
         except DocmillError as error:
             log.warning("nothing is learned from a document", extra={"code": error.code})
             return None
@@ -262,7 +266,7 @@ class CorrectionFinder:
         """The places of values in the layout of these documents; empty where they are read right anyway."""
         if not learnable_paths(schema, [correction for _, correction in alike]):
             return LayoutWeights()
-        key = (tenant_id, tuple(one.number for one, _ in alike))
+        key = (tenant_id, tuple(match.number for match, _ in alike))
         layout = self._layouts.get(key)
         if layout is None:
             layout = await self._fit(alike, schema, tenant_id)
@@ -276,15 +280,15 @@ class CorrectionFinder:
 
     async def _fit(self, alike: _Alike, schema: Schema, tenant_id: UUID) -> LayoutWeights | None:
         """The places; None if that failed, which the next document tries again."""
-        ids = [one.document_id for one, _ in alike]
+        ids = [match.document_id for match, _ in alike]
         async with self._database.tenant(tenant_id) as conn:
             rows = await reviews.reviewed(conn, schema.name, limit=len(ids), only=ids)
         paths = {row.document_id: row.transcription_file_path for row in rows}
         try:
             documents = [
-                (await self._blobs.get(paths[one.document_id]), correction)
-                for one, correction in alike
-                if one.document_id in paths
+                (await self._blobs.get(paths[match.document_id]), correction)
+                for match, correction in alike
+                if match.document_id in paths
             ]
             return await self._maker.layout(schema, documents) if documents else LayoutWeights()
         except DocmillError as error:
@@ -309,18 +313,7 @@ class DocumentCorrections:
         )
 
 
-def _reviewed_values(row: ReviewedRow) -> ReviewedValues:
-    """The values that people gave; those of lists are left out, for rows differ from paper to paper."""
-    paths = [path for path in row.paths if "[" not in path]
-    places = {
-        path: (proof["page"], Box(*proof["box"]))
-        for path in paths
-        if (proof := row.evidence.get(path)) and proof.get("box")
-    }
-    return ReviewedValues(row.file_name, {path: value_at(row.data, path) for path in paths}, places)
-
-
 @lru_cache(maxsize=256)
-def _made_by(schema: str) -> str:
+def _digest_of(schema: str) -> str:
     """A digest that differs whenever the same review would make another correction."""
     return hashlib.sha256(f"{CORRECTION_FORMAT} {schema}".encode()).hexdigest()[:16]

@@ -77,10 +77,14 @@ class ReviewSession:
             except ValueError as error:
                 faults[review.path] = str(error)
         corrected = {path: review.value for path, review in accepted.items() if review.action == "correct"}
-        faults |= self._faults_of_model(corrected)
+        try:  # the schema's own rules
+            self.schema.fields.model_validate(self._data_with(corrected), by_alias=True, by_name=True)
+        except ModelError as error:
+            messages = {path_of(detail["loc"]): detail["msg"] for detail in error.errors()}
+            faults |= {path: f"{messages[path]}." for path in corrected if path in messages}
         if faults:
             raise InvalidValuesError(faults)
-        return self._placed(list(accepted.values()), corrected)
+        return self._with_places(list(accepted.values()), corrected)
 
     def confirm_all(self) -> list[ReviewToStore]:
         """A confirmation of everything that nobody has spoken of, and of the checks that failed."""
@@ -101,16 +105,17 @@ class ReviewSession:
 
     def judge(self) -> tuple[list[Failure], list[Failure]]:
         """The failed checks that a person must still look at, and those that a person has let pass."""
-        failures = self._failures(self._model, self._evidence, self._extractors_own())
-        still = [failure for failure in failures if not self._is_settled(failure)]
-        return still, [failure for failure in failures if failure not in still]
-
-    def _is_settled(self, failure: Failure) -> bool:
-        """A person has spoken of every value that it speaks of, or has let the check itself pass."""
-        if failure.fields:
-            return all(path in self.current for path in failure.fields)
+        failures = self._failures(self._model, self._evidence, self._extractor_failures())
+        # A person has reviewed every value that a check names, or has let the check itself pass.
         whole = self.current.get(WHOLE)
-        return whole is not None and isinstance(whole.value, list) and failure.check in whole.value
+        let_pass = whole.value if whole is not None and isinstance(whole.value, list) else []
+        still = [
+            failure
+            for failure in failures
+            if any(path not in self.current for path in failure.fields)
+            or (not failure.fields and failure.check not in let_pass)
+        ]
+        return still, [failure for failure in failures if failure not in still]
 
     def _failures(
         self, model: BaseModel, evidence: dict[str, Evidence], own: tuple[Failure, ...]
@@ -120,15 +125,15 @@ class ReviewSession:
         extraction = Extraction(document_type=self.schema.name, data=model, evidence=evidence, failures=own)
         return self.gate.judge(self.document, extraction, self.schema).failures
 
-    def _extractors_own(self) -> tuple[Failure, ...]:
+    def _extractor_failures(self) -> tuple[Failure, ...]:
         """The extractor's own failures: all stored ones that the gate does not find in the same values."""
         machine = filled(self.schema.fields, self.result.machine or {})
-        gates_own = {
+        of_gate = {
             (failure.check, failure.fields)
             for failure in self._failures(machine, _evidences(self.result.evidence), ())
         }
         return tuple(
-            failure for failure in self._stored_failures if (failure.check, failure.fields) not in gates_own
+            failure for failure in self._stored_failures if (failure.check, failure.fields) not in of_gate
         )
 
     @cached_property
@@ -164,12 +169,15 @@ class ReviewSession:
             if undone is None:
                 raise ValueError("There is nothing to undo here.")
             return ReviewToStore(review.path, "undo", undone.before, before, machine, undoes=undone.id)
-        action, value = self._said(review, before)
+        action, value = self._action_and_value(review, before)
         return ReviewToStore(review.path, action, value, before, machine, review.page, review.box)
 
-    def _said(self, review: FieldReview, before: JsonValue) -> tuple[Action, JsonValue]:
+    def _action_and_value(self, review: FieldReview, before: JsonValue) -> tuple[Action, JsonValue]:
         if review.path == WHOLE:
-            return self._let_pass(review)
+            if review.action != "confirm":
+                raise ValueError("A document as a whole can only be confirmed.")
+            failures = self._failures(self._model, self._evidence, self._extractor_failures())
+            return "confirm", [failure.check for failure in failures if not failure.fields]
         leaf = self._leaf(review.path)
         if leaf is None or not self._has_room(review.path):
             raise ValueError("This type of document has no such value.")
@@ -186,12 +194,6 @@ class ReviewSession:
         value = typed(leaf, str(review.value)) if review.is_typed else sent(leaf, review.value)
         return ("correct", value) if value != before else ("confirm", before)
 
-    def _let_pass(self, review: FieldReview) -> tuple[Action, JsonValue]:
-        if review.action != "confirm":
-            raise ValueError("A document as a whole can only be confirmed.")
-        failures = self._failures(self._model, self._evidence, self._extractors_own())
-        return "confirm", [failure.check for failure in failures if not failure.fields]
-
     def _has_room(self, path: str) -> bool:
         """True if every list on the path has the row, or can have it as its next one."""
         for match in _INDEX.finditer(path):
@@ -200,22 +202,13 @@ class ReviewSession:
                 return False
         return True
 
-    def _faults_of_model(self, corrected: Mapping[str, JsonValue]) -> dict[str, str]:
-        """The errors of the schema's own rules in corrected values, by path."""
-        try:
-            self.schema.fields.model_validate(self._data_with(corrected), by_alias=True, by_name=True)
-        except ModelError as error:
-            messages = {path_of(detail["loc"]): detail["msg"] for detail in error.errors()}
-            return {path: f"{messages[path]}." for path in corrected if path in messages}
-        return {}
-
     def _data_with(self, corrected: Mapping[str, JsonValue]) -> dict[str, Any]:
         data: dict[str, Any] = deepcopy(self.result.data or {})
         for path, value in corrected.items():
             set_value(data, path, value)
         return data
 
-    def _placed(
+    def _with_places(
         self, reviews: list[ReviewToStore], corrected: Mapping[str, JsonValue]
     ) -> list[ReviewToStore]:
         """The reviews with where their values stand: where the person pointed, else where we find them."""

@@ -115,20 +115,20 @@ def _text(name: str, text: str) -> str:
         if code not in _CURRENCIES:
             raise ValueError("This is no currency. Write its three letters, such as EUR.")
         return code
-    for known, holds, what in _CODES:
-        if name == known:
-            compact = re.sub(r"[\s.\-]", "", text).upper()
-            if not holds(compact):
-                raise ValueError(f"This is no valid {what}: a character is wrong or missing.")
-            return compact
+    if name in _CODES:
+        is_valid, title = _CODES[name]
+        compact = re.sub(r"[\s.\-]", "", text).upper()
+        if not is_valid(compact):
+            raise ValueError(f"This is no valid {title}: a character is wrong or missing.")
+        return compact
     return text
 
 
-_CODES: tuple[tuple[str, Callable[[str], bool], str], ...] = (
-    ("iban", is_iban, "IBAN"),
-    ("bic", is_bic, "BIC"),
-    ("vat_id", is_vat_id, "VAT number"),
-)
+_CODES: Mapping[str, tuple[Callable[[str], bool], str]] = {
+    "iban": (is_iban, "IBAN"),
+    "bic": (is_bic, "BIC"),
+    "vat_id": (is_vat_id, "VAT number"),
+}
 
 _PARSERS: Mapping[Kind, Callable[[str], JsonValue]] = {
     "date": _date,

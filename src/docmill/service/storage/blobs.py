@@ -138,27 +138,23 @@ class Blobs:
     async def put_once(self, key: str, data: bytes) -> bool:
         """Write a file unless there is one; whether it was written."""
         with _translated(key), _no_store():
+            key = _checked(key)
+            # In a folder, a file must be settled before it has its key: after a power cut, a key with nothing
+            # behind it would be the first and stay.
+            incoming = f"{_INCOMING}{uuid4()}"
             try:
-                await self._create(_checked(key), data)
+                if self._root is None:
+                    await obstore.put_async(self._store, key, data, mode="create", use_multipart=False)
+                else:
+                    await obstore.put_async(self._store, incoming, data, use_multipart=False)
+                    await self._settle(incoming)
+                    await obstore.rename_async(self._store, incoming, key, overwrite=False)
+                    await self._settle_name(key)
             except exceptions.AlreadyExistsError:
+                if self._root is not None:
+                    await self.delete(incoming)
                 return False
         return True
-
-    async def _create(self, key: str, data: bytes) -> None:
-        if self._root is None:
-            await obstore.put_async(self._store, key, data, mode="create", use_multipart=False)
-            return
-        # In a folder, a file must be settled before it has its key: after a power cut, a key with nothing
-        # behind it would be the first and stay.
-        incoming = f"{_INCOMING}{uuid4()}"
-        try:
-            await obstore.put_async(self._store, incoming, data, use_multipart=False)
-            await self._settle(incoming)
-            await obstore.rename_async(self._store, incoming, key, overwrite=False)
-        except exceptions.AlreadyExistsError:
-            await self.delete(incoming)
-            raise
-        await self._settle_name(key)
 
     async def copy(self, key: str, target: str) -> None:
         """Have a file under another key too, over what may be there. In a folder it is not written again."""
@@ -235,9 +231,7 @@ class Blobs:
 
         In a bucket, a lifecycle rule does that.
         """
-        if self._root is None:
-            return 0
-        return await asyncio.to_thread(_drop_unfinished, self._root, before.timestamp())
+        return 0 if self._root is None else await asyncio.to_thread(_drop_unfinished, self._root, before)
 
     async def _settle(self, key: str) -> None:
         """In a folder: wait until the disk has a file's content, and its name unless that is for now only."""
@@ -261,12 +255,12 @@ def _sync(*paths: Path) -> None:
             os.close(descriptor)
 
 
-def _drop_unfinished(root: Path, before_s: float) -> int:
+def _drop_unfinished(root: Path, before: datetime) -> int:
     # A file being written is named by its key, `#` and a number, and no key has a `#`.
     dropped = 0
     for file in root.rglob("*#*"):
         with suppress(FileNotFoundError):  # its writer has just finished
-            if file.stat().st_mtime < before_s:
+            if file.stat().st_mtime < before.timestamp():
                 file.unlink()
                 dropped += 1
     return dropped

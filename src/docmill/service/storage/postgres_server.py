@@ -70,10 +70,6 @@ class Origin:
         fresh.write_text(json.dumps(asdict(self)))
         fresh.replace(file)
 
-    def has_the_processes_of(self, other: "Origin") -> bool:
-        """True if both share one process namespace, so that a process number means the same in both."""
-        return (self.boot_id, self.pid_namespace) == (other.boot_id, other.pid_namespace)
-
 
 def is_on_local_disk(folder: Path) -> bool:
     """True if no other machine can use the disk of `folder` while this one does; also without /proc."""
@@ -83,14 +79,13 @@ def is_on_local_disk(folder: Path) -> bool:
         return True
     # 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw: see proc(5). The last mount of a path
     # hides those before it.
-    kinds = {_path(line.split(" ", 5)[4]): line.partition(" - ")[2].split(" ", 1)[0] for line in lines}
-    resolved = folder.resolve()
-    return next((kinds[path] for path in [resolved, *resolved.parents] if path in kinds), "") in LOCAL_DISKS
-
-
-def _path(escaped: str) -> Path:
-    r"""A path as mountinfo has it, where a space is \040."""
-    return Path(re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), escaped))
+    file_systems: dict[Path, str] = {}
+    for line in lines:
+        escaped = line.split(" ", 5)[4]  # a space in it is \040
+        path = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), escaped)
+        file_systems[Path(path)] = line.partition(" - ")[2].split(" ", 1)[0]
+    folders = [folder.resolve(), *folder.resolve().parents]
+    return next((file_systems[path] for path in folders if path in file_systems), "") in LOCAL_DISKS
 
 
 log = logging.getLogger(__name__)
@@ -217,8 +212,10 @@ class EmbeddedPostgres:
 
     def _is_foreign(self) -> bool:
         """True if the numbers in the server's pid file belong to processes outside our view."""
-        origin = Origin.read(self._origin_file)
-        return origin is not None and not origin.has_the_processes_of(Origin.here())
+        origin, here = Origin.read(self._origin_file), Origin.here()
+        if origin is None:
+            return False
+        return (origin.boot_id, origin.pid_namespace) != (here.boot_id, here.pid_namespace)
 
     def _refuse_if_elsewhere(self) -> None:
         """Raises MisconfiguredError if a server may run on our data that we cannot see: two would destroy it.
@@ -303,7 +300,9 @@ class EmbeddedPostgres:
             "jit": "off",
             **self._options,
         }
-        options = " ".join(f"-c {name}={_quoted(value)}" for name, value in settings.items())
+        # Each value as one word for the shell with which pg_ctl starts the server.
+        quoted = {name: value.replace("'", "'\\''") for name, value in settings.items()}
+        options = " ".join(f"-c {name}='{value}'" for name, value in quoted.items())
         arguments = ("-D", str(self._data), "-l", str(self._data / "server.log"), "-o", options)
         wait = ("-w", "-t", str(_START_TIMEOUT_S))
         with (self._folder / "server.lock").open("ab") as lock:
@@ -408,11 +407,6 @@ def _own_folder(folder: Path, user: int) -> None:
             raise MisconfiguredError(f"{str(folder)!r} belongs to another user; remove it") from None
     else:
         os.chown(folder, user, -1)
-
-
-def _quoted(value: str) -> str:
-    """`value` as one word for the shell with which pg_ctl starts the server."""
-    return "'" + value.replace("'", "'\\''") + "'"
 
 
 def _is_alone(lock: IO[bytes]) -> bool:

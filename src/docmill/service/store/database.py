@@ -39,7 +39,6 @@ after a long outage a new series finds the server again within two seconds."""
 
 _CONNECT_S = 10
 
-
 DEFAULT_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
 """The tenant that the first migration makes, for an installation that serves one organisation."""
 

@@ -11,7 +11,6 @@ from docmill.service.store.database import Conn, new_id, storable
 
 STATES = ("processing", "stale", "needs_classification", "needs_review", "failed", "ready")
 
-
 _ROWS = """
             SELECT document.id, document.tenant_id, content_hash, media_type, byte_size, file_name, file_path,
                    readable_file_path, page_count, document_type, title, summary, document_date, language,
