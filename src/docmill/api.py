@@ -20,13 +20,13 @@ from docmill.understanding.user_schemas.learned import model_in
 from docmill.wiring import NOTHING_LEARNED, READING, reading_pool, steps_for
 
 Model = TypeVar("Model", bound=BaseModel)
-_Given = ParamSpec("_Given")
-_Found = TypeVar("_Found")
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
 class Extracted(Generic[Model]):
-    """What a file says.
+    """The values of a file.
 
     data: of the model that was asked for; a value that the file does not say is null. evidence: field path
     (`seller.name`, `lines[0].net_amount`) to where the value was read. result: everything else.
@@ -39,12 +39,12 @@ class Extracted(Generic[Model]):
 
 
 def _synchronous(
-    function: Callable[_Given, Coroutine[Any, Any, _Found]],
-) -> Callable[_Given, _Found]:
+    function: Callable[_Arguments, Coroutine[Any, Any, _Result]],
+) -> Callable[_Arguments, _Result]:
     """The coroutine function as one that waits. Within a running event loop it raises MisconfiguredError."""
 
     @wraps(function)
-    def wait(*args: _Given.args, **options: _Given.kwargs) -> _Found:
+    def wait(*args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -97,7 +97,7 @@ async def aextract(
     model: Path | str | None = None,
     passwords: Sequence[str] = (),
 ) -> Extracted[Any]:
-    """What the file says of the values that the schema asks for, each with its place on the page.
+    """Extract the fields of a schema from a file, each with its place on the page.
 
     schema: a Pydantic model, a JSON Schema of an object, or the name of a type that docmill knows. labels:
     words that stand beside a field's value, by its path. model: a file of `docmill learn`. passwords: to try
@@ -111,8 +111,8 @@ async def aextract(
     if result.extraction is None:
         reason = result.refusal or f"{str(source)!r} holds several documents; take out the one to read"
         raise UnsupportedFileTypeError(reason, media_type=result.media_type)
-    found = result.extraction
-    return Extracted(cast("Any", found.data), found.evidence, result.verdict or Verdict(), result)
+    extraction = result.extraction
+    return Extracted(cast("Any", extraction.data), extraction.evidence, result.verdict or Verdict(), result)
 
 
 process_file = _synchronous(aprocess_file)

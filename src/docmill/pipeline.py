@@ -42,7 +42,7 @@ from docmill.ports import (
 )
 from docmill.resilience.concurrency import STORED_BYTES, off_loop
 from docmill.resilience.spending import Spending
-from docmill.resilience.step_clock import LimitedStep, StepClock
+from docmill.resilience.time_limits import LimitedStep, StepClock
 from docmill.schemas.document_types import DOCUMENT_TYPES
 from docmill.schemas.registry import REGISTRY
 
@@ -139,10 +139,6 @@ class Steps:
         if self.schema is None:
             return self.schemas
         return dict.fromkeys((*self.schemas, *DOCUMENT_TYPES), self.schema)
-
-    def schema_for(self, document_type: str) -> Schema:
-        """The fields to read from a document of this type."""
-        return self.schema or self.schemas.get(document_type) or self.schemas["other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +372,7 @@ async def _extract(document: Document, understood: Understood, attempt: _Attempt
     """The fields by the schema of the type, corrected, judged, and read again where they are doubted."""
     steps, source = attempt.steps, attempt.io.corrections
     classification, extraction = understood.classification, understood.extraction
-    schema = steps.schema_for(classification.document_type)
+    schema = steps.schema or steps.schemas.get(classification.document_type) or steps.schemas["other"]
     async with attempt.clock.step("extract", steps.limits.extract_s):
         before = attempt.spending.attempt
         if extraction is None or extraction.document_type != schema.name:

@@ -58,7 +58,7 @@ class LanguageModels:
     def router(
         self, gate: Gate, readers: Sequence[SecondReader] = (), pictures: "Pictures | None" = None
     ) -> GateRouter:
-        """What asks `readers` for doubted fields, then the models."""
+        """The router that asks `readers` for doubted fields, then the models."""
         if not self.for_fields:
             return GateRouter(gate, readers)
         from docmill.understanding.llm.extractor import LlmExtractor  # noqa: PLC0415 - loads the library

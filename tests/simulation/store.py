@@ -7,9 +7,9 @@ checked against it.
 from dataclasses import dataclass, field
 
 from docmill.errors import DocmillError, DocumentError
-from docmill.service.protocol import claim_rules
 from docmill.service.protocol.claim_rules import Obstacle
 from simulation.kernel import Kernel, Process, Violation
+from support import claim_predicates
 
 
 class Row:
@@ -157,7 +157,7 @@ class Store:
             row
             for row in self.rows
             if row.status == "in-progress"
-            and not claim_rules.is_leased(row, now)
+            and not claim_predicates.is_leased(row, now)
             and (row.next_attempt_at is None or row.next_attempt_at <= now)
         ]
 
@@ -176,7 +176,7 @@ class Store:
         """Fail an ingestion whose message died. False while somebody works on it."""
         if row.status != "in-progress":
             return True
-        if claim_rules.is_leased(row, self.kernel.now):
+        if claim_predicates.is_leased(row, self.kernel.now):
             return False
         self._end(row, "failed")
         self.write_letter(row)
@@ -184,13 +184,13 @@ class Store:
         return True
 
     def may_claim(self, row: Row, *, alone: bool) -> bool:
-        return claim_rules.may_claim(row, self.kernel.now, self.max_attempts, alone=alone)
+        return claim_predicates.may_claim(row, self.kernel.now, self.max_attempts, alone=alone)
 
     def holds(self, claim: Claim) -> bool:
-        return claim_rules.holds(claim.row, claim.fence)
+        return claim_predicates.holds(claim.row, claim.fence)
 
     def may_give_up(self, row: Row) -> bool:
-        return claim_rules.may_give_up(row, self.kernel.now, self.max_attempts)
+        return claim_predicates.may_give_up(row, self.kernel.now, self.max_attempts)
 
     def take(self, row: Row, process: Process, *, alone: bool = False) -> Claim | None:
         if not self.may_claim(row, alone=alone):
@@ -200,7 +200,7 @@ class Store:
         now = self.kernel.now
         if row.next_attempt_at is not None and row.next_attempt_at > now:
             raise Violation("tried again too early", row.name)
-        if claim_rules.was_lost(row, now):
+        if claim_predicates.was_lost(row, now):
             self.count_death(row)
         self.count_claim(row)
         self.next_fence(row)
@@ -238,7 +238,7 @@ class Store:
     def obstacle(self, row: Row) -> Obstacle | None:
         if row.status == "absent":
             return None
-        return claim_rules.obstacle_of(row, self.kernel.now, self.max_attempts)
+        return claim_predicates.obstacle_of(row, self.kernel.now, self.max_attempts)
 
     def extend(self, claim: Claim) -> bool:
         if not self.holds(claim):
@@ -280,7 +280,7 @@ class Store:
         if not self.may_give_up(row):
             return False
         self._check_takeover(row)
-        if claim_rules.was_lost(row, self.kernel.now):
+        if claim_predicates.was_lost(row, self.kernel.now):
             self.count_death(row)
         self._end(row, "failed")
         self.write_letter(row)

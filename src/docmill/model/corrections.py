@@ -82,7 +82,7 @@ class Weights:
 
     @property
     def is_learned(self) -> bool:
-        """Whether any feature has a weight."""
+        """True if any feature has a weight."""
         return len(self.indices) > 0
 
     def of(self, rows: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
@@ -148,7 +148,7 @@ class LayoutWeights:
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """What is known for one document from reviews of others.
+    """Corrections for one document from reviews of others.
 
     documents: of the same counterparty or layout, the latest review first. layout: where values stand in its
     layout, as far as that was learned.

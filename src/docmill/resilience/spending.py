@@ -1,4 +1,4 @@
-"""What the model calls of a document cost, counted when they are made, over all of its attempts."""
+"""The cost of a document's model calls, counted when they are made, over all of its attempts."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ class Spending:
 
     @property
     def total(self) -> Usage:
-        """What all attempts have cost so far."""
+        """The cost of all attempts so far."""
         if self.attempt is NOTHING:
             return self.before
         return self.attempt if self.before is NOTHING else self.before.plus(self.attempt)
@@ -72,7 +72,7 @@ def count(usage: Usage) -> None:
 
 
 def spent() -> Usage:
-    """What the document under way has cost so far."""
+    """The cost of the document under way so far."""
     spending = _current.get()
     return NOTHING if spending is None else spending.total
 

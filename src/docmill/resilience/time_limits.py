@@ -1,11 +1,16 @@
-"""Time limits that really cancel, and that do not count time spent waiting for one's turn."""
+"""Time limits that really cancel and do not count time spent waiting for a turn, and the steps they limit."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar, Token
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self, TypeAlias
+
+from docmill.errors import DocmillError, TimeLimitError
+from docmill.ports import Findings, Observer
 
 Guard: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
 """Around every call: a time limit, and leaving alone who is down (`docmill.resilience.breaker.guarded`)."""
@@ -30,7 +35,7 @@ class TimeLimit:
 
     @property
     def running(self) -> bool:
-        """Whether its clock runs: not without seconds, and not while its work waits for a turn."""
+        """True while its clock runs: not without seconds, and not while its work waits for a turn."""
         return self._timer is not None
 
     @property
@@ -135,7 +140,7 @@ def waiting_for_a_turn() -> Generator[None]:
 
 
 class Slots:
-    """How many calls may be under way at once; who waits is not timed."""
+    """A limit on concurrent calls; waiting is not timed."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -150,3 +155,78 @@ class Slots:
             yield
         finally:
             self._free.release()
+
+
+@dataclass
+class StepClock:
+    """Announces and times the steps of one document, and tells what they found."""
+
+    observer: Observer | None
+    timings_s: dict[str, float] = field(default_factory=dict[str, float])
+
+    async def record(self, findings: Findings) -> None:
+        """Tell the observer what was found."""
+        if self.observer is not None:
+            await self.observer.record(findings)
+
+    def step(self, name: str, limit_s: float | None = None) -> "TimedStep":
+        """The step as a block: announced, timed and limited."""
+        return TimedStep(self, name, limit_s)
+
+
+class LimitedStep(TimeLimit):
+    """A block that is cancelled after `limit_s`, and whose errors are marked with the step they came from."""
+
+    def __init__(self, step: str, limit_s: float | None) -> None:
+        super().__init__(limit_s)
+        self._step = step
+        self._limit_s = limit_s
+
+    def prolong(self, seconds: float) -> None:
+        """See `TimeLimit.prolong`."""
+        super().prolong(seconds)
+        if self._limit_s is not None:
+            self._limit_s += seconds
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await super().__aexit__(kind, error, trace)
+        except TimeoutError as expiry:
+            late = TimeLimitError(
+                f"{self._step!r} took longer than {self._limit_s:g} s and was stopped; it will be tried again"
+            )
+            late.step = self._step
+            raise late from expiry
+        if isinstance(error, DocmillError):
+            error.step = error.step or self._step
+
+
+class TimedStep(LimitedStep):
+    """One step of a document, announced and timed by its clock."""
+
+    def __init__(self, clock: StepClock, name: str, limit_s: float | None) -> None:
+        super().__init__(name, limit_s)
+        self._clock = clock
+        self._started = 0.0
+
+    async def __aenter__(self) -> Self:
+        if self._clock.observer is not None:
+            await self._clock.observer.step_started(self._step)
+        self._started = time.perf_counter()
+        return await super().__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        raised = error
+        try:
+            await super().__aexit__(kind, error, trace)
+        except BaseException as other:
+            raised = other
+            raise
+        finally:
+            seconds = self._clock.timings_s[self._step] = time.perf_counter() - self._started
+            if self._clock.observer is not None:
+                self._clock.observer.step_ended(self._step, seconds=seconds, error=raised)

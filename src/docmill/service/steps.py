@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 def reading_options(settings: Settings) -> ReadingOptions:
-    """What the settings say of reading."""
+    """The options of reading by the settings."""
     return ReadingOptions(
         max_pages=settings.limits.pages,
         max_dimension_px=settings.image.max_dimension_px,

@@ -126,7 +126,7 @@ async def test_a_worker_that_dies_loses_nothing_of_what_was_paid_before(
     await claim_writer.store_findings()  # as it is done all the time; no end of the attempt is ever told
     async with service.database.tenant(service.default_tenant_id) as conn:
         await conn.execute("UPDATE ingestion SET lease_until = now()")
-    again = await claim_writer.claim_alone(accepted.ingestion_id)
+    again = await claim_writer.claim(accepted.ingestion_id, alone=True)
 
     assert isinstance(again, Claim)
     assert again.spent == CALL

@@ -19,7 +19,7 @@ def lines(caplog: pytest.LogCaptureFixture, event: str) -> list[dict[str, Any]]:
 async def test_start_and_end_of_each_step_are_told_at_debug_level(
     upload: Upload, working: RunWorker, observer: Observer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG, logger="docmill.service.processing.attempt_report")
+    caplog.set_level(logging.DEBUG, logger="docmill.service.processing.process")
     accepted = await upload()
 
     async with working():

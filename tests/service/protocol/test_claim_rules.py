@@ -21,13 +21,10 @@ from docmill.service.protocol.claim_rules import (
     Settlement,
     TurnedAway,
     Wait,
-    holds,
-    may_claim,
-    may_give_up,
-    obstacle_of,
     settlement,
     turned_away,
 )
+from support.claim_predicates import holds, may_claim, may_give_up, obstacle_of
 
 DOWN, SLOW, BROKEN, NO_KEY = (
     ServerError("down"),

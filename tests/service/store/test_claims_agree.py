@@ -1,4 +1,4 @@
-"""The statements of `store/claims.py` decide as the predicates of `service/protocol/claim_rules.py` do."""
+"""The statements of `store/claims.py` decide as the predicates of `support/claim_predicates.py` do."""
 
 import hashlib
 from collections.abc import AsyncGenerator
@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from docmill.errors import CrashedError, ServerError
-from docmill.service.protocol import claim_rules
 from docmill.service.protocol.claim_rules import Obstacle
 from docmill.service.store import claims
 from docmill.service.store.claims import Claim
 from docmill.service.store.database import DEFAULT_TENANT_ID, DEFAULT_USER_ID, Conn, Database, new_id
+from support import claim_predicates
 from support.scripted_steps import NO_RESULT
 
 MAX_ATTEMPTS = 3
@@ -56,26 +56,26 @@ async def test_the_statements_decide_as_the_predicates_do(
     ):
         ingestion_id, document_id = await _stored(conn, row)
         claim = Claim(ingestion_id, DEFAULT_TENANT_ID, document_id, fence, 1, "path", "name")
-        holds = claim_rules.holds(row, fence)
+        holds = claim_predicates.holds(row, fence)
 
         async with _undone(conn):
             taken = await _take(conn, ingestion_id, alone=alone)
-            assert bool(taken) == claim_rules.may_claim(row, NOW, MAX_ATTEMPTS, alone=alone)
-            deaths = claim_rules.deaths_of(row, NOW)
+            assert bool(taken) == claim_predicates.may_claim(row, NOW, MAX_ATTEMPTS, alone=alone)
+            deaths = claim_predicates.deaths_of(row, NOW)
             for new in taken:
-                assert (new.fence, new.attempt) == (row.fence + 1, claim_rules.attempts_of(row, NOW) + 1)
+                assert (new.fence, new.attempt) == (row.fence + 1, claim_predicates.attempts_of(row, NOW) + 1)
                 assert await _obstacle(conn, ingestion_id) == Obstacle(
                     "in-progress", LEASE_S, new.attempt >= MAX_ATTEMPTS, suspect=deaths > 0
                 )
-        assert await _obstacle(conn, ingestion_id) == claim_rules.obstacle_of(row, NOW, MAX_ATTEMPTS)
+        assert await _obstacle(conn, ingestion_id) == claim_predicates.obstacle_of(row, NOW, MAX_ATTEMPTS)
         async with _undone(conn):
             assert await claims.extend(conn, claim, lease_s=LEASE_S, step=None) == holds
         async with _undone(conn):
-            finishes = holds or claim_rules.has_completed(row, fence)
+            finishes = holds or claim_predicates.has_completed(row, fence)
             assert await claims.finish(conn, [(claim, NO_RESULT)]) == ({ingestion_id} if finishes else set())
             assert (await _status(conn, ingestion_id) == "completed") == (holds or row.status == "completed")
         async with _undone(conn):
-            fails = holds or claim_rules.has_failed(row, fence)
+            fails = holds or claim_predicates.has_failed(row, fence)
             assert await claims.fail(conn, claim, ServerError("down")) == fails
         async with _undone(conn):
             assert await claims.set_back(conn, claim, error=None, delay_s=60, counts=False) == holds
@@ -86,7 +86,7 @@ async def test_the_statements_decide_as_the_predicates_do(
             given_up = await claims.give_up(
                 conn, ingestion_id, max_attempts=MAX_ATTEMPTS, error=CrashedError("crashed")
             )
-            assert given_up == claim_rules.may_give_up(row, NOW, MAX_ATTEMPTS)
+            assert given_up == claim_predicates.may_give_up(row, NOW, MAX_ATTEMPTS)
 
 
 @asynccontextmanager

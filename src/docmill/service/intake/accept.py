@@ -68,11 +68,6 @@ def unlocking(blobs: Blobs, unlocker: Unlocker, password: str) -> Unlock:
     return unlock
 
 
-def readable_key(file_path: str, copy: bytes) -> str:
-    """The key of an original's readable copy; as with originals, it ends in the hash of the content."""
-    return f"readable/{file_path.removeprefix('documents/')}/{hashlib.sha256(copy).hexdigest()}"
-
-
 async def takes_password(blobs: Blobs, file_path: str) -> bool:
     """True for a protected file that a password can open here: a PDF or an Office file."""
     head = b""
@@ -139,8 +134,8 @@ class Intake:
         what `unlock` raises, with nothing stored.
         """
         async with (
-            self._opened(chunks, unlock) as (arrived, copy),
-            self._placed(arrived, tenant_id, copy) as copy_key,
+            self._arrived(chunks) as arrived,
+            self._placed(arrived, tenant_id, await unlock(arrived.key)) as copy_key,
             self._database.tenant(tenant_id) as conn,
         ):
             document_id, is_new = await self._entered(conn, arrived, tenant_id, file_name)
@@ -224,18 +219,14 @@ class Intake:
         return ingestion_id
 
     async def _keep_copy(self, file_path: str, copy: bytes) -> str:
-        """Store a document's readable copy, over one that may be damaged; its key."""
-        key = readable_key(file_path, copy)
+        """Store a document's readable copy, over one that may be damaged; its key.
+
+        As with originals, the key ends in the hash of the content.
+        """
+        digest = hashlib.sha256(copy).hexdigest()
+        key = f"readable/{file_path.removeprefix('documents/')}/{digest}"
         await self._blobs.put(key, copy)
         return key
-
-    @asynccontextmanager
-    async def _opened(
-        self, chunks: AsyncIterator[bytes], unlock: Unlock
-    ) -> AsyncGenerator[tuple["_IncomingFile", bytes | None]]:
-        """See `_arrived`; and its readable copy if it needs one."""
-        async with self._arrived(chunks) as arrived:
-            yield arrived, await unlock(arrived.key)
 
     @asynccontextmanager
     async def _arrived(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator["_IncomingFile"]:

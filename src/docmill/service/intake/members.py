@@ -51,17 +51,24 @@ class VaultMemberReceiver:
             before = await store.taken_before(conn, self.claim.document_id, root.ingestion_id)
             others = await store.count_of_root(conn, root.ingestion_id) - len(before)
         taken = [
-            await self._taken(position, file, root, before=before.get(position))
+            await self._store_part(position, file, root, before=before.get(position))
             for position, file in enumerate(self.limits.admit(parts, taken=others), 1)
         ]
-        await self._settle(taken, root)
+        # The problems of parts are stored, and parts removed that an earlier reading had found in addition.
+        async with self.database.tenant(self.claim.tenant_id) as conn:
+            if not await store.still_held(conn, self.claim):
+                raise ClaimLostError
+            for position, part in enumerate(taken, 1):
+                if part.problem is not None:
+                    await store.link(conn, self.claim, position, part, child_id=None, root=root)
+            await store.unlink_after(conn, self.claim, len(taken))
         return taken
 
     async def _root(self) -> Root:
         async with self.database.tenant(self.claim.tenant_id) as conn:
             return await store.root_of(conn, self.claim.ingestion_id)
 
-    async def _taken(self, position: int, file: PartFile, root: Root, *, before: str | None) -> Part:
+    async def _store_part(self, position: int, file: PartFile, root: Root, *, before: str | None) -> Part:
         """Store a part; the part, with its problem if it could not be stored."""
         part, path = file.part, file.path
         if path is None:
@@ -76,13 +83,3 @@ class VaultMemberReceiver:
         except DocumentError as error:
             return replace(part, problem=error.message)
         return part
-
-    async def _settle(self, taken: Sequence[Part], root: Root) -> None:
-        """Store the problems of parts, and remove parts that an earlier reading had found in addition."""
-        async with self.database.tenant(self.claim.tenant_id) as conn:
-            if not await store.still_held(conn, self.claim):
-                raise ClaimLostError
-            for position, part in enumerate(taken, 1):
-                if part.problem is not None:
-                    await store.link(conn, self.claim, position, part, child_id=None, root=root)
-            await store.unlink_after(conn, self.claim, len(taken))

@@ -67,13 +67,12 @@ class ClaimWriter:
         if self._writing is not None:
             await end([self._writing])
 
-    def claim(self, ingestion_id: UUID) -> asyncio.Future[Claim | ClaimRefusal]:
-        """The claim, or why it is not to be had."""
-        return self._claiming.ask(ingestion_id)
+    def claim(self, ingestion_id: UUID, *, alone: bool = False) -> asyncio.Future[Claim | ClaimRefusal]:
+        """The claim, or the reason for its refusal.
 
-    def claim_alone(self, ingestion_id: UUID) -> asyncio.Future[Claim | ClaimRefusal]:
-        """As `claim`, by a worker that has nothing else in work: it may also get a suspect."""
-        return self._claiming_alone.ask(ingestion_id)
+        alone: whether the worker has nothing else in work; it may then also get a suspect.
+        """
+        return (self._claiming_alone if alone else self._claiming).ask(ingestion_id)
 
     async def give_up(
         self, ingestion_id: UUID, tenant_id: UUID, error: DocmillError, *, receive_count: int

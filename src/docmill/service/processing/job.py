@@ -189,7 +189,7 @@ class Jobs:
             ingestion_id = UUID(message.body)
         except ValueError:
             log.error("message is not an ingestion id", extra={"message_id": message.id})  # noqa: TRY400  its text may be anything
-            await self._delete(message)
+            await self._deletions.ask(message)
             return
         bind_contextvars(ingestion_id=str(ingestion_id))  # until this task ends
         try:
@@ -214,9 +214,7 @@ class Jobs:
 
     async def _claim(self, ingestion_id: UUID, message: Message, *, alone: bool) -> Claim | ClaimRefusal:
         since = time.monotonic()
-        claiming = (
-            self._claim_writer.claim_alone(ingestion_id) if alone else self._claim_writer.claim(ingestion_id)
-        )
+        claiming = self._claim_writer.claim(ingestion_id, alone=alone)
         try:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:
@@ -250,7 +248,7 @@ class Jobs:
         """Handle a message whose ingestion could not be claimed."""
         match turned_away(refusal.obstacle, alone=alone):
             case Delete():
-                await self._delete(message)
+                await self._deletions.ask(message)
             case Wait(delay_s=delay_s):
                 await self.give_back(message, delay_s=delay_s)
             case Isolate():
@@ -304,7 +302,7 @@ class Jobs:
             )
             self._metrics.documents_failed(error.code)
             self._announce()
-            await self._delete(message)
+            await self._deletions.ask(message)
         else:
             await self.give_back(message)
 
@@ -358,7 +356,7 @@ class Jobs:
         )
         match follows:
             case Delete():
-                await self._delete(lease.message)
+                await self._deletions.ask(lease.message)
                 return "completed"
             case Leave():
                 log.warning("claim lost: nothing is written or deleted")
@@ -377,7 +375,7 @@ class Jobs:
                 receive_count = lease.message.receive_count
                 if not await self._claim_writer.fail(lease.claim, reason, receive_count=receive_count):
                     return "lost"
-                await self._delete(lease.message)
+                await self._deletions.ask(lease.message)
                 return "failed"
 
     async def _let_go(self, lease: Lease) -> bool:
@@ -394,9 +392,6 @@ class Jobs:
         except (DocmillError, TimeoutError) as error:
             log.warning("could not give the document back", extra={"reason": type(error).__name__})
         return held
-
-    async def _delete(self, message: Message) -> None:
-        await self._deletions.ask(message)
 
     async def _delete_all(self, messages: Sequence[Message]) -> list[None]:
         await self._queue.delete(messages)

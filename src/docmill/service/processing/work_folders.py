@@ -25,7 +25,8 @@ async def worker_folder(root: Path, worker_id: str) -> AsyncGenerator[Path]:
     try:
         yield root / worker_id
     finally:
-        await asyncio.to_thread(_close, root / worker_id, lock)
+        await asyncio.to_thread(shutil.rmtree, root / worker_id, ignore_errors=True)
+        lock.close()
 
 
 @asynccontextmanager
@@ -91,8 +92,3 @@ def _entrance(root: Path) -> Generator[None]:
     with (root / _LOCK).open("ab") as entrance:
         fcntl.flock(entrance, fcntl.LOCK_EX)
         yield
-
-
-def _close(folder: Path, lock: IO[bytes]) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    lock.close()

@@ -214,24 +214,11 @@ class CorrectionFinder:
         async with self._database.tenant(tenant_id) as conn:
             reviewed = await store.reviewed_documents(conn, schema.name, made_by=made_by, limit=self._most)
         due = [document.document_id for document in reviewed if document.correction is None]
+        rows: Sequence[ReviewedRow] = ()
         if due:
-            await self._make(due[:_AT_ONCE], schema, tenant_id, made_by)
-        ids = [document.document_id for document in reviewed]
-        async with self._database.tenant(tenant_id) as conn:
-            await store.delete_others(conn, schema.name, ids, made_by=made_by)
-            version = await store.version(conn, schema.name, made_by=made_by)
-            reviewed = await store.reviewed_documents(conn, schema.name, made_by=made_by, limit=self._most)
-            latest = {entry.correction: entry.reviewed for entry in reviewed if entry.correction is not None}
-            rows = await store.read(conn, cached.index.missing(latest))
-        cached.index = cached.index.updated(latest, map(IndexedCorrection.of, rows))
-        is_complete = all(entry.correction is not None for entry in reviewed)
-        cached.version = version if is_complete else None
-
-    async def _make(
-        self, document_ids: Sequence[UUID], schema: Schema, tenant_id: UUID, made_by: str
-    ) -> None:
-        async with self._database.tenant(tenant_id) as conn:
-            rows = await reviews.reviewed(conn, schema.name, limit=len(document_ids), only=document_ids)
+            async with self._database.tenant(tenant_id) as conn:
+                due = due[:_AT_ONCE]
+                rows = await reviews.reviewed(conn, schema.name, limit=len(due), only=due)
         started = time.monotonic()
         for row in rows:
             correction = await self._correction(row, schema)
@@ -241,6 +228,16 @@ class CorrectionFinder:
                 await store.keep(conn, [made], tenant_id=tenant_id, schema_name=schema.name, made_by=made_by)
             if time.monotonic() - started > _MAKING_S:
                 break
+        ids = [document.document_id for document in reviewed]
+        async with self._database.tenant(tenant_id) as conn:
+            await store.delete_others(conn, schema.name, ids, made_by=made_by)
+            version = await store.version(conn, schema.name, made_by=made_by)
+            reviewed = await store.reviewed_documents(conn, schema.name, made_by=made_by, limit=self._most)
+            latest = {entry.correction: entry.reviewed for entry in reviewed if entry.correction is not None}
+            stored = await store.read(conn, cached.index.missing(latest))
+        cached.index = cached.index.updated(latest, map(IndexedCorrection.of, stored))
+        is_complete = all(entry.correction is not None for entry in reviewed)
+        cached.version = version if is_complete else None
 
     async def _correction(self, row: ReviewedRow, schema: Schema) -> Correction | None:
         """The correction of the document; None if nothing can be learned from it."""

@@ -225,8 +225,19 @@ class ReviewSession:
             }
         for review in reviews:
             if review.page is not None and review.box is not None and review.value is not None:
-                places[review.path] = _pointed(
-                    self.document, review.page, Box(*review.box), shown(review.value)
+                box = Box(*review.box)
+                page = next(page for page in self.document.pages if page.number == review.page)
+                boxes = page.words.boxes
+                x, y = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
+                inside = (box.x0 <= x) & (x <= box.x1) & (box.y0 <= y) & (y <= box.y1)
+                text = " ".join(word for word, is_in in zip(page.words.texts, inside, strict=True) if is_in)
+                is_same = letters_and_digits(text) == letters_and_digits(shown(review.value))
+                places[review.path] = Evidence(
+                    page=page.number,
+                    box=box,
+                    text=text or None,
+                    match="exact" if is_same else "normalised",
+                    confidence=1.0,
                 )
         return [
             replace(review, evidence=places[review.path].model_dump(mode="json"))
@@ -259,15 +270,3 @@ def evidence_of(evidence: Mapping[str, Any] | None, current: Iterable[CurrentRev
 
 def _evidences(evidence: Mapping[str, Any] | None) -> dict[str, Evidence]:
     return {path: Evidence.model_validate(fields) for path, fields in (evidence or {}).items()}
-
-
-def _pointed(document: Document, number: int, box: Box, value: str) -> Evidence:
-    page = next(page for page in document.pages if page.number == number)
-    boxes = page.words.boxes
-    x, y = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
-    inside = (box.x0 <= x) & (x <= box.x1) & (box.y0 <= y) & (y <= box.y1)
-    text = " ".join(word for word, is_in in zip(page.words.texts, inside, strict=True) if is_in)
-    same = letters_and_digits(text) == letters_and_digits(value)
-    return Evidence(
-        page=number, box=box, text=text or None, match="exact" if same else "normalised", confidence=1.0
-    )

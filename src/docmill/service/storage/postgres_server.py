@@ -114,16 +114,15 @@ class EmbeddedPostgres:
     def __init__(self, folder: Path, *, options: Mapping[str, str] | None = None) -> None:
         self._folder = folder.expanduser().absolute()
         self._options = options or {}
+        self._data = self._folder / "data"
+        self._origin_file = self._folder / "server.origin"
+        self._socket_folder = self._data
+        if len(os.fsencode(self._data / SOCKET_NAME)) > MAX_SOCKET_PATH:
+            digest = hashlib.sha256(os.fsencode(self._data)).hexdigest()[:16]
+            # Not the temporary folder of the environment: that may be long too, and differ between processes.
+            self._socket_folder = Path(f"/tmp/docmill-{digest}")  # noqa: S108  made 0700 and its owner is checked
         self._bin = programs()
         self._users: IO[bytes] | None = None
-
-    @property
-    def _data(self) -> Path:
-        return self._folder / "data"
-
-    @property
-    def _origin_file(self) -> Path:
-        return self._folder / "server.origin"
 
     def url(self, database: str = DATABASE) -> str:
         """The address of `database` on this server."""
@@ -335,15 +334,6 @@ class EmbeddedPostgres:
             return process.name().startswith("postgres") and Path(process.cwd()).samefile(self._data)
         except (psutil.Error, OSError):
             return False
-
-    @property
-    def _socket_folder(self) -> Path:
-        """The data folder, or a short one of its own where the path of a socket in it would be too long."""
-        if len(os.fsencode(self._data / SOCKET_NAME)) <= MAX_SOCKET_PATH:
-            return self._data
-        digest = hashlib.sha256(os.fsencode(self._data)).hexdigest()[:16]
-        # Not the temporary folder of the environment: that may be long too, and differ between processes.
-        return Path(f"/tmp/docmill-{digest}")  # noqa: S108  made 0700 and its owner is checked
 
     def _run(self, program: str, *arguments: str, check: bool = True, lent: Sequence[int] = ()) -> int:
         # Pipes would stay open in the server that pg_ctl leaves behind, and block us; a file does not.

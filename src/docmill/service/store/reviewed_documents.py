@@ -121,15 +121,15 @@ async def keep(
             """,
             [
                 {
-                    "document_id": one.document_id,
+                    "document_id": correction.document_id,
                     "tenant_id": tenant_id,
                     "schema_name": schema_name,
-                    "ingestion_id": one.ingestion_id,
-                    "reviewed": one.reviewed,
+                    "ingestion_id": correction.ingestion_id,
+                    "reviewed": correction.reviewed,
                     "made_by": made_by,
-                    "content": None if one.content is None else Jsonb(one.content),
+                    "content": None if correction.content is None else Jsonb(correction.content),
                 }
-                for one in corrections
+                for correction in corrections
             ],
         )
 
