@@ -29,8 +29,7 @@ from bench.data.shared import load_scorer
 from bench.data.text_layer import text_layer
 from docmill.demo.catalogue import plans
 from docmill.demo.layouts.families import draw
-from docmill.demo.letter import Letter
-from docmill.demo.plan import Plan
+from docmill.demo.plan import Letter, Plan
 from docmill.model.corrections import Corrections, ReviewedValues
 from docmill.model.document import Document, letters_and_digits
 from docmill.model.paths import leaves

@@ -13,8 +13,7 @@ from stdnum import get_cc_module, iban
 
 from docmill.demo.catalogue import plans
 from docmill.demo.layouts.families import draw
-from docmill.demo.letter import Statement
-from docmill.demo.plan import Plan
+from docmill.demo.plan import Plan, Statement
 from docmill.demo.wording import Wording
 from docmill.model.document import letters_and_digits
 from docmill.schemas.types import BankStatement, DeliveryNote, Invoice, PurchaseOrder, Receipt

@@ -13,7 +13,7 @@ from pillow_heif import (
 
 from docmill.demo import Sample, load_truth
 from docmill.demo.catalogue import plans
-from docmill.demo.issuers import account
+from docmill.demo.plan import account
 from docmill.demo.writing import make
 from docmill.schemas.registry import REGISTRY
 

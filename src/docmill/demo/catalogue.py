@@ -8,8 +8,7 @@ from typing import Any, cast
 
 from docmill.demo import companies, wording
 from docmill.demo.canvas import A4
-from docmill.demo.letter import Bill, Letter, Statement
-from docmill.demo.plan import Plan
+from docmill.demo.plan import Bill, Letter, Plan, Statement
 from docmill.demo.sums import included_taxes, lines, taxes_of, total, without
 from docmill.schemas.fields import Transaction
 from docmill.schemas.registry import REGISTRY

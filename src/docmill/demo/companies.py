@@ -1,6 +1,6 @@
 """The cast of the samples: all invented, with phone numbers and mail addresses nobody can own."""
 
-from docmill.demo.issuers import House, account, vat
+from docmill.demo.plan import House, account, vat
 
 ANYBODY = House("", (), "")  # who buys at a till
 ZWIRN = House(

@@ -2,8 +2,9 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from io import BytesIO
+from typing import Any
 
 import cv2
 import numpy as np
@@ -18,6 +19,7 @@ Pixels = NDArray[np.uint8]
 _Light = NDArray[np.float32]
 
 _SCAN_DPI = 170
+_ORIENTATION = 0x0112
 _PHOTO_SIZE = (1512, 2016)
 _ROLL_WIDTH_PT = 260
 _FAX_WHITE = 195
@@ -26,33 +28,23 @@ _FIXED_DAY = time.struct_time((2026, 9, 14, 8, 33, 12, 0, 257, 0))
 _TURNS = {1: 0, 6: 1, 3: 2, 8: 3}  # EXIF orientation to quarter turns counterclockwise before storing
 
 
-def scanned(pdf: bytes, random: np.random.Generator) -> list[Pixels]:
-    """The pages as a flatbed scanner sees them: a little skewed, unevenly lit, dusty, compressed."""
-    return [_scan(page, random) for page in rendered(pdf)]
-
-
-def photographed(pdf: bytes, random: np.random.Generator) -> list[Pixels]:
-    """The pages as a telephone sees them on a table: in perspective, bent, under a shadow."""
-    return [_photograph(page, random) for page in rendered(pdf)]
-
-
 def rendered(pdf: bytes) -> list[Pixels]:
     """The pages in RGB; till rolls finer than sheets."""
     document = pdfium.PdfDocument(pdf)
+    pages: list[Pixels] = []
     try:
-        return [_rendered(page) for page in document]
+        for page in document:
+            dpi = _SCAN_DPI * (1.4 if page.get_width() < _ROLL_WIDTH_PT else 1)
+            # pypdfium2 infers `int` from its default, and leaves the rest untyped.
+            bitmap = page.render(scale=dpi / 72)  # pyright: ignore[reportArgumentType, reportUnknownMemberType, reportUnknownVariableType]
+            pages.append(np.asarray(bitmap.to_numpy(), np.uint8)[..., ::-1])  # pyright: ignore[reportUnknownMemberType]
     finally:
         document.close()
+    return pages
 
 
-def _rendered(page: pdfium.PdfPage) -> Pixels:
-    dpi = _SCAN_DPI * (1.4 if page.get_width() < _ROLL_WIDTH_PT else 1)
-    # pypdfium2 infers `int` from its default, and leaves the rest untyped.
-    bitmap = page.render(scale=dpi / 72)  # pyright: ignore[reportArgumentType, reportUnknownMemberType, reportUnknownVariableType]
-    return np.asarray(bitmap.to_numpy(), np.uint8)[..., ::-1]  # pyright: ignore[reportUnknownMemberType]
-
-
-def _scan(page: Pixels, random: np.random.Generator) -> Pixels:
+def scanned(page: Pixels, random: np.random.Generator) -> Pixels:
+    """A page as a flatbed scanner sees it: a little skewed, unevenly lit, dusty, compressed."""
     height, width = page.shape[:2]
     turn = cv2.getRotationMatrix2D(
         (width / 2, height / 2), random.uniform(0.4, 1.7) * random.choice((-1, 1)), 0.985
@@ -60,8 +52,12 @@ def _scan(page: Pixels, random: np.random.Generator) -> Pixels:
     paper = cv2.warpAffine(page, turn, (width, height), flags=cv2.INTER_AREA, borderValue=(226, 225, 221))
     lit = paper * _gradient((height, width), random, darkest=0.88)[..., None]
     lit = _blurred(lit.astype(np.float32), random.uniform(0.5, 0.8))
-    _dust(lit, random)
-    return _compressed(_noisy(lit, random, 5), quality=int(random.integers(55, 72)))
+    for x, y in random.random((40, 2)).tolist():  # dust
+        cv2.circle(lit, (int(x * width), int(y * height)), int(random.integers(1, 3)), (120, 118, 115), -1)
+    data = BytesIO()
+    image = Image.fromarray(_noisy(lit, random, 5))
+    image.save(data, "JPEG", quality=int(random.integers(55, 72)))
+    return np.asarray(Image.open(data))
 
 
 def _gradient(shape: tuple[int, int], random: np.random.Generator, *, darkest: float) -> _Light:
@@ -77,26 +73,13 @@ def _blurred(page: _Light, sigma: float) -> _Light:
     return np.asarray(cv2.GaussianBlur(page, (0, 0), sigma), np.float32)
 
 
-def _dust(page: _Light, random: np.random.Generator) -> None:
-    """Specks, drawn into `page`."""
-    height, width = page.shape[:2]
-    for x, y in random.random((40, 2)).tolist():
-        at = (int(x * width), int(y * height))
-        cv2.circle(page, at, int(random.integers(1, 3)), (120, 118, 115), -1)
-
-
 def _noisy(page: _Light, random: np.random.Generator, strength: float) -> Pixels:
     grain = random.standard_normal(page.shape[:2], np.float32) * strength
     return np.clip(page + grain[..., None], 0, 255).astype(np.uint8)
 
 
-def _compressed(page: Pixels, *, quality: int) -> Pixels:
-    data = BytesIO()
-    Image.fromarray(page).save(data, "JPEG", quality=quality)
-    return np.asarray(Image.open(data))
-
-
-def _photograph(page: Pixels, random: np.random.Generator) -> Pixels:
+def photographed(page: Pixels, random: np.random.Generator) -> Pixels:
+    """A page as a telephone sees it on a table: in perspective, bent, under a shadow."""
     width, height = _PHOTO_SIZE
     table = _table(random)
     page = _bent(page, random)
@@ -169,65 +152,35 @@ def _stretched(page: _Light, size: tuple[int, int]) -> _Light:
 
 def encoded(pages: Sequence[Pixels], suffix: str, *, orientation: int = 1) -> bytes:
     """The pages as a file. suffix: as in a file's name. orientation: as EXIF has it, for JPEG only."""
-    return _ENCODERS[suffix.casefold()](pages, orientation)
-
-
-def _pdf(pages: Sequence[Pixels], _: int) -> bytes:
-    return _saved(
-        [Image.fromarray(page) for page in pages],
-        "PDF",
-        resolution=_SCAN_DPI,
-        creationDate=_FIXED_DAY,
-        modDate=_FIXED_DAY,
-    )
-
-
-def _tiff(pages: Sequence[Pixels], _: int) -> bytes:
-    """Black and white, as a fax arrives."""
-    greys = [cv2.cvtColor(page, cv2.COLOR_RGB2GRAY) for page in pages]
-    inks = [cv2.threshold(grey, _FAX_WHITE, 255, cv2.THRESH_BINARY)[1] for grey in greys]
-    return _saved(
-        [Image.fromarray(ink).convert("1") for ink in inks],
-        "TIFF",
-        compression="group4",
-        dpi=(_SCAN_DPI, _SCAN_DPI),
-    )
-
-
-def _jpeg(pages: Sequence[Pixels], orientation: int) -> bytes:
-    exif = Image.Exif()
-    exif[0x0112] = orientation
-    return _saved(
-        [Image.fromarray(np.rot90(pages[0], _TURNS[orientation]))], "JPEG", quality=82, exif=exif.tobytes()
-    )
-
-
-def _png(pages: Sequence[Pixels], _: int) -> bytes:
-    return _saved([Image.fromarray(pages[0]).convert("L")], "PNG", dpi=(_SCAN_DPI, _SCAN_DPI))
-
-
-def _webp(pages: Sequence[Pixels], _: int) -> bytes:
-    return _saved([Image.fromarray(pages[0])], "WEBP", quality=78)
-
-
-def _heic(pages: Sequence[Pixels], _: int) -> bytes:
-    register_heif_opener()
-    return _saved([Image.fromarray(pages[0])], "HEIF", quality=55, enc_params={"preset": "ultrafast"})
-
-
-def _saved(images: list[Image.Image], kind: str, **options: object) -> bytes:
-    data = BytesIO()
+    images = [Image.fromarray(page) for page in pages]
+    dpi = (_SCAN_DPI, _SCAN_DPI)
+    options: dict[str, Any] = {}
+    match suffix.casefold():
+        case ".pdf":
+            name = "PDF"
+            options = {"resolution": _SCAN_DPI, "creationDate": _FIXED_DAY, "modDate": _FIXED_DAY}
+        case ".tif":  # black and white, as a fax arrives
+            greys = [cv2.cvtColor(page, cv2.COLOR_RGB2GRAY) for page in pages]
+            inks = [cv2.threshold(grey, _FAX_WHITE, 255, cv2.THRESH_BINARY)[1] for grey in greys]
+            images = [Image.fromarray(ink).convert("1") for ink in inks]
+            name, options = "TIFF", {"compression": "group4", "dpi": dpi}
+        case ".jpg":
+            exif = Image.Exif()
+            exif[_ORIENTATION] = orientation
+            images = [Image.fromarray(np.rot90(pages[0], _TURNS[orientation]))]
+            name, options = "JPEG", {"quality": 82, "exif": exif.tobytes()}
+        case ".png":
+            images = [images[0].convert("L")]
+            name, options = "PNG", {"dpi": dpi}
+        case ".webp":
+            name, options = "WEBP", {"quality": 78}
+        case ".heic":
+            register_heif_opener()
+            name, options = "HEIF", {"quality": 55, "enc_params": {"preset": "ultrafast"}}
+        case _:
+            raise ValueError(f"no sample is written as {suffix!r}")
     if len(images) > 1:
         options |= {"save_all": True, "append_images": images[1:]}
-    images[0].save(data, kind, **options)
+    data = BytesIO()
+    images[0].save(data, name, **options)
     return data.getvalue()
-
-
-_ENCODERS: dict[str, Callable[[Sequence[Pixels], int], bytes]] = {
-    ".pdf": _pdf,
-    ".tif": _tiff,
-    ".jpg": _jpeg,
-    ".png": _png,
-    ".webp": _webp,
-    ".heic": _heic,
-}

@@ -9,7 +9,7 @@ import pypdfium2 as pdfium
 from docmill.demo.catalogue import plans
 from docmill.demo.layouts.families import draw
 from docmill.demo.plan import Plan
-from docmill.demo.scan_effects import encoded, photographed, scanned
+from docmill.demo.scan_effects import encoded, photographed, rendered, scanned
 from docmill.demo.truth import TRUTH_FILE, Sample, write_truth
 
 
@@ -24,9 +24,20 @@ def write_samples(folder: Path, *, seed: int) -> list[Sample]:
 
 def make(plan: Plan, folder: Path, *, seed: int) -> Sample:
     """One sample in `folder`."""
-    pdf = draw(plan.layout, plan.paper)
+    pdf = content = draw(plan.layout, plan.paper)
+    if plan.form != "born-digital":
+        # A stream of its own for each name: a new sample does not change the others.
+        name_hash = crc32(plan.name.encode())
+        random = np.random.default_rng([seed, name_hash])
+        see = scanned if plan.form == "scan" else photographed
+        orientation = (1, 6, 8, 3)[name_hash % 4] if plan.form == "photo" else 1
+        pages = [see(page, random) for page in rendered(pdf)]
+        content = encoded(pages, Path(plan.name).suffix, orientation=orientation)
     path = folder / plan.name
-    path.write_bytes(pdf if plan.form == "born-digital" else _worn(pdf, plan, seed))
+    path.write_bytes(content)
+    document = pdfium.PdfDocument(pdf)
+    page_count = len(document)
+    document.close()
     return Sample(
         path=path,
         document_type=plan.document_type,
@@ -34,23 +45,6 @@ def make(plan: Plan, folder: Path, *, seed: int) -> Sample:
         language=plan.paper.wording.language,
         country=plan.country,
         layout=plan.layout,
-        pages=_pages(pdf),
+        pages=page_count,
         truth=plan.truth,
     )
-
-
-def _worn(pdf: bytes, plan: Plan, seed: int) -> bytes:
-    # A stream of its own for each name: a new sample does not change the others.
-    own = crc32(plan.name.encode())
-    random = np.random.default_rng([seed, own])
-    pages = scanned(pdf, random) if plan.form == "scan" else photographed(pdf, random)
-    orientation = (1, 6, 8, 3)[own % 4] if plan.form == "photo" else 1
-    return encoded(pages, Path(plan.name).suffix, orientation=orientation)
-
-
-def _pages(pdf: bytes) -> int:
-    document = pdfium.PdfDocument(pdf)
-    try:
-        return len(document)
-    finally:
-        document.close()

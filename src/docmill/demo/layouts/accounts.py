@@ -1,15 +1,15 @@
 """Bank statements: the running balance, two columns of amounts, the French relevé."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from typing import NamedTuple
 
 from stdnum import iban
 
 from docmill.demo.canvas import GREY, PALE, WHITE, Paper
 from docmill.demo.layouts.blocks import Column, TableStyle, logo, pairs, stack, table_row
-from docmill.demo.letter import Statement
+from docmill.demo.plan import Statement
 from docmill.demo.wording import DASH
-from docmill.schemas.fields import Transaction
 
 _FIRST_AMOUNT = 2
 
@@ -23,11 +23,24 @@ def _account(statement: Statement) -> str:
     return f"IBAN {iban.format(statement.fields.iban or '')}"
 
 
-def _details(booking: Transaction) -> str:
-    """Return the text of a booking: name, account and reference, as far as printed."""
-    account = iban.format(booking.iban) if booking.iban else None
-    parts = (booking.description, booking.counterparty, account, booking.reference)
-    return " ".join(part for part in parts if part)
+class _Booking(NamedTuple):
+    """A booking as printed, and the balance after it."""
+
+    day: str
+    details: str
+    amount: Decimal
+    balance: Decimal
+
+
+def _bookings(statement: Statement) -> Iterator[_Booking]:
+    balance, _ = _balances(statement)
+    for booking in statement.fields.transactions:
+        account = iban.format(booking.iban) if booking.iban else None
+        parts = (booking.description, booking.counterparty, account, booking.reference)
+        day = statement.wording.day(booking.date) if booking.date else ""
+        amount = booking.amount or Decimal(0)
+        balance += amount
+        yield _Booking(day, " ".join(part for part in parts if part), amount, balance)
 
 
 def _balances(statement: Statement) -> tuple[Decimal, Decimal]:
@@ -56,29 +69,17 @@ def running(paper: Paper, statement: Statement) -> None:
     stack(
         paper, (20, 91), [f"{_account(statement)}   {statement.fields.currency}", _span(statement)], size=10
     )
-    titles = (
-        say.label("day"),
-        say.label("details"),
-        say.label("amount"),
-        say.label("balance"),
-    )
+    titles = tuple(say.label(key) for key in ("day", "details", "amount", "balance"))
     shape = _shape(titles, (24, 86, 30, 30))
     style = TableStyle(head_fill=PALE, size=8.8, row=4.2)
-    balance, closing = _balances(statement)
+    opening, closing = _balances(statement)
     y = table_row(paper, shape, titles, at=(20, 103), style=style, head=True)
     y = table_row(
-        paper, shape, ("", say.label("opening_balance"), "", say.number(balance)), at=(20, y), style=style
+        paper, shape, ("", say.label("opening_balance"), "", say.number(opening)), at=(20, y), style=style
     )
-    for booking in statement.fields.transactions:
-        amount = booking.amount or Decimal(0)
-        balance += amount
+    for day, details, amount, balance in _bookings(statement):
         sign = "+" if amount > 0 else ""
-        texts = (
-            say.day(booking.date) if booking.date else "",
-            _details(booking),
-            sign + say.number(amount),
-            say.number(balance),
-        )
+        texts = (day, details, sign + say.number(amount), say.number(balance))
         y = table_row(paper, shape, texts, at=(20, y), style=style)
     paper.box(20, y + 4, 170, 9, fill=bank.colour)
     paper.text(24, y + 10, say.label("closing_balance"), size=10.5, bold=True, colour=WHITE)
@@ -96,9 +97,7 @@ def in_and_out(paper: Paper, statement: Statement) -> None:
     paper.box(112, 42, 80, 44, stroke=bank.colour, line_width=1)
     paper.text(116, 49, say.label("bank_statement"), size=11, bold=True, colour=bank.colour)
     paper.text(116, 55, _span(statement), size=8.5)
-    out = sum(
-        (min(each.amount or Decimal(0), Decimal(0)) for each in statement.fields.transactions), Decimal(0)
-    )
+    out = sum((min(booking.amount, Decimal(0)) for booking in _bookings(statement)), Decimal(0))
     rows = [
         (say.label("opening_balance"), say.money(opening)),
         (say.label("credit_column"), say.money(closing - opening - out)),
@@ -108,21 +107,11 @@ def in_and_out(paper: Paper, statement: Statement) -> None:
     pairs(paper, rows, at=(116, 63), width=72, size=9, strong_last=True)
     paper.text(18, 92, f"{_account(statement)}   BIC {bank.bic}", size=9.5, bold=True)
     titles = tuple(say.label(key) for key in ("day", "details", "debit", "credit_column", "balance"))
-    widths = (30, 66, 26, 26, 26)
-    shape = _shape(titles, widths)
+    shape = _shape(titles, (30, 66, 26, 26, 26))
     style = TableStyle("zebra", head_fill=bank.colour, head_colour=WHITE, size=8.6)
     y = table_row(paper, shape, titles, at=(18, 98), style=style, head=True)
-    balance = opening
-    for index, booking in enumerate(statement.fields.transactions):
-        amount = booking.amount or Decimal(0)
-        balance += amount
-        columns = (say.number(-amount), "") if amount < 0 else ("", say.number(amount))
-        texts = (
-            say.day(booking.date) if booking.date else "",
-            _details(booking),
-            *columns,
-            say.number(balance),
-        )
+    for index, (day, details, amount, balance) in enumerate(_bookings(statement)):
+        texts = (day, details, *_sides(say.number(abs(amount)), amount), say.number(balance))
         y = table_row(paper, shape, texts, at=(18, y), style=style, fill=PALE if index % 2 else None)
 
 
@@ -143,33 +132,19 @@ def releve(paper: Paper, statement: Statement) -> None:
         size=10.5,
         face="serif",
     )
-    titles = (
-        say.label("day"),
-        say.label("details"),
-        say.label("debit"),
-        say.label("credit_column"),
-    )
+    titles = tuple(say.label(key) for key in ("day", "details", "debit", "credit_column"))
     shape = _shape(titles, (24, 86, 30, 30))
     style = TableStyle("grid", head_fill=PALE, size=9.5, face="serif", row=4.5)
     opening, closing = _balances(statement)
+    rows = [("", say.label("opening_balance"), *_sides(say.number(opening), opening))]
+    rows += [
+        (day, text, *_sides(say.number(abs(amount)), amount)) for day, text, amount, _ in _bookings(statement)
+    ]
     y = table_row(paper, shape, titles, at=(20, 92), style=style, head=True)
-    y = table_row(
-        paper,
-        shape,
-        ("", say.label("opening_balance"), *_sides(say.number(opening), opening)),
-        at=(20, y),
-        style=style,
-    )
-    for booking in fields.transactions:
-        amount = booking.amount or Decimal(0)
-        texts = (
-            say.day(booking.date) if booking.date else "",
-            _details(booking),
-            *_sides(say.number(abs(amount)), amount),
-        )
-        y = table_row(paper, shape, texts, at=(20, y), style=style)
-    texts = ("", say.label("closing_balance"), *_sides(say.number(closing), closing))
-    table_row(paper, shape, texts, at=(20, y), style=style, head=True)
+    for row in rows:
+        y = table_row(paper, shape, row, at=(20, y), style=style)
+    row = ("", say.label("closing_balance"), *_sides(say.number(closing), closing))
+    table_row(paper, shape, row, at=(20, y), style=style, head=True)
 
 
 def _sides(text: str, amount: Decimal) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from docmill.demo.layouts.blocks import (
     totals,
 )
 from docmill.demo.layouts.letters import closing, heading, other_side, own_side, vat_line
-from docmill.demo.letter import Letter
+from docmill.demo.plan import Letter
 
 _ROWS_PER_PAGE = 22
 

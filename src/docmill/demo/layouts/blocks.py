@@ -9,10 +9,9 @@ from typing import Literal
 from stdnum import iban
 
 from docmill.demo.canvas import BLACK, GREY, WHITE, Align, Colour, Face, Paper, wrap
-from docmill.demo.issuers import House
-from docmill.demo.letter import Letter
+from docmill.demo.plan import House, Letter
 from docmill.demo.wording import DASH
-from docmill.schemas.fields import Line, Payment
+from docmill.schemas.fields import Payment
 
 Row = tuple[str, str]
 _LEADING = 0.485  # millimetres per point of size
@@ -32,28 +31,20 @@ _META = (
 
 def meta(letter: Letter, *names: str) -> list[Row]:
     """Labels and values of the reference fields that this paper has; all of them, or only `names`."""
+    say = letter.wording
     rows: list[Row] = []
     for name in names or _META:
-        value = _period(letter) if name == "period" else _printed(letter, letter.value(name))
+        value = letter.value(name)
+        if name == "period":
+            start, end = letter.value("period_start"), letter.value("period_end")
+            if isinstance(start, date) and isinstance(end, date):
+                value = f"{say.day(start)} {DASH} {say.day(end)}"
         label = f"{letter.kind}.number" if name == "number" else name
         if name == "issue_date" and letter.kind != "invoice":
             label = "day"
         if value is not None:
-            rows.append((letter.wording.label(label), value))
+            rows.append((say.label(label), say.day(value) if isinstance(value, date) else str(value)))
     return rows
-
-
-def _printed(letter: Letter, value: str | date | Decimal | None) -> str | None:
-    if isinstance(value, date):
-        return letter.wording.day(value)
-    return None if value is None else str(value)
-
-
-def _period(letter: Letter) -> str | None:
-    start, end = letter.value("period_start"), letter.value("period_end")
-    if isinstance(start, date) and isinstance(end, date):
-        return f"{letter.wording.day(start)} {DASH} {letter.wording.day(end)}"
-    return None
 
 
 def totals(letter: Letter) -> list[Row]:
@@ -126,23 +117,16 @@ def columns(letter: Letter, width: float) -> list[Column]:
 
 def cells(letter: Letter, index: int) -> list[str]:
     """The line `index` as printed, cell by cell."""
-    line = letter.fields.lines[index]
-    return [
-        letter.articles[index] if name == "article" else _cell(letter, line, name)
-        for name in column_names(letter)
-    ]
-
-
-def _cell(letter: Letter, line: Line, name: str) -> str:
-    say = letter.wording
-    value = getattr(line, name)
-    if value is None:
-        return ""
-    if name == "tax_rate":
-        return say.percent(value)
-    if name == "quantity":
-        return say.count(value)
-    return say.number(value) if isinstance(value, Decimal) else str(value)
+    say, line = letter.wording, letter.fields.lines[index]
+    texts: list[str] = []
+    for name in column_names(letter):
+        value = letter.articles[index] if name == "article" else getattr(line, name)
+        if isinstance(value, Decimal):
+            write = {"tax_rate": say.percent, "quantity": say.count}.get(name, say.number)
+            texts.append(write(value))
+        else:
+            texts.append(value or "")
+    return texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from docmill.demo.canvas import Paper
 from docmill.demo.layouts import accounts, bills, forms, letters, receipts
-from docmill.demo.letter import Letter, Statement
+from docmill.demo.plan import Letter, Statement
 
 _BILLS: dict[str, Callable[[Paper, Letter], None]] = {
     "envelope": letters.envelope,

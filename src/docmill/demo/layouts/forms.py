@@ -2,7 +2,6 @@
 
 from docmill.demo.canvas import BLACK, GREY, PALE, Paper
 from docmill.demo.layouts.blocks import (
-    Row,
     TableStyle,
     address,
     columns,
@@ -18,7 +17,7 @@ from docmill.demo.layouts.blocks import (
     totals,
 )
 from docmill.demo.layouts.letters import heading, vat_line
-from docmill.demo.letter import Letter
+from docmill.demo.plan import Letter
 
 _GREENBAR = (0.88, 0.95, 0.88)
 
@@ -34,9 +33,14 @@ def order_grid(paper: Paper, letter: Letter) -> None:
     _panel(paper, (left, 48), half, letter.wording.label(other), address(letter.recipient))
     delivery = vat_line(letter, own) or vat_line(letter, other)
     _panel(paper, (left + half + 4, 48), half, letter.wording.label("ship"), [*address(sender), *delivery])
-    y = _strip(paper, meta(letter), left, 84, right - left)
+    cell = (right - left) / len(meta(letter))
+    for index, (label, value) in enumerate(meta(letter)):
+        paper.box(left + index * cell, 84, cell, 6, fill=PALE, stroke=BLACK)
+        paper.box(left + index * cell, 90, cell, 8, stroke=BLACK)
+        paper.text(left + (index + 0.5) * cell, 88.2, label, size=7.5, bold=True, align="center")
+        paper.text(left + (index + 0.5) * cell, 95.4, value, size=9, align="center")
     style = TableStyle("grid", head_fill=PALE, size=8.5, rule=BLACK)
-    y = table(paper, letter, at=(left, y + 5), width=right - left, style=style)
+    y = table(paper, letter, at=(left, 103), width=right - left, style=style)
     shape = columns(letter, right - left)
     for _ in range(max(0, 9 - len(letter.fields.lines))):
         y = table_row(paper, shape, [""] * len(shape), at=(left, y), style=style)
@@ -62,21 +66,17 @@ def _panel(paper: Paper, at: tuple[float, float], width: float, title: str, line
     stack(paper, (x + 2, y + 11), lines, size=9)
 
 
-def _strip(paper: Paper, rows: list[Row], x: float, y: float, width: float) -> float:
-    cell = width / len(rows)
-    for index, (label, value) in enumerate(rows):
-        paper.box(x + index * cell, y, cell, 6, fill=PALE, stroke=BLACK)
-        paper.box(x + index * cell, y + 6, cell, 8, stroke=BLACK)
-        paper.text(x + (index + 0.5) * cell, y + 4.2, label, size=7.5, bold=True, align="center")
-        paper.text(x + (index + 0.5) * cell, y + 11.4, value, size=9, align="center")
-    return y + 14
-
-
 def delivery_slip(paper: Paper, letter: Letter) -> None:
     """No prices: a bar code over the number, boxes to tick at the right, a signature at the foot."""
     sender, right = letter.sender, paper.width - 20
     paper.text(20, 24, heading(letter).upper(), size=24, bold=True)
-    _bars(paper, str(letter.fields.number), right - 58, 14)
+    x = right - 58
+    for sign in f"*{letter.fields.number}*":  # bars that look like a code; they carry nothing
+        for bit in range(7):
+            width = 0.55 if ord(sign) >> bit & 1 else 0.22
+            paper.box(x, 14, width, 12, fill=BLACK)
+            x += width + 0.3
+        x += 0.3
     paper.text(right - 29, 31, str(letter.fields.number), size=9, align="center", face="mono")
     paper.line(20, 36, right, 36, width=1.5, colour=sender.colour)
     logo(paper, sender, 20, 41, 11)
@@ -95,16 +95,6 @@ def delivery_slip(paper: Paper, letter: Letter) -> None:
     paper.line(120, 262, right, 262)
     paper.text(120, 267, letter.wording.label("issue_date"), size=8, colour=GREY)
     paper.text(20, 284, " | ".join([sender.legal, *vat_line(letter, "seller")]), size=7, colour=GREY)
-
-
-def _bars(paper: Paper, text: str, x: float, y: float) -> None:
-    """Bars that look like a code; they carry nothing."""
-    for sign in f"*{text}*":
-        for bit in range(7):
-            width = 0.55 if ord(sign) >> bit & 1 else 0.22
-            paper.box(x, y, width, 12, fill=BLACK)
-            x += width + 0.3
-        x += 0.3
 
 
 def dot_matrix(paper: Paper, letter: Letter) -> None:

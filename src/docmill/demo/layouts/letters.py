@@ -14,7 +14,7 @@ from docmill.demo.layouts.blocks import (
     table,
     totals,
 )
-from docmill.demo.letter import Letter
+from docmill.demo.plan import Letter
 from docmill.schemas.fields import Party
 
 _SIDEBAR_WIDTH = 47
@@ -58,7 +58,10 @@ def envelope(paper: Paper, letter: Letter) -> None:
     y = table(paper, letter, at=(25, y), width=165, style=TableStyle(head_fill=PALE))
     y = pairs(paper, totals(letter), at=(120, y + 7), width=68.5, strong_last=True)
     closing(paper, letter, 25, y + 6, width=165)
-    _three_columns(paper, letter)
+    paper.line(25, 271, 190, 271, colour=sender.colour)
+    stack(paper, (25, 275.5), address(sender), size=7, colour=GREY)
+    stack(paper, (82, 275.5), reach(sender) + vat_line(letter, own_side(letter)), size=7, colour=GREY)
+    stack(paper, (132, 275.5), [sender.bank, *sender.legal.split(" | ")], size=7, colour=GREY)
 
 
 def other_side(letter: Letter) -> str:
@@ -69,14 +72,6 @@ def other_side(letter: Letter) -> str:
 def own_side(letter: Letter) -> str:
     """The field of the one who writes: a buyer sends orders, a seller the rest."""
     return "buyer" if letter.kind == "purchase_order" else "seller"
-
-
-def _three_columns(paper: Paper, letter: Letter) -> None:
-    sender = letter.sender
-    paper.line(25, 271, 190, 271, colour=sender.colour)
-    stack(paper, (25, 275.5), address(sender), size=7, colour=GREY)
-    stack(paper, (82, 275.5), reach(sender) + vat_line(letter, own_side(letter)), size=7, colour=GREY)
-    stack(paper, (132, 275.5), [sender.bank, *sender.legal.split(" | ")], size=7, colour=GREY)
 
 
 def band(paper: Paper, letter: Letter) -> None:

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from docmill.demo.canvas import BLACK, GREY, Align, Face, Paper, text_width
 from docmill.demo.layouts.blocks import logo, meta, tax_rows
-from docmill.demo.letter import Letter
+from docmill.demo.plan import Letter
 from docmill.schemas.fields import Payment
 from docmill.schemas.types import Receipt
 
