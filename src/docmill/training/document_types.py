@@ -46,8 +46,8 @@ def prepared(document: Document, document_type: DocumentType, source: str) -> La
 
 def made_up_examples(count: int = MADE_UP, *, seed: int = _SEED) -> list[LabelledDocument]:
     """Examples from `docmill.training.generated_pages`."""
-    found = (prepared(document, kind, "made up") for document, kind in made_up(count, seed=seed))
-    return [one for one in found if one is not None]
+    examples = (prepared(document, type_, "made up") for document, type_ in made_up(count, seed=seed))
+    return [example for example in examples if example is not None]
 
 
 def trained(
@@ -56,17 +56,22 @@ def trained(
     *,
     columns: NDArray[np.bool_] | None = None,
 ) -> Kinds:
-    """A model of both. columns: of the signs that it may look at. The same input gives the same model."""
-    every = [*examples, *invented]
-    rows = np.vstack([one.row for one in every])
-    if columns is not None:
-        rows = rows * columns
-    truth = np.array([TRAINED_TYPES.index(one.document_type) for one in every], np.int64)
-    weights = np.append(weights_of([one.source for one in examples]), np.full(len(invented), _MADE_UP_WEIGHT))
+    """A model of both. columns: of the signs that it may look at. The same input gives the same model.
+
+    A type with much weight counts more than one with little, but not by as much.
+    """
+    rows = np.vstack([example.row for example in (*examples, *invented)])
+    truth = np.array(
+        [TRAINED_TYPES.index(example.document_type) for example in (*examples, *invented)], np.int64
+    )
+    weights = np.append(
+        weights_of([example.source for example in examples]), np.full(len(invented), _MADE_UP_WEIGHT)
+    )
+    weights /= np.sqrt(np.bincount(truth, weights, len(TRAINED_TYPES))[truth])
     trees = boosted(
-        rows,
+        rows if columns is None else rows * columns,
         truth,
-        _balanced(weights, truth),
+        weights / weights.mean(),
         rounds=_ROUNDS,
         classes=len(TRAINED_TYPES),
         pace=_PACE,
@@ -74,13 +79,6 @@ def trained(
         leaves=_LEAVES,
     )
     return Kinds(trees)
-
-
-def _balanced(weights: NDArray[np.float64], truth: NDArray[np.int64]) -> NDArray[np.float64]:
-    """A type with much weight counts more than one with little, but not by as much."""
-    sums = np.bincount(truth, weights, len(TRAINED_TYPES))
-    found = weights / np.sqrt(sums[truth])
-    return found / found.mean()
 
 
 def held_out(
@@ -91,29 +89,25 @@ def held_out(
     columns: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
     """The scores of each example by a model that has seen none of its fold."""
-    found = np.zeros((len(examples), len(TRAINED_TYPES)))
+    scores = np.zeros((len(examples), len(TRAINED_TYPES)))
+    rows = np.vstack([example.row for example in examples])
     for fold in sorted(set(fold_of)):
-        model = trained(
-            [one for one, own in zip(examples, fold_of, strict=True) if own != fold],
-            invented,
-            columns=columns,
-        )
-        own = [index for index, one in enumerate(fold_of) if one == fold]
-        rows = np.vstack([examples[index].row for index in own])
-        found[own] = model.trees.scores(rows if columns is None else rows * columns)
-    return found
+        inside = np.array(fold_of) == fold
+        seen = [example for example, is_inside in zip(examples, inside, strict=True) if not is_inside]
+        model = trained(seen, invented, columns=columns)
+        scores[inside] = model.trees.scores(rows[inside] if columns is None else rows[inside] * columns)
+    return scores
 
 
 def warmth(scores: NDArray[np.float64], examples: Sequence[LabelledDocument]) -> float:
     """By how much held-out scores are too sure: the value that makes the truth most likely."""
-    truth = [TRAINED_TYPES.index(one.document_type) for one in examples]
-    weights = np.array(weights_of([one.source for one in examples]))
+    truth = [TRAINED_TYPES.index(example.document_type) for example in examples]
+    weights = np.array(weights_of([example.source for example in examples]))
     rows = np.arange(len(truth))
-
-    def surprise(value: float) -> float:
-        return float(-(weights * np.log(shares(scores, value)[rows, truth] + 1e-12)).sum())
-
-    return float(min(_WARMTHS, key=surprise))
+    surprises = [
+        -(weights * np.log(shares(scores, float(value))[rows, truth] + 1e-12)).sum() for value in _WARMTHS
+    ]
+    return float(_WARMTHS[int(np.argmin(surprises))])
 
 
 def shippable(

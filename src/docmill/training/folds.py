@@ -26,19 +26,16 @@ def vendors(names: Mapping[str, str], addresses: Mapping[str, str]) -> dict[str,
             key = parent[key]
         return key
 
-    for texts, least, shortest in (
-        (names, _SAME_NAME, 0),
-        (addresses, _SAME_ADDRESS, _SHORTEST_ADDRESS),
-    ):
+    for texts, least, shortest in ((names, _SAME_NAME, 0), (addresses, _SAME_ADDRESS, _SHORTEST_ADDRESS)):
         first: dict[str, str] = {}
         for key, text in texts.items():
-            own = letters_and_digits(text)
-            if len(own) <= shortest:
+            letters = letters_and_digits(text)
+            if len(letters) <= shortest:
                 continue
             for other, owner in first.items():
-                if fuzz.ratio(own, other, score_cutoff=least) >= least:
+                if fuzz.ratio(letters, other, score_cutoff=least) >= least:
                     parent[root(key)] = root(owner)
-            first.setdefault(own, key)
+            first.setdefault(letters, key)
     return {key: root(key) for key in parent}
 
 

@@ -30,14 +30,15 @@ _WITH_TERMS = 0.25
 _TITLE = 2.5
 """What a phrase weighs that can be the title of a page."""
 
-_Cells = list[tuple[float, str]]
+_Cells = tuple[tuple[float, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """The labels of one type's papers. head, sums: with a value each; table: above its columns.
 
-    priced: the share of such papers that say what things cost.
+    priced, titled: the shares of such papers that say what things cost, and what they are. narrow: as wide as
+    the slips of a till.
     """
 
     head: tuple[Concept, ...]
@@ -46,12 +47,15 @@ class _Plan:
     parties: tuple[Concept, ...] = ()
     foot: tuple[Concept, ...] = ()
     priced: float = 1.0
+    titled: float = 0.9
+    narrow: bool = False
 
 
 _MEANINGS = sorted(Concept)
 _C = Concept
 _LANGUAGES = [language for language in LANGUAGES if language.code in {"en", "de", "fr", "es", "it", "nl"}]
 """Those that the shipped model was trained on."""
+_OF_ONE_TYPE = frozenset({_C.INVOICE_NUMBER, _C.STATEMENT_NUMBER, _C.DELIVERY_NOTE_NUMBER})
 _PLANS: Mapping[DocumentType, _Plan] = {
     "invoice": _Plan(
         (
@@ -73,6 +77,8 @@ _PLANS: Mapping[DocumentType, _Plan] = {
         (_C.SUBTOTAL, _C.TAX, _C.TOTAL, _C.PAID, _C.CHANGE, _C.TIP),
         (),
         (_C.COURTESY, _C.PHONE),
+        titled=0.3,
+        narrow=True,
     ),
     "purchase_order": _Plan(
         (_C.ORDER_NUMBER, _C.PURCHASE_ORDER_NUMBER, _C.ORDER_DATE, _C.DELIVERY_DATE, _C.CUSTOMER_NUMBER),
@@ -110,14 +116,15 @@ _PLANS: Mapping[DocumentType, _Plan] = {
 def made_up(count: int, *, seed: int) -> list[tuple[Document, DocumentType]]:
     """`count` pages of each type; of `other` three times as many, since they are of many kinds."""
     random_ = random.Random(seed)  # noqa: S311 - papers, not secrets
-    found: list[tuple[Document, DocumentType]] = []
-    for kind in _PLANS:
-        makers = _OTHERS if kind == "other" else _BUSINESS
-        for index in range(count * (3 if kind == "other" else 1)):
+    pages: list[tuple[Document, DocumentType]] = []
+    for document_type in _PLANS:
+        makers = _OTHERS if document_type == "other" else _BUSINESS
+        for index in range(count * (3 if document_type == "other" else 1)):
             writer = _Writer(random_, random_.choice(_LANGUAGES))
-            makers[index % len(makers)](writer, kind)
-            found.append((writer.document(), kind))
-    return found
+            makers[index % len(makers)](writer, document_type)
+            page = _page(writer.rows, narrow=writer.narrow)
+            pages.append((Document("0" * 64, "application/pdf", [page]), document_type))
+    return pages
 
 
 @dataclass
@@ -130,10 +137,8 @@ class _Writer:
     narrow: bool = False
 
     def row(self, *cells: tuple[float, str]) -> None:
-        self.rows.append([cell for cell in cells if cell[1]])
-
-    def gap(self) -> None:
-        self.rows.append([])
+        """A row of texts at these places across the page; an empty one is a gap."""
+        self.rows.append(tuple(cell for cell in cells if cell[1]))
 
     def chance(self, share: float) -> bool:
         return self.random.random() < share
@@ -148,21 +153,27 @@ class _Writer:
             for _ in range(count)  # so many words say nothing
         )
 
+    def cased(self, phrase: str, *numbers: str) -> str:
+        """The phrase in one of the usual cases. numbers: what `#` may be printed as."""
+        if numbers:
+            phrase = phrase.replace("#", self.random.choice(numbers))
+        return self.random.choice((str.title, str.upper, str.capitalize))(phrase)
+
     def label(self, concept: Concept) -> str:
         """One of the language's phrases for it, or of English, or nothing."""
         phrases = self.language.labels.get(concept) or LANGUAGES[0].labels.get(concept) or ("",)
-        return self.cased(
-            self.random.choice(phrases).replace("#", self.random.choice(("No.", "Nr", "#", "no")))
-        )
+        return self.cased(self.random.choice(phrases), "No.", "Nr", "#", "no")
 
-    def cased(self, text: str) -> str:
-        return self.random.choice((str.title, str.upper, str.capitalize))(text)
-
-    def title(self, kind: DocumentType) -> str:
+    def title(self, document_type: DocumentType) -> str:
         """A phrase that can be a title of the type."""
-        of_kind = self.language.others if kind == "other" else self.language.titles[kind]
-        strong = sorted(phrase for phrase, weight in of_kind.items() if weight >= _TITLE)
-        return self.cased(self.random.choice(strong).replace("#", self.random.choice(("No.", "Nr", "#"))))
+        phrases = _titles(self.language, document_type)
+        strong = sorted(phrase for phrase, weight in phrases.items() if weight >= _TITLE)
+        return self.cased(self.random.choice(strong), "No.", "Nr", "#")
+
+    def mention(self) -> str:
+        """A phrase that speaks for some type."""
+        titles: list[Mapping[str, float]] = [*self.language.titles.values(), self.language.others]
+        return self.random.choice(sorted(self.random.choice(titles))).replace("#", "")
 
     def amount(self) -> str:
         value = self.random.choice((1, 10, 100, 1000)) * self.random.random() * 9 + 0.5
@@ -173,11 +184,7 @@ class _Writer:
         return f"{text} {currency}".strip() if self.chance(0.6) else text  # more often than not
 
     def date(self) -> str:
-        day, month, year = (
-            self.random.randint(1, 28),
-            self.random.randint(1, 12),
-            self.random.randint(2008, 2027),
-        )
+        day, month, year = (self.random.randint(*span) for span in ((1, 28), (1, 12), (2008, 2027)))
         return self.random.choice(
             (f"{day:02}.{month:02}.{year}", f"{day:02}/{month:02}/{year}", f"{year}-{month:02}-{day:02}")
         )
@@ -194,69 +201,95 @@ class _Writer:
             return f"{self.random.randint(8, 22):02}:{self.random.randint(0, 59):02}"
         return f"{self.random.choice(('', 'A', 'RE-', 'KD', '2026-'))}{self.random.randint(100, 99999)}"
 
+    def labelled(self, concept: Concept, separator: str = ": ") -> None:
+        """A row with a label and its value."""
+        self.row((0.1, f"{self.label(concept)}{separator}{self.value(concept)}"))
+
     def letterhead(self) -> None:
         legal = self.random.choice(self.language.legal or ("Ltd",))
         self.row((0.1, f"{self.word()} {self.word()} {legal}".title()))
         self.row((0.1, f"{self.word().title()} {self.random.randint(1, 99)}"))
         self.row((0.1, f"{self.random.randint(10000, 99999)} {self.word().title()}"))
-        self.gap()
+        self.row()
 
-    def document(self) -> Document:
-        return Document("0" * 64, "application/pdf", [_page(self.rows, narrow=self.narrow)])
+    def sentences(self, count: int, *, fewest: int, mentions: float) -> None:
+        """Sentences of `fewest` to 13 words. mentions: the share that speaks of papers, of whatever type."""
+        for _ in range(count):
+            words = self.words(self.random.randint(fewest, 13)).split()
+            if self.chance(mentions):
+                words.insert(self.random.randint(0, len(words)), self.mention())
+            self.row((0.1, " ".join(words)))
+
+    def table(self, plan: _Plan) -> None:
+        """Items with their figures, and the sums."""
+        columns = [0.1, 0.55, 0.7, 0.85]
+        priced = self.chance(plan.priced)
+        heads = plan.table if priced else plan.table[:1]
+        if self.chance(0.8):  # most have a head
+            self.row((0.1, self.word().title()), *zip(columns[1:], map(self.label, heads), strict=False))
+        for _ in range(self.random.randint(1, 14)):
+            figures = [str(self.random.randint(1, 40)), *([self.amount(), self.amount()] if priced else [])]
+            self.row((0.1, self.words(self.random.randint(1, 4))), *zip(columns[1:], figures, strict=False))
+        sums = plan.sums if priced else ()
+        for concept in self.random.sample(sums, k=self.random.randint(len(sums) // 2, len(sums))):
+            self.row((0.5, self.label(concept)), (0.85, self.amount()))
 
 
-def _business(writer: _Writer, kind: DocumentType) -> None:
+def _titles(language: Language, document_type: DocumentType) -> Mapping[str, float]:
+    return language.others if document_type == "other" else language.titles[document_type]
+
+
+def _business(writer: _Writer, document_type: DocumentType) -> None:
     """A paper with a title, labels, a table and sums."""
-    random_, plan = writer.random, _PLANS[kind]
-    writer.narrow = kind == "receipt"
-    titled = writer.chance(0.3 if kind == "receipt" else 0.9)  # slips seldom say what they are
-    before = writer.chance(0.4)  # the title stands above the letterhead
-    if titled and before:
-        writer.row((random_.choice((0.1, 0.4, 0.65)), writer.title(kind)))
+    random_, plan = writer.random, _PLANS[document_type]
+    writer.narrow = plan.narrow
+    titled = writer.chance(plan.titled)
+    above_letterhead = writer.chance(0.4)
+    if titled and above_letterhead:
+        writer.row((random_.choice((0.1, 0.4, 0.65)), writer.title(document_type)))
     writer.letterhead()
     for concept in random_.sample(plan.parties, k=min(len(plan.parties), random_.randint(0, 2))):
         writer.row((0.1, f"{writer.label(concept)}:"))
         writer.row((0.1, writer.words(2).title()))
-    if titled and not before:
-        writer.row((random_.choice((0.1, 0.4, 0.65)), writer.title(kind)))
+    if titled and not above_letterhead:
+        writer.row((random_.choice((0.1, 0.4, 0.65)), writer.title(document_type)))
     beside = writer.chance(0.5)  # half of them
     for concept in random_.sample(plan.head, k=random_.randint(2, len(plan.head))):
         label, value = writer.label(concept), writer.value(concept)
         writer.row(*(((0.1, label), (0.5, value)) if beside else ((0.1, f"{label}: {value}"),)))
-    writer.gap()
-    _table(writer, plan)
-    _foot(writer, kind)
+    writer.row()
+    writer.table(plan)
+    _foot(writer, document_type)
 
 
-def _foot(writer: _Writer, kind: DocumentType) -> None:
+def _foot(writer: _Writer, document_type: DocumentType) -> None:
     """The lines below the sums."""
-    random_, plan = writer.random, _PLANS[kind]
+    random_, plan = writer.random, _PLANS[document_type]
     if writer.chance(0.3):  # some say more
         writer.row((0.1, writer.words(random_.randint(6, 14))))
     for concept in random_.sample(plan.foot, k=random_.randint(0, len(plan.foot))):
-        writer.row((0.1, f"{writer.label(concept)}: {writer.value(concept)}"))
+        writer.labelled(concept)
     if writer.chance(_WITH_TERMS):
-        _sentences(writer, random_.randint(5, 40))
+        writer.sentences(random_.randint(5, 40), fewest=8, mentions=0.3)
     if writer.chance(_WITH_STRANGE_WORDS):
         for concept in random_.sample(_MEANINGS, k=random_.randint(1, 3)):
-            writer.row((0.1, f"{writer.label(concept)}: {writer.value(concept)}"))
-    weak = sorted(
-        phrase for phrase, weight in writer.language.titles.get(kind, {}).items() if weight < _TITLE
-    )
+            writer.labelled(concept)
+    phrases = _titles(writer.language, document_type)
+    weak = sorted(phrase for phrase, weight in phrases.items() if weight < _TITLE)
     for phrase in random_.sample(weak, k=min(len(weak), random_.randint(0, 3))):
         writer.row((0.1, writer.cased(phrase.replace("#", "Nr"))))
 
 
-def _terse(writer: _Writer, kind: DocumentType) -> None:
+def _terse(writer: _Writer, document_type: DocumentType) -> None:
     """A title and little more."""
-    random_, plan = writer.random, _PLANS[kind]
+    random_, plan = writer.random, _PLANS[document_type]
     if writer.chance(0.5):
         writer.row((0.1, f"{writer.word()} {writer.word()} {random_.choice(writer.language.legal)}".title()))
         writer.row((0.1, f"{random_.randint(1, 99)} {writer.word().title()}"))
     number = writer.value(plan.head[0]) if writer.chance(0.5) else ""
-    writer.row((0.1, f"{writer.title(kind)} {number}".strip()))
+    writer.row((0.1, f"{writer.title(document_type)} {number}".strip()))
     for concept in random_.sample(plan.head, k=random_.randint(0, 3)):
-        writer.row((0.1, f"{writer.label(concept)} {writer.value(concept)}"))
+        writer.labelled(concept, " ")
     for _ in range(random_.randint(0, 3)):
         writer.row(
             (0.1, writer.words(random_.randint(1, 3))),
@@ -266,125 +299,83 @@ def _terse(writer: _Writer, kind: DocumentType) -> None:
         writer.row((0.1, writer.label(concept)), (0.5, writer.amount()))
 
 
-def _sentences(writer: _Writer, count: int) -> None:
-    """Terms, as on the back of orders and invoices, which speak of papers of all types."""
-    for _ in range(count):
-        words = writer.words(writer.random.randint(8, 13)).split()
-        if writer.chance(0.3):
-            words.insert(writer.random.randint(0, len(words)), _mention(writer))
-        writer.row((0.1, " ".join(words)))
-
-
-def _table(writer: _Writer, plan: _Plan) -> None:
-    random_ = writer.random
-    columns = [0.1, 0.55, 0.7, 0.85]
-    priced = writer.chance(plan.priced)
-    heads = plan.table if priced else plan.table[:1]
-    if writer.chance(0.8):  # most have a head
-        writer.row((0.1, writer.word().title()), *zip(columns[1:], map(writer.label, heads), strict=False))
-    for _ in range(random_.randint(1, 14)):
-        figures = [str(random_.randint(1, 40)), *([writer.amount(), writer.amount()] if priced else [])]
-        writer.row((0.1, writer.words(random_.randint(1, 4))), *zip(columns[1:], figures, strict=False))
-    sums = plan.sums if priced else ()
-    for concept in random_.sample(sums, k=random_.randint(len(sums) // 2, len(sums))):
-        writer.row((0.5, writer.label(concept)), (0.85, writer.amount()))
-
-
-def _letter(writer: _Writer, kind: DocumentType) -> None:
+def _letter(writer: _Writer, _: DocumentType) -> None:
     """Sentences that may speak of papers of all types."""
-    del kind
     writer.letterhead()
     writer.row((0.6, writer.date()))
-    for _ in range(writer.random.randint(3, 30)):
-        words = writer.words(writer.random.randint(6, 13)).split()
-        if writer.chance(0.25):  # now and then
-            words.insert(writer.random.randint(0, len(words)), _mention(writer))
-        writer.row((0.1, " ".join(words)))
+    writer.sentences(writer.random.randint(3, 30), fewest=6, mentions=0.25)
     writer.row((0.1, writer.words(2)))
 
 
-def _mention(writer: _Writer) -> str:
-    kinds: list[Mapping[str, float]] = [*writer.language.titles.values(), writer.language.others]
-    return writer.random.choice(sorted(writer.random.choice(kinds))).replace("#", "")
-
-
-def _titled(writer: _Writer, kind: DocumentType) -> None:
+def _titled(writer: _Writer, document_type: DocumentType) -> None:
     """An offer, a reminder, a payslip: like the papers of the other types but for its title."""
-    plan = writer.random.choice(
-        [one for name, one in _PLANS.items() if name not in {"receipt", "other"}] + [_PLANS["other"]] * 3
-    )
-    writer.row((writer.random.choice((0.1, 0.4)), writer.title(kind)))
+    business = [plan for name, plan in _PLANS.items() if name != "other" and not plan.narrow]
+    plan = writer.random.choice([*business, *[_PLANS["other"]] * 3])
+    writer.row((writer.random.choice((0.1, 0.4)), writer.title(document_type)))
     writer.letterhead()
-    own = [
-        one
-        for one in plan.head
-        if one not in {Concept.INVOICE_NUMBER, Concept.STATEMENT_NUMBER, Concept.DELIVERY_NOTE_NUMBER}
-    ]
-    for concept in writer.random.sample(own, k=writer.random.randint(1, len(own))):
-        writer.row((0.1, f"{writer.label(concept)}: {writer.value(concept)}"))
-    _table(writer, _PLANS["other"])
+    head = [concept for concept in plan.head if concept not in _OF_ONE_TYPE]
+    for concept in writer.random.sample(head, k=writer.random.randint(1, len(head))):
+        writer.labelled(concept)
+    writer.table(_PLANS["other"])
     if writer.chance(0.5):  # half of them
         writer.row((0.1, writer.words(12)))
 
 
-def _prose(writer: _Writer, kind: DocumentType) -> None:
+def _prose(writer: _Writer, document_type: DocumentType) -> None:
     """A page of a book or report."""
     if writer.chance(0.5):  # half of them
-        writer.row((0.3, writer.title(kind) if writer.chance(0.4) else writer.words(3).title()))
+        writer.row((0.3, writer.title(document_type) if writer.chance(0.4) else writer.words(3).title()))
     for _ in range(writer.random.randint(10, 45)):
-        words = writer.words(writer.random.randint(8, 13)).split()
-        if writer.chance(0.08):  # seldom
-            words.append(_mention(writer))
-        writer.row((0.1, " ".join(words)))
+        sentence = writer.words(writer.random.randint(8, 13))
+        writer.row((0.1, f"{sentence} {writer.mention()}" if writer.chance(0.08) else sentence))  # seldom
 
 
-def _contents(writer: _Writer, kind: DocumentType) -> None:
+def _contents(writer: _Writer, document_type: DocumentType) -> None:
     """Titles with page numbers."""
-    writer.row((0.1, writer.title(kind)))
+    writer.row((0.1, writer.title(document_type)))
     for index in range(writer.random.randint(5, 35)):
-        title = _mention(writer).title() if writer.chance(0.25) else writer.words(writer.random.randint(1, 5))
+        mentions = writer.chance(0.25)
+        title = writer.mention().title() if mentions else writer.words(writer.random.randint(1, 5))
         writer.row((0.1, f"{index}. {title}"), (0.9, str(index * 3 + 1)))
 
 
-def _scrap(writer: _Writer, kind: DocumentType) -> None:
+def _scrap(writer: _Writer, _: DocumentType) -> None:
     """A logo, a stamp, a caption: a few words."""
-    del kind
-    for _ in range(writer.random.randint(1, 4)):
+    for _row in range(writer.random.randint(1, 4)):
         words = writer.words(writer.random.randint(1, 3))
         writer.row((writer.random.random() * 0.5, writer.cased(words)))
     if writer.chance(0.2):  # now and then
-        writer.row((0.3, _mention(writer)))
+        writer.row((0.3, writer.mention()))
     writer.narrow = writer.chance(0.5)  # half of them
 
 
-def _figures(writer: _Writer, kind: DocumentType) -> None:
+def _figures(writer: _Writer, document_type: DocumentType) -> None:
     """A price list or a spreadsheet: a table and nothing around it."""
     if writer.chance(0.5):  # half of them
-        writer.row((0.1, writer.title(kind)))
+        writer.row((0.1, writer.title(document_type)))
     headings = [writer.label(concept) for concept in writer.random.sample(_MEANINGS, k=3)]
     writer.row((0.1, writer.word()), *zip((0.4, 0.6, 0.8), headings, strict=True))
     for _ in range(writer.random.randint(3, 40)):
         figures = [
             writer.amount() if writer.chance(0.5) else str(writer.random.randint(1, 999)) for _ in range(3)
         ]
-        writer.row(
-            (0.1, writer.words(writer.random.randint(1, 3))), *zip((0.4, 0.6, 0.8), figures, strict=True)
-        )
+        name = writer.words(writer.random.randint(1, 3))
+        writer.row((0.1, name), *zip((0.4, 0.6, 0.8), figures, strict=True))
 
 
-def _form(writer: _Writer, kind: DocumentType) -> None:
+def _form(writer: _Writer, document_type: DocumentType) -> None:
     """Labels without values."""
-    writer.row((0.1, writer.title(kind)))
+    writer.row((0.1, writer.title(document_type)))
     for _ in range(writer.random.randint(5, 30)):
         writer.row((0.1, f"{writer.label(writer.random.choice(_MEANINGS))}: ____"), (0.6, writer.words(2)))
 
 
-def _mail(writer: _Writer, kind: DocumentType) -> None:
+def _mail(writer: _Writer, document_type: DocumentType) -> None:
     """The head of a mail and a few sentences, often of an enclosed paper."""
     for head in ("From:", "To:", "Date:", "Subject:"):
-        said = _mention(writer) if head == "Subject:" and writer.chance(0.5) else writer.words(2)
-        writer.row((0.1, f"{head} {said}"))
-    _letter(writer, kind)
+        text = writer.mention() if head == "Subject:" and writer.chance(0.5) else writer.words(2)
+        writer.row((0.1, f"{head} {text}"))
+    _letter(writer, document_type)
 
 
 _BUSINESS = (_business, _business, _terse)
@@ -394,28 +385,25 @@ _OTHERS: Sequence[Callable[[_Writer, DocumentType], None]] = (
 
 
 def _page(rows: Sequence[_Cells], *, narrow: bool) -> Page:
-    texts: list[str] = []
-    boxes: list[tuple[float, float, float, float]] = []
-    lines: list[int] = []
     width = 1.6 * _CHARACTER if narrow else _CHARACTER
     pitch = min(_LINE, 0.94 / max(1, len(rows)))
-    for number, row in enumerate(rows):
-        top = 0.03 + number * pitch
+    printed: list[tuple[int, tuple[float, float, float, float], str]] = []
+    for row_index, row in enumerate(rows):
+        top = 0.03 + row_index * pitch
         for x, text in row:
             at = x
             for word in text.split():
-                texts.append(word)
-                boxes.append((min(at, 0.99), top, min(1.0, at + len(word) * width), top + 0.8 * pitch))
-                lines.append(number)
+                box = (min(at, 0.99), top, min(1.0, at + len(word) * width), top + 0.8 * pitch)
+                printed.append((row_index, box, word))
                 at += (len(word) + 1) * width
-    order = sorted(range(len(texts)), key=lambda index: (lines[index], boxes[index][0]))
-    filled = {line: index for index, line in enumerate(sorted(set(lines)))}
+    printed.sort(key=lambda word: (word[0], word[1][0]))
+    lines = {row: line for line, row in enumerate(sorted({row for row, _, _ in printed}))}
     words = Words(
-        [texts[index] for index in order],
-        np.array([boxes[index] for index in order], np.float32).reshape(-1, 4),
-        np.ones(len(order), np.float32),
-        np.array([filled[lines[index]] for index in order], np.int32),
-        np.zeros(len(order), np.int32),
+        [word for _, _, word in printed],
+        np.array([box for _, box, _ in printed], np.float32).reshape(-1, 4),
+        np.ones(len(printed), np.float32),
+        np.array([lines[row] for row, _, _ in printed], np.int32),
+        np.zeros(len(printed), np.int32),
     )
-    size = (0.45 * _WIDTH, _HEIGHT) if narrow else (_WIDTH, _HEIGHT)
-    return Page(number=1, width_pt=size[0], height_pt=size[1], words=words, source="text", quality=1.0)
+    width_pt = 0.45 * _WIDTH if narrow else _WIDTH
+    return Page(number=1, width_pt=width_pt, height_pt=_HEIGHT, words=words, source="text", quality=1.0)

@@ -48,42 +48,38 @@ def boosted(
     return _exported(booster.dump_model()["tree_info"], classes)
 
 
-def _exported(found: list[dict[str, Any]], classes: int) -> Trees:
-    most = max(2, *(tree["num_leaves"] for tree in found))
-    splits = (len(found), most - 1)
+def _exported(trees: list[dict[str, Any]], classes: int) -> Trees:
+    most = max(2, *(tree["num_leaves"] for tree in trees))
+    splits = (len(trees), most - 1)
     features, left, right = (np.zeros(splits, np.int16) for _ in range(3))
     thresholds = np.zeros(splits, np.float32)
-    values = np.zeros((len(found), most), np.float32)
+    values = np.zeros((len(trees), most), np.float32)
     depth = 1
-
-    def walk(tree: int, node: dict[str, Any], level: int) -> int:
-        nonlocal depth
-        depth = max(depth, level)
-        if "split_index" not in node:
-            leaf = node.get("leaf_index", 0)
-            values[tree, leaf] = node["leaf_value"]
-            return -1 - leaf
-        at = node["split_index"]
-        features[tree, at] = node["split_feature"]
-        thresholds[tree, at] = _not_above(node["threshold"])
-        left[tree, at] = walk(tree, node["left_child"], level + 1)
-        right[tree, at] = walk(tree, node["right_child"], level + 1)
-        return at
-
-    for index, tree in enumerate(found):
+    for index, tree in enumerate(trees):
         root = tree["tree_structure"]
         if "split_index" not in root:
             values[index, :] = root["leaf_value"]
             left[index, 0] = right[index, 0] = -1
-        else:
-            walk(index, root, 0)
+            continue
+        nodes = [(root, 0)]
+        while nodes:
+            node, level = nodes.pop()
+            depth = max(depth, level)
+            if "split_index" not in node:
+                values[index, node.get("leaf_index", 0)] = node["leaf_value"]
+                continue
+            at = node["split_index"]
+            # The largest float32 that is not more: rows are float32, so that every row goes the same way.
+            threshold = np.float32(node["threshold"])
+            is_more = float(threshold) > node["threshold"]
+            thresholds[index, at] = np.nextafter(threshold, np.float32(-np.inf)) if is_more else threshold
+            features[index, at] = node["split_feature"]
+            for side, child in ((left, node["left_child"]), (right, node["right_child"])):
+                side[index, at] = (
+                    child["split_index"] if "split_index" in child else -1 - child.get("leaf_index", 0)
+                )
+                nodes.append((child, level + 1))
     return Trees(features, thresholds, left, right, values, depth, classes)
-
-
-def _not_above(threshold: float) -> np.float32:
-    """The largest float32 that is not more: rows are float32, so that every row goes the same way."""
-    rounded = np.float32(threshold)
-    return np.nextafter(rounded, np.float32(-np.inf)) if float(rounded) > threshold else rounded
 
 
 _STRENGTH = 3.0
@@ -105,40 +101,34 @@ def spelled(
     texts: Sequence[str], truth: NDArray[np.int64], weights: NDArray[np.float64], *, classes: int
 ) -> CharNgramModel:
     """A regression of the texts' classes on their groups of letters."""
-    matrix, turned = _matrices(texts)
+    bags = [_bag(text) for text in texts]
+    starts = np.cumsum([0, *(len(buckets) + 1 for buckets, _ in bags)])
+    buckets = np.concatenate([np.append(buckets, BUCKETS) for buckets, _ in bags])
+    counts = np.concatenate([np.append(counts, np.float32(1)) for _, counts in bags])
+    matrix = cast("_Linear", csr_matrix((counts, buckets, starts), shape=(len(texts), BUCKETS + 1)))
+    transposed = cast("_Linear", csc_matrix((counts, buckets, starts), shape=(BUCKETS + 1, len(texts))))
     wanted = np.zeros((len(texts), classes), np.float32)
     wanted[np.arange(len(texts)), truth] = 1
     importance = weights.astype(np.float32)[:, None]
-    pace = 1 / (_steepest(matrix, turned, importance) + 1 / _STRENGTH)
-    found = ahead = np.zeros((BUCKETS + 1, classes), np.float32)
+    pace = 1 / (_steepest(matrix, transposed, importance) + 1 / _STRENGTH)
+    coefficients = ahead = np.zeros((BUCKETS + 1, classes), np.float32)
     for step in range(_STEPS):
         scores = matrix @ ahead
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
-        slope = turned @ ((shares - wanted) * importance) + ahead / _STRENGTH
-        before, found = found, ahead - pace * slope
-        ahead = found + step / (step + 3) * (found - before)
-    return CharNgramModel(found[:-1].astype(np.float16), found[-1])
+        slope = transposed @ ((shares - wanted) * importance) + ahead / _STRENGTH
+        before, coefficients = coefficients, ahead - pace * slope
+        ahead = coefficients + step / (step + 3) * (coefficients - before)
+    return CharNgramModel(coefficients[:-1].astype(np.float16), coefficients[-1])
 
 
-def _steepest(matrix: _Linear, turned: _Linear, importance: NDArray[np.float32]) -> float:
+def _steepest(matrix: _Linear, transposed: _Linear, importance: NDArray[np.float32]) -> float:
     """A bound on how fast the slope changes: half the largest eigenvalue, by power iteration."""
     direction = np.ones((BUCKETS + 1, 1), np.float32)
     for _ in range(_POWER):
         direction = (direction / np.linalg.norm(direction)).astype(np.float32)
-        direction = turned @ (importance * (matrix @ direction))
+        direction = transposed @ (importance * (matrix @ direction))
     return 0.5 * float(np.linalg.norm(direction)) * _MARGIN
-
-
-def _matrices(texts: Sequence[str]) -> tuple[_Linear, _Linear]:
-    """A row for each text, and the same turned."""
-    bags = [_bag(text) for text in texts]
-    starts = np.cumsum([0, *(len(buckets) + 1 for buckets, _ in bags)])
-    buckets = np.concatenate([np.append(buckets, BUCKETS) for buckets, _ in bags])
-    weights = np.concatenate([np.append(weights, np.float32(1)) for _, weights in bags])
-    matrix = csr_matrix((weights, buckets, starts), shape=(len(texts), BUCKETS + 1))
-    turned = csc_matrix((weights, buckets, starts), shape=(BUCKETS + 1, len(texts)))
-    return cast("_Linear", matrix), cast("_Linear", turned)
 
 
 _NEWTON_STEPS = 50
@@ -148,28 +138,22 @@ _CONSTANT = 1e-6
 
 
 def calibrated(signs: NDArray[np.float64], right: NDArray[np.bool_]) -> Calibration:
-    """A logistic curve. signs: shape (answers, signs).
+    """A logistic curve by Newton's method. signs: shape (answers, signs).
 
     Every answer counts alike: a confidence is the share of papers, as they come, that are right.
     """
     middle, width = signs.mean(axis=0), signs.std(axis=0)
     width[width < _CONSTANT] = 1
-    scaled = np.hstack([np.clip((signs - middle) / width, -FARTHEST, FARTHEST), np.ones((len(signs), 1))])
-    coefficients = _logistic(scaled, right.astype(np.float64))
-    return Calibration(middle, width, coefficients[:-1], float(coefficients[-1]))
-
-
-def _logistic(rows: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By Newton's method; the last column is the offset and is not held small."""
+    rows = np.hstack([np.clip((signs - middle) / width, -FARTHEST, FARTHEST), np.ones((len(signs), 1))])
     ridge = np.full(rows.shape[1], _RIDGE)
-    ridge[-1] = 1e-6
-    found = np.zeros(rows.shape[1])
+    ridge[-1] = 1e-6  # the offset is not held small
+    coefficients = np.zeros(rows.shape[1])
     for _ in range(_NEWTON_STEPS):
-        shares = 1 / (1 + np.exp(-(rows @ found)))
-        slope = rows.T @ (shares - right) + ridge * found
+        shares = 1 / (1 + np.exp(-(rows @ coefficients)))
+        slope = rows.T @ (shares - right.astype(np.float64)) + ridge * coefficients
         curve = (rows * (shares * (1 - shares))[:, None]).T @ rows + np.diag(ridge)
         step = np.linalg.solve(curve, slope)
-        found = found - step
+        coefficients = coefficients - step
         if np.abs(step).max() < 1e-8:  # noqa: PLR2004 - it has settled
             break
-    return found
+    return Calibration(middle, width, coefficients[:-1], float(coefficients[-1]))
