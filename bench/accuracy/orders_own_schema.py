@@ -27,7 +27,7 @@ from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.corrections.fit import fit_layouts, fit_model, make_example
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.user_schemas.extractor import extract_user_schema, meanings_of, untaught
-from docmill.understanding.user_schemas.learned import Example, SchemaModel
+from docmill.understanding.user_schemas.schema_model import Example, SchemaModel
 
 FIELDS = {
     "contract_num": ("string", "number of the contract, order or invoice"),

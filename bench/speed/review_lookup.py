@@ -30,8 +30,8 @@ from docmill.service.config.settings import Settings
 from docmill.service.review.corrections import CorrectionFinder
 from docmill.service.store.database import new_id
 from docmill.understanding.corrections.counterparties import identifiers
+from docmill.understanding.fields.features import layout_words
 from docmill.understanding.pooled import PooledCorrectionMaker, PooledUnderstanding
-from docmill.understanding.user_schemas.features import signature
 from docmill.workers.pool import Pool
 
 SCHEMA = REGISTRY["receipt"]
@@ -134,7 +134,7 @@ class Made:
             path: CorrectedValue(str(value), is_corrected=path == "number")
             for path, value in reviewed.values.items()
         }
-        return Correction(reviewed.name, identifiers(read), signature(read), values)
+        return Correction(reviewed.name, identifiers(read), layout_words(read), values)
 
     async def layout(self, schema: Schema, documents: Sequence[tuple[bytes, Correction]]) -> LayoutWeights:
         started = time.perf_counter()

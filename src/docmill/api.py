@@ -16,7 +16,7 @@ from docmill.model.result import Evidence, Result, Schema, Verdict
 from docmill.pipeline import DocumentIO, process
 from docmill.ports import Ref
 from docmill.schemas.user_schemas import schema_of, words_of
-from docmill.understanding.user_schemas.learned import model_in
+from docmill.understanding.user_schemas.schema_model import model_in
 from docmill.wiring import NOTHING_LEARNED, READING, reading_pool, steps_for
 
 Model = TypeVar("Model", bound=BaseModel)

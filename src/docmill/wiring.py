@@ -92,8 +92,8 @@ def steps_for(
     """Steps that read and understand in `pool`, and ask language models only where some are given.
 
     engines: of recognition, see `LocalConverter`. schemas: by document type. schema: the one to read whatever
-    a document is. learned: by the names of schemas, as `model_in` of understanding.user_schemas.learned has
-    it.
+    a document is. learned: by the names of schemas, as `model_in` of
+    understanding.user_schemas.schema_model has it.
     """
     pages, offline = PageSource(pool, reading), PooledUnderstanding(pool, learned)
     return Steps(

@@ -16,7 +16,7 @@ from docmill.service.config.user_schemas import OwnField, OwnSchema
 from docmill.service.steps import LearnedModels
 from docmill.understanding.corrections.fit import fit_model, make_example
 from docmill.understanding.pooled import PooledCorrectionMaker
-from docmill.understanding.user_schemas.learned import SchemaModel, dumps
+from docmill.understanding.user_schemas.schema_model import SchemaModel, dumps
 from docmill.workers.pool import Pool
 from support.learning_steps import steps as taught_steps
 from support.learning_steps import typed_page

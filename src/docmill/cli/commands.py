@@ -98,7 +98,7 @@ def _load_schema(
 ) -> tuple["Schema | None", str | None]:
     """Load the schema and the text of its model."""
     from docmill.cli.files.extract import schema_called
-    from docmill.understanding.user_schemas.learned import model_in
+    from docmill.understanding.user_schemas.schema_model import model_in
 
     if name is None:
         if model or labels:

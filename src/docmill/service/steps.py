@@ -21,7 +21,7 @@ from docmill.service.config.fingerprint import stamp
 from docmill.service.config.settings import ChosenModel, Settings
 from docmill.service.observe.tracing import NO_TRACER, Tracer, model_attributes, traced_calls
 from docmill.service.protocol.pause import guarded_part, paused_part
-from docmill.understanding.user_schemas.learned import model_in
+from docmill.understanding.user_schemas.schema_model import model_in
 from docmill.wiring import LanguageModels, steps_for
 from docmill.workers.pool import Pool
 

@@ -16,7 +16,7 @@ from docmill.understanding.gate import check_for_several
 from docmill.understanding.receipts.extractor import extract_built_in
 from docmill.understanding.types.classifier import classify
 from docmill.understanding.user_schemas.extractor import extract_user_schema
-from docmill.understanding.user_schemas.learned import SchemaModel
+from docmill.understanding.user_schemas.schema_model import SchemaModel
 
 TYPE_CHECK = "document_type"
 """The check that fails where a person should say of which type a document is."""

@@ -18,7 +18,7 @@ from docmill.schemas.user_schemas import portable, unpacked
 from docmill.workers.pool import Pool
 
 if TYPE_CHECKING:
-    from docmill.understanding.user_schemas.learned import SchemaModel
+    from docmill.understanding.user_schemas.schema_model import SchemaModel
 
 LIMIT_S = 60.0
 
@@ -159,7 +159,7 @@ def _correct(document: Document, packed: _PackedSchema, read: str, corrections: 
 
 
 def _unpack(packed: _PackedSchema) -> "tuple[Schema, SchemaModel | None]":
-    from docmill.understanding.user_schemas.learned import loads as model_of  # noqa: PLC0415
+    from docmill.understanding.user_schemas.schema_model import loads as model_of  # noqa: PLC0415
 
     schema, model = packed
     return unpacked(schema), model_of(model) if model else None

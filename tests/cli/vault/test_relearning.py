@@ -16,7 +16,7 @@ from docmill.service.app import open_service
 from docmill.service.config.settings import Settings
 from docmill.service.review.review import FieldReview
 from docmill.service.store.database import new_id
-from docmill.understanding.user_schemas.learned import loads
+from docmill.understanding.user_schemas.schema_model import loads
 
 RUNNER = CliRunner()
 CONFIG = """

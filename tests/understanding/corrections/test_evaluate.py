@@ -13,7 +13,7 @@ from docmill.understanding.corrections.evaluate import (
     retrain,
 )
 from docmill.understanding.corrections.fit import fit_model, make_example, values_by_path
-from docmill.understanding.user_schemas.learned import SchemaModel
+from docmill.understanding.user_schemas.schema_model import SchemaModel
 
 MakeDocument = Callable[..., Document]
 

@@ -5,7 +5,7 @@ import pytest
 from docmill.model.document import Document
 from docmill.model.result import Schema
 from docmill.understanding.corrections.fit import make_example
-from docmill.understanding.user_schemas.learned import Example
+from docmill.understanding.user_schemas.schema_model import Example
 
 MakeExample = Callable[..., Example]
 

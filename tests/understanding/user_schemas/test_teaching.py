@@ -12,7 +12,7 @@ from docmill.schemas.user_schemas import schema_of
 from docmill.understanding.corrections.evaluate import held_out_figures
 from docmill.understanding.corrections.fit import fit_layouts, fit_model, fit_weights
 from docmill.understanding.user_schemas.extractor import extract_user_schema
-from docmill.understanding.user_schemas.learned import Example, FieldExample, SchemaModel, dumps, loads
+from docmill.understanding.user_schemas.schema_model import Example, FieldExample, SchemaModel, dumps, loads
 
 Typeset = Callable[..., Document]
 MakeExample = Callable[..., Example]

@@ -18,7 +18,7 @@ from docmill.ports import Ref
 from docmill.reading.convert import LocalConverter
 from docmill.understanding.corrections.evaluate import held_out_figures
 from docmill.understanding.corrections.fit import LEAST_DOCUMENTS, fit_model, make_example, values_by_path
-from docmill.understanding.user_schemas.learned import Example, dumps
+from docmill.understanding.user_schemas.schema_model import Example, dumps
 from docmill.wiring import READING, reading_pool
 
 KnownValues = Mapping[str, object]

@@ -15,7 +15,7 @@ from docmill.model.result import Schema
 from docmill.pipeline import PartLimits, Steps, TimeLimits
 from docmill.reading.files.options import ReadingOptions
 from docmill.service.config.sources import DEFAULT_FILE, are_given
-from docmill.understanding.user_schemas.learned import model_in
+from docmill.understanding.user_schemas.schema_model import model_in
 from docmill.wiring import LIMITS, READING, steps_for
 from docmill.workers.pool import Pool
 

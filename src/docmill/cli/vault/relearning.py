@@ -22,7 +22,7 @@ from docmill.understanding.corrections.evaluate import (
     retrain,
 )
 from docmill.understanding.corrections.fit import make_example, values_by_path
-from docmill.understanding.user_schemas.learned import SchemaModel, dumps, loads
+from docmill.understanding.user_schemas.schema_model import SchemaModel, dumps, loads
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,8 @@ from docmill.service.store.reviewed_documents import NewCorrection, StoredCorrec
 from docmill.service.store.reviews import ReviewedRow
 from docmill.understanding.corrections.counterparties import identifiers
 from docmill.understanding.corrections.fit import learnable_paths
-from docmill.understanding.user_schemas.features import signature
-from docmill.understanding.user_schemas.learned import SAME_LAYOUT
+from docmill.understanding.fields.features import layout_words
+from docmill.understanding.user_schemas.schema_model import SAME_LAYOUT
 
 log = logging.getLogger(__name__)
 
@@ -136,7 +136,7 @@ class CorrectionIndex:
                 score[index] += 1 / len(owners)
         of_party = sorted(score, key=lambda index: (-round(score[index], 6), index))
         of_layout: list[int] = []
-        words = _hash(signature(document))
+        words = _hash(layout_words(document))
         starts, stops = (np.searchsorted(self._words, words, side=side) for side in ("left", "right"))
         hits = [self._owners[start:stop] for start, stop in zip(starts, stops, strict=True) if stop > start]
         if hits:

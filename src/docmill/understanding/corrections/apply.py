@@ -24,12 +24,12 @@ from docmill.understanding.corrections.counterparties import (
     nearest_address,
 )
 from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.fields.features import layout_words
 from docmill.understanding.fields.findings import evidence_of
 from docmill.understanding.locate.searched_pages import Occurrence, SearchedPages
 from docmill.understanding.locate.values import MISREAD_LETTERS, find_text
 from docmill.understanding.user_schemas.extractor import findings, meanings_of, written
-from docmill.understanding.user_schemas.features import signature
-from docmill.understanding.user_schemas.learned import SAME_LAYOUT, SchemaModel, layout_likeness
+from docmill.understanding.user_schemas.schema_model import SAME_LAYOUT, SchemaModel, layout_likeness
 
 CONFIRMED = 0.995
 """Confidence in a value that people confirmed for the same numbers."""
@@ -58,7 +58,7 @@ def make_correction(document: Document, reviewed: ReviewedValues, read: Extracti
         if box is None and given is None and (proof := read.evidence.get(path)):
             page, box = proof.page, proof.box
         values[path] = CorrectedValue(given, not _is_equal(given, before.get(path)), page, box)
-    return Correction(reviewed.name, identifiers(document), signature(document), values)
+    return Correction(reviewed.name, identifiers(document), layout_words(document), values)
 
 
 def _is_equal(given: str | None, before: object) -> bool:
@@ -74,7 +74,7 @@ def apply_corrections(
     document: Document, schema: Schema, read: Extraction, corrections: Corrections
 ) -> Extraction:
     """Correct an extraction as people corrected earlier documents of the same layout or counterparty."""
-    words = signature(document)
+    words = layout_words(document)
     alike = [other for other in corrections.documents if layout_likeness(words, [other.words]) >= SAME_LAYOUT]
     latest = {path: value for other in reversed(alike) for path, value in other.values.items()}
     cleared = tuple(

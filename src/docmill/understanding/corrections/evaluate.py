@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from docmill.model.corrections import Weights
 from docmill.understanding.corrections.fit import fit_general, fit_model, group_by_layout
-from docmill.understanding.user_schemas.learned import Example, SchemaModel
+from docmill.understanding.user_schemas.schema_model import Example, SchemaModel
 
 _FOLDS = 4
 _COMMON = 0.5

@@ -17,12 +17,12 @@ from docmill.schemas.outline import outline
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.corrections.counterparties import belongs_to_counterparty
 from docmill.understanding.fields.analysis_cache import candidates_of
+from docmill.understanding.fields.features import best_features, layout_words
 from docmill.understanding.page.conventions import Conventions
 from docmill.understanding.text.dates import find_dates
 from docmill.understanding.text.money import find_amounts
 from docmill.understanding.user_schemas.extractor import meanings_of, untaught
-from docmill.understanding.user_schemas.features import looked_at, signature
-from docmill.understanding.user_schemas.learned import (
+from docmill.understanding.user_schemas.schema_model import (
     SAME_LAYOUT,
     Example,
     FieldExample,
@@ -68,23 +68,23 @@ def make_example(
         meanings = {path: meaning for path, meaning in meanings.items() if path in paths}
     fields: dict[str, FieldExample] = {}
     for path, field in untaught(candidates, meanings).items():
-        looked = looked_at(field, len(document.pages))
-        chosen: list[int] = looked.indices.tolist()
+        features = best_features(field, len(document.pages))
+        chosen: list[int] = features.indices.tolist()
         keys = [field.candidates[index].key for index in chosen]
-        scores = field.scores[looked.indices]
+        scores = field.scores[features.indices]
         best = keys[int(scores.argmax())] if keys else ""
         value = values.get(path)
         wanted = None
         if value is not None and value != "":
             wanted = _key(str(value).strip(), field.meaning.form, candidates.conventions)
         fields[path] = FieldExample(
-            looked.rows,
+            features.rows,
             scores,
             np.array([wanted is not None and key == wanted for key in keys], np.bool_),
             is_known=wanted is not None,
             cuts=frozenset(index for index, key in enumerate(keys) if is_cut_otherwise(key, best)),
         )
-    return Example(signature(document), fields)
+    return Example(layout_words(document), fields)
 
 
 def _key(text: str, form: str, conventions: Conventions) -> date | Decimal | str | None:

@@ -1,14 +1,15 @@
 """Typed candidates for the values of fields, each with its context."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+from docmill.model.document import letters_and_digits
 from docmill.model.paths import comparison_key
 from docmill.understanding.page.context import Clues, Contexts, TextsAround, ValueContext
 from docmill.understanding.page.conventions import Conventions
@@ -23,9 +24,9 @@ from docmill.understanding.text.codes import (
     find_identifiers,
     find_vat_ids,
 )
-from docmill.understanding.text.dates import RANGE_LINK, WrittenDate, find_dates
+from docmill.understanding.text.dates import RANGE_LINK, WrittenDate, find_dates, find_times
 from docmill.understanding.text.folding import fold
-from docmill.understanding.text.money import WrittenAmount, find_amounts
+from docmill.understanding.text.money import WrittenAmount, currency_code, currency_spans, find_amounts
 from docmill.understanding.vocabulary import LANGUAGES, Concept
 
 Value = TypeVar("Value", bound=date | Decimal | str)
@@ -50,9 +51,33 @@ Form = Literal[
 
 MOST_CANDIDATES = 1500
 """Of one form: more than any header or total needs; a hostile page must not cost minutes."""
+SHORTEST = 3
+"""Letters and digits of a code or a name."""
+YES = frozenset(word for language in LANGUAGES for word in language.fields.yes)
+NO = frozenset(word for language in LANGUAGES for word in language.fields.no)
 
-_DIGIT = re.compile(r"\d")
+_LONGEST_CODE = 24
 _PLAIN_LANGUAGES = frozenset(language.code for language in LANGUAGES if not language.accents)
+_WORD_WITH_DIGIT = re.compile(r"[^\W_](?:[^\W_]|[\-_/.](?=[^\W_]))*")
+_FILE_ENDING = re.compile(r"\.[a-z]{2,3}$")
+_REVISION = re.compile(r"\s?/\s?\d{1,2}\b| ?\((?:Rev|Ver)\.? ?\d+\)", re.IGNORECASE)
+_MAIL = re.compile(r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+")
+_TICKED, _UNTICKED = frozenset("\u2713\u2714\u2612\u2611"), frozenset("\u2610")
+_ANSWER = re.compile(r"\[[xX ]\]|[\u2610-\u2612\u2713\u2714]|(?<![^\s:])[^\W\d_]+(?![^\s.,;])")
+_SOURCES: Mapping[Form, str] = {
+    "date": "dates",
+    "time": "times",
+    "money": "amounts_and_terms",
+    "number": "numbers",
+    "boolean": "answers",
+    "code": "codes",
+    "iban": "ibans",
+    "bic": "bics",
+    "vat id": "vat_ids",
+    "mail": "mails",
+    "currency": "currencies",
+}
+"""The candidates of each form that needs to know no more of a field."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +135,9 @@ class Candidate(Generic[Value]):
         return key
 
 
+AnyCandidate: TypeAlias = Candidate[date] | Candidate[Decimal] | Candidate[str]
+
+
 class Candidates:
     """The candidates of a document by form; each form is made when first asked for."""
 
@@ -127,6 +155,11 @@ class Candidates:
     def plain(self) -> bool:
         """True if accents are misread: on a recognised page in a language that has none."""
         return any(self._is_misread.values()) and self.conventions.language in _PLAIN_LANGUAGES
+
+    def of_form(self, form: Form) -> Sequence[AnyCandidate]:
+        """The candidates of a form that needs to know no more of the field."""
+        candidates: Sequence[AnyCandidate] = getattr(self, _SOURCES[form])
+        return candidates[:MOST_CANDIDATES]
 
     @cached_property
     def written_dates(self) -> list[Sequence[WrittenDate]]:
@@ -148,12 +181,16 @@ class Candidates:
     @cached_property
     def dates(self) -> list[Candidate[date]]:
         """Dates, with their part in a period."""
-        found: list[Candidate[date]] = []
+        dates: list[Candidate[date]] = []
         for segment in self.layout.segments:
             written = self.written_dates[segment.index]
-            roles = _roles(segment.text, written)
-            for index, (one, role) in enumerate(zip(written, roles, strict=True)):
-                value = one.value(day_first=self.conventions.day_first)
+            roles: list[Role] = [""] * len(written)
+            folded = fold(segment.text) if len(written) > 1 else ""
+            for index, (day, following) in enumerate(pairwise(written)):
+                if roles[index] == "" and RANGE_LINK.fullmatch(folded[day.stop : following.start]):
+                    roles[index], roles[index + 1] = "start", "end"
+            for index, (day, role) in enumerate(zip(written, roles, strict=True)):
+                value = day.value(day_first=self.conventions.day_first)
                 if value is None:
                     continue
                 # The label of a period stands before its start.
@@ -161,19 +198,25 @@ class Candidates:
                 context = ValueContext(
                     self.contexts,
                     segment,
-                    one.start,
+                    day.start,
                     kind="date",
                     begin=written[before].stop if before >= 0 else 0,
-                    label_stop=written[index - 1].start if role == "end" else one.start,
+                    label_stop=written[index - 1].start if role == "end" else day.start,
                 )
-                span = Span(segment, one.start, one.stop)
-                found.append(Candidate("date", value, (span,), context, role=role))
-        return found[:MOST_CANDIDATES]
+                dates.append(
+                    Candidate("date", value, (Span(segment, day.start, day.stop),), context, role=role)
+                )
+        return dates[:MOST_CANDIDATES]
 
     @cached_property
     def numbers(self) -> list[Candidate[Decimal]]:
         """Numbers and percentages that are part of no date."""
         return self._numbers(self.layout.segments, frozenset())
+
+    @cached_property
+    def amounts_and_terms(self) -> list[Candidate[Decimal]]:
+        """Numbers that are no percentages."""
+        return [number for number in self.numbers if number.form == "money"]
 
     @cached_property
     def amounts(self) -> list[Candidate[Decimal]]:
@@ -203,25 +246,25 @@ class Candidates:
         return _overlaps(span.start, span.stop, self._terms[segment.index])
 
     def _numbers(self, segments: Sequence[Segment], ignored: frozenset[int]) -> list[Candidate[Decimal]]:
-        found: list[Candidate[Decimal]] = []
+        numbers: list[Candidate[Decimal]] = []
         for segment in segments:
             begin = 0
-            for one in self._written_amounts[segment.index]:
+            for amount in self._written_amounts[segment.index]:
                 context = ValueContext(
-                    self.contexts, segment, one.start, kind="money", begin=begin, ignored=ignored
+                    self.contexts, segment, amount.start, kind="money", begin=begin, ignored=ignored
                 )
                 number = Candidate(
-                    "number" if one.percent else "money",
-                    one.value(self.conventions.mark),
-                    (Span(segment, one.start, one.stop),),
+                    "number" if amount.percent else "money",
+                    amount.value(self.conventions.mark),
+                    (Span(segment, amount.start, amount.stop),),
                     context,
-                    plain=not one.has_cents and one.currency is None,
-                    marked=one.currency is not None,
+                    plain=not amount.has_cents and amount.currency is None,
+                    marked=amount.currency is not None,
                 )
-                found.append(number)
-                if not number.plain and not one.percent and not self._is_term(number.spans[0]):
-                    begin = one.stop
-        return found
+                numbers.append(number)
+                if not number.plain and not amount.percent and not self._is_term(number.spans[0]):
+                    begin = amount.stop
+        return numbers
 
     @cached_property
     def percentages(self) -> list[Decimal]:
@@ -236,46 +279,77 @@ class Candidates:
     def identifiers(self) -> list[Candidate[str]]:
         """Words with digits that are neither dates nor money nor codes of a known form."""
         found: list[Candidate[str]] = []
-        for segment in self.layout.segments:
-            if not _DIGIT.search(segment.text):
-                continue
-            # Eight digits can be a date and a number; the labels decide.
-            dates = [
-                one
-                for one in self.written_dates[segment.index]
-                if not segment.text[one.start : one.stop].isdecimal()
-            ]
-            money = [
-                one
-                for one in self._written_amounts[segment.index]
-                if (one.has_cents or one.percent) and not self._is_term(Span(segment, one.start, one.stop))
+        for segment in self._segments_with_digits:
+            taken: list[WrittenDate | WrittenAmount] = [
+                *self._marked_dates(segment),
+                *(
+                    amount
+                    for amount in self._written_amounts[segment.index]
+                    if (amount.has_cents or amount.percent)
+                    and not self._is_term(Span(segment, amount.start, amount.stop))
+                ),
             ]
             found.extend(
                 self.candidate("code", code.value, segment, code.start, code.stop)
                 for code in find_identifiers(segment.text)
-                if not _overlaps(code.start, code.stop, dates) and not _overlaps(code.start, code.stop, money)
+                if not _overlaps(code.start, code.stop, taken)
             )
         return found[:MOST_CANDIDATES]
 
     @cached_property
+    def codes(self) -> list[Candidate[str]]:
+        """Words with a digit, whole and without their last part; dates are `plain`."""
+        found: list[Candidate[str]] = []
+        for segment in self._segments_with_digits:
+            text, dates = segment.text, self._marked_dates(segment)
+            for match in _WORD_WITH_DIGIT.finditer(text):
+                word, (start, stop) = match[0], match.span()
+                if (
+                    not any(map(str.isdecimal, word))
+                    or _FILE_ENDING.search(word)
+                    or text[:start].endswith("@")
+                ):
+                    continue
+                if not SHORTEST <= len(letters_and_digits(word)) <= _LONGEST_CODE:
+                    continue
+                is_date = _overlaps(start, stop, dates)
+                revision = _REVISION.match(text, stop)
+                slash = start + word.index("/") if "/" in word else 0
+                found.extend(
+                    self.candidate("code", text[start:end], segment, start, end, plain=is_date)
+                    for end in (stop, slash, revision.end() if revision else 0)
+                    if len(letters_and_digits(text[start:end])) >= SHORTEST
+                )
+        return found[:MOST_CANDIDATES]
+
+    @cached_property
+    def _segments_with_digits(self) -> list[Segment]:
+        return [segment for segment in self.layout.segments if any(map(str.isdecimal, segment.text))]
+
+    def _marked_dates(self, segment: Segment) -> list[WrittenDate]:
+        """The dates but those of digits alone: eight digits can be a date and a number; the labels decide."""
+        dates = self.written_dates[segment.index]
+        return [day for day in dates if not segment.text[day.start : day.stop].isdecimal()]
+
+    @cached_property
     def ibans(self) -> list[Candidate[str]]:
         """IBANs whose checksum holds."""
-        return self._codes("iban", find_ibans)
+        return self._found("iban", find_ibans)
 
     @cached_property
     def bics(self) -> list[Candidate[str]]:
         """Codes of the form of a BIC."""
-        return self._codes("bic", find_bics)
+        return self._found("bic", find_bics)
 
     @cached_property
     def vat_ids(self) -> list[Candidate[str]]:
         """VAT identifiers whose checksum holds."""
-        return self._codes("vat id", find_vat_ids)
+        return self._found("vat id", find_vat_ids)
 
     @cached_property
     def doubtful_vat_ids(self) -> list[Candidate[str]]:
         """Codes with the label and form of a VAT identifier whose checksum does not hold."""
-        codes = self._codes("vat id", find_doubtful_vat_ids)
+        codes = self._found("vat id", find_doubtful_vat_ids)
         return [code for code in codes if code.clues.get(Concept.VAT_NUMBER)]
 
     @cached_property
@@ -283,7 +357,7 @@ class Candidates:
         """Codes of the form of an IBAN whose checksum does not hold, with its label before or a BIC after."""
         return [
             code
-            for code in self._codes("iban", find_doubtful_ibans)
+            for code in self._found("iban", find_doubtful_ibans)
             if code.clues.get(Concept.IBAN)
             or any(
                 label.start >= code.stop and Concept.BIC in label.meanings
@@ -291,11 +365,58 @@ class Candidates:
             )
         ]
 
-    def _codes(self, form: Form, find: Callable[[str], Iterator[Code]]) -> list[Candidate[str]]:
+    @cached_property
+    def times(self) -> list[Candidate[str]]:
+        """Times of day as HH:MM:SS."""
+        return self._found("time", find_times, self._segments_with_digits)
+
+    @cached_property
+    def mails(self) -> list[Candidate[str]]:
+        """Mail addresses."""
+        return self._found("mail", lambda text: ((match[0], *match.span()) for match in _MAIL.finditer(text)))
+
+    @cached_property
+    def answers(self) -> list[Candidate[str]]:
+        """Yes and no, as words and as ticked or empty boxes."""
+        return self._found("boolean", _find_answers)
+
+    @cached_property
+    def currencies(self) -> list[Candidate[str]]:
+        """The places of the document's currency; the same mark may stand for several."""
+        code, language = self.conventions.currency, self.conventions.language
+        if code is None:
+            return []
+
+        def find(text: str) -> Iterator[tuple[str, int, int]]:
+            for printed, start, stop in currency_spans(text):
+                if currency_code(printed, language) in (code, "USD" if printed == "$" else code):
+                    yield code, start, stop
+
+        return self._found("currency", find)
+
+    def choices(self, texts: Sequence[str]) -> list[Candidate[str]]:
+        """The places of any of the texts that a field may have, as whole words."""
+        found: list[Candidate[str]] = []
+        for choice in texts:
+            pattern = re.compile(r"(?<!\w)" + re.escape(fold(choice.replace("_", " "))) + r"(?!\w)")
+            for segment in self.layout.segments:
+                found.extend(
+                    self.candidate("choice", choice, segment, *match.span())
+                    for match in pattern.finditer(fold(segment.text))
+                )
+        return found[:MOST_CANDIDATES]
+
+    def _found(
+        self,
+        form: Form,
+        find: Callable[[str], Iterable[Code | tuple[str, int, int]]],
+        segments: Iterable[Segment] | None = None,
+    ) -> list[Candidate[str]]:
+        """What `find` finds in segments, all unless given: each with its value, start and stop."""
         return [
-            self.candidate(form, code.value, segment, code.start, code.stop)
-            for segment in self.layout.segments
-            for code in find(segment.text)
+            self.candidate(form, found[0], segment, found[1], found[2])
+            for segment in (self.layout.segments if segments is None else segments)
+            for found in find(segment.text)
         ][:MOST_CANDIDATES]
 
     def candidate(
@@ -310,11 +431,10 @@ def _overlaps(start: int, stop: int, others: Sequence[WrittenDate | WrittenAmoun
     return any(start < other.stop and other.start < stop for other in others)
 
 
-def _roles(text: str, written: Sequence[WrittenDate]) -> list[Role]:
-    """The part of each date in a period written as one."""
-    roles: list[Role] = [""] * len(written)
-    folded = fold(text) if len(written) > 1 else ""
-    for index, (one, other) in enumerate(pairwise(written)):
-        if roles[index] == "" and RANGE_LINK.fullmatch(folded[one.stop : other.start]):
-            roles[index], roles[index + 1] = "start", "end"
-    return roles
+def _find_answers(text: str) -> Iterator[tuple[str, int, int]]:
+    for match in _ANSWER.finditer(text):
+        word = fold(match[0])
+        if word in YES or word in _TICKED:
+            yield "true", *match.span()
+        elif word in NO or word in _UNTICKED:
+            yield "false", *match.span()

@@ -1,16 +1,15 @@
 """One value for each field of a user's schema: period ends together, and no place for two fields."""
 
-import math
 from collections.abc import Mapping, Sequence
 from datetime import date
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from docmill.understanding.fields.findings import Finding, probabilities
+from docmill.understanding.fields.candidates import AnyCandidate
+from docmill.understanding.fields.findings import Finding, finding_of, share_of_value
 from docmill.understanding.fields.meaning import FieldMeaning, words_of
-from docmill.understanding.fields.schema_candidates import AnyCandidate
 from docmill.understanding.fields.scoring import CHECKED, Scored, is_whole
 
 _NAMED = 0.15
@@ -24,6 +23,7 @@ _RIVALS = 8
 
 Scores = NDArray[np.float64]
 Place = tuple[int, int, int]
+"""The index of a segment, and the first and last character (exclusive) in it."""
 
 
 def find_periods(meanings: Sequence[FieldMeaning]) -> dict[str, str]:
@@ -60,25 +60,24 @@ def score_period(candidates: Sequence[AnyCandidate], starts: Scores, ends: Score
 
 def choose_values(fields: Mapping[str, Scored], periods: Mapping[str, str]) -> dict[str, Finding]:
     """The findings, by path. periods: see `find_periods`; their scores are those of `score_period`."""
-    best = {path: _best(field) for path, field in fields.items()}
+    best = {path: int(field.scores.argmax()) for path, field in fields.items() if field.candidates}
     for start, end in periods.items():
-        best[start], best[end] = _in_order(fields[start], fields[end], best[start], best[end])
-    partner = {**periods, **{end: start for start, end in periods.items()}}
+        if start in best and end in best:
+            best[start], best[end] = _in_order(fields[start], fields[end], best[start], best[end])
+    partners = {**periods, **{end: start for start, end in periods.items()}}
     taken: dict[Place, str] = {}
     findings: dict[str, Finding] = {}
-
-    def label_of_best(path: str) -> float:
-        return float(fields[path].labels[best[path]]) if best[path] >= 0 else -1.0
-
-    for path in sorted(best, key=lambda path: -label_of_best(path)):
+    for path in sorted(best, key=lambda path: -float(fields[path].labels[best[path]])):
         field, index = fields[path], best[path]
-        free = [taken.get(_place(candidate)) in (None, partner.get(path)) for candidate in field.candidates]
-        if index < 0 or not free[index]:
-            index = _best(field, free)
-        if index >= 0 and field.scores[index] > field.meaning.null and _is_named(field, index):
-            candidate = field.candidates[index]
-            taken[_place(candidate)] = path
-            findings[path] = Finding(candidate.value, candidate.spans, _probability(field, index))
+        places = [(each.segment.index, each.start, each.stop) for each in field.candidates]
+        is_free = [taken.get(place) in (None, partners.get(path)) for place in places]
+        if not is_free[index]:
+            index = int(np.where(is_free, field.scores, -np.inf).argmax())
+        if is_free[index] and field.scores[index] > field.meaning.null and _is_named(field, index):
+            taken[places[index]] = path
+            scores: list[float] = field.scores.tolist()
+            share = share_of_value(field.candidates, scores, index, null=field.meaning.null)
+            findings[path] = finding_of(field.candidates[index], share)
     return findings
 
 
@@ -93,18 +92,6 @@ def _is_named(field: Scored, index: int) -> bool:
     )
 
 
-def _place(candidate: AnyCandidate) -> Place:
-    return (candidate.segment.index, candidate.start, candidate.stop)
-
-
-def _best(field: Scored, free: Sequence[bool] | None = None) -> int:
-    """The index of the best candidate; -1 if there is none."""
-    if not field.candidates or (free is not None and not any(free)):
-        return -1
-    scores = field.scores if free is None else np.where(free, field.scores, -np.inf)
-    return int(scores.argmax())
-
-
 def _in_order(start: Scored, end: Scored, first: int, last: int) -> tuple[int, int]:
     """The best start and end, of which the start is not later."""
 
@@ -112,24 +99,14 @@ def _in_order(start: Scored, end: Scored, first: int, last: int) -> tuple[int, i
         begin, stop = start.candidates[first].value, end.candidates[last].value
         return not (isinstance(begin, date) and isinstance(stop, date)) or begin <= stop
 
-    if first < 0 or last < 0 or is_ordered(first, last):
+    if is_ordered(first, last):
         return first, last
     leading: list[list[int]] = [
         np.argsort(-field.scores, kind="stable")[:_RIVALS].tolist() for field in (start, end)
     ]
-    fitting: list[tuple[float, int, int]] = [
-        (float(start.scores[one] + end.scores[other]), one, other)
-        for one in leading[0]
-        for other in leading[1]
-        if is_ordered(one, other)
+    fitting = [
+        (float(start.scores[begin] + end.scores[stop]), begin, stop)
+        for begin, stop in product(*leading)
+        if is_ordered(begin, stop)
     ]
     return max(fitting)[1:] if fitting else (first, last)
-
-
-def _probability(field: Scored, index: int) -> float:
-    """The share of belief of a value among all others and none."""
-    best: dict[object, float] = {}
-    for candidate, score in zip(field.candidates, field.scores.tolist(), strict=True):
-        best[candidate.key] = max(best.get(candidate.key, -math.inf), score)
-    shares = probabilities(list(best.values()), null=field.meaning.null)
-    return shares[list(best).index(field.candidates[index].key)]

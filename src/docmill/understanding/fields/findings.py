@@ -58,36 +58,39 @@ def probabilities(scores: Sequence[float], *, null: float) -> list[float]:
 
 def best(scored: Iterable[tuple[Candidate[Any], float]], *, null: float) -> Finding | None:
     """The value with the highest score, if that is above `null`; its rivals are the other values."""
-    by_value: dict[Any, tuple[Candidate[Any], float]] = {}
-    for candidate, score in scored:
-        rival = by_value.get(candidate.value)
-        if rival is None or score > rival[1]:
-            by_value[candidate.value] = (candidate, score)
-    if not by_value:
+    options = list(scored)
+    index = max(range(len(options)), key=lambda index: options[index][1], default=-1)
+    if index < 0 or options[index][1] <= null:
         return None
-    ranking = sorted(by_value.values(), key=lambda pair: -pair[1])
-    if ranking[0][1] <= null:
-        return None
-    share = probabilities([score for _, score in ranking], null=null)[0]
-    return finding_of(ranking[0][0], share)
+    candidates, scores = zip(*options, strict=True)
+    return finding_of(options[index][0], share_of_value(candidates, scores, index, null=null))
+
+
+def share_of_value(
+    candidates: Sequence[Candidate[Any]], scores: Sequence[float], index: int, *, null: float
+) -> float:
+    """The share of belief of a candidate's value among all other values and none."""
+    best_scores: dict[object, float] = {}
+    for candidate, score in zip(candidates, scores, strict=True):
+        best_scores[candidate.key] = max(best_scores.get(candidate.key, -math.inf), score)
+    chosen = best_scores.pop(candidates[index].key)
+    return probabilities([chosen, *best_scores.values()], null=null)[0]
 
 
 def extraction(schema: Schema, findings: Findings, layout: Layout, *, step: StepTaken) -> Extraction:
     """The findings as the schema, leaving out what it has no field for."""
     data: dict[str, Any] = {}
     evidence: dict[str, Evidence] = {}
-    for path, finding in sorted(findings.items(), key=lambda pair: _ordered(pair[0])):
-        if re.split(r"[.\[]", path)[0] not in schema.fields.model_fields:
-            continue
-        set_value(data, path, finding.value)
-        evidence[path] = evidence_of(finding, layout)
+    for path in sorted(findings, key=_by_name_and_index):
+        if re.split(r"[.\[]", path)[0] in schema.fields.model_fields:
+            set_value(data, path, findings[path].value)
+            evidence[path] = evidence_of(findings[path], layout)
     return Extraction(
         document_type=schema.name, data=filled(schema.fields, data), evidence=evidence, steps=(step,)
     )
 
 
-def _ordered(path: str) -> tuple[str, int, str]:
-    """Paths by name, those of a list by index."""
+def _by_name_and_index(path: str) -> tuple[str, int, str]:
     owner, _, name = path.partition("[")
     index, _, rest = name.partition("]")
     return owner, int(index or 0), rest

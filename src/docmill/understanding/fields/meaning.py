@@ -5,7 +5,7 @@ Of docmill's own fields `fields.toml` says so; of a user's schema the field's na
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import resources
@@ -44,8 +44,6 @@ for _of_language in _OF_LANGUAGES:
     _SPECIAL.update(cast("Mapping[str, Form]", _of_language.special))
 _MONEY, _CODE, _NAME, OF_FORMS = (frozenset(_WORDS[name]) for name in ("money", "code", "name", "forms"))
 _STOP = frozenset(word for of_language in _OF_LANGUAGES for word in of_language.stop)
-YES = frozenset(word for of_language in _OF_LANGUAGES for word in of_language.yes)
-NO = frozenset(word for of_language in _OF_LANGUAGES for word in of_language.no)
 _GENERIC_CONCEPTS: Mapping[Concept, float] = {
     Concept.DATE: 0.5,
     Concept.AMOUNT: 0.6,
@@ -64,6 +62,13 @@ _RANGE_CLUES: Mapping[Role, Mapping[Concept, float]] = {
     "end": {Concept.PERIOD_END: 0.6, Concept.PERIOD: 0.5},
 }
 _RANGE_WORDS = {"start": {"start": 0.5, "period": 0.3}, "end": {"end": 0.5, "period": 0.3}}
+_FORMS_OF_KINDS: Mapping[Kind, Form] = {
+    "date": "date",
+    "datetime": "date",
+    "integer": "number",
+    "time": "time",
+    "boolean": "boolean",
+}
 _FOREIGN = 0.4
 _OF_CODES = frozenset(("#", "code", "ref", "reference", "id"))
 _READ = 60
@@ -255,12 +260,13 @@ def built_in_meaning(path: str, document_type: DocumentType = "other") -> FieldM
 def meaning_of(outline: FieldOutline) -> FieldMeaning:
     """The meaning of a field of a user's schema by what its author wrote."""
     *owners, name = re.sub(r"\[\]", "", outline.path).split(".")
+    name_words = words_of(name.replace("_", " "))
+    clause = re.split(r"\b(?:who|whom|whose|which|that|where)\b", outline.description)[0]
     words: dict[str, float] = {}
     concepts: dict[Concept, float] = {}
-    bare = all(word in _GENERIC for word in words_of(name.replace("_", " ")))
     for text, weight in (
-        (_main_clause(outline.description), _DESCRIPTION_WEIGHT),
-        (" ".join(owners), _NAME_WEIGHT if bare else _OWNER_WEIGHT),
+        (clause, _DESCRIPTION_WEIGHT),
+        (" ".join(owners), _NAME_WEIGHT if _GENERIC.keys() >= {*name_words} else _OWNER_WEIGHT),
         (name, _NAME_WEIGHT),
     ):
         spoken = text.replace("_", " ")
@@ -270,12 +276,18 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
         for concept in _concepts(spoken):
             strength = weight * _GENERIC_CONCEPTS.get(concept, 1.0)
             concepts[concept] = max(concepts.get(concept, 0.0), strength)
-    role = _role(words_of(name.replace("_", " ")))
-    form = _form(outline, words_of(f"{name} {outline.description}".replace("_", " ")))
+    role: Role = "start" if "start" in name_words else "end" if "end" in name_words else ""
+    form = _form(outline, name_words, words_of(f"{name} {outline.description}".replace("_", " ")))
     if role and form == "date":
         concepts = {**_RANGE_CLUES[role], **concepts}
         words = {**_RANGE_WORDS[role], **words}
-    aliases = tuple(tuple(spelling_of(label)) for label in outline.labels if spelling_of(label))
+    phrases = [
+        phrase
+        for language in LANGUAGES
+        for concept in concepts.keys() & language.labels.keys()
+        for phrase in language.labels[concept]
+    ]
+    hints = {word for phrase in phrases for word in words_of(phrase)} - _STOP
     return FieldMeaning(
         path=outline.path,
         kind=outline.kind,
@@ -283,21 +295,10 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
         role=role if form in ("date", "time") else "",
         words=words,
         labels=concepts,
-        aliases=aliases,
+        aliases=tuple(tuple(spelling_of(label)) for label in outline.labels if spelling_of(label)),
         choices=outline.choices,
-        hints=frozenset(
-            (*words, *(word for label in outline.labels for word in words_of(label)), *_words_for(concepts))
-        ),
+        hints=hints.union(words, *map(words_of, outline.labels)),
     )
-
-
-def _words_for(concepts: Iterable[Concept]) -> Iterator[str]:
-    """The words of the labels that mean one of these."""
-    wanted = set(concepts)
-    for language in LANGUAGES:
-        for concept in wanted & language.labels.keys():
-            for phrase in language.labels[concept]:
-                yield from (word for word in words_of(phrase) if word not in _STOP)
 
 
 def _concepts(spoken: str) -> Iterator[Concept]:
@@ -308,38 +309,19 @@ def _concepts(spoken: str) -> Iterator[Concept]:
         yield from (concept for concept in label.meanings if concept not in _ANY)
 
 
-def _main_clause(description: str) -> str:
-    return re.split(r"\b(?:who|whom|whose|which|that|where)\b", description)[0]
-
-
-def _role(words: Sequence[str]) -> Role:
-    if "start" in words:
-        return "start"
-    return "end" if "end" in words else ""
-
-
-def _form(outline: FieldOutline, words: Sequence[str]) -> Form:
+def _form(outline: FieldOutline, name: Sequence[str], words: Sequence[str]) -> Form:
+    """By the kind of the value, then by the words of the name, then by those of the description."""
     if outline.choices:
         return "choice"
-    if outline.kind in ("date", "datetime"):
-        return "date"
     if outline.kind == "decimal":
         return "money" if _MONEY & set(words) else "number"
-    if outline.kind == "integer":
-        return "number"
-    if outline.kind in ("time", "boolean"):
-        return "time" if outline.kind == "time" else "boolean"
-    return _form_of_text(words_of(outline.name.replace("_", " ")), words)
-
-
-def _form_of_text(name: Sequence[str], words: Sequence[str]) -> Form:
-    """By the name first, then by the description; the last word of a name says what it is."""
+    if outline.kind != "text":
+        return _FORMS_OF_KINDS[outline.kind]
     if {"tax", "#"} <= {*name}:
         return "vat id"
+    named: list[Form] = [_SPECIAL[word] for word in name if word in _SPECIAL]
+    if named or _MONEY & set(name):
+        return named[0] if named else "money"
+    # The last word of a name tells its kind.
     telling = next((word for word in (*reversed(name), *words) if word in _CODE | _NAME), None)
-    special: list[Form] = [_SPECIAL[word] for word in name if word in _SPECIAL]
-    if special:
-        return special[0]
-    if _MONEY & set(name):
-        return "money"
     return "text" if telling is None else "code" if telling in _CODE else "name"

@@ -10,8 +10,9 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
+from docmill.understanding.fields.candidates import AnyCandidate, Candidates
 from docmill.understanding.fields.meaning import OF_FORMS, FieldMeaning
-from docmill.understanding.fields.schema_candidates import AnyCandidate, SchemaCandidates
+from docmill.understanding.fields.names import find_names
 from docmill.understanding.page.labels import LABELS
 from docmill.understanding.page.layout import Span
 from docmill.understanding.text.folding import tokens
@@ -41,25 +42,26 @@ _OF_ITS_FORM = 2.5
 CHECKED = frozenset(("iban", "bic", "vat id", "mail", "currency"))
 _WHOLES = frozenset(("total", "gross", "amount"))
 _PARTS = frozenset(("net", "tax", "commission", "discount", "price"))
+_OFTEN = 3
+_SMALL = 3
 _NET = re.compile(r"\bnet\b|\bnett\w*|commission|balance|\btax\b|provision|\bhors\b", re.IGNORECASE)
 
 
 def _form_words() -> frozenset[str]:
     counts: Counter[str] = Counter()
     for language in LANGUAGES:
-        phrases = {phrase for found in language.labels.values() for phrase in found}
-        for phrase in phrases:
+        for phrase in {phrase for phrases in language.labels.values() for phrase in phrases}:
             words = {token.text for token in tokens(phrase)}
             counts.update({word: _OFTEN if len(words) == 1 else 1 for word in words})
-    firms = {
-        token.text for one in LANGUAGES for phrase in (*one.firms, *one.legal) for token in tokens(phrase)
-    }
-    small = {word for one in LANGUAGES for word in one.common if len(word) <= _SMALL}
-    return frozenset(word for word, count in counts.items() if count >= _OFTEN) - firms - small
+    for language in LANGUAGES:
+        for word in (token.text for phrase in (*language.firms, *language.legal) for token in tokens(phrase)):
+            del counts[word]
+        for word in language.common:
+            if len(word) <= _SMALL:
+                del counts[word]
+    return frozenset(word for word, count in counts.items() if count >= _OFTEN)
 
 
-_OFTEN = 3
-_SMALL = 3
 FORM_WORDS = _form_words() | OF_FORMS
 """Words of printed forms; a name rarely has them."""
 
@@ -78,13 +80,13 @@ class Scored:
     is_taught: bool = False
 
 
-def score_candidates(meaning: FieldMeaning, candidates: SchemaCandidates) -> Scored:
+def score_candidates(meaning: FieldMeaning, candidates: Candidates) -> Scored:
     """The candidates of a field with their scores by label, place and form."""
     match meaning.form:
         case "name":
-            offered: Sequence[AnyCandidate] = candidates.names(meaning.match_strength)
+            offered: Sequence[AnyCandidate] = find_names(candidates, meaning.match_strength)
         case "text":
-            offered = [*candidates.codes, *candidates.names(meaning.match_strength)]
+            offered = [*candidates.codes, *find_names(candidates, meaning.match_strength)]
         case "choice":
             offered = candidates.choices(meaning.choices)
         case _:

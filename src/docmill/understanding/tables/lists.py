@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 
-from docmill.understanding.fields.candidates import Candidates
+from docmill.understanding.fields.candidates import NO, YES, Candidates
 from docmill.understanding.fields.findings import Finding
-from docmill.understanding.fields.meaning import NO, YES, FieldMeaning
+from docmill.understanding.fields.meaning import FieldMeaning
 from docmill.understanding.tables.find import StoredTableReader, find_tables, has_own_tables, is_number_of
 from docmill.understanding.tables.grid import Grid
 from docmill.understanding.tables.headings import Heading

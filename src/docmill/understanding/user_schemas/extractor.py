@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 from docmill.model.document import Document
@@ -19,10 +18,9 @@ from docmill.understanding.fields.candidates import Candidates
 from docmill.understanding.fields.choosing import choose_values, find_periods, score_period
 from docmill.understanding.fields.findings import Finding, cleaned, evidence_of
 from docmill.understanding.fields.meaning import FieldMeaning, meaning_of
-from docmill.understanding.fields.schema_candidates import SchemaCandidates
 from docmill.understanding.fields.scoring import Scored, score_candidates
 from docmill.understanding.tables.lists import list_findings
-from docmill.understanding.user_schemas.learned import SchemaModel
+from docmill.understanding.user_schemas.schema_model import SchemaModel
 
 STEP = StepTaken(
     kind="read", by="labels and layout", note="no embedded data", without_model="no model needed"
@@ -82,11 +80,7 @@ def untaught(candidates: Candidates, meanings: Mapping[str, FieldMeaning]) -> di
 
 @once
 def _scored_field(candidates: Candidates, meaning: FieldMeaning) -> Scored:
-    return score_candidates(meaning, _schema_candidates(candidates))
-
-
-# Not kept in the candidates: a circle of references would live until a full collection, which takes 0.1 s.
-_schema_candidates = lru_cache(maxsize=2)(SchemaCandidates)
+    return score_candidates(meaning, candidates)
 
 
 def written(finding: Finding, meaning: FieldMeaning) -> object:

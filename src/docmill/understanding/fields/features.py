@@ -4,7 +4,7 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docmill.model.document import Document
-from docmill.understanding.fields.schema_candidates import AnyCandidate
+from docmill.understanding.fields.candidates import AnyCandidate
 from docmill.understanding.fields.scoring import FORM_WORDS, Scored
 from docmill.understanding.text.folding import fold
 
 SIZE = 1 << 17
 MOST = 120
-"""Candidates of a field that are looked at, the best by the untaught score."""
+"""Candidates of a field that have features, the best by the scores without learned weights."""
 _SHORTEST_WORD = 3
 _TEXTS = 4096
 """Kept, of one document and a few fields: many candidates have the same around them."""
@@ -29,45 +29,46 @@ Rows = list[NDArray[np.int32]]
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """The best candidates of a field. indices: among all of them; rows: the features of each."""
+class CandidateFeatures:
+    """The features of the best candidates of a field. indices: among all of them; rows: of each."""
 
     indices: NDArray[np.intp]
     rows: Rows
 
 
-def signature(document: Document) -> frozenset[str]:
+def layout_words(document: Document) -> frozenset[str]:
     """The words of the first page, by which a layout is known again; nothing with a digit."""
     texts = document.pages[0].words.texts if document.pages else []
     words = (re.sub(r"[\W\d_]+", "", fold(text)) for text in texts if not any(map(str.isdecimal, text)))
     return frozenset(word for word in words if len(word) >= _SHORTEST_WORD)
 
 
-def looked_at(field: Scored, page_count: int) -> Looked:
-    """The features of the field's best candidates, in the document's order."""
+def best_features(field: Scored, page_count: int) -> CandidateFeatures:
+    """The features of the field's best candidates, in the document's order, as numbers below SIZE."""
     best = np.sort(np.argsort(-field.scores, kind="stable")[:MOST])
-    chosen: list[int] = best.tolist()
     candidates = field.candidates
-    counts = Counter(one.key for one in candidates)
-    ranks = _ranks(candidates)
-    rows = [
-        hashed(
-            (
-                *_surrounding(candidates[index]),
-                *_place(candidates[index], page_count),
-                *_form(candidates[index]),
-                f"rep{min(4, int(math.log2(counts[candidates[index].key])))}",
-                *ranks.get(index, ()),
-            )
-        )
-        for index in chosen
-    ]
-    return Looked(best, rows)
-
-
-def hashed(features: Iterable[str]) -> NDArray[np.int32]:
-    """The features as numbers below SIZE, each once."""
-    return np.unique(np.array([zlib.crc32(one.encode()) % SIZE for one in features], np.int32))
+    counts = Counter(candidate.key for candidate in candidates)
+    values: list[object] = []
+    if candidates and candidates[0].form in ("money", "number", "date"):
+        values = sorted({candidate.value for candidate in candidates})  # type: ignore[type-var]
+    ranks = {value: rank for rank, value in enumerate(values)}
+    rows: Rows = []
+    chosen: list[int] = best.tolist()
+    for index in chosen:
+        candidate = candidates[index]
+        features = [
+            *_texts_around(candidate),
+            *_place(candidate, page_count),
+            *(_name_form(candidate) if candidate.form in ("name", "text") else _form(candidate)),
+            f"rep{min(4, int(math.log2(counts[candidate.key])))}",
+        ]
+        if values:
+            rank = ranks[candidate.value]
+            above = min(4, len(values) - 1 - rank)
+            features += [f"down{above}", f"up{min(4, rank)}", f"seq{min(6, index)}"]
+        hashes = [zlib.crc32(feature.encode()) % SIZE for feature in features]
+        rows.append(np.unique(np.array(hashes, np.int32)))
+    return CandidateFeatures(best, rows)
 
 
 @lru_cache(maxsize=_TEXTS)
@@ -76,8 +77,8 @@ def _last_words(text: str, count: int) -> tuple[str, ...]:
     return tuple(re.findall(r"[^\W\d_]+|#|\$|0+", re.sub(r"\d", "0", fold(text)))[-count:])
 
 
-def _surrounding(one: AnyCandidate) -> Iterator[str]:
-    around = one.around
+def _texts_around(candidate: AnyCandidate) -> Iterator[str]:
+    around = candidate.around
     label = around.before or around.left
     yield from (f"L:{word}" for word in _last_words(label, 5))
     yield f"LF:{' '.join(_last_words(label, 3))}"
@@ -91,8 +92,8 @@ def _surrounding(one: AnyCandidate) -> Iterator[str]:
     yield from (f"B:{word}" for word in _last_words(around.below, 3))
 
 
-def _place(one: AnyCandidate, page_count: int) -> Iterator[str]:
-    segment = one.segment
+def _place(candidate: AnyCandidate, page_count: int) -> Iterator[str]:
+    segment = candidate.segment
     page = "first" if segment.page_index == 0 else "last" if segment.page_index == page_count - 1 else "other"
     x, y = (segment.box.x0 + segment.box.x1) / 2, segment.middle
     yield f"page:{page}"
@@ -101,35 +102,34 @@ def _place(one: AnyCandidate, page_count: int) -> Iterator[str]:
     yield f"xy{int(y * 4)},{int(x * 3)}"
     for shift in (0.0, 0.5):  # two grids, so that what moves a little still shares one
         yield f"at{shift}:{page},{int(segment.box.x0 * _GRID + shift)},{int(y * _GRID + shift)}"
+    yield f"role:{candidate.role}"
+    yield f"plain{candidate.plain}"
+    yield f"marked{candidate.marked}"
 
 
-def _form(one: AnyCandidate) -> Iterator[str]:
-    text = one.text
-    yield f"role:{one.role}"
-    yield f"plain{one.plain}"
-    yield f"marked{one.marked}"
-    if one.form in ("name", "text"):
-        yield from _form_of_name(one, text)
-        return
+def _form(candidate: AnyCandidate) -> Iterator[str]:
+    text = candidate.text
     shape = re.sub(r"[a-z]", "a", re.sub(r"[A-Z]", "A", re.sub(r"\d", "0", text)))
     yield f"shape:{re.sub(r'0{4,}', lambda run: f'0+{len(run[0])}', shape)[:14]}"
-    if one.form == "code":
-        yield f"len{min(12, len(str(one.key)))}"
+    if candidate.form == "code":
+        yield f"len{min(12, len(str(candidate.key)))}"
         yield f"letters{any(map(str.isalpha, text))}"
-    if isinstance(one.value, Decimal):
-        yield f"negative{one.value < 0}"
+    if isinstance(candidate.value, Decimal):
+        yield f"negative{candidate.value < 0}"
 
 
-def _form_of_name(one: AnyCandidate, text: str) -> Iterator[str]:
+def _name_form(candidate: AnyCandidate) -> Iterator[str]:
+    text = candidate.text
     words = re.findall(r"[^\W_]+", fold(text)) or [""]
-    starts, ends = not one.previous, not one.following
+    starts, ends = not candidate.previous, not candidate.following
+    last, first = candidate.previous[-1:], candidate.following[:1]
     yield f"words{min(7, len(words))}"
     yield f"starts{starts}"
     yield f"ends{ends}"
     yield f"whole{starts}{ends}"
-    yield f"previous:{_mark(one.previous[-1:])}"
-    yield f"next:{_mark(one.following[:1])}"
-    yield f"joined{len(one.spans) > 1}"
+    yield f"previous:{'word' if last.isalnum() else last}"
+    yield f"next:{'word' if first.isalnum() else first}"
+    yield f"joined{len(candidate.spans) > 1}"
     yield f"forms{round(3 * sum(word in FORM_WORDS for word in words) / len(words))}"
     yield f"digit{any(map(str.isdecimal, text))}"
     yield f"bracket{'(' in text}"
@@ -137,24 +137,3 @@ def _form_of_name(one: AnyCandidate, text: str) -> Iterator[str]:
     yield f"colon{':' in text}"
     yield f"last form{words[-1] in FORM_WORDS}"
     yield f"capitals{round(3 * sum(word[:1].isupper() for word in text.split()) / len(text.split()))}"
-
-
-def _mark(character: str) -> str:
-    return "word" if character.isalnum() else character
-
-
-def _ranks(candidates: Sequence[AnyCandidate]) -> dict[int, tuple[str, ...]]:
-    """Of amounts and dates: how many are larger, how many smaller."""
-    if not candidates or candidates[0].form not in ("money", "number", "date"):
-        return {}
-    order = sorted({one.value for one in candidates})  # type: ignore[type-var]
-    rank = {value: index for index, value in enumerate(order)}
-    last = len(order) - 1
-    return {
-        index: (
-            f"down{min(4, last - rank[one.value])}",
-            f"up{min(4, rank[one.value])}",
-            f"seq{min(6, index)}",
-        )
-        for index, one in enumerate(candidates)
-    }

@@ -1,4 +1,4 @@
-"""The model of a user's own schema: what documents with known values teach about its fields, in a file."""
+"""The model of a user's schema: weights of its fields from documents with known values, in a file."""
 
 import base64
 import json
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from docmill.errors import MisconfiguredError
 from docmill.model.corrections import LayoutWeights, Weights
 from docmill.model.document import Document
+from docmill.understanding.fields.features import CandidateFeatures, Rows, best_features, layout_words
 from docmill.understanding.fields.scoring import Scored
-from docmill.understanding.user_schemas.features import Looked, Rows, looked_at, signature
 
 FORMAT = 2
 _READABLE = (1, 2)
@@ -33,7 +33,7 @@ _BROKEN = (ValueError, LookupError, TypeError, AttributeError, OverflowError, Re
 class FieldExample:
     """The best candidates of one field of a document whose value is known.
 
-    rows: the features of each. scores: with nothing learned. right: which are the value. is_known: whether
+    rows: the features of each. scores: with nothing learned. right: which are the value. is_known: true if
     there is one to be found. cuts: which are the best one with nothing learned, cut otherwise.
     """
 
@@ -51,7 +51,7 @@ class FieldExample:
         return best if weights.cuts or best not in self.cuts else int(self.scores.argmax())
 
     def is_read_right(self, weights: Weights) -> bool:
-        """Tell whether the candidate that these weights choose is the value."""
+        """True if the candidate that these weights choose is the value."""
         best = self.best(weights)
         return best >= 0 and bool(self.right[best])
 
@@ -84,7 +84,7 @@ class FieldExample:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A document whose values are known. words: see `signature`. fields: by path."""
+    """A document whose values are known. words: see `layout_words`. fields: by path."""
 
     words: frozenset[str]
     fields: Mapping[str, FieldExample]
@@ -111,11 +111,13 @@ class SchemaModel:
 
     def rescored(self, fields: Mapping[str, Scored], document: Document) -> dict[str, Scored]:
         """The fields with what was learned in their scores."""
-        weights = self.weights_for(signature(document) if self.layouts else frozenset())
+        weights = self.weights_for(layout_words(document) if self.layouts else frozenset())
         count = len(document.pages)
         return {
-            path: apply_weights(one, weights[path], looked_at(one, count)) if path in weights else one
-            for path, one in fields.items()
+            path: apply_weights(field, weights[path], best_features(field, count))
+            if path in weights
+            else field
+            for path, field in fields.items()
         }
 
     def without_examples(self) -> "SchemaModel":
@@ -123,26 +125,26 @@ class SchemaModel:
         return replace(self, examples=())
 
 
-def apply_weights(one: Scored, weights: Weights, looked: Looked) -> Scored:
-    """The field with the scores of its best candidates as learned; the others are out."""
-    scores = np.full(len(one.candidates), _NEVER)
-    scores[looked.indices] = weights.scale * one.scores[looked.indices] + weights.of(looked.rows)
+def apply_weights(field: Scored, weights: Weights, features: CandidateFeatures) -> Scored:
+    """The field with the learned scores of its best candidates; the others are out."""
+    scores = np.full(len(field.candidates), _NEVER)
+    scores[features.indices] = weights.scale * field.scores[features.indices] + weights.of(features.rows)
     if not weights.cuts and len(scores):
         # If the new winner differs from the one with nothing learned only in its cut, keep the old cut.
-        best, before = int(scores.argmax()), int(one.scores.argmax())
-        key = one.candidates[best].key
-        if is_cut_otherwise(key, one.candidates[before].key):
+        best, before = int(scores.argmax()), int(field.scores.argmax())
+        key = field.candidates[best].key
+        if is_cut_otherwise(key, field.candidates[before].key):
             ahead = scores[best] - scores[before]
-            scores[[other.key == key for other in one.candidates]] -= ahead
+            scores[[candidate.key == key for candidate in field.candidates]] -= ahead
             scores[before] += ahead
-    return replace(one, scores=scores, is_taught=True)
+    return replace(field, scores=scores, is_taught=True)
 
 
-def is_cut_otherwise(one: object, other: object) -> bool:
-    """Tell whether two texts are the same but for where they begin or end."""
-    if not isinstance(one, str) or not isinstance(other, str) or one == other:
+def is_cut_otherwise(text: object, other: object) -> bool:
+    """True if two texts are the same but for where they begin or end."""
+    if not isinstance(text, str) or not isinstance(other, str) or text == other:
         return False
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((text, other), key=len)
     return long.startswith(short) or long.endswith(short)
 
 
@@ -172,10 +174,10 @@ def dumps(model: SchemaModel) -> str:
             "layouts": [layout.content() for layout in model.layouts],
             "taught": [
                 {
-                    "words": sorted(one.words),
-                    "lessons": {path: example.content() for path, example in one.fields.items()},
+                    "words": sorted(example.words),
+                    "lessons": {path: field.content() for path, field in example.fields.items()},
                 }
-                for one in model.examples
+                for example in model.examples
             ],
         },
         separators=(",", ":"),
@@ -191,14 +193,15 @@ def loads(text: str) -> SchemaModel:
             raise MisconfiguredError(f"the model has format {content['format']}; this docmill reads {FORMAT}")
         return SchemaModel(
             content["schema"],
-            {path: Weights.of_content(one) for path, one in content["general"].items()},
+            {path: Weights.of_content(weights) for path, weights in content["general"].items()},
             tuple(map(LayoutWeights.of_content, content["layouts"])),
-            tuple(_example(one) for one in content["taught"]),
+            tuple(
+                Example(
+                    frozenset(example["words"]),
+                    {path: FieldExample.of_content(field) for path, field in example["lessons"].items()},
+                )
+                for example in content["taught"]
+            ),
         )
     except _BROKEN as error:
         raise MisconfiguredError("this is no model that docmill learned") from error
-
-
-def _example(content: Mapping[str, Any]) -> Example:
-    fields = {path: FieldExample.of_content(one) for path, one in content["lessons"].items()}
-    return Example(frozenset(content["words"]), fields)
