@@ -3,8 +3,7 @@
 from datetime import date
 
 from docmill.model.document import Document
-from docmill.understanding.page.layout import Layout
-from docmill.understanding.text.dates import find_dates
+from docmill.understanding.fields.analysis_cache import candidates_of
 
 _YEARS = range(1900, 2080)
 """Papers of an archive may be old; what is older or later is misread or made up."""
@@ -31,9 +30,8 @@ def _turned(day: date) -> date | None:
 
 def _shown(document: Document) -> set[date]:
     """The dates on the pages, in both orders unless the document proves one."""
-    texts = [segment.text for segment in Layout(document).segments]
-    dates = [written for text in texts if any(map(str.isdecimal, text)) for written in find_dates(text)]
-    day_first = sum(one.only_day_first or one.order == "day first" for one in dates)
-    month_first = sum(one.only_month_first for one in dates)
+    dates = [written for of_segment in candidates_of(document).written_dates for written in of_segment]
+    day_first = sum(written.only_day_first or written.order == "day first" for written in dates)
+    month_first = sum(written.only_month_first for written in dates)
     orders = [True, False] if day_first == month_first else [day_first > month_first]
-    return {found for one in dates for order in orders if (found := one.value(day_first=order))}
+    return {day for written in dates for order in orders if (day := written.value(day_first=order))}
