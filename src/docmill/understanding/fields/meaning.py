@@ -297,7 +297,7 @@ def meaning_of(outline: FieldOutline) -> FieldMeaning:
         labels=concepts,
         aliases=tuple(tuple(spelling_of(label)) for label in outline.labels if spelling_of(label)),
         choices=outline.choices,
-        hints=hints.union(words, *map(words_of, outline.labels)),
+        hints=frozenset(hints.union(words, *map(words_of, outline.labels))),
     )
 
 
