@@ -27,7 +27,7 @@ from docmill.reading.child import tasks
 from docmill.reading.files.options import ReadingOptions
 from docmill.schemas.registry import REGISTRY
 from docmill.schemas.user_schemas import schema_of
-from docmill.understanding.einvoice.reading import carried
+from docmill.understanding.einvoice.reading import find_einvoice
 from docmill.understanding.offline import read_pages
 
 FORMS = ("paper", "html", "csv")
@@ -81,7 +81,7 @@ def truths() -> Iterator[tuple[Path, Document, str, list[Item]]]:
                     [page for page in opened.pages if page is not None],
                     embedded=opened.embedded,
                 )
-                invoice = carried(document).invoice
+                invoice = find_einvoice(document).invoice
             except DocmillError:
                 continue
             if invoice is not None and document.pages:
