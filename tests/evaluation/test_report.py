@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from docmill.errors import MisconfiguredError
-from docmill.evaluation.comparison import compare_reports
 from docmill.evaluation.judge import Judge
 from docmill.evaluation.metrics import JudgedDocument, ratio, wilson
-from docmill.evaluation.report import build_report, judge_document, read_report
+from docmill.evaluation.report import build_report, compare_reports, judge_document, read_report
 from docmill.evaluation.truth import Truth
 
 JUDGE = Judge({"total": "decimal"}, frozenset({"name", "total"}))

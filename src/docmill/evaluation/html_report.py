@@ -1,11 +1,10 @@
 """An evaluation as one HTML file: the figures, and every error beside its place on the page."""
 
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from docmill.evaluation.judge import JudgedValue
 from docmill.evaluation.metrics import JudgedDocument
 
 Pictures = Mapping[tuple[str, str], bytes]
@@ -44,9 +43,24 @@ _TIERS = (
 
 
 def build_page(report: Mapping[str, Any], documents: Sequence[JudgedDocument], pictures: Pictures) -> str:
-    """The page. It loads nothing and runs nothing."""
+    """Build the page. It loads nothing and runs no scripts."""
     wrong = [document for document in documents if not document.is_right]
-    body = "".join(_document(document, pictures) for document in wrong)
+    figures = report["figures"]
+    confidence: Mapping[str, Any] = report.get("confidence") or {}
+    tiers = [
+        (tier, *(_percent(row[key]) for key in ("precision", "recall", "f1", "documents_right")))
+        for tier, row in figures["tiers"].items()
+    ]
+    fields = [
+        (
+            name,
+            str(row["right"]),
+            str(row["values"]),
+            _percent(row["accuracy"]),
+            " to ".join(map(_percent, row["interval"] or ())),
+        )
+        for name, row in figures["fields"].items()
+    ]
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -54,94 +68,76 @@ def build_page(report: Mapping[str, Any], documents: Sequence[JudgedDocument], p
         " style-src 'unsafe-inline'\">"
         f"<title>docmill: evaluation</title><style>{_STYLE}</style></head><body>"
         f"<h1>{len(wrong)} of {len(documents)} documents with errors</h1>"
-        f"{_tiers(report['figures'])}{_fields(report['figures'])}{_curve(report.get('confidence'))}"
-        f"{body}</body></html>\n"
+        f"{_table(('', 'precision', 'recall', 'F1', 'documents all right'), tiers)}"
+        f'<p class="quiet">{_TIERS}</p>'
+        f"{_table(('field', 'right', 'of', 'S2', '95 %'), fields)}"
+        f"{_curve(confidence.get('curve', ()))}"
+        f"{''.join(_document(document, pictures) for document in wrong)}</body></html>\n"
     )
 
 
-def _tiers(figures: Mapping[str, Any]) -> str:
-    rows = [
-        (tier, *(_percent(row[key]) for key in ("precision", "recall", "f1", "documents_right")))
-        for tier, row in figures["tiers"].items()
-    ]
-    table = _table(("", "precision", "recall", "F1", "documents all right"), rows)
-    return f'{table}<p class="quiet">{_TIERS}</p>'
-
-
-def _fields(figures: Mapping[str, Any]) -> str:
-    rows = [
-        (name, str(row["right"]), str(row["values"]), _percent(row["accuracy"]), _span(row["interval"]))
-        for name, row in figures["fields"].items()
-    ]
-    return _table(("field", "right", "of", "S2", "95 %"), rows)
-
-
-def _curve(confidence: Mapping[str, Any] | None) -> str:
-    """Compute the risk-coverage curve: the share of errors as less certain values are accepted."""
-    points: Sequence[Mapping[str, float]] = (confidence or {}).get("curve", ())
+def _curve(points: Sequence[Mapping[str, float]]) -> str:
+    """Draw the risk-coverage curve: the share of errors as less confident values are accepted."""
     if not points:
         return ""
+    first, last = points[0], points[-1]
     highest = max(point["risk"] for point in points)
     line = " ".join(
         f"{100 * point['coverage']:.1f},{40 - 38 * point['risk'] / (highest or 1):.1f}" for point in points
     )
-    last = points[-1]
-    said = (
+    caption = escape(
         "Wrong values among those taken unseen, the surest first: from"
-        f" {_percent(points[0]['risk'])} % of the first {_percent(points[0]['coverage'])} % of all values"
+        f" {_percent(first['risk'])} % of the first {_percent(first['coverage'])} % of all values"
         f" to {_percent(last['risk'])} % of {_percent(last['coverage'])} %, at most {_percent(highest)} %."
     )
     return (
         '<figure><svg viewBox="-1 -1 102 42" preserveAspectRatio="none" role="img"'
-        f' aria-label="{escape(said)}">'
-        f'<polyline points="{line}"/></svg><figcaption>{escape(said)}</figcaption></figure>'
+        f' aria-label="{caption}">'
+        f'<polyline points="{line}"/></svg><figcaption>{caption}</figcaption></figure>'
     )
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    def cells(row: Sequence[str], tag: str) -> Iterator[str]:
-        for index, text in enumerate(row):
-            yield f"<{tag}{' class=number' if index else ''}>{escape(text)}</{tag}>"
-
-    head = "".join(cells(heads, "th"))
-    body = "".join(f"<tr>{''.join(cells(row, 'td'))}</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    lines = [
+        "".join(
+            f"<{tag}{' class=number' if index else ''}>{escape(text)}</{tag}>"
+            for index, text in enumerate(row)
+        )
+        for tag, row in (("th", heads), *(("td", row) for row in rows))
+    ]
+    head, *body = (f"<tr>{line}</tr>" for line in lines)
+    return f'<div class="wide"><table><thead>{head}</thead><tbody>{"".join(body)}</tbody></table></div>'
 
 
 def _document(document: JudgedDocument, pictures: Pictures) -> str:
+    """The errors of a document, each with a picture of its place, and the document's first page."""
     state = document.status.replace("_", " ") + (f": {document.error}" if document.error else "")
-    errors = [cell for cell in document.cells if not cell.is_right]
+    errors: list[str] = []
+    for cell in (cell for cell in document.cells if not cell.is_right):
+        proof: Mapping[str, Any] = document.evidence.get(cell.path or "", {})
+        facts = [
+            ("truth", "true", "not on the page" if cell.true is None else cell.true),
+            ("read", "said", "nothing" if cell.said is None else cell.said),
+        ]
+        if proof.get("text"):
+            place = f" (page {proof['page']}, {proof['confidence']:.0%} sure)"
+            facts.append(("evidence", "", proof["text"] + place))
+        rows = "".join(f'<dt>{name}</dt><dd class="{role}">{escape(text)}</dd>' for name, role, text in facts)
+        clip = _picture(pictures.get((document.source, cell.path or " ")), f"where {cell.field} was read")
+        errors.append(f"<article><h3>{escape(cell.path or cell.field)}</h3><dl>{rows}</dl>{clip}</article>")
     page = _picture(pictures.get((document.source, "")), "its first page")
-    whole = f"<details><summary>first page</summary>{page}</details>" if page else ""
+    details = f"<details><summary>first page</summary>{page}</details>" if page else ""
     return (
         f'<section><h2>{escape(document.source)}</h2><span class="quiet">{escape(state)}</span>'
-        f"{''.join(_error(document, cell, pictures) for cell in errors)}{whole}</section>"
+        f"{''.join(errors)}{details}</section>"
     )
 
 
-def _error(document: JudgedDocument, cell: JudgedValue, pictures: Pictures) -> str:
-    proof: Mapping[str, Any] = document.evidence.get(cell.path or "", {})
-    facts = [
-        ("truth", "true", "not on the page" if cell.true is None else cell.true),
-        ("read", "said", "nothing" if cell.said is None else cell.said),
-    ]
-    if proof.get("text"):
-        place = f" (page {proof['page']}, {proof['confidence']:.0%} sure)"
-        facts.append(("evidence", "", proof["text"] + place))
-    told = "".join(f'<dt>{name}</dt><dd class="{kind}">{escape(text)}</dd>' for name, kind, text in facts)
-    clip = _picture(pictures.get((document.source, cell.path or " ")), f"where {cell.field} was read")
-    return f"<article><h3>{escape(cell.path or cell.field)}</h3><dl>{told}</dl>{clip}</article>"
-
-
-def _picture(content: bytes | None, said: str) -> str:
+def _picture(content: bytes | None, description: str) -> str:
     if content is None:
         return ""
-    return f'<img alt="{escape(said)}" src="data:image/webp;base64,{b64encode(content).decode()}">'
+    return f'<img alt="{escape(description)}" src="data:image/webp;base64,{b64encode(content).decode()}">'
 
 
 def _percent(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.1f}"
-
-
-def _span(interval: tuple[float, float] | None) -> str:
-    return "" if interval is None else f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f}"

@@ -1,4 +1,4 @@
-"""One document's values beside the true ones, each judged by itself."""
+"""The values of a document compared with the true ones, each by itself."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from docmill.evaluation.values import HEADLINE, Tier, agreement
 from docmill.schemas.outline import Kind
 
 _TIE = 0.01
-"""What likeness is worth beside a value that is right: it decides between items that agree equally."""
+"""Weight of a lower tier beside a correct value: it decides between items that agree equally."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedValue:
-    """A value that is true, read, or both. A null true value says that the page has none.
+    """A value of the truth, of what was read, or of both. A null true value means that the page has none.
 
-    field: its path without places in lists: `lines[].net_amount`. path: where it stands in what was read, as
-    in evidence; None for one that was not read. tiers: at which it is right.
+    field: its path without places in lists: `lines[].net_amount`. path: of the value that was read, as in
+    evidence; None if none was. tiers: at which it is correct.
     """
 
     field: str
@@ -30,16 +30,16 @@ class JudgedValue:
 
     @property
     def is_right(self) -> bool:
-        """True if it counts as right."""
+        """True if it counts as correct."""
         return HEADLINE in self.tiers
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Compares by the kinds of a schema's values.
+    """Comparison of values by their kinds in a schema.
 
-    kinds: by field. labelled: the fields that the truth speaks of in any document; those alone are judged
-    in a list's item that the truth does not have.
+    kinds: by field. labelled: the fields that the truth of any document names; in an item of a list that the
+    truth does not have, only these are judged.
     """
 
     kinds: Mapping[str, Kind]
@@ -47,110 +47,100 @@ class Judge:
     month_first: bool = False
 
     def cells(self, true: Mapping[str, Any], said: Mapping[str, Any]) -> list[JudgedValue]:
-        """Every value that the document's truth names, and what was read where it says that there is none.
+        """All values that the document's truth names, and those read where it says that there is none.
 
-        true: nested as the schema. What the truth does not name is not judged.
+        true: nested as the schema. Fields that the truth does not name are not judged.
         """
-        return list(self._members(true, said, "", ""))
+        return list(self._judge_value(true, said, "", ""))
 
-    def _members(
-        self, true: Mapping[str, Any], said: Mapping[str, Any], field: str, path: str
-    ) -> Iterator[JudgedValue]:
-        for name, value in true.items():
-            found = _within(said, name)
-            yield from self._value(value, found, _below(field, name), _below(path, name))
-
-    def _value(self, true: object, said: object, field: str, path: str) -> Iterator[JudgedValue]:
+    def _judge_value(self, true: object, read: object, field: str, path: str) -> Iterator[JudgedValue]:
         if isinstance(true, Mapping):
-            members: Mapping[str, Any] = cast("Mapping[str, Any]", said) if isinstance(said, Mapping) else {}
-            yield from self._members(cast("Mapping[str, Any]", true), members, field, path)
-        elif isinstance(true, list) or (true is None and isinstance(said, list)):
-            found: list[Any] = cast("list[Any]", said) if isinstance(said, list) else []
-            yield from self._items(cast("list[Any]", true or []), found, f"{field}[]", path)
-        elif true is None and isinstance(said, Mapping):
-            yield from self._surplus(cast("Mapping[str, Any]", said), field, path)
+            members: Mapping[str, Any] = cast("Mapping[str, Any]", read) if isinstance(read, Mapping) else {}
+            for name, value in cast("Mapping[str, Any]", true).items():
+                member = _member(members, name)
+                yield from self._judge_value(value, member, _join(field, name), _join(path, name))
+        elif isinstance(true, list) or (true is None and isinstance(read, list)):
+            items: list[Any] = cast("list[Any]", read) if isinstance(read, list) else []
+            yield from self._judge_items(cast("list[Any]", true or []), items, f"{field}[]", path)
+        elif true is None and isinstance(read, Mapping):
+            yield from self._judge_surplus(cast("Mapping[str, Any]", read), field, path)
         else:
-            yield from self._leaf(true, said, field, path)
+            yield from self._judge_leaf(true, read, field, path)
 
-    def _leaf(self, true: object, said: object, field: str, path: str) -> Iterator[JudgedValue]:
-        wanted, found = text_of(true), text_of(said)
-        if wanted is None and found is None:
+    def _judge_leaf(self, true: object, read: object, field: str, path: str) -> Iterator[JudgedValue]:
+        true_text, read_text = text_of(true), text_of(read)
+        if read_text is None:
+            if true_text is not None:
+                yield JudgedValue(field, true_text, None)
             return
         tiers: tuple[Tier, ...] = ()
-        if wanted is not None and found is not None:
-            tiers = agreement(found, wanted, self.kinds.get(field, "text"), month_first=self.month_first)
-        yield JudgedValue(field, wanted, found, None if found is None else path, tiers)
+        if true_text is not None:
+            kind = self.kinds.get(field, "text")
+            tiers = agreement(read_text, true_text, kind, month_first=self.month_first)
+        yield JudgedValue(field, true_text, read_text, path, tiers)
 
-    def _items(
-        self, true: Sequence[Any], said: Sequence[Any], field: str, path: str
+    def _judge_items(
+        self, true: Sequence[Any], read: Sequence[Any], field: str, path: str
     ) -> Iterator[JudgedValue]:
-        """Items in pairs so that most values are right; what has no partner is missing or too much."""
-        pairs = {} if not true or not said else self._pairs(true, said, field, path)
+        """Items in pairs so that most values are correct; an item without partner is missing or surplus."""
+        gains = np.zeros((len(true), len(read)))
+        for row, item in enumerate(true):
+            for column, other in enumerate(read):
+                cells = list(self._judge_value(item, other, field, path))
+                gains[row, column] = sum(cell.is_right + _TIE * len(cell.tiers) for cell in cells)
+        pairs = (
+            {row: column for row, column in best_pairs(gains) if gains[row, column] > 0} if gains.size else {}
+        )
         for index, item in enumerate(true):
             if index in pairs:
-                yield from self._value(item, said[pairs[index]], field, f"{path}[{pairs[index]}]")
+                yield from self._judge_value(item, read[pairs[index]], field, f"{path}[{pairs[index]}]")
             else:
-                yield from self._value(item, None, field, path)
-        for index in sorted(set(range(len(said))) - set(pairs.values())):
-            yield from self._surplus(said[index], field, f"{path}[{index}]")
+                yield from self._judge_value(item, None, field, path)
+        for index in sorted(set(range(len(read))) - set(pairs.values())):
+            yield from self._judge_surplus(read[index], field, f"{path}[{index}]")
 
-    def _pairs(self, true: Sequence[Any], said: Sequence[Any], field: str, path: str) -> dict[int, int]:
-        worth = np.zeros((len(true), len(said)))
-        for row, item in enumerate(true):
-            for column, found in enumerate(said):
-                cells = list(self._value(item, found, field, path))
-                worth[row, column] = sum(cell.is_right + _TIE * len(cell.tiers) for cell in cells)
-        return {row: column for row, column in best_pairs(worth) if worth[row, column] > 0}
-
-    def _surplus(self, said: object, field: str, path: str) -> Iterator[JudgedValue]:
+    def _judge_surplus(self, read: object, field: str, path: str) -> Iterator[JudgedValue]:
         """Values that were read where the truth has none."""
-        if isinstance(said, Mapping):
-            for name, value in cast("Mapping[str, Any]", said).items():
-                yield from self._surplus(value, _below(field, name), _below(path, name))
-        elif isinstance(said, list):
-            for index, value in enumerate(cast("list[Any]", said)):
-                yield from self._surplus(value, f"{field}[]", f"{path}[{index}]")
+        if isinstance(read, Mapping):
+            for name, value in cast("Mapping[str, Any]", read).items():
+                yield from self._judge_surplus(value, _join(field, name), _join(path, name))
+        elif isinstance(read, list):
+            for index, value in enumerate(cast("list[Any]", read)):
+                yield from self._judge_surplus(value, f"{field}[]", f"{path}[{index}]")
         elif field in self.labelled:
-            yield from self._leaf(None, said, field, path)
+            yield from self._judge_leaf(None, read, field, path)
 
 
-def leaf_fields(data: Mapping[str, Any]) -> frozenset[str]:
-    """The fields that some data names: `seller.name`, `lines[].net_amount`."""
-    return frozenset(_named(data, ""))
-
-
-def _named(value: object, field: str) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for name, member in cast("Mapping[str, Any]", value).items():
-            yield from _named(member, _below(field, name))
-    elif isinstance(value, list):
-        for item in cast("list[Any]", value):
-            yield from _named(item, f"{field}[]")
-        if not value:
-            yield f"{field}[]"
-    else:
-        yield field
+def leaf_fields(data: object, field: str = "") -> frozenset[str]:
+    """The fields that some data names: `seller.name`, `lines[].net_amount`, `lines[]` of an empty list."""
+    if isinstance(data, Mapping):
+        members = cast("Mapping[str, Any]", data).items()
+        return frozenset[str]().union(*(leaf_fields(value, _join(field, name)) for name, value in members))
+    if isinstance(data, list) and data:
+        items = cast("list[Any]", data)
+        return frozenset[str]().union(*(leaf_fields(item, f"{field}[]") for item in items))
+    return frozenset({f"{field}[]" if isinstance(data, list) else field})
 
 
 def text_of(value: object) -> str | None:
-    """A value as JSON has it, as text; nothing for one that is empty."""
+    """A value as JSON has it, as text; None if it is empty."""
     if value is None:
         return None
     text = ("true" if value else "false") if isinstance(value, bool) else str(value).strip()
     return text or None
 
 
-def _below(path: str, name: str) -> str:
+def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _within(said: Mapping[str, Any], name: str) -> object:
-    """The member; `seller.name` may be written in one word."""
-    if name in said:
-        return said[name]
+def _member(data: Mapping[str, Any], name: str) -> object:
+    """The member of this name, also of one in a member: `seller.name`."""
+    if name in data:
+        return data[name]
     head, _, rest = name.partition(".")
-    inner: object = said.get(head)
-    return _within(cast("Mapping[str, Any]", inner), rest) if rest and isinstance(inner, Mapping) else None
+    inner: object = data.get(head)
+    return _member(cast("Mapping[str, Any]", inner), rest) if rest and isinstance(inner, Mapping) else None
 
 
 def best_pairs(worth: NDArray[np.float64]) -> list[tuple[int, int]]:

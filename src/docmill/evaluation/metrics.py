@@ -1,8 +1,8 @@
-"""From judged values to figures with intervals."""
+"""Figures of an evaluation, with intervals: of values, fields, document types and confidences."""
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,17 +16,25 @@ Floats = NDArray[np.float64]
 Interval = tuple[float, float] | None
 
 DRAWS = 2000
+PRECISION = 0.99
+NOT_READ = "not read"
+"""The type of a document that failed."""
 _TAIL = 0.025
 _Z = 1.96
-_SURE = 1e-12
+_EPSILON = 1e-12
+_BINS = 10
+_NEVER = 2.0
+_POINTS = 20
+"""Of the curve; equal confidences can make them fewer."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedDocument:
-    """A document's values, judged. group: what is drawn together for intervals: a vendor, say, or itself.
+    """A document and its judged values.
 
-    evidence: by path, as in its record. true_type: None where the truth does not say it. is_labelled: whether
-    it names any field, if only to say that the document has none.
+    group: of documents that are drawn together for intervals: of a vendor, say, or itself. evidence: by path,
+    as in its record. true_type: None if the truth does not name it. is_labelled: whether the truth names any
+    field, if only to say that the document has none.
     """
 
     source: str
@@ -41,53 +49,53 @@ class JudgedDocument:
 
     @property
     def is_right(self) -> bool:
-        """True if all its values are right, and there are none too many."""
+        """True if all its values are correct, and no other was read."""
         return all(cell.is_right for cell in self.cells)
 
 
 def compute_scores(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
-    """Precision, recall and F1 per tier, accuracy per field and the share of documents all right."""
+    """Precision, recall and F1 per tier, accuracy per field and the share of documents all correct."""
     labelled = [document for document in documents if document.is_labelled]
-    drawn = draws([document.group for document in labelled])
+    weights = draws([document.group for document in labelled])
     return {
         "documents": len(labelled),
         "groups": len({document.group for document in labelled}),
-        "tiers": {tier: _tier(labelled, tier, drawn) for tier in TIERS},
-        "fields": {field: _field(labelled, field, drawn) for field in fields_of(labelled)},
-        "lists": _lists(labelled),
+        "tiers": {tier: _score_tier(labelled, tier, weights) for tier in TIERS},
+        "fields": {field: _score_field(labelled, field, weights) for field in fields_of(labelled)},
+        "lists": _score_lists(labelled),
     }
 
 
 def fields_of(documents: Sequence[JudgedDocument]) -> list[str]:
-    """The fields that have a true value anywhere, or one that was read where there is none."""
+    """The fields with a value in the truth of any document, or with one that was read where there is none."""
     return list(dict.fromkeys(cell.field for document in documents for cell in document.cells))
 
 
 def draws(groups: Sequence[str]) -> Floats:
     """Draw the bootstrap weights of the documents, by groups; shape (draws, documents).
 
-    A group's documents are drawn together: those of one vendor are right or wrong together.
+    A group's documents are drawn together: those of one vendor are correct or wrong together.
     """
     names = {name: index for index, name in enumerate(dict.fromkeys(groups))}
     generator = np.random.default_rng(0)
     if not names:
         return np.zeros((DRAWS, 0))
     shares = np.full(len(names), 1 / len(names))
-    counts = generator.multinomial(len(names), shares, size=DRAWS).astype(np.float64)
-    return counts[:, [names[group] for group in groups]]
+    weights = generator.multinomial(len(names), shares, size=DRAWS).astype(np.float64)
+    return weights[:, [names[group] for group in groups]]
 
 
-def ratio(tops: Floats, bottoms: Floats, drawn: Floats) -> Interval:
-    """The 95 % interval of the sum of tops over that of bottoms, by drawing documents."""
+def ratio(tops: Floats, bottoms: Floats, weights: Floats) -> Interval:
+    """The 95 % bootstrap interval of the sum of tops over that of bottoms."""
     if not len(tops) or not bottoms.sum():
         return None
-    above, below = drawn @ tops, drawn @ bottoms
+    above, below = weights @ tops, weights @ bottoms
     values = above[below > 0] / below[below > 0]
     low, high = (float(value) for value in np.quantile(values, [_TAIL, 1 - _TAIL]))
-    share = float(tops.sum() / bottoms.sum())
-    if high - low < _SURE and (share < _SURE or share > 1 - _SURE):
-        # All are alike, and so is every drawing: what the next ones will be is open all the same.
-        return wilson(share, int((bottoms > 0).sum()))
+    mean = float(tops.sum() / bottoms.sum())
+    if high - low < _EPSILON and (mean < _EPSILON or mean > 1 - _EPSILON):
+        # All documents are alike, and so is every draw; the next document may still be different.
+        return wilson(mean, int((bottoms > 0).sum()))
     return low, high
 
 
@@ -99,122 +107,150 @@ def wilson(share: float, count: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def counts(document: JudgedDocument, tier: Tier = HEADLINE) -> tuple[int, int, int]:
-    """Right values, wrong or needless ones, missing or wrong ones."""
-    right = sum(tier in cell.tiers for cell in document.cells)
-    said = sum(cell.said is not None for cell in document.cells)
-    true = sum(cell.true is not None for cell in document.cells)
-    return right, said - right, true - right
+def count_values(documents: Sequence[JudgedDocument], tier: Tier = HEADLINE) -> tuple[Floats, Floats, Floats]:
+    """The numbers of correct, of wrong or surplus, and of wrong or missing values of each document."""
+    correct = np.array([sum(tier in cell.tiers for cell in row.cells) for row in documents], np.float64)
+    read = np.array([sum(cell.said is not None for cell in row.cells) for row in documents], np.float64)
+    true = np.array([sum(cell.true is not None for cell in row.cells) for row in documents], np.float64)
+    return correct, read - correct, true - correct
 
 
-def _tier(documents: Sequence[JudgedDocument], tier: Tier, drawn: Floats) -> dict[str, Any]:
-    table = np.array([counts(document, tier) for document in documents], np.float64).reshape(-1, 3)
-    right, surplus, lacking = table.T
-    whole = column(documents, lambda one: all(tier in cell.tiers for cell in one.cells))
+def _score_tier(documents: Sequence[JudgedDocument], tier: Tier, weights: Floats) -> dict[str, Any]:
+    correct, surplus, missing = count_values(documents, tier)
+    whole = np.array([all(tier in cell.tiers for cell in row.cells) for row in documents], np.float64)
     return {
-        "precision": share(right.sum(), (right + surplus).sum()),
-        "recall": share(right.sum(), (right + lacking).sum()),
-        "f1": share(2 * right.sum(), (2 * right + surplus + lacking).sum()),
-        "f1_interval": ratio(2 * right, 2 * right + surplus + lacking, drawn),
-        "values": int((right + lacking).sum()),
+        "precision": share(correct.sum(), (correct + surplus).sum()),
+        "recall": share(correct.sum(), (correct + missing).sum()),
+        "f1": share(2 * correct.sum(), (2 * correct + surplus + missing).sum()),
+        "f1_interval": ratio(2 * correct, 2 * correct + surplus + missing, weights),
+        "values": int((correct + missing).sum()),
         "documents_right": share(whole.sum(), len(documents)),
-        "documents_right_interval": ratio(whole, np.ones(len(documents)), drawn),
+        "documents_right_interval": ratio(whole, np.ones(len(documents)), weights),
     }
 
 
-def _field(documents: Sequence[JudgedDocument], field: str, drawn: Floats) -> dict[str, Any]:
-    right, true, surplus = (
-        column(documents, lambda one, test=test: sum(test(cell) for cell in one.cells if cell.field == field))
-        for test in (_right, _true, _surplus)
-    )
+def _score_field(documents: Sequence[JudgedDocument], field: str, weights: Floats) -> dict[str, Any]:
+    rows = [[cell for cell in document.cells if cell.field == field] for document in documents]
+    correct = np.array([sum(cell.is_right for cell in row) for row in rows], np.float64)
+    true = np.array([sum(cell.true is not None for cell in row) for row in rows], np.float64)
     return {
         "values": int(true.sum()),
-        "right": int(right.sum()),
-        "accuracy": share(right.sum(), true.sum()),
-        "interval": ratio(right, true, drawn),
-        "missing": sum(
-            cell.said is None for document in documents for cell in document.cells if cell.field == field
-        ),
-        "surplus": int(surplus.sum()),
+        "right": int(correct.sum()),
+        "accuracy": share(correct.sum(), true.sum()),
+        "interval": ratio(correct, true, weights),
+        "missing": sum(cell.said is None for row in rows for cell in row),
+        "surplus": sum(cell.true is None for row in rows for cell in row),
     }
 
 
-def _right(cell: JudgedValue) -> bool:
-    return cell.is_right
-
-
-def _true(cell: JudgedValue) -> bool:
-    return cell.true is not None
-
-
-def _surplus(cell: JudgedValue) -> bool:
-    return cell.true is None
-
-
-def _lists(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
-    """Of each list the values of all its items together."""
-    found: dict[str, list[int]] = {}
+def _score_lists(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
+    """The scores of each list, over the values of all its items."""
+    counts: dict[str, list[int]] = {}
     for cell in (cell for document in documents for cell in document.cells if "[]" in cell.field):
-        tally = found.setdefault(cell.field.partition("[]")[0], [0, 0, 0])
-        tally[0] += cell.is_right
-        tally[1] += cell.said is not None
-        tally[2] += cell.true is not None
+        count = counts.setdefault(cell.field.partition("[]")[0], [0, 0, 0])
+        count[0] += cell.is_right
+        count[1] += cell.said is not None
+        count[2] += cell.true is not None
     return {
         name: {
-            "precision": share(right, said),
-            "recall": share(right, true),
-            "f1": share(2 * right, said + true),
+            "precision": share(correct, read),
+            "recall": share(correct, true),
+            "f1": share(2 * correct, read + true),
             "values": true,
         }
-        for name, (right, said, true) in found.items()
+        for name, (correct, read, true) in counts.items()
     }
-
-
-def column(documents: Sequence[JudgedDocument], figure: Callable[[JudgedDocument], float]) -> Floats:
-    """A figure of every document."""
-    return np.array([figure(document) for document in documents], np.float64)
 
 
 def share(part: float, whole: float) -> float | None:
-    """None of nothing is no figure."""
+    """The quotient; None if there is nothing to divide by."""
     return float(part) / float(whole) if whole else None
 
 
-NOT_READ = "not read"
-"""What stands for the type of a document that failed."""
-
-
 def score_types(documents: Sequence[JudgedDocument]) -> dict[str, Any] | None:
-    """Macro-F1 over the true types and the confusion matrix; None where the truth names no types.
+    """Macro-F1 over the true types and the confusion matrix; None if the truth names no types.
 
-    confusion: by true type, how many were taken for which.
+    confusion: by true type, the number of documents classified as each type.
     """
     pairs = Counter(
-        (one.true_type, one.said_type or NOT_READ) for one in documents if one.true_type is not None
+        (document.true_type, document.said_type or NOT_READ)
+        for document in documents
+        if document.true_type is not None
     )
     if not pairs:
         return None
-    names = sorted({true for true, _ in pairs})
-    by_type = {name: _of_type(pairs, name) for name in names}
+    types: dict[str, dict[str, Any]] = {}
+    confusion: dict[str, dict[str, int]] = {}
+    for name in sorted({true for true, _ in pairs}):
+        confusion[name] = {read: count for (true, read), count in sorted(pairs.items()) if true == name}
+        true_count = sum(confusion[name].values())
+        read_count = sum(count for (_, read), count in pairs.items() if read == name)
+        types[name] = {
+            "documents": true_count,
+            "precision": share(pairs[name, name], read_count),
+            "recall": share(pairs[name, name], true_count),
+            "f1": 2 * pairs[name, name] / (true_count + read_count),
+        }
     return {
         "documents": pairs.total(),
-        "accuracy": share(sum(count for (true, said), count in pairs.items() if true == said), pairs.total()),
-        "macro_f1": sum(of_type["f1"] for of_type in by_type.values()) / len(names),
-        "types": by_type,
-        "confusion": {
-            name: {said: count for (true, said), count in sorted(pairs.items(), key=str) if true == name}
-            for name in names
-        },
+        "accuracy": share(sum(pairs[name, name] for name in types), pairs.total()),
+        "macro_f1": sum(scores["f1"] for scores in types.values()) / len(types),
+        "types": types,
+        "confusion": confusion,
     }
 
 
-def _of_type(pairs: Counter[tuple[str, str]], name: str) -> dict[str, Any]:
-    right = pairs[name, name]
-    true = sum(count for (one, _), count in pairs.items() if one == name)
-    said = sum(count for (_, one), count in pairs.items() if one == name)
+def score_confidences(documents: Sequence[JudgedDocument]) -> dict[str, Any] | None:
+    """Coverage, precision and calibration error of the confidences; None if nothing was read.
+
+    coverage: the share of all values, missing ones too, above a threshold from which 99 % are correct; it is
+    chosen on one half of the groups and used on the other, both ways round. ece: over ten ranges of
+    confidence, of the values that were read. curve: from the most confident to all that were read, the
+    threshold, the share of all values taken above it and the share of these that is wrong.
+    """
+    halves = {name: index % 2 for index, name in enumerate(sorted({row.group for row in documents}))}
+    cells = [(document, cell) for document in documents for cell in document.cells]
+    proofs = [document.evidence.get(cell.path or "", {}) for document, cell in cells]
+    # The confidence in a value that was not read is below any threshold.
+    confidences = np.array(
+        [
+            -1.0 if cell.path is None else float(proof.get("confidence", 0.0))
+            for (_, cell), proof in zip(cells, proofs, strict=True)
+        ]
+    )
+    correct = np.array([cell.is_right for _, cell in cells], np.bool_)
+    second = np.array([halves[document.group] == 1 for document, _ in cells], np.bool_)
+    read = confidences >= 0
+    if not read.any():
+        return None
+    taken = np.zeros(len(cells), np.bool_)
+    for half in (second, ~second):
+        levels = np.unique(confidences[half & read])
+        precise = [level for level in levels if correct[half & (confidences >= level)].mean() >= PRECISION]
+        taken |= ~half & (confidences >= min(precise, default=_NEVER))
+    bins = np.minimum((confidences[read] * _BINS).astype(int), _BINS - 1)
+    members = [bins == index for index in np.unique(bins)]
+    gaps = [
+        abs(confidences[read][member].mean() - correct[read][member].mean()) * member.mean()
+        for member in members
+    ]
     return {
-        "documents": true,
-        "precision": share(right, said),
-        "recall": share(right, true),
-        "f1": 2 * right / (true + said),
+        "values": int(read.sum()),
+        "precision_wanted": PRECISION,
+        "coverage": share(int(taken.sum()), len(taken)),
+        "precision": share(int((taken & correct).sum()), int(taken.sum())),
+        "ece": float(sum(gaps)),
+        "curve": _risk_coverage_curve(confidences, correct),
     }
+
+
+def _risk_coverage_curve(confidences: Floats, correct: NDArray[np.bool_]) -> list[dict[str, float]]:
+    """Risk and coverage (El-Yaniv and Wiener, 2010) at even shares of the values that were read."""
+    read = np.sort(confidences[confidences >= 0])[::-1]
+    lasts = np.ceil(np.arange(1, _POINTS + 1) / _POINTS * len(read)).astype(int) - 1
+    points: list[dict[str, float]] = []
+    for level in np.unique(read[lasts])[::-1].tolist():
+        taken = confidences >= level
+        risk = float(1 - correct[taken].mean())
+        points.append({"threshold": level, "coverage": float(taken.mean()), "risk": risk})
+    return points

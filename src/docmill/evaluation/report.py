@@ -1,45 +1,57 @@
-"""An evaluation as JSON: the figures, and what they are made of, for people and for later comparisons."""
+"""An evaluation as JSON, for people and for later comparisons, and its comparison with an earlier one."""
 
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from docmill.errors import MisconfiguredError
-from docmill.evaluation.confidence import score_confidences
 from docmill.evaluation.judge import Judge, JudgedValue
-from docmill.evaluation.metrics import JudgedDocument, compute_scores, score_types
+from docmill.evaluation.metrics import (
+    Floats,
+    JudgedDocument,
+    compute_scores,
+    count_values,
+    draws,
+    fields_of,
+    score_confidences,
+    score_types,
+)
 from docmill.evaluation.truth import Truth
 
 Report = dict[str, Any]
 
 VERSION = 1
 """Of the report's form."""
+_SIGNIFICANCE = 0.05
 
 
 def judge_document(
     source: str, truth: Truth, record: Mapping[str, Any] | None, judge: Judge
 ) -> JudgedDocument:
-    """A document's values against its truth. A document that failed or has no record has read nothing."""
+    """A document's values against its truth. Nothing is read of a document that failed or has no record."""
     record = record or {"status": "failed"}
     error: Mapping[str, Any] = record.get("error") or {}
-    failed = record["status"] == "failed"
+    has_failed = record["status"] == "failed"
     return JudgedDocument(
         source=source,
         group=truth.group or source,
         status=record["status"],
-        cells=judge.cells(truth.data, {} if failed else (record.get("data") or {})),
+        cells=judge.cells(truth.data, {} if has_failed else (record.get("data") or {})),
         evidence=record.get("evidence") or {},
         true_type=truth.document_type,
-        said_type=None if failed else record.get("document_type"),
+        said_type=None if has_failed else record.get("document_type"),
         error=error.get("code"),
         is_labelled=bool(truth.data),
     )
 
 
 def build_report(documents: Sequence[JudgedDocument], *, with_types: bool = True) -> Report:
-    """Every figure. with_types: unless a schema was given, which leaves nothing to classify."""
+    """All figures. with_types: unless a schema was given, which leaves nothing to classify."""
     return {
         "version": VERSION,
         "statuses": dict(Counter(document.status for document in documents)),
@@ -47,28 +59,27 @@ def build_report(documents: Sequence[JudgedDocument], *, with_types: bool = True
         "figures": compute_scores(documents),
         "classification": score_types(documents) if with_types else None,
         "confidence": score_confidences(documents),
-        "documents": [_told(document) for document in documents],
-    }
-
-
-def _told(document: JudgedDocument) -> dict[str, Any]:
-    return {
-        "source": document.source,
-        "group": document.group,
-        "status": document.status,
-        "error": document.error,
-        "true_type": document.true_type,
-        "said_type": document.said_type,
-        "right": document.is_right,
-        "values": [
+        "documents": [
             {
-                "field": cell.field,
-                "true": cell.true,
-                "said": cell.said,
-                "path": cell.path,
-                "tiers": list(cell.tiers),
+                "source": document.source,
+                "group": document.group,
+                "status": document.status,
+                "error": document.error,
+                "true_type": document.true_type,
+                "said_type": document.said_type,
+                "right": document.is_right,
+                "values": [
+                    {
+                        "field": cell.field,
+                        "true": cell.true,
+                        "said": cell.said,
+                        "path": cell.path,
+                        "tiers": list(cell.tiers),
+                    }
+                    for cell in document.cells
+                ],
             }
-            for cell in document.cells
+            for document in documents
         ],
     }
 
@@ -79,25 +90,103 @@ def read_report(path: Path) -> list[JudgedDocument]:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["version"] != VERSION:
             raise MisconfiguredError(f"{str(path)!r} is a report of another docmill; make it anew")
-        return [_document(told) for told in content["documents"]]
+        return [
+            JudgedDocument(
+                source=row["source"],
+                group=row["group"],
+                status=row["status"],
+                cells=[
+                    JudgedValue(cell["field"], cell["true"], cell["said"], cell["path"], tuple(cell["tiers"]))
+                    for cell in row["values"]
+                ],
+                evidence={},
+                true_type=row["true_type"],
+                said_type=row["said_type"],
+                error=row["error"],
+            )
+            for row in content["documents"]
+        ]
     except OSError as error:
         raise MisconfiguredError(f"cannot read {str(path)!r}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise MisconfiguredError(f"{str(path)!r} is no report of docmill eval") from error
 
 
-def _document(told: Mapping[str, Any]) -> JudgedDocument:
-    cells = [
-        JudgedValue(value["field"], value["true"], value["said"], value["path"], tuple(value["tiers"]))
-        for value in told["values"]
-    ]
-    return JudgedDocument(
-        source=told["source"],
-        group=told["group"],
-        status=told["status"],
-        cells=cells,
-        evidence={},
-        true_type=told["true_type"],
-        said_type=told["said_type"],
-        error=told["error"],
-    )
+def compare_reports(
+    before: Sequence[JudgedDocument], now: Sequence[JudgedDocument], *, max_regression: float
+) -> dict[str, Any]:
+    """The difference on the documents that both have with the same truth, and whether it is a regression.
+
+    max_regression: in points of 100, by how much F1, of all values or of a field, may fall. A greater fall is
+    a regression only if the 95 % interval of the paired difference is below zero, too; for fields the
+    significance level is shared among them, since one of many falls by chance alone. Raises
+    MisconfiguredError if they have no document in common.
+    """
+    earlier = {document.source: document for document in before}
+    common = [(earlier[document.source], document) for document in now if document.source in earlier]
+    pairs = [(old, new) for old, new in common if _true_values(old) == _true_values(new)]
+    if not pairs:
+        raise MisconfiguredError("the baseline has no document with the same truth; nothing can be compared")
+    weights = draws([new.group for _, new in pairs])
+    allowed = max_regression / 100
+    f1 = _compare_f1(pairs, weights, significance=_SIGNIFICANCE, allowed=allowed)
+    fields: dict[str, dict[str, Any]] = {}
+    names = fields_of([*(old for old, _ in pairs), *(new for _, new in pairs)])
+    for name in names:
+        of_field = [(_only_field(old, name), _only_field(new, name)) for old, new in pairs]
+        gains = [
+            sum(not cell.is_right for cell in old.cells) - sum(not cell.is_right for cell in new.cells)
+            for old, new in of_field
+        ]
+        if any(gains):
+            change = _compare_f1(of_field, weights, significance=_SIGNIFICANCE / len(names), allowed=allowed)
+            better, worse = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
+            fields[name] = {"better": better, "worse": worse, **change}
+    return {
+        "documents": len(pairs),
+        "truth_changed": len(common) - len(pairs),
+        "only_before": len(earlier) - len(common),
+        "only_now": len(now) - len(common),
+        "f1": f1,
+        "fields": fields,
+        "regressions": [name for name, change in {"F1": f1, **fields}.items() if change["is_regression"]],
+    }
+
+
+def _true_values(document: JudgedDocument) -> Counter[tuple[str, str]]:
+    return Counter((cell.field, cell.true) for cell in document.cells if cell.true is not None)
+
+
+def _only_field(document: JudgedDocument, name: str) -> JudgedDocument:
+    return replace(document, cells=[cell for cell in document.cells if cell.field == name])
+
+
+def _compare_f1(
+    pairs: Sequence[tuple[JudgedDocument, JudgedDocument]],
+    weights: Floats,
+    *,
+    significance: float,
+    allowed: float,
+) -> dict[str, Any]:
+    """The change of F1 from the first documents of the pairs to the second ones."""
+    ones = np.ones((1, len(pairs)))
+    f1: list[float] = []
+    drawn: list[Floats] = []
+    for documents in ([old for old, _ in pairs], [new for _, new in pairs]):
+        correct, surplus, missing = count_values(documents)
+        tops, bottoms = 2 * correct, 2 * correct + surplus + missing
+        f1.append(float(_quotient(tops, bottoms, ones)[0]))
+        drawn.append(_quotient(tops, bottoms, weights))
+    low, high = np.quantile(drawn[1] - drawn[0], [significance / 2, 1 - significance / 2])
+    return {
+        "before": f1[0],
+        "now": f1[1],
+        "difference": f1[1] - f1[0],
+        "interval": [float(low), float(high)],
+        "is_regression": bool(f1[1] - f1[0] < -allowed and high < 0),
+    }
+
+
+def _quotient(tops: Floats, bottoms: Floats, weights: Floats) -> Floats:
+    above, below = weights @ tops, weights @ bottoms
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)

@@ -1,4 +1,4 @@
-"""Truth files: the values of documents as a person has written them down."""
+"""Truth files: the values of documents as a person wrote them down."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ _OWN = "; for fields of a schema of your own, name it with --schema"
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """One document's. data: nested as the schema; what it does not name is not judged."""
+    """The true values of one document. data: nested as the schema; other fields are not judged."""
 
     source: str
     data: Mapping[str, Any]
@@ -33,15 +33,23 @@ class Truth:
 
 
 def read_truths(path: Path) -> list[Truth]:
-    """From JSON Lines, a JSON object by file name, a CSV, or a folder with one NAME.json per document.
+    """Read JSON Lines, a JSON object by file name, a CSV, or a folder with one NAME.json per document.
 
-    Raises MisconfiguredError for what cannot be read, says nothing, or speaks of a document twice.
+    Raises MisconfiguredError if it cannot be read, is empty, or names a document twice.
     """
     if not path.exists():
         raise MisconfiguredError(
             f"there is no truth {str(path)!r}; give a JSON Lines, JSON or CSV file or a folder"
         )
-    truths = list(_of_folder(path) if path.is_dir() else _of_file(path))
+    truths: list[Truth] = []
+    if path.is_dir():
+        for file in sorted(path.rglob("*.json")):
+            content = _parse_object(_read_text(file), repr(str(file)))
+            is_wrapped = isinstance(content.get("data"), dict) and content.keys() <= set(_KEYS)
+            source = content.get("source", file.relative_to(path).with_suffix("").as_posix())
+            truths.append(_make_truth(content if is_wrapped else {"data": content}, source, repr(str(file))))
+    else:
+        truths += _read_table(path) if path.suffix.lower() == ".csv" else _read_json(path)
     if not truths:
         raise MisconfiguredError(f"{str(path)!r} holds no truth")
     seen: set[str] = set()
@@ -52,111 +60,88 @@ def read_truths(path: Path) -> list[Truth]:
     return truths
 
 
-def _of_file(path: Path) -> Iterator[Truth]:
-    if path.suffix.lower() == ".csv":
-        return _of_table(path)
-    by_file = _by_file(_text(path))
-    if by_file is None:
-        return _of_lines(path)
-    return (Truth(source, _nested(data)) for source, data in by_file.items())
-
-
-def _by_file(text: str) -> dict[str, dict[str, Any]] | None:
-    """Parse `{"file.pdf": {"field": value}}`; None if the text is no such object."""
-    try:
-        said: object = json.loads(text, parse_float=_as_written)
-    except ValueError:
-        return None
-    by_file = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
-    return by_file if by_file and all(isinstance(one, dict) for one in by_file.values()) else None
-
-
-def _of_table(path: Path) -> Iterator[Truth]:
-    """The rows of a CSV with a column `file`; what an empty cell stands for is not judged."""
-    for number, row in enumerate(csv.DictReader(io.StringIO(_text(path), newline="")), 2):
-        source = row.get(_FILE_COLUMN)
+def _read_table(path: Path) -> Iterator[Truth]:
+    """The rows of a CSV with a column `file`; fields with empty cells are not judged."""
+    for number, row in enumerate(csv.DictReader(io.StringIO(_read_text(path), newline="")), 2):
+        source = row.pop(_FILE_COLUMN, None)
         if not source:
             raise MisconfiguredError(
                 f'line {number} of {str(path)!r} has no "{_FILE_COLUMN}", the file it speaks of'
             )
-        yield Truth(
-            source, _nested({name: value for name, value in row.items() if value and name != _FILE_COLUMN})
-        )
+        yield Truth(source, _nest({name: value for name, value in row.items() if value}))
 
 
-def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values as the schema has them: `seller.name` is the name within the seller."""
-    found: dict[str, Any] = {}
+def _read_json(path: Path) -> Iterator[Truth]:
+    """The truths of `{"file.pdf": {"field": value}}`, else of one JSON object per line."""
+    text = _read_text(path)
+    try:
+        content: object = json.loads(text, parse_float=_plain_decimal)
+    except ValueError:
+        content = None
+    by_file = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
+    if by_file and all(isinstance(data, dict) for data in by_file.values()):
+        yield from (Truth(source, _nest(data)) for source, data in by_file.items())
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            where = f"line {number} of {str(path)!r}"
+            record = _parse_object(line, where)
+            if not isinstance(record.get("source"), str) or not record["source"]:
+                raise MisconfiguredError(f'{where} has no "source", the file it speaks of')
+            yield _make_truth(record, record["source"], where)
+
+
+def _nest(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values nested as in the schema: `seller.name` becomes the name of the seller."""
+    nested: dict[str, Any] = {}
     for path, value in values.items():
         *owners, name = path.split(".")
-        members = found
+        members = nested
         for owner in owners:
             inner = members.setdefault(owner, {})
             if not isinstance(inner, dict):
                 raise MisconfiguredError(f"a truth names both {owner!r} and {path!r}")
             members = cast("dict[str, Any]", inner)
         members[name] = value
-    return found
+    return nested
 
 
-def _of_lines(path: Path) -> Iterator[Truth]:
-    for number, line in enumerate(_text(path).split("\n"), 1):
-        if line.strip():
-            where = f"line {number} of {str(path)!r}"
-            said = _parsed(line, where)
-            if not isinstance(said.get("source"), str) or not said["source"]:
-                raise MisconfiguredError(f'{where} has no "source", the file it speaks of')
-            yield _truth(said, said["source"], where)
-
-
-def _of_folder(folder: Path) -> Iterator[Truth]:
-    for path in sorted(folder.rglob("*.json")):
-        source = path.relative_to(folder).with_suffix("").as_posix()
-        said = _parsed(_text(path), repr(str(path)))
-        is_wrapped = isinstance(said.get("data"), dict) and said.keys() <= set(_KEYS)
-        yield _truth(said if is_wrapped else {"data": said}, said.get("source", source), repr(str(path)))
-
-
-def _truth(said: Mapping[str, Any], source: str, where: str) -> Truth:
-    unknown = [key for key in said if key not in _KEYS]
+def _make_truth(record: Mapping[str, Any], source: str, where: str) -> Truth:
+    unknown = [key for key in record if key not in _KEYS]
     if unknown:
         raise MisconfiguredError(
             f"{where} has an unknown key {unknown[0]!r}; known are {', '.join(_KEYS)}; fields go into data"
         )
-    data: object = said.get("data") or {}
+    data: object = record.get("data") or {}
+    document_type, group = record.get("document_type"), record.get("group")
     if not isinstance(data, Mapping):
         raise MisconfiguredError(f'the "data" of {where} must be an object of fields')
-    if not isinstance(said.get("document_type"), str | None):
+    if not isinstance(document_type, str | None):
         raise MisconfiguredError(f'the "document_type" of {where} must be a text')
-    group = said.get("group")
-    return Truth(
-        source,
-        cast("Mapping[str, Any]", data),
-        said.get("document_type"),
-        None if group is None else str(group),
-    )
+    group = None if group is None else str(group)
+    return Truth(source, cast("Mapping[str, Any]", data), document_type, group)
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise MisconfiguredError(f"cannot read {str(path)!r}: it must be a text file in UTF-8") from error
 
 
-def _as_written(number: str) -> str:
+def _plain_decimal(number: str) -> str:
     """An amount as it is written: 119.10 and not 119.1."""
     return format(Decimal(number), "f")
 
 
-def _parsed(text: str, where: str) -> dict[str, Any]:
+def _parse_object(text: str, where: str) -> dict[str, Any]:
     try:
-        said = json.loads(text, parse_float=_as_written)
+        content = json.loads(text, parse_float=_plain_decimal)
     except ValueError as error:
         raise MisconfiguredError(f"{where} is no JSON: {error}") from error
-    if not isinstance(said, dict):
+    if not isinstance(content, dict):
         raise MisconfiguredError(f"{where} must be an object")
-    return cast("dict[str, Any]", said)
+    return cast("dict[str, Any]", content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,61 +156,58 @@ def known_fields(truths: Sequence[Truth], schemas: Mapping[str, Schema]) -> Know
     """Look up the fields of the truths in the schemas.
 
     schemas: by document type. A truth without a type may name the fields of any. Raises MisconfiguredError
-    for one that no schema has, with the nearest that is there.
+    for a field that no schema has, with the nearest one.
     """
     outlines: dict[str, dict[str, Kind]] = {
-        name: {leaf.path: leaf.kind for leaf in outline(one)} for name, one in schemas.items()
+        name: {leaf.path: leaf.kind for leaf in outline(schema)} for name, schema in schemas.items()
     }
-    every: dict[str, Kind] = {path: kind for kinds in outlines.values() for path, kind in kinds.items()}
-    spoken: set[str] = set()
-    meant: list[set[str]] = []
+    kinds: dict[str, Kind] = {path: kind for fields in outlines.values() for path, kind in fields.items()}
+    labelled: set[str] = set()
+    owners: list[set[str]] = []
     for truth in truths:
         if truth.document_type is not None and len(schemas) > 1 and truth.document_type not in schemas:
             raise MisconfiguredError(
                 f"the truth of {truth.source!r} is of an unknown type {truth.document_type!r}"
-                f"{_instead(truth.document_type, schemas)}"
+                f"{_suggestion(truth.document_type, schemas)}"
             )
-        known = outlines.get(truth.document_type or "", every)
+        fields = outlines.get(truth.document_type or "", kinds)
         for field in leaf_fields(truth.data):
-            if field in known:
-                spoken.add(field)
+            # A list or object without values stands for the fields in it.
+            members = {path for path in fields if path.startswith((f"{field}.", f"{field}[]"))}
+            if field in fields:
+                labelled.add(field)
+            elif members:
+                owners.append(members)
             else:
-                meant.append(_within(field, known, truth, _OWN if len(schemas) > 1 else ""))
-    # Of an empty list those values that other documents name; all that there can be where none does.
-    return KnownFields(every, frozenset(spoken.union(*(within for within in meant if not within & spoken))))
+                raise MisconfiguredError(
+                    f"the truth of {truth.source!r} names a field {field!r} that is not there"
+                    f"{_suggestion(field, fields)}{_OWN if len(schemas) > 1 else ''}"
+                )
+    # Of an empty list only the fields that other documents name; all of them if none does.
+    empty = (members for members in owners if not members & labelled)
+    return KnownFields(kinds, frozenset(labelled.union(*empty)))
 
 
-def _within(field: str, known: Mapping[str, Kind], truth: Truth, hint: str) -> set[str]:
-    """The schema's fields in a list or object of which the truth says that there is none. hint: else."""
-    within = {path for path in known if path.startswith((f"{field}.", f"{field}[]"))}
-    if not within:
-        raise MisconfiguredError(
-            f"the truth of {truth.source!r} names a field {field!r} that is not there"
-            f"{_instead(field, known)}{hint}"
-        )
-    return within
-
-
-def _instead(name: str, known: Mapping[str, object]) -> str:
-    near = process.extractOne(name, list(known), scorer=fuzz.ratio, score_cutoff=_NEAR)
-    return f"; do you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"
+def _suggestion(name: str, names: Mapping[str, object]) -> str:
+    near = process.extractOne(name, list(names), scorer=fuzz.ratio, score_cutoff=_NEAR)
+    return f"; do you mean {near[0]!r}?" if near else f"; there are {', '.join(names)}"
 
 
 def sources_of(truths: Sequence[Truth], there: Sequence[str]) -> dict[str, Truth]:
-    """By the name of a file or record the truth of it; a truth may leave out a file's ending.
+    """The truth of each file or record, by its name; a truth may leave out the ending of a file's name.
 
-    Raises MisconfiguredError where two have the name that a truth gives.
+    Raises MisconfiguredError if a truth's name is that of two files.
     """
     exact = set(there)
     by_stem: dict[str, list[str]] = {}
     for source in there:
         by_stem.setdefault(PurePosixPath(source).with_suffix("").as_posix(), []).append(source)
-    found: dict[str, Truth] = {}
+    by_source: dict[str, Truth] = {}
     for truth in truths:
-        named = [truth.source] if truth.source in exact else by_stem.get(truth.source, [])
-        if len(named) > 1:
+        sources = [truth.source] if truth.source in exact else by_stem.get(truth.source, [])
+        if len(sources) > 1:
             raise MisconfiguredError(
-                f"the truth of {truth.source!r} may mean {' or '.join(map(repr, named))}; give the ending"
+                f"the truth of {truth.source!r} may mean {' or '.join(map(repr, sources))}; give the ending"
             )
-        found.update(dict.fromkeys(named, truth))
-    return found
+        by_source.update(dict.fromkeys(sources, truth))
+    return by_source

@@ -1,4 +1,4 @@
-"""Comparison of a value with the true one, at four grades of strictness."""
+"""Comparison of a value with the true one, at four tiers of strictness."""
 
 import datetime as dt
 import re
@@ -14,8 +14,8 @@ from docmill.schemas.outline import Kind
 Tier = Literal["S0", "S1", "S2", "S3"]
 
 TIERS: tuple[Tier, ...] = get_args(Tier)
-"""S0: the same letters. S1: without space, case and signs of currency. S2, which counts: letters and digits,
-calendar days, amounts to the cent. S3: S2, and for text nine letters of ten."""
+"""S0: the same characters. S1: without spaces, case and currencies. S2, which counts as correct: letters and
+digits, calendar days, amounts to the cent. S3: S2, and for texts nine letters of ten."""
 
 HEADLINE: Tier = "S2"
 
@@ -38,29 +38,33 @@ _NAME_FIRST = re.compile(r"([A-Z]{3})[A-Z]*\.?\s*(\d{1,2})\s*,?\s*(\d{4})(?:[T ]
 _COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)|(\d\d)(\d\d)(\d{4})")
 
 
-def agreement(said: str, true: str, kind: Kind, *, month_first: bool = False) -> tuple[Tier, ...]:
+def agreement(read: str, true: str, kind: Kind, *, month_first: bool = False) -> tuple[Tier, ...]:
     """The tiers at which a value that was read is the true one.
 
-    month_first: how the truth means days such as 03/04/2026.
+    month_first: of days in the truth such as 03/04/2026.
     """
-    return tuple(tier for tier in TIERS if _agrees(said, true, kind, tier, month_first=month_first))
+    return tuple(tier for tier in TIERS if _agrees(read, true, kind, tier, month_first=month_first))
 
 
-def _agrees(said: str, true: str, kind: Kind, tier: Tier, *, month_first: bool) -> bool:
+def _agrees(read: str, true: str, kind: Kind, tier: Tier, *, month_first: bool) -> bool:
     if tier == "S0":
-        return said == true
+        return read == true
     is_number = kind in ("decimal", "integer")
     if tier == "S1":
-        return _bare_amount(said) == _bare_amount(true) if is_number else _unspaced(said) == _unspaced(true)
+        return _bare_amount(read) == _bare_amount(true) if is_number else _unspaced(read) == _unspaced(true)
     if is_number:
-        return _same_number(said, true)
-    if kind == "date":
-        day = day_of(said, month_first=month_first)
-        same = day is not None and day == day_of(true, month_first=month_first)
-        return same or _same_text(said, true)
-    if kind == "datetime" and (moment := _moment(said)) is not None:
-        return moment == _moment(true)
-    return _same_text(said, true) or (kind == "text" and tier == "S3" and _like(said, true))
+        return _is_same_number(read, true)
+    # A name in Greek letters folds to nothing, and any two of them would be the same.
+    fold = _folded if _folded(true) else _unspaced
+    is_same = fold(read) == fold(true)
+    if kind == "date" and not is_same:
+        day = day_of(read, month_first=month_first)
+        is_same = day is not None and day == day_of(true, month_first=month_first)
+    if kind == "datetime" and (moment := _moment(read)) is not None:
+        is_same = moment == _moment(true)
+    if kind == "text" and tier == "S3" and not is_same:
+        is_same = Levenshtein.normalized_similarity(fold(read), fold(true)) >= _LIKE
+    return is_same
 
 
 @lru_cache(maxsize=100_000)
@@ -73,45 +77,33 @@ def _folded(text: str) -> str:
     return re.sub(r"[^0-9A-Z]", "", _unspaced(text))
 
 
-def _same_text(said: str, true: str) -> bool:
-    # A name in Greek letters folds to nothing, and any two of them would be the same.
-    if not _folded(true):
-        return _unspaced(said) == _unspaced(true)
-    return _folded(said) == _folded(true)
-
-
-def _like(said: str, true: str) -> bool:
-    fold = _folded if _folded(true) else _unspaced
-    return Levenshtein.normalized_similarity(fold(said), fold(true)) >= _LIKE
-
-
 def _bare_amount(text: str) -> str:
     return _CURRENCY.sub("", _unspaced(text)).replace(",", "")
 
 
-def _same_number(said: str, true: str) -> bool:
-    """To the cent, or as exactly as the truth says it: a price of 0.0345 is not 0.03."""
-    wanted, found = number_of(true), number_of(said)
-    if wanted is None or found is None:
+def _is_same_number(read: str, true: str) -> bool:
+    """Compare to the cent, or as exactly as the truth is given: a price of 0.0345 is not 0.03."""
+    true_number, read_number = number_of(true), number_of(read)
+    if true_number is None or read_number is None:
         return False
-    exponent = wanted.as_tuple().exponent
-    places = max(_CENTS, -exponent if isinstance(exponent, int) else _CENTS)
+    exponent = true_number.as_tuple().exponent
+    unit = Decimal(1).scaleb(-max(_CENTS, -exponent if isinstance(exponent, int) else _CENTS))
     try:
-        return found.quantize(Decimal(1).scaleb(-places)) == wanted.quantize(Decimal(1).scaleb(-places))
+        return read_number.quantize(unit) == true_number.quantize(unit)
     except InvalidOperation:  # more digits than amounts have
-        return found == wanted
+        return read_number == true_number
 
 
 @lru_cache(maxsize=100_000)
 def number_of(text: str) -> Decimal | None:
-    """The number that the whole text is, whatever currency stands beside it."""
+    """The number that the whole text is, with any currency beside it."""
     match = _NUMBER.fullmatch(_CURRENCY.sub("", _unspaced(text)))
     if not match:
         return None
     sign, digits, minus = match.groups()
     digits = digits.replace("'", "")
-    decimal_comma = _DECIMAL_COMMA.fullmatch(digits)
-    plain = digits.replace(".", "").replace(",", ".") if decimal_comma else digits.replace(",", "")
+    has_decimal_comma = _DECIMAL_COMMA.fullmatch(digits)
+    plain = digits.replace(".", "").replace(",", ".") if has_decimal_comma else digits.replace(",", "")
     try:
         return Decimal(("-" if "-" in (sign, minus) else "") + plain)
     except InvalidOperation:
@@ -129,21 +121,16 @@ def day_of(text: str, *, month_first: bool = False) -> dt.date | None:
         return _day(match[3], month, day) or _day(match[3], day, month)
     if match := _COMPACT.fullmatch(text):
         return _day(match[1] or match[6], match[2] or match[5], match[3] or match[4])
-    return _named_day(text)
-
-
-def _named_day(text: str) -> dt.date | None:
     if match := _NAMED.fullmatch(text):
         return _day(match[3], _MONTHS.get(match[2], 0), match[1])
-    if match := _NAME_FIRST.fullmatch(text):
-        return _day(match[3], _MONTHS.get(match[1], 0), match[2])
-    return None
+    match = _NAME_FIRST.fullmatch(text)
+    return _day(match[3], _MONTHS.get(match[1], 0), match[2]) if match else None
 
 
 def _day(year: str, month: str | int, day: str) -> dt.date | None:
-    full = int(year) + (2000 if int(year) < _CENTURY else 0)
+    full_year = int(year) + (2000 if int(year) < _CENTURY else 0)
     try:
-        return dt.date(full, int(month), int(day))
+        return dt.date(full_year, int(month), int(day))
     except ValueError:
         return None
 

@@ -17,11 +17,10 @@ from docmill.cli.console import FAILED, INTERRUPTED, counted, put, shown, stderr
 from docmill.cli.files.run import RunOptions, progress, read_all, warn_about_links
 from docmill.cli.files.run_config import run_config, warn_about_remote_services
 from docmill.errors import DocmillError, MisconfiguredError
-from docmill.evaluation.comparison import compare_reports
 from docmill.evaluation.html_report import build_page
 from docmill.evaluation.judge import Judge
 from docmill.evaluation.metrics import JudgedDocument
-from docmill.evaluation.report import Report, build_report, judge_document, read_report
+from docmill.evaluation.report import Report, build_report, compare_reports, judge_document, read_report
 from docmill.evaluation.truth import Truth, known_fields, read_truths, sources_of
 from docmill.model.document import Box
 from docmill.model.result import Schema
