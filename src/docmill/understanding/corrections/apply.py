@@ -231,15 +231,8 @@ def _places(pages: SearchedPages, value: str) -> Iterator[Occurrence]:
 
 
 def _printed_value(value: str, place: Occurrence, source: str) -> ValueWithEvidence:
-    evidence = Evidence(
-        page=place.sheet.page.number,
-        box=place.box,
-        text=place.text,
-        match=place.match,
-        confidence=round((CONFIRMED if place.trust >= 1 else MISREAD) * place.trust, 4),
-        reason=_reason(source),
-    )
-    return ValueWithEvidence(value, evidence)
+    confidence = (CONFIRMED if place.trust >= 1 else MISREAD) * place.trust
+    return ValueWithEvidence(value, place.evidence(confidence, _reason(source)))
 
 
 def _is_near(given: CorrectedValue, page: int | None, box: Box | None) -> bool:

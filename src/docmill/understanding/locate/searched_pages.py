@@ -11,7 +11,7 @@ from typing import Literal
 from rapidfuzz import fuzz
 
 from docmill.model.document import Box, Document, letters_and_digits
-from docmill.model.result import MatchKind
+from docmill.model.result import Evidence, MatchKind
 from docmill.understanding.fields.analysis_cache import candidates_of
 from docmill.understanding.page.layout import Segment, Sheet, Span, spans_reading
 from docmill.understanding.text.folding import fold, without_accents
@@ -66,6 +66,17 @@ class Occurrence:
     def centre(self) -> float:
         """Horizontal centre."""
         return (self.box.x0 + self.box.x1) / 2
+
+    def evidence(self, confidence: float, reason: str = "") -> Evidence:
+        """The place as evidence of its value."""
+        return Evidence(
+            page=self.sheet.page.number,
+            box=self.box,
+            text=self.text,
+            match=self.match,
+            confidence=round(confidence, 4),
+            reason=reason,
+        )
 
     def trusted(self, factor: float) -> "Occurrence":
         """The same with so much of its trust."""
