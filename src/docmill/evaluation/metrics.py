@@ -230,10 +230,8 @@ def score_confidences(documents: Sequence[JudgedDocument]) -> dict[str, Any] | N
         taken |= ~half & (confidences >= min(precise, default=_NEVER))
     bins = np.minimum((confidences[read] * _BINS).astype(int), _BINS - 1)
     members = [bins == index for index in np.unique(bins)]
-    gaps = [
-        abs(confidences[read][member].mean() - correct[read][member].mean()) * member.mean()
-        for member in members
-    ]
+    believed, proved = confidences[read], correct[read]
+    gaps = [abs(believed[member].mean() - proved[member].mean()) * member.mean() for member in members]
     return {
         "values": int(read.sum()),
         "precision_wanted": PRECISION,

@@ -29,7 +29,8 @@ class StepTaken(Record):
     doubted fields; `given_up` on models that took too long; `not_classified`: a model that was to tell the
     type failed. by: who did it, as a person knows them. note: the circumstances. without_model: what is true
     as long as no later step asks a model. fields: paths it was about. mended: those of them that the gate
-    believed afterwards. is_better: whether its values were taken.
+    believed afterwards. is_better: whether its values were taken. is_from_xml: whether it read the embedded
+    XML, whose values are certain.
     """
 
     kind: StepKind
@@ -39,6 +40,7 @@ class StepTaken(Record):
     fields: tuple[str, ...] = ()
     mended: tuple[str, ...] = ()
     is_better: bool = False
+    is_from_xml: bool = False
 
 
 def sentence(steps: Sequence[StepTaken]) -> str:

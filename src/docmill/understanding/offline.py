@@ -66,7 +66,10 @@ def extract(document: Document, schema: Schema, learned: SchemaModel | None = No
 def _extract(
     document: Document, schema: Schema, learned: SchemaModel | None, data: EmbeddedInvoice
 ) -> Extraction:
-    if _is_said_by(data, schema) and data.invoice is not None:
+    xml = DEFINITIONS[known_type(schema.name)].xml
+    is_built_in = schema.fields is built_in(schema.name).schema.fields
+    message = xml.message if xml is not None and is_built_in else None
+    if data.invoice is not None and data.invoice.kind.message == message:
         found = extract_einvoice(document, data.invoice, known_type(schema.name))
     else:
         found = read_pages(document, schema, learned)
@@ -84,20 +87,8 @@ def read_pages(document: Document, schema: Schema, learned: SchemaModel | None =
 
 
 def correct(document: Document, schema: Schema, read: Extraction, corrections: Corrections) -> Extraction:
-    """What was read, put right as people did before on documents like it; what an XML says stays."""
-    if not document.pages or (document.embedded and _is_said_by(find_einvoice(document), schema)):
+    """Correct an extraction as people corrected documents like this one; the values of an XML stay."""
+    if not document.pages or any(step.is_from_xml for step in read.steps):
         return read
-    found = apply_corrections(document, schema, read, corrections)
-    return found if read.evidence else check_for_several(document, found, sections)
-
-
-def _is_said_by(data: EmbeddedInvoice, schema: Schema) -> bool:
-    """True if the XML of the document is of the kind of message that has the schema's fields."""
-    xml = DEFINITIONS[known_type(schema.name)].xml
-    is_built_in = schema.fields is built_in(schema.name).schema.fields
-    return (
-        data.invoice is not None
-        and xml is not None
-        and is_built_in
-        and xml.message == data.invoice.kind.message
-    )
+    corrected = apply_corrections(document, schema, read, corrections)
+    return corrected if read.evidence else check_for_several(document, corrected, sections)

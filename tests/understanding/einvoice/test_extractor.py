@@ -5,12 +5,14 @@ from decimal import Decimal
 import pytest
 from pydantic import BaseModel
 
+from docmill.model.corrections import Corrections, ReviewedValues
 from docmill.model.document import Document
 from docmill.model.result import Classification, Failure, Schema
 from docmill.schemas.registry import REGISTRY
 from docmill.understanding.constraints.extractor import STEP
+from docmill.understanding.corrections.apply import make_correction
 from docmill.understanding.gate import RuleGate
-from docmill.understanding.offline import built_in, extract, understand
+from docmill.understanding.offline import built_in, correct, extract, read_pages, understand
 
 Sample = Callable[..., bytes]
 Carrying = Callable[..., Document]
@@ -358,3 +360,17 @@ async def test_two_that_do_not_say_the_same_are_told(sample: Sample, carrying: C
     (failure,) = [failure for failure in told.failures if failure.check == "xml_contradicts"]
     assert "number" in failure.fields
     assert "do not say the same: number" in failure.message
+
+
+def test_people_correct_what_the_pages_say_and_not_what_the_xml_says(
+    sample: Sample, carrying: Carrying
+) -> None:
+    document = carrying(PAGE, sample("cii"))
+    by_rules, by_xml = read_pages(document, INVOICE), extract(document, INVOICE)
+    reviewed = ReviewedValues("first.pdf", {"seller.name": "Oak planks"}, {})
+    corrections = Corrections((make_correction(document, reviewed, by_rules),))
+
+    assert (
+        correct(document, INVOICE, by_rules, corrections).data.model_dump()["seller"]["name"] == "Oak planks"
+    )
+    assert correct(document, INVOICE, by_xml, corrections) is by_xml

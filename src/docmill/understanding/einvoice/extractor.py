@@ -47,7 +47,7 @@ def extract_einvoice(document: Document, invoice: EInvoice, document_type: Docum
         document_type=document_type,
         data=data,
         evidence=evidence,
-        steps=(StepTaken(kind="read", by=by),),
+        steps=(StepTaken(kind="read", by=by, is_from_xml=True),),
         failures=failures,
     )
 

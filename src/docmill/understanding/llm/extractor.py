@@ -132,7 +132,7 @@ class LlmExtractor:
 
 
 class _Task(NamedTuple):
-    """What all windows of a document have in common. form: the schema of an answer."""
+    """A question about a document, for all of its windows. form: the schema of an answer."""
 
     document: Document
     schema: Schema
