@@ -1,4 +1,4 @@
-"""The XML that says for programs what an invoice says: found by its name or its root, not looked into."""
+"""XML that states an invoice for programs, found by its name or its root element."""
 
 import contextlib
 import mmap
@@ -17,17 +17,16 @@ XML = "application/xml"
 MAX_BYTES = 10_000_000
 """An invoice of 10,000 lines takes as much."""
 MAX_ATTACHMENTS = 100
-"""So many of a PDF's attachments are looked at."""
+"""Attachments of a PDF that are looked at."""
+_BEFORE_XML = b"\xef\xbb\xbf \t\r\n"
 _HEAD_BYTES = 65_536
 """Licences have been seen to stand before the root."""
-
-
 MISNAMED = (
     "the file is XML meant as an e-invoice, but its outermost element is not that of an invoice, an order or "
     "a delivery note, so that no program can rely on it; ask whoever sent it for a correct file or for a PDF"
 )
 _SIGNS_WITHIN = 1_000_000
-"""So many bytes of a file are looked at to tell what it is meant as: parties and sums come first."""
+"""Bytes of a file by which its purpose is told: parties and sums come first."""
 
 
 def in_file(path: Path) -> tuple[Embedded, ...]:
@@ -37,7 +36,16 @@ def in_file(path: Path) -> tuple[Embedded, ...]:
     content = path.read_bytes()
     if root(content) in ROOTS:
         return (Embedded(path.name, XML, content),)
-    tags = _tags(content)
+    # The first elements, without Peppol's envelope and its header.
+    parser = etree.XMLPullParser(("start",), resolve_entities=False, no_network=True, recover=True)
+    try:
+        parser.feed(content.lstrip(_BEFORE_XML)[:_SIGNS_WITHIN])
+        tags = [str(element.tag) for _, element in parser.read_events()]
+    except (etree.XMLSyntaxError, ValueError, LookupError):
+        return ()
+    if tags[:1] == [ENVELOPE]:
+        namespace = ENVELOPE.rpartition("}")[0]
+        tags = [tag for tag in tags if not tag.startswith(namespace)]
     if tags and is_misnamed(tags):
         raise CorruptError(MISNAMED)
     return ()
@@ -49,73 +57,51 @@ def in_pdf(document: PdfDocument, path: Path, passwords: Sequence[str] = ()) -> 
     path, passwords: of the PDF, which is looked into with qpdf if it holds files that PDFium does not list.
     """
     count = min(document.count_attachments(), MAX_ATTACHMENTS)
-    listed = [_attached(document, index) for index in range(count)]
-    if not count and _has_files(path):
-        listed = _associated(path, passwords)
-    return tuple(Embedded(name, XML, content) for name, content in listed if _is_known(name, content))
-
-
-def _attached(document: PdfDocument, index: int) -> tuple[str, bytes]:
-    try:
-        attachment = document.get_attachment(index)
-        name = str(attachment.get_name())
-        return name, bytes(attachment.get_data()) if _is_xml(name) else b""
-    except (pypdfium2.PdfiumError, *MALFORMED):
-        return "", b""
-
-
-def _has_files(path: Path) -> bool:
-    """True if the PDF holds files at all: their own dictionaries are never compressed."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return content.find(b"/EmbeddedFile") >= 0
+    listed: list[tuple[str, bytes]] = []
+    for index in range(count):
+        with contextlib.suppress(pypdfium2.PdfiumError, *MALFORMED):
+            attachment = document.get_attachment(index)
+            name = str(attachment.get_name())
+            listed.append((name, bytes(attachment.get_data()) if _is_xml(name) else b""))
+    if not count:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            has_files = content.find(b"/EmbeddedFile") >= 0  # a file's own dictionary is never compressed
+        listed = _associated(path, passwords) if has_files else []
+    return tuple(
+        Embedded(name, XML, content)
+        for name, content in listed
+        if 0 < len(content) <= MAX_BYTES and (ATTACHED.fullmatch(name) or root(content) in ROOTS)
+    )
 
 
 def _associated(path: Path, passwords: Sequence[str]) -> list[tuple[str, bytes]]:
     """Files that the document is associated with (ISO 32000-2, 14.13), or that are pinned to a page of it."""
     import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
 
-    found: list[tuple[str, bytes]] = []
+    files: list[tuple[str, bytes]] = []
     for password in ("", *passwords):
         with contextlib.suppress(pikepdf.PdfError, *MALFORMED), pikepdf.open(path, password=password) as file:
             pinned = [note for page in file.pages for note in page.obj.get("/Annots", ())]
-            held = [*file.Root.get("/AF", ()), *(note["/FS"] for note in pinned if "/FS" in note)]
-            for attachment in held[:MAX_ATTACHMENTS]:
+            attachments = [*file.Root.get("/AF", ()), *(note["/FS"] for note in pinned if "/FS" in note)]
+            for attachment in attachments[:MAX_ATTACHMENTS]:
                 name = str(attachment.get("/UF", attachment.get("/F", "")))
-                found.append((name, attachment["/EF"]["/F"].read_bytes() if _is_xml(name) else b""))
+                files.append((name, attachment["/EF"]["/F"].read_bytes() if _is_xml(name) else b""))
             break
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(files))
 
 
 def _is_xml(name: str) -> bool:
     return name.lower().endswith(".xml")
 
 
-def _is_known(name: str, content: bytes) -> bool:
-    if not content or len(content) > MAX_BYTES:
-        return False
-    return ATTACHED.fullmatch(name) is not None or root(content) in ROOTS
-
-
-def _tags(content: bytes) -> list[str]:
-    """The names of the first elements, as far as can be told; without Peppol's envelope and its header."""
-    parser = etree.XMLPullParser(("start",), resolve_entities=False, no_network=True, recover=True)
-    try:
-        parser.feed(content.lstrip(b"\xef\xbb\xbf \t\r\n")[:_SIGNS_WITHIN])
-        tags = [str(element.tag) for _, element in parser.read_events()]
-    except (etree.XMLSyntaxError, ValueError, LookupError):
-        return []
-    space = ENVELOPE.rpartition("}")[0]
-    return [tag for tag in tags if not tag.startswith(space)] if tags[:1] == [ENVELOPE] else tags
-
-
 def root(content: bytes) -> str | None:
     """The name of the root element, its namespace in braces; None for what does not begin as XML.
 
-    Of what stands in Peppol's envelope, the root within it.
+    In Peppol's envelope, the root of the document within it.
     """
     parser = etree.XMLPullParser(("start",), resolve_entities=False, no_network=True)
     try:
-        parser.feed(content.lstrip(b"\xef\xbb\xbf \t\r\n")[:_HEAD_BYTES])
+        parser.feed(content.lstrip(_BEFORE_XML)[:_HEAD_BYTES])
         names = (str(element.tag) for _, element in parser.read_events())
         first = next(names, None)
         return next(filter(ROOTS.__contains__, names), first) if first == ENVELOPE else first

@@ -4,8 +4,7 @@ Values come from the fields themselves and not from their appearance, which may 
 """
 
 import ctypes
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -52,13 +51,13 @@ DYNAMIC = "the form keeps its content as XFA, which is not read; print it as a P
 
 
 def is_dynamic(document: PdfDocument, page: PdfPage) -> bool:
-    """True if the page only stands in for a form that is kept as XFA."""
+    """True if the page is only a placeholder for a form that is kept as XFA."""
     return bool(document.get_formtype() == raw.FORMTYPE_XFA_FULL and not raw.FPDFPage_GetAnnotCount(page))
 
 
-def values(found: Sequence[FormField]) -> TextRuns:
+def values(fields: Sequence[FormField]) -> TextRuns:
     """The values as words in their boxes, each line of a value a run."""
-    lines = [line for field in found for line in lines_of(field)]
+    lines = [line for field in fields for line in lines_of(field)]
     if not lines:
         return NO_RUNS
     boxes = np.array([box for line in lines for _, box in line], np.float32)
@@ -68,28 +67,28 @@ def values(found: Sequence[FormField]) -> TextRuns:
 
 def fields(page: PdfPage) -> list[FormField]:
     """Every value that the page shows: fields that are filled, boxes ticked or not, free text."""
-    count = min(raw.FPDFPage_GetAnnotCount(page), MAX_ANNOTATIONS)
-    found: list[FormField] = []
-    for index in range(count):
-        with _annotation(page, index) as annotation:
-            if annotation and not raw.FPDFAnnot_GetFlags(annotation) & SHOWN_NOWHERE:
-                found += _read(page, annotation)
-    return found
-
-
-@contextmanager
-def _annotation(page: PdfPage, index: int) -> Generator[Annotation]:
-    annotation = raw.FPDFPage_GetAnnot(page, index)
-    try:
-        yield annotation
-    finally:
-        if annotation:
+    fields: list[FormField] = []
+    for index in range(min(raw.FPDFPage_GetAnnotCount(page), MAX_ANNOTATIONS)):
+        annotation = raw.FPDFPage_GetAnnot(page, index)
+        if not annotation:
+            continue
+        try:
+            if not raw.FPDFAnnot_GetFlags(annotation) & SHOWN_NOWHERE:
+                fields += _annotation_fields(page, annotation)
+        finally:
             raw.FPDFPage_CloseAnnot(annotation)
+    return fields
 
 
-def _read(page: PdfPage, annotation: Annotation) -> list[FormField]:
-    box = _box(page, annotation)
-    if box is None:
+def _annotation_fields(page: PdfPage, annotation: Annotation) -> list[FormField]:
+    rectangle = raw.FS_RECTF()
+    if not raw.FPDFAnnot_GetRect(annotation, rectangle):
+        return []
+    left, bottom, right, top = page.get_bbox()
+    x0, x1 = sorted((rectangle.left - left, rectangle.right - left))
+    y0, y1 = sorted((top - rectangle.top, top - rectangle.bottom))
+    box = max(x0, 0), max(y0, 0), min(x1, right - left), min(y1, top - bottom)
+    if not (box[2] - box[0] > 1 and box[3] - box[1] > 1):
         return []
     subtype = raw.FPDFAnnot_GetSubtype(annotation)
     if subtype == raw.FPDF_ANNOT_FREETEXT:
@@ -98,11 +97,11 @@ def _read(page: PdfPage, annotation: Annotation) -> list[FormField]:
         )
         return [FormField(note, box, multiline=True)] if note.strip() else []
     if subtype == raw.FPDF_ANNOT_WIDGET and page.formenv:
-        return _widget(page.formenv, annotation, box)
+        return _widget_fields(page.formenv, annotation, box)
     return []
 
 
-def _widget(form: Any, annotation: Annotation, box: Rectangle) -> list[FormField]:  # noqa: ANN401 - PDFium's
+def _widget_fields(form: Any, annotation: Annotation, box: Rectangle) -> list[FormField]:  # noqa: ANN401 - PDFium's
     kind = raw.FPDFAnnot_GetFormFieldType(form, annotation)
     if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
         return [FormField(CHECKED if raw.FPDFAnnot_IsChecked(form, annotation) else UNCHECKED, box)]
@@ -140,7 +139,7 @@ def _widget(form: Any, annotation: Annotation, box: Rectangle) -> list[FormField
 
 
 def _string(call: Callable[[Any, int], int]) -> str:
-    """A string of PDFium's, which says first how many bytes it needs."""
+    """Read a string of PDFium, which first returns how many bytes it needs."""
     size = min(call(None, 0), MAX_VALUE_BYTES)
     if size <= 2:  # noqa: PLR2004 - the two bytes at its end
         return ""
@@ -154,19 +153,8 @@ def _number(annotation: Annotation, key: bytes) -> float:
     return value.value if raw.FPDFAnnot_GetNumberValue(annotation, key, value) else 0.0
 
 
-def _box(page: PdfPage, annotation: Annotation) -> Rectangle | None:
-    rectangle = raw.FS_RECTF()
-    if not raw.FPDFAnnot_GetRect(annotation, rectangle):
-        return None
-    left, bottom, right, top = page.get_bbox()
-    x0, x1 = sorted((rectangle.left - left, rectangle.right - left))
-    y0, y1 = sorted((top - rectangle.top, top - rectangle.bottom))
-    x0, x1, y0, y1 = max(x0, 0), min(x1, right - left), max(y0, 0), min(y1, top - bottom)
-    return (x0, y0, x1, y1) if x1 - x0 > 1 and y1 - y0 > 1 else None
-
-
 def lines_of(field: FormField) -> list[list[PlacedWord]]:
-    """The words of a field line by line, about where a viewer would set them."""
+    """The words of a field line by line, near the places where a viewer shows them."""
     if field.cells > 0:
         return [line] if (line := _comb(field)) else []
     x0, y0, x1, y1 = field.box
@@ -178,7 +166,7 @@ def lines_of(field: FormField) -> list[list[PlacedWord]]:
     pitch = min(size * LEADING, (y1 - y0) / len(texts))
     top = y0 if len(texts) > 1 or field.multiline else (y0 + y1 - pitch) / 2
     return [
-        _set(text, (x0, top + row * pitch, x1, top + (row + 1) * pitch), size, field.alignment)
+        _place_words(text, (x0, top + row * pitch, x1, top + (row + 1) * pitch), size, field.alignment)
         for row, text in enumerate(texts)
     ]
 
@@ -194,7 +182,7 @@ def _wrapped(text: str, width: float) -> list[str]:
     return lines
 
 
-def _set(text: str, box: Rectangle, size: float, alignment: int) -> list[PlacedWord]:
+def _place_words(text: str, box: Rectangle, size: float, alignment: int) -> list[PlacedWord]:
     x0, y0, x1, y1 = box
     text = text.strip()
     letter = min(LETTER_WIDTH * size, (x1 - x0) / len(text))

@@ -1,8 +1,7 @@
 """Invisible OCR layers under scans: a layer is believed, or the page is recognised again.
 
-A layer is believed as it is when its words are words (`text_quality`) and it leaves next to nothing of what
-the picture shows uncovered. Else the page is recognised as well, and the reading with more believable text
-wins.
+A layer is believed as it is when its words are words (`text_quality`) and cover nearly all letters of the
+picture. Else the page is recognised as well, and the reading with more believable text wins.
 """
 
 import re
@@ -15,29 +14,29 @@ from numpy.typing import NDArray
 from docmill.model.document import Page, Words
 from docmill.reading.pdf import text_runs
 from docmill.reading.pdf.form_fields import CHECKED, UNCHECKED
-from docmill.reading.pdf.page_objects import letter_centres, render_gray
+from docmill.reading.pdf.page_objects import Boxes, letter_centres, render_gray
 from docmill.reading.pdf.pdf_file import PdfPage
 from docmill.reading.pdf.text_layer import INSIDE, Layer, page_from_layer, read_layer
 from docmill.reading.pdf.text_runs import NO_RUNS, TextRuns, covered_share
 from docmill.reading.text.quality import texts_quality
 
 SAMPLE = 25
-"""Words of which it is asked whether they make sense."""
+"""Number of words whose sense is checked."""
 NONSENSE = 0.4
-"""Believability up to which printed text is not taken for what it says."""
+"""Printed text that is no more believable than this is recognised again."""
 REPEATED = re.compile(r"(.)\1+")
 BELIEVABLE = 0.995
-"""Believability from which on a layer may be good."""
+"""Least believability of a good layer."""
 UNCOVERED = 0.1
-"""Share of what looks like letters that a good layer may miss: rules, logos and signatures look so, too."""
+"""Share of letter-like spots that a good layer may miss: rules, logos and signatures are among them."""
 TOUCHED = 0.3
-"""Of a recognised word: with so much in common it is the same as one that the file holds."""
+"""Of a recognised word: with so much in common it is the same as a word of the file."""
 
 
 def read_sound_layer(page: PdfPage, number: int) -> Layer:
     """Read the page's text layer, with text that makes no sense set apart as doubtful.
 
-    Fonts may show letters and call them by others: then what is seen is text and what is stored is not.
+    Fonts may show other letters than the file stores.
     """
     layer = read_layer(page, number)
     texts = [text for text in layer.upright.texts if text not in (CHECKED, UNCHECKED)]
@@ -60,37 +59,33 @@ def text_page(page: PdfPage, number: int) -> Page | None:
 def judge_layer(page: PdfPage, layer: Layer) -> tuple[Layer, float]:
     """Judge the old OCR layer: nothing is missing if it is good; also the quality of its text."""
     words = text_runs.arrange_runs(layer.scanned, layer.size)
-    sound = believability(words.texts)
-    if sound < BELIEVABLE or (missed := _uncovered(page, layer, words)) > UNCOVERED:
-        return layer, sound
-    return layer._replace(missing="nothing"), min(sound, 1 - missed)
-
-
-def believability(texts: Sequence[str]) -> float:
-    """`text_quality`, and less where most of what is printed is neither letter nor digit."""
-    sound = texts_quality(texts)
-    signs = "".join(REPEATED.sub(r"\1", text) for text in texts)
-    named = sum(map(str.isalnum, signs)) / max(1, len(signs))
-    return sound if named > NONSENSE else sound * named
-
-
-def _uncovered(page: PdfPage, layer: Layer, words: Words) -> float:
-    """The share of what looks like letters that stands in no word."""
+    quality = believability(words.texts)
+    if quality < BELIEVABLE:
+        return layer, quality
     gray = render_gray(page, rotation=layer.rotation)
-    spots = letter_centres(gray)
-    if not len(spots):
-        return 0.0
     height, width = gray.shape
     covered = np.zeros((height, width), np.bool_)
     for x0, y0, x1, y1 in np.rint(words.boxes * np.tile([width, height], 2)).astype(int).tolist():
         covered[y0 : y1 + 1, x0 : x1 + 1] = True
-    return float(1 - covered[spots[:, 1], spots[:, 0]].mean())
+    spots = letter_centres(gray)
+    missed = float(1 - covered[spots[:, 1], spots[:, 0]].mean()) if len(spots) else 0.0
+    if missed > UNCOVERED:
+        return layer, quality
+    return layer._replace(missing="nothing"), min(quality, 1 - missed)
+
+
+def believability(texts: Sequence[str]) -> float:
+    """`text_quality`, and less where most of what is printed is neither letter nor digit."""
+    quality = texts_quality(texts)
+    signs = "".join(REPEATED.sub(r"\1", text) for text in texts)
+    share = sum(map(str.isalnum, signs)) / max(1, len(signs))
+    return quality if share > NONSENSE else quality * share
 
 
 def merge_reading(layer: Layer, seen: Page) -> Page:
     """Merge the file's own text with the recognised page, without anything twice.
 
-    What the file says for sure stays. An old reading stays if it has more believable text, measured as
+    Certain text of the file stays. An old reading stays if it has more believable text, measured as
     characters times their believability squared: few good words are worth more than many bad ones.
     """
     if seen.source == "none":
@@ -103,19 +98,17 @@ def merge_reading(layer: Layer, seen: Page) -> Page:
         return seen
     size = layer.size[::-1] if turn % 180 else layer.size
     if layer.missing == "gaps":
-        found = text_runs.runs_of_words(seen.words, size)
+        runs = text_runs.runs_of_words(seen.words, size)
         gaps = text_runs.turn_boxes(layer.gaps, layer.size, turn)
-        found = found.only(np.flatnonzero(covered_share(found.boxes, gaps) > INSIDE).tolist())
-        return _combined(seen, sure, found, size)
+        in_gaps = runs.only(np.flatnonzero(covered_share(runs.boxes, gaps) > INSIDE).tolist())
+        return _combined(seen, sure, in_gaps, size)
     words = text_runs.arrange_runs(old, size)
     if believable_amount(words) > believable_amount(seen.words):
         seen = replace(seen, words=words, source="text", quality=believability(words.texts), engine=None)
+    if not sure.texts:
+        return seen
     filled = text_runs.turn_boxes(layer.filled, layer.size, turn)
-    return (
-        _combined(seen, sure, text_runs.runs_of_words(seen.words, size), size, filled=filled)
-        if sure.texts
-        else seen
-    )
+    return _combined(seen, sure, text_runs.runs_of_words(seen.words, size), size, filled=filled)
 
 
 def believable_amount(words: Words) -> float:
@@ -126,13 +119,13 @@ def believable_amount(words: Words) -> float:
 def _combined(
     seen: Page,
     sure: TextRuns,
-    found: TextRuns,
+    recognised: TextRuns,
     size: NDArray[np.float32],
-    filled: text_runs.Boxes | None = None,
+    filled: Boxes | None = None,
 ) -> Page:
     """Combine the file's own words with recognised ones that stand elsewhere."""
-    known = sure.boxes if filled is None else np.concatenate([sure.boxes, filled])
-    new = found.only(np.flatnonzero(covered_share(found.boxes, known) < TOUCHED).tolist())
+    taken = sure.boxes if filled is None else np.concatenate([sure.boxes, filled])
+    new = recognised.only(np.flatnonzero(covered_share(recognised.boxes, taken) < TOUCHED).tolist())
     both = text_runs.concatenate_runs([sure, new])
     share = len(sure.texts) / max(1, len(both.texts))
     return replace(

@@ -1,4 +1,4 @@
-"""PDF: the text that comes with it, and pictures of its pages, both through PDFium."""
+"""PDF files: opening, decryption, repair and excerpts, and pictures of pages, by PDFium and qpdf."""
 
 import contextlib
 import ctypes
@@ -29,9 +29,9 @@ MAX_SCALE = 300 / 72
 """Rendering a small page finer than 300 dpi shows no more."""
 
 MAX_EMPTY_BYTES = 20_000
-"""Of what draws an empty page; unpacked it is at most a thousand times as much."""
+"""Size of the contents of an empty page; unpacked at most a thousand times as much."""
 OPERATOR = re.compile(r"[A-Za-z'\"][A-Za-z0-9*]{0,2}|INLINE IMAGE")
-"""What the names of operators look like, known ones and others (ISO 32000-1:2008, 7.8.2)."""
+"""Form of the names of operators, known ones and others (ISO 32000-1:2008, 7.8.2)."""
 
 LOCKED = "the PDF is protected by a password; give the password, or save the PDF without one"
 NOT_OPENED = "the password does not open the PDF; give the right one, or save the PDF without one"
@@ -39,9 +39,9 @@ FOR_OTHERS = "the PDF is encrypted for certain people only; save it without that
 DAMAGED_PAGE = "the page is damaged"
 BEYOND_REPAIR = "the PDF is damaged beyond repair; print or scan it again"
 MALFORMED = (OSError, ValueError, RuntimeError, LookupError, TypeError, RecursionError)
-"""What qpdf's binding raises besides its own errors on files that are not what they should be."""
+"""Errors that qpdf's binding raises on malformed files besides its own."""
 
-logging.getLogger("pypdfium2").setLevel(logging.ERROR)  # it warns of what it cannot do with each XFA form
+logging.getLogger("pypdfium2").setLevel(logging.ERROR)  # it warns of each XFA form
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def open_document(path: Path, passwords: Sequence[str] = ()) -> Generator[PdfDoc
 
 
 def _document(path: Path, passwords: Sequence[str]) -> PdfDocument:
-    """By the first password that fits, none being the first to try; repaired if it must be."""
+    """Open with the first password that fits, trying none first; qpdf repairs what PDFium cannot open."""
     for password in (None, *passwords):
         try:
             return _loaded(path, password)
@@ -65,8 +65,14 @@ def _document(path: Path, passwords: Sequence[str]) -> PdfDocument:
             code = error.err_code  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
             if code == raw.FPDF_ERR_SECURITY:
                 raise EncryptedError(FOR_OTHERS) from error
-            if code != raw.FPDF_ERR_PASSWORD:
-                return _repaired(path, passwords, error)
+            if code == raw.FPDF_ERR_PASSWORD:
+                continue
+            try:
+                return pdfium.PdfDocument(decrypt(path, passwords))
+            except CorruptError as unrepairable:
+                raise CorruptError(BEYOND_REPAIR) from unrepairable
+            except pypdfium2.PdfiumError:
+                raise CorruptError(BEYOND_REPAIR) from error
     raise EncryptedError(NOT_OPENED if passwords else LOCKED)
 
 
@@ -77,14 +83,6 @@ def _loaded(path: Path, password: str | None) -> PdfDocument:
         return pdfium.PdfDocument(path, password)
     content = b"%PDF-1.4\n" + path.read_bytes()  # PDFium insists, then repairs the rest
     return pdfium.PdfDocument(content, password)
-
-
-def _repaired(path: Path, passwords: Sequence[str], reason: pypdfium2.PdfiumError) -> PdfDocument:
-    """Repair a file that PDFium cannot open, by qpdf."""
-    try:
-        return pdfium.PdfDocument(decrypt(path, passwords))
-    except (CorruptError, pypdfium2.PdfiumError) as error:
-        raise CorruptError(BEYOND_REPAIR) from (error if isinstance(error, CorruptError) else reason)
 
 
 def decrypt(path: Path, passwords: Sequence[str]) -> bytes:
@@ -120,32 +118,32 @@ def excerpt(path: Path, passwords: Sequence[str], first: int, last: int) -> byte
 
 
 def unreadable_pages(path: Path, numbers: Iterable[int], passwords: Sequence[str]) -> list[int]:
-    """The pages of these whose contents cannot be decoded; PDFium shows them as empty paper."""
+    """Those of the pages whose contents cannot be decoded; PDFium shows them as empty paper."""
     import pikepdf  # noqa: PLC0415 - takes a third of a second, and few files need it
 
     for password in ("", *passwords):
         try:
             with pikepdf.open(path, password=password) as document:
-                return [number for number in numbers if _is_spoilt(document.pages[number - 1].obj)]
+                return [number for number in numbers if _is_undecodable(document.pages[number - 1].obj)]
         except pikepdf.PasswordError:
             continue
         except (pikepdf.PdfError, *MALFORMED):
             break
-    return []  # what PDFium made of the file is all there is
+    return []  # only PDFium can read the file
 
 
-def _is_spoilt(page: Any) -> bool:  # noqa: ANN401 - pikepdf's
+def _is_undecodable(page: Any) -> bool:  # noqa: ANN401 - pikepdf's
     import pikepdf  # noqa: PLC0415 - as above
 
     contents = page.get("/Contents")
     if contents is None:
-        # Lost, if it has what only contents use: qpdf sees none then.
+        # Lost if it has resources that only contents use: qpdf sees none then.
         resources: Any = page.get("/Resources") or {}
         return "/Annots" not in page and bool(resources.get("/Font") or resources.get("/XObject"))
     for stream in contents if isinstance(contents, pikepdf.Array) else [contents]:
         if not isinstance(stream, pikepdf.Stream):
             return True
-        if len(stream.read_raw_bytes()) > MAX_EMPTY_BYTES:  # nothing is drawn with so much by mistake
+        if len(stream.read_raw_bytes()) > MAX_EMPTY_BYTES:  # too much to draw nothing
             continue
         try:
             with warnings.catch_warnings(action="ignore"):
@@ -160,7 +158,7 @@ def _is_spoilt(page: Any) -> bool:  # noqa: ANN401 - pikepdf's
 
 @contextmanager
 def open_page(document: PdfDocument, page_number: int) -> Generator[PdfPage]:
-    """One page. Raises CorruptError, also for what PDFium finds wrong with it later."""
+    """A page. Raises CorruptError, also for faults that PDFium finds within the block."""
     try:
         with contextlib.closing(document[page_number - 1]) as page:
             yield page
@@ -169,7 +167,7 @@ def open_page(document: PdfDocument, page_number: int) -> Generator[PdfPage]:
 
 
 def render(page: PdfPage, fit: tuple[int, int], *, rotation: int | None = None) -> Picture:
-    """The page's picture, not larger than `fit`, turned by `rotation` or else as the file wants it."""
+    """Draw the page, not larger than `fit`, turned by `rotation` or else as its file states."""
     stored: int = page.get_rotation()
     turn = stored if rotation is None else rotation
     width_pt, height_pt = page.get_size()

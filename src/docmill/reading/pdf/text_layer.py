@@ -1,5 +1,6 @@
-"""Text layer of a PDF page; lines are made by geometry, since the order in the file means nothing."""
+"""Text layer of a PDF page; geometry makes the lines, since the order in the file means nothing."""
 
+import contextlib
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -7,15 +8,24 @@ from numpy.typing import NDArray
 
 from docmill.model.document import Page, letters_and_digits
 from docmill.reading.pdf import form_fields, text_runs
-from docmill.reading.pdf.page_objects import PagePictures, find_pictures, show_text
+from docmill.reading.pdf.page_objects import (
+    SAMPLE,
+    Boxes,
+    Characters,
+    PagePictures,
+    find_garbled,
+    find_invisible,
+    find_pictures,
+    read_characters,
+    show_text,
+)
 from docmill.reading.pdf.pdf_file import PdfPage, PdfTextPage, raw
-from docmill.reading.pdf.pdfium import SAMPLE, Characters, find_garbled, find_invisible, read_characters
-from docmill.reading.pdf.text_runs import NO_RUNS, Boxes, TextRuns, covered_share, turn_boxes
+from docmill.reading.pdf.text_runs import NO_RUNS, TextRuns, covered_share, turn_boxes
 
 UPRIGHT = 0.5
 """Share of neighbours that follow each other from left to right on a page that stands upright."""
 MAX_GARBAGE = 0.3
-"""Share of characters without meaning from which on the layer is not to be believed."""
+"""With a larger share of characters without meaning the layer is not believed."""
 FEW = 100
 """Fewer characters may be a stamp on a scan."""
 SCAN_SHARE = 0.5
@@ -23,21 +33,21 @@ SCAN_SHARE = 0.5
 LARGE_SHARE = 0.08
 """Of the page: a smaller picture is a logo or a signature."""
 INSIDE = 0.5
-"""Share of a word that stands in what it belongs to."""
+"""Share of a word that must stand in a box to belong to it."""
 STRIDE = 1.5
 """Of a letter's extent along the writing: neighbours are no further apart."""
 RUN = 2
-"""So many letters in a row are no accident: an unknown one alone is an icon."""
+"""So many letters in a row are text: an unknown one alone is an icon."""
 
 Missing: TypeAlias = Literal["nothing", "gaps", "everything"]
-"""What the file does not say of what the page shows: nothing, what stands in `gaps`, or all of it."""
+"""Text that the page shows and the file does not hold: none, the text in `gaps`, or all of it."""
 
 
 class Layer(NamedTuple):
     """Text layer of a page, as displayed after a turn by `rotation`.
 
-    upright, sideways: what is sure. scanned: what somebody once recognised, printed invisibly.
-    gaps: where the page shows text that the file does not hold. filled: boxes of form fields that are.
+    upright, sideways: certain text. scanned: text of an earlier recognition, printed invisibly.
+    gaps: boxes where the page shows text that the file does not hold. filled: boxes of filled form fields.
     """
 
     number: int
@@ -55,15 +65,12 @@ def read_layer(page: PdfPage, number: int) -> Layer:
     """Read the page's text from the file itself. Raises PdfiumError for a page that is broken."""
     left, bottom, right, top = page.get_bbox()
     size = np.array([right - left, top - bottom], np.float32)
-    text = page.get_textpage()
-    try:
-        layer = _layer(text, page, number, size)
-    finally:
-        text.close()
+    with contextlib.closing(page.get_textpage()) as text:
+        layer = _printed_layer(text, page, number, size)
     return _with_fields(layer, page, size)
 
 
-def _layer(text: PdfTextPage, page: PdfPage, number: int, size: NDArray[np.float32]) -> Layer:
+def _printed_layer(text: PdfTextPage, page: PdfPage, number: int, size: NDArray[np.float32]) -> Layer:
     stored = page.get_rotation()
     bare = Layer(number, displayed(size, stored), stored)
     if not raw.FPDFPage_CountObjects(page):
@@ -75,52 +82,50 @@ def _layer(text: PdfTextPage, page: PdfPage, number: int, size: NDArray[np.float
     if share > MAX_GARBAGE:
         return bare._replace(missing="everything")
     rotation = _rotation(text, page, characters)
-    shown = find_pictures(page)
-    hidden, scanned = _unseen(text, characters, shown)
-    upright, sideways = _find_runs(
-        text, characters.only(~hidden) if hidden.any() else characters, size, rotation
-    )
+    pictures = find_pictures(page)
+    hidden, scanned = _unseen(text, characters, pictures)
+    visible = characters.only(~hidden) if hidden.any() else characters
+    upright, sideways = _find_runs(text, visible, size, rotation)
     layer = Layer(number, displayed(size, rotation), rotation, upright, sideways)
     if scanned.any():
         under, beside = _find_runs(text, characters.only(scanned), size, rotation)
         return layer._replace(scanned=text_runs.concatenate_runs([under, *beside]), missing="everything")
     unknown = characters.boxes[_in_runs(meaningless)]
-    gaps = np.concatenate([_unread(page, shown.boxes, characters, size), unknown])
+    gaps = np.concatenate([_unread(page, pictures.boxes, characters, size), unknown])
     if not len(gaps):
         return layer
     return layer._replace(gaps=turn_boxes(gaps, size, rotation), missing="gaps")
 
 
 def _unseen(
-    text: PdfTextPage, characters: Characters, shown: PagePictures
+    text: PdfTextPage, characters: Characters, pictures: PagePictures
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Masks of invisible characters, and of those among them that repeat what a picture shows.
+    """Masks of invisible characters, and of those among them that repeat the text of a picture.
 
-    Text drawn before the picture that covers it is unseen, too. The rest is there to be found by machines
-    alone, and is not what the page says.
+    Text drawn before the picture that covers it is unseen, too. The rest is there for machines to find, and
+    is not part of the page's text.
     """
     hidden = find_invisible(text, characters)
-    hidden |= _over(characters.boxes, shown.boxes[shown.over_text]) > INSIDE
-    if not hidden.any():
+    hidden |= _share_in_pictures(characters.boxes, pictures.boxes[pictures.over_text]) > INSIDE
+    if not hidden.any() or hidden.mean() > 1 - INSIDE:
         return hidden, hidden
-    mostly = hidden.mean() > 1 - INSIDE
-    return hidden, hidden if mostly else hidden & (_over(characters.boxes, shown.boxes) > INSIDE)
+    return hidden, hidden & (_share_in_pictures(characters.boxes, pictures.boxes) > INSIDE)
 
 
-def _over(boxes: Boxes, pictures: Boxes) -> NDArray[np.float32]:
-    """Of each box, how much stands in one of the pictures."""
+def _share_in_pictures(boxes: Boxes, pictures: Boxes) -> NDArray[np.float32]:
+    """Share of each box that stands in a picture, at most."""
     share = np.zeros(len(boxes), np.float32)
     for picture in pictures:  # one by one: characters times pictures may be many
         share = np.maximum(share, covered_share(boxes, picture[None]))
     return share
 
 
-def _unread(page: PdfPage, shown: Boxes, characters: Characters, size: NDArray[np.float32]) -> Boxes:
-    """The pictures that show text which nobody has put over them."""
-    areas = np.prod(shown[:, 2:] - shown[:, :2], axis=1) / max(float(np.prod(size)), 1e-6)
+def _unread(page: PdfPage, pictures: Boxes, characters: Characters, size: NDArray[np.float32]) -> Boxes:
+    """The pictures that show text without characters of the file over it."""
+    areas = np.prod(pictures[:, 2:] - pictures[:, :2], axis=1) / max(float(np.prod(size)), 1e-6)
     if areas.sum() > SCAN_SHARE:
-        return shown if len(characters.codes) < FEW else shown[:0]
-    large = shown[areas > LARGE_SHARE]
+        return pictures if len(characters.codes) < FEW else pictures[:0]
+    large = pictures[areas > LARGE_SHARE]
     bare = [(covered_share(characters.boxes, picture[None]) > INSIDE).sum() < FEW for picture in large]
     large = large[np.array(bare, np.bool_)]
     return large[show_text(page, large)] if len(large) else large
@@ -130,39 +135,33 @@ def _find_runs(
     text: PdfTextPage, characters: Characters, size: NDArray[np.float32], rotation: int
 ) -> tuple[TextRuns, tuple[TextRuns, ...]]:
     """The words that stand upright on the turned page, and the others by the turn they would need."""
-    boxes, shown = turn_boxes(characters.boxes, size, rotation), displayed(size, rotation)
-    suspects = _suspects(characters, boxes)
-    if not suspects.any():
-        return _printed(characters, boxes, shown), ()
-    turns = np.zeros(len(boxes), np.intp)
-    turns[suspects] = (_turns(text, characters.indices[suspects]) - rotation) % 360
-    found: dict[int, TextRuns] = {}
-    for turn in np.unique(turns).tolist():
-        here = turns == turn
-        sheet = displayed(shown, turn)
-        part = _printed(characters.only(here), turn_boxes(boxes[here], shown, turn), sheet)
-        found[turn] = part.turned(sheet, -turn % 360)
-    return found.pop(0, NO_RUNS), tuple(part for part in found.values() if part.texts)
-
-
-def _printed(characters: Characters, boxes: Boxes, sheet: NDArray[np.float32]) -> TextRuns:
-    """The words on a sheet of this size, each once."""
-    return text_runs.without_doubles(
-        text_runs.inside_page(text_runs.runs_of_characters(characters, boxes), sheet)
-    )
-
-
-def _suspects(characters: Characters, boxes: Boxes) -> NDArray[np.bool_]:
-    """Letters of which each stands close to the last, but not to its right."""
+    boxes, sheet = turn_boxes(characters.boxes, size, rotation), displayed(size, rotation)
+    # Suspects are letters of which each stands close to the last, but not to its right.
     extent = (boxes[:, 2:] - boxes[:, :2]).max(axis=1)[1:, None] * STRIDE
     steps = np.diff(boxes[:, :2] + boxes[:, 2:], axis=0) / 2
-    close = (np.abs(steps) <= extent).all(axis=1) & ~text_runs.is_leftwards(characters.codes)
-    astray = close & ((steps[:, 0] < 0) | (np.abs(steps[:, 1]) > np.abs(steps[:, 0])))
+    is_close = (np.abs(steps) <= extent).all(axis=1) & ~text_runs.is_leftwards(characters.codes)
+    astray = is_close & ((steps[:, 0] < 0) | (np.abs(steps[:, 1]) > np.abs(steps[:, 0])))
     suspects = np.zeros(len(boxes), np.bool_)
-    runs = _in_runs(astray)
-    suspects[:-1] |= runs
-    suspects[1:] |= runs
-    return suspects
+    in_runs = _in_runs(astray)
+    suspects[:-1] |= in_runs
+    suspects[1:] |= in_runs
+    if not suspects.any():
+        return _printed_words(characters, boxes, sheet), ()
+    turns = np.zeros(len(boxes), np.intp)
+    turns[suspects] = (_turns(text, characters.indices[suspects]) - rotation) % 360
+    parts: dict[int, TextRuns] = {}
+    for turn in np.unique(turns).tolist():
+        here = turns == turn
+        turned = displayed(sheet, turn)
+        words = _printed_words(characters.only(here), turn_boxes(boxes[here], sheet, turn), turned)
+        parts[turn] = words.turned(turned, -turn % 360)
+    return parts.pop(0, NO_RUNS), tuple(part for part in parts.values() if part.texts)
+
+
+def _printed_words(characters: Characters, boxes: Boxes, sheet: NDArray[np.float32]) -> TextRuns:
+    """The words on a sheet of this size, each once."""
+    runs = text_runs.runs_of_characters(characters, boxes)
+    return text_runs.without_doubles(text_runs.inside_page(runs, sheet))
 
 
 def _in_runs(marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -170,10 +169,10 @@ def _in_runs(marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
     if not marks.any():
         return marks
     edges = np.diff(marks, prepend=False, append=False).nonzero()[0].reshape(-1, 2)
-    found = np.zeros(len(marks), np.bool_)
+    in_runs = np.zeros(len(marks), np.bool_)
     for start, stop in edges[edges[:, 1] - edges[:, 0] >= RUN].tolist():
-        found[start:stop] = True
-    return found
+        in_runs[start:stop] = True
+    return in_runs
 
 
 def _turns(text: PdfTextPage, indices: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -195,28 +194,20 @@ def _rotation(text: PdfTextPage, page: PdfPage, characters: Characters) -> int:
 
 
 def _with_fields(layer: Layer, page: PdfPage, size: NDArray[np.float32]) -> Layer:
-    """Add what was typed into the page's form, unless it is printed there as well."""
-    found = form_fields.fields(page)
-    if not found:
+    """The layer with the values of the page's form, except those that are printed there as well."""
+    fields = form_fields.fields(page)
+    if not fields:
         return layer
-    boxes = turn_boxes(np.array([field.box for field in found], np.float32), size, layer.rotation)
-    printed = _texts_in(layer.upright, boxes)
-    new = [
-        index
-        for index, (field, text) in enumerate(zip(found, printed, strict=True))
-        if not (value := letters_and_digits(field.value)) or value not in text
-    ]
-    values = form_fields.values([found[index]._replace(box=tuple(boxes[index].tolist())) for index in new])
+    boxes = turn_boxes(np.array([field.box for field in fields], np.float32), size, layer.rotation)
+    new: list[int] = []
+    for index, field in enumerate(fields):
+        inside = covered_share(layer.upright.boxes, boxes[index][None]) > INSIDE
+        texts = (text for text, is_inside in zip(layer.upright.texts, inside, strict=True) if is_inside)
+        value = letters_and_digits(field.value)
+        if not value or value not in letters_and_digits("".join(texts)):
+            new.append(index)
+    values = form_fields.values([fields[index]._replace(box=tuple(boxes[index].tolist())) for index in new])
     return layer._replace(upright=text_runs.concatenate_runs([layer.upright, values]), filled=boxes[new])
-
-
-def _texts_in(printed: TextRuns, boxes: Boxes) -> list[str]:
-    """The letters and digits that stand in each of the boxes."""
-    inside = [covered_share(printed.boxes, box[None]) > INSIDE for box in boxes]
-    return [
-        letters_and_digits("".join(text for text, here in zip(printed.texts, mask, strict=True) if here))
-        for mask in inside
-    ]
 
 
 def displayed(size: NDArray[np.float32], rotation: int) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""Text runs: words in the pieces in which they were set, before they are put into reading order."""
+"""Text runs: words in the pieces in which they were set, and their reading order."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,28 +10,26 @@ from numpy.typing import NDArray
 
 from docmill.model.document import Words
 from docmill.reading.layout.reading_order import arrange_words
-from docmill.reading.pdf.pdfium import Characters, within
+from docmill.reading.pdf.page_objects import Boxes, Characters, within
 
 WORD_GAP = 0.15
 """Of the character height: a wider gap parts words even without a space."""
 GENERATED_GAP = 0.08
-"""The same where PDFium, too, thinks that a space is meant."""
+"""The same where PDFium guesses a space, too."""
 COLUMN_GAP = 1.0
 """Of the character height: a wider gap parts columns."""
 OVERLAP = 0.3
-"""Of the character height: a character that starts so far before the end of the last begins something new."""
+"""Of the character height: a character that starts so far before the end of the last begins a run."""
 SAME_GLYPH = 0.01
 """Points."""
 SAME_LINE = 0.5
 """Share of the lower of two heights that neighbours on one line have in common."""
 COVERED = 0.5
-"""Of the smaller of two boxes: the same word again over so much is the same print."""
+"""Of the smaller of two boxes: the same word over so much of it is the same print."""
 _HALF_A_CELL = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]], np.float32)
 _CELLS_DOWN = 1 << 32
 RIGHT_TO_LEFT = (range(0x0590, 0x0900), range(0xFB1D, 0xFE00), range(0xFE70, 0xFEFF))
 LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
-
-Boxes = NDArray[np.float32]
 
 
 class TextRuns(NamedTuple):
@@ -93,7 +91,7 @@ def turn_boxes(boxes: Boxes, size: NDArray[np.float32], rotation: int) -> Boxes:
 
 
 def concatenate_runs(parts: Sequence[TextRuns]) -> TextRuns:
-    """All of them, those of the first before those of the next."""
+    """The runs of all parts in order."""
     offsets = np.cumsum([0, *(len(part.spans) for part in parts[:-1])])
     return TextRuns(
         [text for part in parts for text in part.texts],
@@ -151,14 +149,14 @@ def is_leftwards(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
 
 
 def inside_page(runs: TextRuns, size: NDArray[np.float32]) -> TextRuns:
-    """Without words that stand outside the page."""
+    """The runs without words that stand outside the page."""
     centres = (runs.boxes[:, :2] + runs.boxes[:, 2:]) / 2
     kept = ((centres >= 0) & (centres <= size)).all(axis=1)
     return runs if kept.all() else runs.only(np.flatnonzero(kept).tolist())
 
 
 def without_doubles(runs: TextRuns) -> TextRuns:
-    """Without words that are printed a second time over themselves."""
+    """The runs without words that are printed a second time over themselves."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for index, text in enumerate(runs.texts):
         groups[text].append(index)
@@ -170,8 +168,13 @@ def without_doubles(runs: TextRuns) -> TextRuns:
     near = np.stack([_cells(corners + offset) for offset in _HALF_A_CELL], axis=1).tolist()
     doubled: set[int] = set()
     for members in groups.values():
-        if len(members) > 1:
-            doubled |= _doubled(members, boxes, cells, near=near)
+        kept: dict[int, list[int]] = {}  # words of this text by cell
+        for index in members if len(members) > 1 else ():
+            others = [other for cell in near[index] if cell in kept for other in kept[cell]]
+            if any(_common_share(boxes[index], boxes[other]) > COVERED for other in others):
+                doubled.add(index)
+            else:
+                kept.setdefault(cells[index], []).append(index)
     if not doubled:
         return runs
     return runs.only([index for index in range(len(runs.texts)) if index not in doubled])
@@ -183,22 +186,7 @@ def _cells(corners: NDArray[np.float32]) -> NDArray[np.int64]:
     return across * _CELLS_DOWN + down
 
 
-def _doubled(
-    members: Sequence[int], boxes: Sequence[list[float]], cells: Sequence[int], *, near: Sequence[list[int]]
-) -> set[int]:
-    """The words of the same text that overlie an earlier one. near: the cells around each."""
-    kept: dict[int, list[int]] = {}
-    found: set[int] = set()
-    for index in members:
-        others = [other for cell in near[index] if cell in kept for other in kept[cell]]
-        if any(_share(boxes[index], boxes[other]) > COVERED for other in others):
-            found.add(index)
-        else:
-            kept.setdefault(cells[index], []).append(index)
-    return found
-
-
-def _share(first: list[float], second: list[float]) -> float:
+def _common_share(first: list[float], second: list[float]) -> float:
     """Share of the smaller of two boxes that they have in common."""
     width = min(first[2], second[2]) - max(first[0], second[0])
     height = min(first[3], second[3]) - max(first[1], second[1])
@@ -207,7 +195,7 @@ def _share(first: list[float], second: list[float]) -> float:
 
 
 def covered_share(boxes: Boxes, by: Boxes) -> NDArray[np.float32]:
-    """Of each box, how much the one of `by` covers that covers most."""
+    """Share of each box that a box of `by` covers, at most."""
     if not len(boxes) or not len(by):
         return np.zeros(len(boxes), np.float32)
     low = np.maximum(boxes[:, None, :2], by[None, :, :2])
@@ -218,7 +206,7 @@ def covered_share(boxes: Boxes, by: Boxes) -> NDArray[np.float32]:
 
 
 def runs_of_words(words: Words, size: NDArray[np.float32]) -> TextRuns:
-    """The words of a page, parted again where a line has a gap."""
+    """The words of a page as runs, which end where a line has a gap."""
     if not words.texts:
         return NO_RUNS
     boxes = words.boxes * np.tile(size, 2)
